@@ -1,0 +1,1 @@
+"""What the notebooks share and nobody is graded on: figures and data."""
