@@ -1,0 +1,1 @@
+"""The autograder of Attention from Scratch."""

@@ -1,0 +1,185 @@
+"""``check(f)``: judge an answer at once, in the notebook where it was written.
+
+This is help for the person at the keyboard, not an examination: it runs in their own
+process and uses seeds that never change.
+"""
+
+from __future__ import annotations
+
+import html
+import inspect
+import sys
+from functools import cache
+from typing import Any
+
+from autograder.answers import answer, decode
+from autograder.exercise import (
+    Exercise,
+    Implementation,
+    Topic,
+    UnknownExercise,
+    find_topic,
+)
+from autograder.judge import Expected, Report, expect, judge, public_seeds, refuse
+
+_STYLE = """
+<style>
+.attention-check { border-collapse: collapse; margin: .5em 0; font-size: .95em; }
+.attention-check caption { text-align: left; font-weight: 600; padding: .3em 0; }
+.attention-check th, .attention-check td {
+  text-align: left; vertical-align: top; padding: .25em .8em .25em 0;
+  border-bottom: 1px solid rgba(128, 128, 128, .35); background: transparent; }
+.attention-check .points { text-align: right; white-space: nowrap; }
+.attention-check tfoot td { font-weight: 600; }
+.attention-hint { border-left: 4px solid #D55E00; padding: .3em .8em; margin: .5em 0;
+  max-width: 46em; }
+</style>
+"""
+
+
+class Points(float):
+    """Points earned: a number to nbgrader, a short line to a reader."""
+
+    def __new__(cls, earned: float, of: float) -> Points:
+        """``earned`` points out of ``of``."""
+        points = super().__new__(cls, earned)
+        points.of = of
+        return points
+
+    def __repr__(self) -> str:
+        """Only the number, which nbgrader reads as partial credit."""
+        return f"{float(self):g}"
+
+    def _repr_html_(self) -> str:
+        return f"<strong>{float(self):g} of {self.of:g} points</strong>"
+
+
+def check(implementation: Implementation) -> Points:
+    """Check an answer, show what passed and what did not, return the points earned.
+
+    Args:
+        implementation: the function or class that an exercise asks for, under the
+            name that its stub has.
+
+    Returns:
+        The points, a number.
+    """
+    name = getattr(implementation, "__name__", None)
+    try:
+        if name is None:
+            raise UnknownExercise(
+                f"check expects a function or a class, not {type(implementation)}"
+            )
+        topic = find_topic(name)
+    except UnknownExercise as error:
+        print(f"check: {error}")
+        return Points(0, 0)
+    exercise = topic.exercises[name]
+    report = examine(topic, exercise, implementation)
+    show(report)
+    return Points(report.score, report.max_score)
+
+
+def examine(topic: Topic, exercise: Exercise, implementation: Implementation) -> Report:
+    """Judge an implementation in this process, with the public seeds."""
+    used = exercise.forbidden_calls(_source(implementation))
+    if used:
+        return refuse(exercise, forbidden_message(used))
+    expected = _expected(topic.name, exercise.name)
+    given = [
+        decode(answer(case, implementation, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    return judge(exercise, given, expected)
+
+
+def forbidden_message(used: list[str]) -> str:
+    """Why an answer that uses what it should rebuild earns nothing."""
+    return f"uses {', '.join(used)}, which this exercise asks you to build yourself"
+
+
+@cache
+def _expected(topic_name: str, exercise_name: str) -> Expected:
+    from autograder.exercise import load_topic
+
+    topic = load_topic(topic_name)
+    exercise = topic.exercises[exercise_name]
+    return expect(topic, exercise, public_seeds(exercise))
+
+
+def _source(implementation: Implementation) -> str:
+    try:
+        return inspect.getsource(implementation)
+    except (OSError, TypeError):
+        return ""
+
+
+def show(report: Report) -> None:
+    """Display a report: a table in Jupyter, plain text elsewhere."""
+    if "ipykernel" in sys.modules and _in_kernel():
+        from IPython.display import display
+
+        display({"text/html": as_html(report), "text/plain": as_text(report)}, raw=True)
+    else:
+        print(as_text(report))
+
+
+def _in_kernel() -> bool:
+    from IPython import get_ipython
+
+    return type(get_ipython()).__name__ == "ZMQInteractiveShell"
+
+
+def as_text(report: Report) -> str:
+    """The report as plain text, a line for each case."""
+    lines = []
+    if report.message != "not implemented yet":
+        for case in report.cases:
+            mark = "passed" if case.passed else "failed"
+            line = f"  {mark}  {case.points:g}  {case.title}"
+            lines.append(f"{line}: {case.message}" if case.message else line)
+    head = f"{report.name}: {report.score:g} of {report.max_score:g} points"
+    if report.message:
+        lines.append(f"  {_advice(report)}")
+    return "\n".join([head, *lines])
+
+
+def _advice(report: Report) -> str:
+    if report.message == "not implemented yet":
+        return "Not implemented yet. Replace the line that raises NotImplementedError."
+    return report.message
+
+
+def as_html(report: Report) -> str:
+    """The report as an HTML table with its own small style sheet."""
+    title = html.escape(report.name)
+    if report.message == "not implemented yet":
+        return (
+            f"{_STYLE}<p class='attention-hint'><code>{title}</code>: "
+            f"{html.escape(_advice(report))}</p>"
+        )
+    rows = "".join(
+        f"<tr><td>{'✓ passed' if case.passed else '✗ failed'}</td>"
+        f"<td>{html.escape(case.title)}</td>"
+        f"<td>{html.escape(case.message)}</td>"
+        f"<td class='points'>{case.points if case.passed else 0:g} / "
+        f"{case.points:g}</td></tr>"
+        for case in report.cases
+    )
+    table = (
+        f"<table class='attention-check'><caption><code>{title}</code></caption>"
+        "<thead><tr><th scope='col'>result</th><th scope='col'>case</th>"
+        "<th scope='col'>what differed</th><th scope='col' class='points'>points</th>"
+        f"</tr></thead><tbody>{rows}</tbody></table>"
+    )
+    hint = ""
+    if report.message:
+        lead = "Likely cause. " if report.mistake else ""
+        hint = (
+            f"<p class='attention-hint'><strong>{lead}</strong>"
+            f"{html.escape(report.message)}</p>"
+        )
+    return f"{_STYLE}{table}{hint}"
+
+
+__all__: list[Any] = ["Points", "check"]

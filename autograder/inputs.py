@@ -1,0 +1,34 @@
+"""Inputs that cases share: random tensors, and modules with known parameters."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
+
+
+def tensor(rng: np.random.Generator, *shape: int) -> Tensor:
+    """Standard normal values of the given shape, float64."""
+    return torch.from_numpy(rng.standard_normal(shape))
+
+
+def fill(module: AnyModule, rng: np.random.Generator, scale: float = 0.5) -> AnyModule:
+    """Give every parameter of ``module`` float64 values that depend on its name.
+
+    Two modules whose parameters have the same names and shapes get the same values,
+    in whatever order they were defined. ``scale`` keeps the activations out of
+    saturation.
+    """
+    salt = int(rng.integers(2**32))
+    module.double()
+    with torch.no_grad():
+        for name, parameter in module.named_parameters():
+            own = np.random.default_rng([salt, zlib.crc32(name.encode())])
+            values = scale * own.standard_normal(tuple(parameter.shape))
+            parameter.copy_(torch.from_numpy(np.asarray(values)))
+    return module

@@ -1,0 +1,120 @@
+"""The bank of exercises: cases judge, mistakes are caught and named."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from itertools import combinations
+
+import pytest
+
+from autograder.answers import answer, decode
+from autograder.exercise import find_topic, load_topic, topic_names
+from autograder.judge import disagreement, expect, judge, public_seeds
+
+SEED_OFFSETS = [0, 12_345, 987_654]
+
+EXERCISES = [
+    pytest.param(topic, exercise, id=f"{topic}-{exercise}")
+    for topic in topic_names()
+    for exercise in load_topic(topic).exercises
+]
+
+
+def at_seeds(topic_name: str, name: str, offset: int) -> tuple:
+    topic = load_topic(topic_name)
+    exercise = topic.exercises[name]
+    seeds = [seed + offset for seed in public_seeds(exercise)]
+    return topic, exercise, expect(topic, exercise, seeds)
+
+
+@pytest.mark.parametrize("offset", SEED_OFFSETS)
+@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+def test_reference_has_full_points_and_every_mistake_loses_some(topic, name, offset):
+    _, exercise, expected = at_seeds(topic, name, offset)
+    report = judge(exercise, expected.reference, expected)
+    assert report.score == report.max_score
+    assert report.mistake is None
+    for known in expected.mistakes:
+        report = judge(exercise, known.answers, expected)
+        assert report.score < report.max_score, f"{known.name} was not caught"
+        assert report.mistake == known.name, f"{known.name} taken for {report.mistake}"
+
+
+@pytest.mark.parametrize("offset", SEED_OFFSETS)
+@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+def test_no_two_mistakes_give_the_same_answers(topic, name, offset):
+    _, exercise, expected = at_seeds(topic, name, offset)
+    for one, other in combinations(expected.mistakes, 2):
+        assert any(
+            disagreement(case, a, b)
+            for case, a, b in zip(
+                exercise.cases, one.answers, other.answers, strict=True
+            )
+        ), f"{one.name} and {other.name} cannot be told apart"
+
+
+@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+def test_mistakes_differ_by_a_hundred_times_the_tolerance(topic, name):
+    _, exercise, expected = at_seeds(topic, name, 0)
+    for known in expected.mistakes:
+        assert any(
+            disagreement(
+                type(case)(
+                    case.title, case.points, case.run, 100 * case.rtol, 100 * case.atol
+                ),
+                right,
+                wrong,
+            )
+            for case, right, wrong in zip(
+                exercise.cases, expected.reference, known.answers, strict=True
+            )
+        ), f"{known.name} is too close to the right answer"
+
+
+@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+def test_exercise_has_cases_mistakes_and_a_data_dependent_case(topic, name):
+    _, exercise, expected = at_seeds(topic, name, 0)
+    assert len(exercise.cases) >= 3
+    assert len(expected.mistakes) >= 3
+    assert not all(expected.constant)
+    assert all(case.points >= 1 for case in exercise.cases)
+    assert len({case.title for case in exercise.cases}) == len(exercise.cases)
+    for known in expected.mistakes:
+        assert 40 <= len(known.hint) <= 600, f"{known.name}: {known.hint}"
+
+
+@pytest.mark.parametrize("offset", SEED_OFFSETS)
+@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+def test_alternative_right_answers_have_full_points(topic, name, offset):
+    module = importlib.import_module(f"tests.alternatives.{topic}")
+    alternatives = module.ALTERNATIVES[name]
+    assert len(alternatives) >= 2
+    loaded, exercise, expected = at_seeds(topic, name, offset)
+    for alternative in alternatives:
+        given = expect_answers(exercise, alternative, expected.seeds)
+        report = judge(exercise, given, expected)
+        wrong = [(c.title, c.message) for c in report.cases if not c.passed]
+        assert report.score == report.max_score, (alternative.__qualname__, wrong)
+        assert report.mistake is None
+
+
+def expect_answers(exercise, implementation, seeds):
+    return [
+        decode(answer(case, implementation, seed))
+        for case, seed in zip(exercise.cases, seeds, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+def test_every_exercise_has_a_reference_with_a_docstring(topic, name):
+    reference = load_topic(topic).reference(name)
+    assert inspect.getdoc(reference)
+    assert reference.__name__ == name
+
+
+def test_exercise_names_are_unique_in_the_course():
+    names = [param.values[1] for param in EXERCISES]
+    assert len(names) == len(set(names))
+    for topic, name in (param.values for param in EXERCISES):
+        assert find_topic(name).name == topic
