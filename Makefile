@@ -1,0 +1,51 @@
+# make        build the book and the exercise notebooks
+# make test   check everything
+# make lab    open the exercise notebooks in JupyterLab
+# make demo   grade a made-up class of thirty
+# make clean  remove what was built (the environment in .venv stays)
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.DEFAULT_GOAL := all
+.PHONY: all book notebooks test lab demo clean system-packages
+
+all: book notebooks
+	@echo "The book:       $(CURDIR)/_build/html/index.html"
+	@echo "The notebooks:  $(CURDIR)/_build/notebooks/  (make lab opens them)"
+
+# A page with a warning would not be read again, so a failed build forgets what it read.
+# What was executed stays in the cache.
+book: $(INSTALLED)
+	@$(BIN)/jupyter-book build . --warningiserror --keep-going --nitpick --quiet \
+		|| { rm -rf _build/.doctrees; exit 1; }
+
+notebooks: $(INSTALLED)
+	@$(BIN)/python -m autograder.release _build/notebooks
+
+test: book
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/python -m pytest
+
+lab: notebooks
+	$(BIN)/jupyter lab _build/notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
+
+demo: $(INSTALLED)
+	$(BIN)/python -m benchmarks.demo_class _build/demo
+
+clean:
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis
+
+# PYTHON is only asked once, when the environment is made.
+$(INSTALLED): requirements.txt constraints.txt pyproject.toml | system-packages
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; try: make PYTHON=python3.12"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+system-packages:
+	@tools/install_system_packages
