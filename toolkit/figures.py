@@ -185,7 +185,8 @@ def head_maps(
         raise ValueError(f"{len(titles)} titles for {num_heads} heads")
 
     cell = (WIDTH - 1.8) / (num_heads * num_keys)
-    height = min(8.0, max(2.0, cell * num_queries + 1.3))
+    longest = max((len(str(key)) for key in keys), default=1) if keys else 1
+    height = min(8.0, max(2.0, cell * num_queries + 1.2 + 0.8 * _LETTER * longest))
     figure, axes = plt.subplots(
         1, num_heads, figsize=(WIDTH, height), sharey=True, squeeze=False
     )
@@ -312,7 +313,7 @@ def _cell_width(ax: Axes, num_keys: int) -> float:
 def _scale(
     weights: np.ndarray, vmin: float | None, vmax: float | None
 ) -> tuple[Normalize, LinearSegmentedColormap]:
-    """White is zero; scores with two signs get the same length of scale on each side."""
+    """White is zero; with two signs, both sides of the scale are equally long."""
     finite = weights[np.isfinite(weights)]
     low = vmin if vmin is not None else min(finite.min(initial=0.0), 0.0)
     high = vmax if vmax is not None else finite.max(initial=0.0)

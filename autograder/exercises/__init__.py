@@ -1,0 +1,1 @@
+"""The exercises of each topic and the cases that exercise an implementation."""

@@ -1,0 +1,250 @@
+"""Cases for chapter 1: attention with one query.
+
+Sizes are drawn, all different from each other, so that an axis that is mistaken for
+another one shows. Scores that are large are multiples of a quarter: they are exact in
+float32 too, so a right answer with float32 steps inside is still right.
+"""
+
+import numpy as np
+
+from autograder.exercise import Exercise
+
+softmax = Exercise("softmax")
+alignment_scores = Exercise("alignment_scores")
+attend = Exercise("attend")
+soft_lookup = Exercise("soft_lookup")
+
+
+def sizes(rng, count):
+    """Different sizes from 3 to 9."""
+    return [int(size) for size in rng.permutation(np.arange(3, 10))[:count]]
+
+
+def separated_keys(rng, count, features):
+    """Inputs whose first feature is one of 0, 3, 6, ... each once, in random order."""
+    keys = rng.standard_normal((count, features))
+    keys[:, 0] = 3.0 * rng.permutation(count)
+    return keys
+
+
+# softmax ------------------------------------------------------------------------------
+
+
+@softmax.case(title="one row of scores", points=1)
+def softmax_of_one_row(softmax, rng):
+    (n,) = sizes(rng, 1)
+    return softmax(1.5 * rng.standard_normal(n))
+
+
+@softmax.case(
+    title="the weights along the last axis sum to one, for any shape", points=2
+)
+def softmax_of_any_shape(softmax, rng):
+    b, m, n = sizes(rng, 3)
+    return [
+        softmax(rng.standard_normal((m, n))),
+        softmax(rng.standard_normal((b, m, n))),
+        softmax(rng.standard_normal((n, n))),
+        softmax(rng.standard_normal((m, 1))),
+    ]
+
+
+@softmax.case(title="scores in the thousands do not overflow", points=2)
+def softmax_of_large_scores(softmax, rng):
+    (n,) = sizes(rng, 1)
+    levels = np.array([[1000.0], [-1000.0], [0.0], [1e5]])
+    return softmax(levels + rng.integers(-8, 9, size=(4, n)) / 4)
+
+
+@softmax.case(title="scores far apart in one row do not overflow", points=1)
+def softmax_of_a_wide_row(softmax, rng):
+    scores = np.concatenate([[-3000.0, -3000.0], rng.integers(-8, 9, size=5) / 4])
+    return [softmax(rng.permutation(scores)), softmax(rng.permutation(scores + 1500))]
+
+
+@softmax.case(title="the scores that were given are unchanged", points=1)
+def softmax_leaves_scores_alone(softmax, rng):
+    m, n = sizes(rng, 2)
+    scores = rng.standard_normal((n, m)).T  # a view: not contiguous
+    return softmax(scores), softmax(scores[:, ::2]), scores
+
+
+# alignment_scores ---------------------------------------------------------------------
+
+
+@alignment_scores.case(title="one score per input, scaled by 1/sqrt(D)", points=2)
+def scores_of_random_inputs(alignment_scores, rng):
+    n, d = sizes(rng, 2)
+    return alignment_scores(rng.standard_normal(d), rng.standard_normal((n, d)))
+
+
+@alignment_scores.case(title="few and many features, few and many inputs", points=2)
+def scores_of_other_sizes(alignment_scores, rng):
+    return [
+        alignment_scores(rng.standard_normal(d), rng.standard_normal((n, d)))
+        for n, d in [(1, 5), (7, 1), (2, 64), (40, 3)]
+    ]
+
+
+@alignment_scores.case(
+    title="long vectors score higher: nothing is normalised", points=1
+)
+def scores_grow_with_length(alignment_scores, rng):
+    n, d = sizes(rng, 2)
+    q, X = rng.standard_normal(d), rng.standard_normal((n, d))
+    X *= np.arange(1.0, n + 1)[:, None]
+    return alignment_scores(-5 * q, X)
+
+
+@alignment_scores.case(title="query and inputs are unchanged", points=1)
+def scores_leave_inputs_alone(alignment_scores, rng):
+    n, d = sizes(rng, 2)
+    q = rng.standard_normal((d, 2))[:, 1]  # views: not contiguous
+    X = rng.standard_normal((d, n)).T
+    return alignment_scores(q, X), q, X
+
+
+@alignment_scores.case(title="too few features in the query: ValueError", points=1)
+def query_shorter_than_inputs(alignment_scores, rng):
+    n, d = sizes(rng, 2)
+    return alignment_scores(rng.standard_normal(d - 1), rng.standard_normal((n, d)))
+
+
+@alignment_scores.case(
+    title="one feature does not stretch to many: ValueError", points=1
+)
+def query_of_one_feature(alignment_scores, rng):
+    n, d = sizes(rng, 2)
+    return alignment_scores(rng.standard_normal(1), rng.standard_normal((n, d)))
+
+
+# attend -------------------------------------------------------------------------------
+
+
+@attend.case(title="output and weights, in this order", points=2)
+def attend_to_random_inputs(attend, rng):
+    n, d = sizes(rng, 2)
+    return attend(rng.standard_normal(d), rng.standard_normal((n, d)))
+
+
+@attend.case(title="as many inputs as features: nothing is transposed", points=1)
+def attend_to_a_square(attend, rng):
+    (n,) = sizes(rng, 1)
+    return attend(rng.standard_normal(n), rng.standard_normal((n, n)))
+
+
+@attend.case(title="many features: the scale is part of the scores", points=1)
+def attend_with_many_features(attend, rng):
+    return attend(rng.standard_normal(100), rng.standard_normal((6, 100)))
+
+
+@attend.case(title="a single input is returned whole", points=1)
+def attend_to_a_single_input(attend, rng):
+    (d,) = sizes(rng, 1)
+    return attend(rng.standard_normal(d), rng.standard_normal((1, d)))
+
+
+@attend.case(title="a very long query picks one input, without overflow", points=1)
+def attend_with_a_long_query(attend, rng):
+    n, d = sizes(rng, 2)
+    q = np.zeros(d)
+    q[0] = 1000.0
+    return attend(q, separated_keys(rng, n, d))
+
+
+@attend.case(title="query and inputs are unchanged", points=1)
+def attend_leaves_inputs_alone(attend, rng):
+    n, d = sizes(rng, 2)
+    q = rng.standard_normal((d, 2))[:, 1]  # views: not contiguous
+    X = rng.standard_normal((d, n)).T
+    return attend(q, X), q, X
+
+
+@attend.case(title="query and inputs of different width: ValueError", points=1)
+def attend_with_a_short_query(attend, rng):
+    n, d = sizes(rng, 2)
+    return attend(rng.standard_normal(d - 1), rng.standard_normal((n, d)))
+
+
+# soft_lookup --------------------------------------------------------------------------
+
+
+@soft_lookup.case(title="the values are mixed, the keys only compared", points=2)
+def lookup_of_random_entries(soft_lookup, rng):
+    n, d, d_v = sizes(rng, 3)
+    return soft_lookup(
+        rng.standard_normal(d),
+        rng.standard_normal((n, d)),
+        rng.standard_normal((n, d_v)),
+    )
+
+
+@soft_lookup.case(title="a low temperature sharpens, a high one blurs", points=2)
+def lookup_at_two_temperatures(soft_lookup, rng):
+    n, d, d_v = sizes(rng, 3)
+    query, keys = rng.standard_normal(d), rng.standard_normal((n, d))
+    values = rng.standard_normal((n, d_v))
+    return [
+        soft_lookup(query, keys, values, temperature=temperature)
+        for temperature in (0.4, 2.5)
+    ]
+
+
+@soft_lookup.case(title="close to temperature 0 the best key wins", points=1)
+def lookup_is_exact_when_cold(soft_lookup, rng):
+    n, d, d_v = sizes(rng, 3)
+    query = np.zeros(d)
+    query[0] = 1.0
+    keys, values = separated_keys(rng, n, d), rng.standard_normal((n, d_v))
+    return soft_lookup(query, keys, values, temperature=1e-4)
+
+
+@soft_lookup.case(title="at a very high temperature the values are averaged", points=1)
+def lookup_is_the_mean_when_hot(soft_lookup, rng):
+    n, d, d_v = sizes(rng, 3)
+    query, keys = rng.standard_normal(d), rng.standard_normal((n, d))
+    return soft_lookup(query, keys, rng.standard_normal((n, d_v)), temperature=1e8)
+
+
+@soft_lookup.case(title="one entry, one feature, values of one number", points=1)
+def lookup_of_single_things(soft_lookup, rng):
+    n, d, d_v = sizes(rng, 3)
+    return [
+        soft_lookup(
+            rng.standard_normal(features),
+            rng.standard_normal((entries, features)),
+            rng.standard_normal((entries, width)),
+            temperature=0.5,
+        )
+        for entries, features, width in [(1, d, d_v), (n, 1, d_v), (n, d, 1)]
+    ]
+
+
+@soft_lookup.case(title="query, keys and values are unchanged", points=1)
+def lookup_leaves_inputs_alone(soft_lookup, rng):
+    n, d, d_v = sizes(rng, 3)
+    query = rng.standard_normal((d, 2))[:, 1]  # views: not contiguous
+    keys = rng.standard_normal((d, n)).T
+    values = rng.standard_normal((2 * n, d_v))[::2]
+    return soft_lookup(query, keys, values, 2.0), query, keys, values
+
+
+@soft_lookup.case(title="temperature 0: ValueError", points=1)
+def lookup_at_zero(soft_lookup, rng):
+    return soft_lookup(
+        rng.standard_normal(3), rng.standard_normal((5, 3)), np.ones((5, 2)), 0.0
+    )
+
+
+@soft_lookup.case(title="a negative temperature: ValueError", points=1)
+def lookup_below_zero(soft_lookup, rng):
+    return soft_lookup(
+        rng.standard_normal(3), rng.standard_normal((5, 3)), np.ones((5, 2)), -1.0
+    )
+
+
+@soft_lookup.case(title="more values than keys: ValueError", points=1)
+def lookup_with_too_many_values(soft_lookup, rng):
+    return soft_lookup(
+        rng.standard_normal(3), rng.standard_normal((5, 3)), np.ones((6, 2))
+    )

@@ -1,0 +1,1 @@
+"""Executable misconceptions: wrong versions of the references, each with its hint."""

@@ -1,0 +1,106 @@
+"""Attention with one query: the simplest layer that looks at every input."""
+
+import numpy as np
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Turn scores into weights that are positive and sum to one.
+
+    softmax(e)_i = exp(e_i) / sum_j exp(e_j)
+
+    Args:
+        scores: (..., N) any real numbers, however large.
+
+    Returns:
+        (..., N) weights; those along the last axis sum to one.
+
+    Source:
+        Bridle (1990), "Probabilistic interpretation of feedforward classification
+        network outputs".
+    """
+    shifted = scores - scores.max(axis=-1, keepdims=True)  # exp never sees more than 0
+    exponentials = np.exp(shifted)  # (..., N)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def alignment_scores(q: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Say how well a query agrees with each input.
+
+    e = X q / sqrt(D)
+
+    Args:
+        q: (D,) query.
+        X: (N, D) inputs, one per row.
+
+    Returns:
+        (N,) scores, one per input; larger means a better match.
+
+    Raises:
+        ValueError: unless the query has as many features as the inputs.
+
+    Source:
+        Vaswani et al. (2017), "Attention is all you need", equation 1, for one query.
+    """
+    if q.shape[-1] != X.shape[-1]:
+        raise ValueError(
+            f"query of shape {q.shape} has {q.shape[-1]} features but inputs of shape "
+            f"{X.shape} have {X.shape[-1]}; they must match"
+        )
+    return X @ q / np.sqrt(q.shape[-1])  # (N,)
+
+
+def attend(q: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Look at every input with one query and return what was seen.
+
+    a = softmax(X q / sqrt(D)),  y = sum_i a_i X_i
+
+    Args:
+        q: (D,) query.
+        X: (N, D) inputs, one per row.
+
+    Returns:
+        y: (D,) output, the inputs averaged with the weights.
+        a: (N,) attention weights, which sum to one.
+
+    Raises:
+        ValueError: unless the query has as many features as the inputs.
+
+    Source:
+        Vaswani et al. (2017), "Attention is all you need", equation 1, for one query
+        and with the inputs as keys and as values.
+    """
+    a = softmax(alignment_scores(q, X))  # (N,)
+    y = a @ X  # (D,)
+    return y, a
+
+
+def soft_lookup(
+    query: np.ndarray, keys: np.ndarray, values: np.ndarray, temperature: float = 1.0
+) -> np.ndarray:
+    """Look up a query in a dictionary whose keys need not match exactly.
+
+    y = softmax(e / temperature) V, with the alignment scores e = K q / sqrt(D)
+
+    Args:
+        query: (D,) what is looked for.
+        keys: (N, D) what it is compared with, one per entry.
+        values: (N, D_v) what is returned, one per entry.
+        temperature: positive; close to 0 the best entry wins, and the larger it is
+            the more the values are mixed.
+
+    Returns:
+        (D_v,) the values averaged with the weights.
+
+    Raises:
+        ValueError: unless temperature > 0, query and keys have equally many features,
+            and there is one value per key.
+    """
+    if not temperature > 0:
+        raise ValueError(f"temperature is {temperature}; it must be greater than 0")
+    if len(keys) != len(values):
+        raise ValueError(
+            f"keys of shape {keys.shape} and values of shape {values.shape} must have "
+            "the same number of rows"
+        )
+    weights = softmax(alignment_scores(query, keys) / temperature)  # (N,)
+    return weights @ values  # (D_v,)

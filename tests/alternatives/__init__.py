@@ -1,0 +1,1 @@
+"""Right answers that are written differently from the reference, by topic."""
