@@ -1,0 +1,197 @@
+"""Queries, keys and values: the attention layer with learned projections.
+
+Symbols, in this file and in the chapter (rows are tokens):
+
+    Q (N_Q, D_Q)   what asks             W_Q (D_Q, d_k)   queries = Q W_Q
+    X (N_X, D_X)   what is looked at     W_K (D_X, d_k)   keys    = X W_K
+                                         W_V (D_X, d_v)   values  = X W_V
+    E (N_Q, N_X)   scores    A (N_Q, N_X)   weights    Y (N_Q, d_v)   outputs
+"""
+
+import numpy as np
+
+
+def project(
+    Q: np.ndarray,
+    X: np.ndarray,
+    W_Q: np.ndarray,
+    W_K: np.ndarray,
+    W_V: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Queries ``Q W_Q``, keys ``X W_K`` and values ``X W_V``.
+
+    Args:
+        Q: (N_Q, D_Q) the vectors that ask.
+        X: (N_X, D_X) the vectors that are looked at.
+        W_Q: (D_Q, d_k) projection to queries.
+        W_K: (D_X, d_k) projection to keys.
+        W_V: (D_X, d_v) projection to values.
+
+    Returns:
+        queries (N_Q, d_k), keys (N_X, d_k) and values (N_X, d_v), in this order.
+
+    Raises:
+        ValueError: if a weight does not have one row for each feature of what it
+            projects. The message names the two shapes that do not fit.
+
+    Source: Vaswani et al. (2017), section 3.2.2, for one head.
+    """
+    for tokens, weight in ((Q, W_Q), (X, W_K), (X, W_V)):
+        if tokens.shape[1] != weight.shape[0]:
+            raise ValueError(
+                f"tokens {tokens.shape} cannot be projected by a weight "
+                f"{weight.shape}; the weight needs one row for each feature"
+            )
+    return Q @ W_Q, X @ W_K, X @ W_V  # (N_Q, d_k), (N_X, d_k), (N_X, d_v)
+
+
+def similarity(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Scaled score of every query with every key.
+
+    E[i, j] = queries[i] . keys[j] / sqrt(d_k)
+
+    Args:
+        queries: (N_Q, d_k) one query a row.
+        keys: (N_X, d_k) one key a row.
+
+    Returns:
+        E (N_Q, N_X) scores: a row for each query, a column for each key.
+
+    Raises:
+        ValueError: if queries and keys differ in width. The message names
+            both shapes.
+
+    Source: Vaswani et al. (2017), equation 1.
+    """
+    if queries.shape[1] != keys.shape[1]:
+        raise ValueError(
+            f"queries {queries.shape} and keys {keys.shape} differ in width; "
+            "a dot product needs the same number of features on both sides"
+        )
+    return queries @ keys.T / np.sqrt(keys.shape[1])  # (N_Q, N_X)
+
+
+def attention(
+    queries: np.ndarray, keys: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Every query reads the mean of all values, weighted by how well the keys match.
+
+    A = softmax of ``similarity(queries, keys)`` over the keys, Y = A values
+
+    Args:
+        queries: (N_Q, d_k) one query a row.
+        keys: (N_X, d_k) one key a row.
+        values: (N_X, d_v) one value a row, in the order of the keys.
+
+    Returns:
+        Y (N_Q, d_v) outputs and A (N_Q, N_X) weights. Each row of A sums to one.
+
+    Raises:
+        ValueError: if queries and keys differ in width, or keys and values in number.
+            The message names the two shapes that do not fit.
+
+    Source: Vaswani et al. (2017), equation 1.
+    """
+    if len(keys) != len(values):
+        raise ValueError(
+            f"keys {keys.shape} and values {values.shape} differ in number; "
+            "each key needs the value that it stands for"
+        )
+    E = similarity(queries, keys)  # (N_Q, N_X)
+    A = np.exp(E - E.max(axis=1, keepdims=True))  # no overflow, same quotient
+    A /= A.sum(axis=1, keepdims=True)
+    return A @ values, A  # (N_Q, d_v), (N_Q, N_X)
+
+
+def attention_layer(
+    Q: np.ndarray,
+    X: np.ndarray,
+    W_Q: np.ndarray,
+    W_K: np.ndarray,
+    W_V: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cross-attention: the rows of ``Q`` ask, the rows of ``X`` answer.
+
+    Y = softmax(Q W_Q (X W_K)^T / sqrt(d_k)) X W_V
+
+    Args:
+        Q: (N_Q, D_Q) the vectors that ask.
+        X: (N_X, D_X) the vectors that are looked at.
+        W_Q: (D_Q, d_k) projection to queries.
+        W_K: (D_X, d_k) projection to keys.
+        W_V: (D_X, d_v) projection to values.
+
+    Returns:
+        Y (N_Q, d_v) outputs and A (N_Q, N_X) weights. Each row of A sums to one.
+
+    Raises:
+        ValueError: if a weight does not have one row for each feature of what it
+            projects, or W_Q and W_K differ in columns. The message names the two
+            shapes that do not fit.
+
+    Source: Vaswani et al. (2017), section 3.2, for one head.
+    """
+    return attention(*project(Q, X, W_Q, W_K, W_V))
+
+
+def self_attention(
+    X: np.ndarray, W_Q: np.ndarray, W_K: np.ndarray, W_V: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Self-attention: every token asks all tokens, itself included.
+
+    Y = softmax(X W_Q (X W_K)^T / sqrt(d_k)) X W_V
+
+    Args:
+        X: (N, D) tokens, each of which gives a query, a key and a value.
+        W_Q: (D, d_k) projection to queries.
+        W_K: (D, d_k) projection to keys.
+        W_V: (D, d_v) projection to values.
+
+    Returns:
+        Y (N, d_v) outputs and A (N, N) weights. Each row of A sums to one.
+
+    Raises:
+        ValueError: if a weight does not have D rows, or W_Q and W_K differ in
+            columns. The message names the two shapes that do not fit.
+
+    Source: Vaswani et al. (2017), section 3.2.3, for one head.
+    """
+    return attention_layer(X, X, W_Q, W_K, W_V)
+
+
+def self_attention_columns(
+    X: np.ndarray, W_Q: np.ndarray, W_K: np.ndarray, W_V: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Self-attention in the column convention: every column of ``X`` is a token.
+
+    Y = W_V X A,  A = softmax((W_K X)^T (W_Q X) / sqrt(d_k)) over each column
+
+    Args:
+        X: (D, N) tokens, one a column.
+        W_Q: (d_k, D) projection to queries, applied from the left.
+        W_K: (d_k, D) projection to keys, applied from the left.
+        W_V: (d_v, D) projection to values, applied from the left.
+
+    Returns:
+        Y (d_v, N) outputs and A (N, N) weights. A[j, i] is what query i gives to
+        key j, so each column of A sums to one.
+
+    Raises:
+        ValueError: if a weight does not have D columns, or W_Q and W_K differ in
+            rows. The message names the two shapes that do not fit.
+
+    Source: Vaswani et al. (2017), section 3.2.3, transposed, for one head.
+    """
+    for weight in (W_Q, W_K, W_V):
+        if weight.shape[1] != X.shape[0]:
+            raise ValueError(
+                f"a weight {weight.shape} cannot be applied to columns of {X.shape}; "
+                "it needs one column for each feature"
+            )
+    if len(W_Q) != len(W_K):
+        raise ValueError(f"W_Q {W_Q.shape} and W_K {W_K.shape} differ in rows")
+    queries, keys, values = W_Q @ X, W_K @ X, W_V @ X  # (d_k, N) twice, (d_v, N)
+    E = keys.T @ queries / np.sqrt(len(keys))  # (N, N), a row for each key
+    A = np.exp(E - E.max(axis=0))
+    A /= A.sum(axis=0)
+    return values @ A, A  # (d_v, N), (N, N)
