@@ -20,10 +20,10 @@ def sizes(rng, count):
     return [int(size) for size in rng.permutation(np.arange(3, 10))[:count]]
 
 
-def separated_keys(rng, count, features):
-    """Inputs whose first feature is one of 0, 3, 6, ... each once, in random order."""
+def separated_keys(rng, count, features, step):
+    """Inputs whose first feature is one of 0, step, 2 step, ... in random order."""
     keys = rng.standard_normal((count, features))
-    keys[:, 0] = 3.0 * rng.permutation(count)
+    keys[:, 0] = step * rng.permutation(count)
     return keys
 
 
@@ -58,8 +58,12 @@ def softmax_of_large_scores(softmax, rng):
 
 @softmax.case(title="scores far apart in one row do not overflow", points=1)
 def softmax_of_a_wide_row(softmax, rng):
-    scores = np.concatenate([[-3000.0, -3000.0], rng.integers(-8, 9, size=5) / 4])
-    return [softmax(rng.permutation(scores)), softmax(rng.permutation(scores + 1500))]
+    near, far = rng.integers(-8, 9, size=5) / 4, [-3000.0]
+    return [
+        softmax(np.concatenate([far, near, far])),
+        softmax(np.concatenate([near + 3000, 20 * far])),
+        softmax(np.concatenate([near[:3], far, near[3:]])),
+    ]
 
 
 @softmax.case(title="the scores that were given are unchanged", points=1)
@@ -91,9 +95,8 @@ def scores_of_other_sizes(alignment_scores, rng):
 )
 def scores_grow_with_length(alignment_scores, rng):
     n, d = sizes(rng, 2)
-    q, X = rng.standard_normal(d), rng.standard_normal((n, d))
-    X *= np.arange(1.0, n + 1)[:, None]
-    return alignment_scores(-5 * q, X)
+    q = 20.0 * rng.integers(-9, 10, size=d)
+    return alignment_scores(q, rng.integers(-9, 10, size=(n, d)).astype(float))
 
 
 @alignment_scores.case(title="query and inputs are unchanged", points=1)
@@ -149,7 +152,7 @@ def attend_with_a_long_query(attend, rng):
     n, d = sizes(rng, 2)
     q = np.zeros(d)
     q[0] = 1000.0
-    return attend(q, separated_keys(rng, n, d))
+    return attend(q, separated_keys(rng, n, d, step=3.0))
 
 
 @attend.case(title="query and inputs are unchanged", points=1)
@@ -158,12 +161,6 @@ def attend_leaves_inputs_alone(attend, rng):
     q = rng.standard_normal((d, 2))[:, 1]  # views: not contiguous
     X = rng.standard_normal((d, n)).T
     return attend(q, X), q, X
-
-
-@attend.case(title="query and inputs of different width: ValueError", points=1)
-def attend_with_a_short_query(attend, rng):
-    n, d = sizes(rng, 2)
-    return attend(rng.standard_normal(d - 1), rng.standard_normal((n, d)))
 
 
 # soft_lookup --------------------------------------------------------------------------
@@ -195,8 +192,8 @@ def lookup_is_exact_when_cold(soft_lookup, rng):
     n, d, d_v = sizes(rng, 3)
     query = np.zeros(d)
     query[0] = 1.0
-    keys, values = separated_keys(rng, n, d), rng.standard_normal((n, d_v))
-    return soft_lookup(query, keys, values, temperature=1e-4)
+    keys, values = separated_keys(rng, n, d, step=0.02), rng.standard_normal((n, d_v))
+    return soft_lookup(query, keys, values, temperature=1e-5)
 
 
 @soft_lookup.case(title="at a very high temperature the values are averaged", points=1)
@@ -240,11 +237,4 @@ def lookup_at_zero(soft_lookup, rng):
 def lookup_below_zero(soft_lookup, rng):
     return soft_lookup(
         rng.standard_normal(3), rng.standard_normal((5, 3)), np.ones((5, 2)), -1.0
-    )
-
-
-@soft_lookup.case(title="more values than keys: ValueError", points=1)
-def lookup_with_too_many_values(soft_lookup, rng):
-    return soft_lookup(
-        rng.standard_normal(3), rng.standard_normal((5, 3)), np.ones((6, 2))
     )

@@ -70,6 +70,17 @@ def mean_subtracted(scores):
 
 @mistake(
     softmax,
+    "You subtracted the smallest score, so every other exponent is positive and a "
+    "large one overflows. Subtract the largest score of the row: then no exponent is "
+    "positive.",
+)
+def smallest_subtracted(scores):
+    exponentials = np.exp(scores - scores.min(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@mistake(
+    softmax,
     "You subtracted the largest score in place, so the caller's scores have changed. "
     "Compute the difference in a new array: somebody may still need the scores.",
 )
@@ -456,8 +467,8 @@ def temperature_upside_down(query, keys, values, temperature=1.0):
 
 @mistake(
     soft_lookup,
-    "You never used the temperature. Divide the scores by it, so that the reader can "
-    "choose between looking up and averaging.",
+    "The temperature has no effect on your answer. Divide the scores by it, before "
+    "the softmax, so that the reader can choose between looking up and averaging.",
 )
 def temperature_ignored(query, keys, values, temperature=1.0):
     _positive(temperature)
@@ -466,8 +477,9 @@ def temperature_ignored(query, keys, values, temperature=1.0):
 
 @mistake(
     soft_lookup,
-    "You divided the weights by the temperature, after the softmax, so they no longer "
-    "sum to one. The temperature belongs to the scores.",
+    "You divided by the temperature after the softmax, which only makes the result "
+    "larger or smaller. Divide the scores: the weights then change their shape and "
+    "still sum to one.",
 )
 def temperature_after_softmax(query, keys, values, temperature=1.0):
     return _lookup(query, keys, values, 1.0) / _positive(temperature)
@@ -560,7 +572,7 @@ def scaled_by_value_features(query, keys, values, temperature=1.0):
 def overflows_when_cold(query, keys, values, temperature=1.0):
     scores = right.alignment_scores(query, keys) / _positive(temperature)
     weights = np.exp(scores) / np.exp(scores).sum()
-    return weights @ _matching(keys, values)
+    return weights @ values
 
 
 @mistake(
@@ -570,7 +582,7 @@ def overflows_when_cold(query, keys, values, temperature=1.0):
 )
 def any_temperature(query, keys, values, temperature=1.0):
     scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ _matching(keys, values)
+    return right.softmax(scores) @ values
 
 
 @mistake(
@@ -582,7 +594,7 @@ def negative_temperature(query, keys, values, temperature=1.0):
     if temperature == 0:
         raise ValueError
     scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ _matching(keys, values)
+    return right.softmax(scores) @ values
 
 
 @mistake(
@@ -594,7 +606,7 @@ def zero_temperature(query, keys, values, temperature=1.0):
     if temperature < 0:
         raise ValueError
     scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ _matching(keys, values)
+    return right.softmax(scores) @ values
 
 
 @mistake(
@@ -606,15 +618,6 @@ def only_cool_temperatures(query, keys, values, temperature=1.0):
     if temperature > 1:
         raise ValueError
     return _lookup(query, keys, values, temperature)
-
-
-@mistake(
-    soft_lookup,
-    "You let surplus values pass unread. An entry is a key with its value, so "
-    "different numbers of them are a ValueError.",
-)
-def surplus_values_dropped(query, keys, values, temperature=1.0):
-    return _lookup(query, keys, values[: len(keys)], temperature)
 
 
 @mistake(
@@ -635,12 +638,6 @@ def _positive(temperature):
     if not temperature > 0:
         raise ValueError("temperature must be greater than 0")
     return temperature
-
-
-def _matching(keys, values):
-    if len(keys) != len(values):
-        raise ValueError("as many values as keys are needed")
-    return values
 
 
 def _lookup(query, keys, values, temperature):
