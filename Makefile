@@ -15,11 +15,15 @@ all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
 	@echo "The notebooks:  $(CURDIR)/_build/notebooks/  (make lab opens them)"
 
-# A page with a warning would not be read again, so a failed build forgets what it read.
-# What was executed stays in the cache.
-book: $(INSTALLED)
+# Sphinx would not read a page with a warning again, nor write the pages again for a new
+# style sheet. So a failed build, and a new style, forget what was read; what was
+# executed stays in the cache.
+book: $(INSTALLED) _build/.style
 	@$(BIN)/jupyter-book build . --warningiserror --keep-going --nitpick --quiet \
 		|| { rm -rf _build/.doctrees; exit 1; }
+
+_build/.style: $(wildcard chapters/_static/*)
+	@rm -rf _build/.doctrees && mkdir -p _build && touch $@
 
 notebooks: $(INSTALLED)
 	@$(BIN)/python -m autograder.release _build/notebooks
