@@ -24,9 +24,9 @@ import numpy as np
 from autograder.exercise import Case, Implementation
 
 DTYPES = frozenset(
-    "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split()
+    ["|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"]
 )  # booleans, integers and real numbers, little endian
-MAX_BYTES = 32 * 2**20
+MAX_BYTES = 8 * 2**20
 MAX_DEPTH = 8
 MAX_ITEMS = 10_000
 MAX_DIMENSIONS = 16
@@ -190,10 +190,12 @@ def _decode(data: Any, depth: int = 0) -> Any:
         return data[:MAX_TEXT]
     if isinstance(data, list) and len(data) <= MAX_ITEMS:
         return [_decode(item, depth + 1) for item in data]
-    if isinstance(data, dict) and set(data) == {"items"}:
-        if isinstance(data["items"], dict) and len(data["items"]) <= MAX_ITEMS:
-            return {k: _decode(v, depth + 1) for k, v in data["items"].items()}
-    if isinstance(data, dict) and set(data) == {"dtype", "shape", "data"}:
+    if not isinstance(data, dict):
+        raise Unreadable("the answer is malformed")
+    items = data.get("items")
+    if isinstance(items, dict) and len(data) == 1 and len(items) <= MAX_ITEMS:
+        return {name: _decode(item, depth + 1) for name, item in items.items()}
+    if set(data) == {"dtype", "shape", "data"}:
         return _decode_array(data["dtype"], data["shape"], data["data"])
     raise Unreadable("the answer is malformed")
 

@@ -1,0 +1,168 @@
+"""The command line: ``python -m autograder check | course | grade``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from autograder.exercise import UnknownExercise, load_topic
+from autograder.sandbox import SandboxUnavailable
+
+BAD_INPUT = 2
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit status is 2 when its input cannot be used."""
+    options = _parser().parse_args(arguments)
+    from autograder.grade import CourseError
+    from autograder.gradebook import GradebookError
+    from autograder.rebuild import Unusable
+    from autograder.release import BrokenChapter
+
+    try:
+        return options.run(options)
+    except (
+        BrokenChapter,
+        CourseError,
+        GradebookError,
+        SandboxUnavailable,
+        UnknownExercise,
+        Unusable,
+    ) as error:
+        print(f"autograder: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"autograder: {error.strerror or error}{where}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("autograder: interrupted; run it again to go on", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograder", description="Grade the notebooks of the course."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    check = commands.add_parser("check", help="examine one notebook")
+    check.add_argument("notebook", type=Path)
+    check.add_argument("--json", action="store_true", help="print the report as JSON")
+    check.add_argument(
+        "--no-sandbox",
+        action="store_true",
+        help="run it as yourself, unprotected: only for what you wrote yourself",
+    )
+    check.set_defaults(run=_check)
+    course = commands.add_parser("course", help="make an nbgrader course of the book")
+    course.add_argument("folder", type=Path, metavar="DIR")
+    course.set_defaults(run=_course)
+    grade = commands.add_parser("grade", help="grade all submissions of a chapter")
+    grade.add_argument("chapter")
+    grade.add_argument("--course", type=Path, required=True, metavar="DIR")
+    grade.add_argument("--jobs", type=_positive, metavar="N", help="how many at once")
+    grade.add_argument("--force", action="store_true", help="examine all of them again")
+    grade.set_defaults(run=_grade)
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+    return int(text)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from autograder.examine import draw_seeds, examine, expected_answers
+    from autograder.rebuild import chapter_of, read_submission
+    from autograder.release import source_notebook, student_notebook
+    from autograder.sandbox import Limits, require_bubblewrap, stop_sandbox
+
+    data = read_submission(options.notebook)
+    topic = load_topic(chapter_of(data, options.notebook))
+    if not options.no_sandbox:
+        require_bubblewrap()
+    master = student_notebook(source_notebook(topic.name))
+    expected = expected_answers(topic, draw_seeds(topic))
+    try:
+        examination = examine(
+            master, data, topic, expected, Limits(), sandbox=not options.no_sandbox
+        )
+    finally:
+        stop_sandbox()
+    if options.json:
+        print(json.dumps(examination.report))
+    else:
+        print(_as_text(examination.report))
+    return 0
+
+
+def _as_text(report: dict[str, Any]) -> str:
+    from autograder.check import as_text
+    from autograder.judge import CaseReport, Report
+
+    lines = [
+        f"{report['chapter']}: {report['score']:g} of {report['max_score']:g} points"
+    ]
+    lines += [f"note: {note}" for note in report["notes"]]
+    for exercise in report["exercises"]:
+        cases = [CaseReport(**case) for case in exercise["cases"]]
+        lines += ["", as_text(Report(**{**exercise, "cases": cases}))]
+    return "\n".join(lines)
+
+
+def _course(options: argparse.Namespace) -> int:
+    from autograder.release import make_course
+
+    names = make_course(options.folder)
+    print(f"{len(names)} chapters in {options.folder}: {', '.join(names)}")
+    print(f"give students {options.folder / 'release'}; collect into submitted/")
+    return 0
+
+
+def _grade(options: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from autograder.grade import grade
+
+    def progress(items: Any, total: int) -> Any:
+        return tqdm(items, total=total, unit="submission", disable=None)
+
+    outcome = grade(
+        options.chapter,
+        options.course,
+        jobs=options.jobs,
+        force=options.force,
+        progress=progress,
+    )
+    reports = outcome.graded
+    print(
+        f"{options.chapter}: {len(reports)} examined, {len(outcome.unchanged)} "
+        "unchanged since the last run"
+    )
+    for student, reason in sorted(outcome.refused.items()):
+        print(f"  not graded: {student}: {reason}")
+    for student, report in sorted(reports.items()):
+        if report["refused"]:
+            print(f"  zero: {student}: {report['refused']}")
+        for note in report["notes"]:
+            print(f"  note: {student}: {note}")
+    for change in sorted(outcome.changes):
+        print(f"  changed: {change}")
+    mistakes = Counter(
+        f"{exercise['name']}: {exercise['mistake']}"
+        for report in reports.values()
+        for exercise in report["exercises"]
+        if exercise["mistake"]
+    )
+    for mistake, count in mistakes.most_common(5):
+        print(f"  {count} times  {mistake}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+"""From a chapter to the notebook that instructors keep and the one students get.
+
+``source_notebook`` has the reference bodies between nbgrader's solution markers;
+nbgrader strips them. Grade ids, points and all nbgrader metadata are derived from the
+names of the exercises.
+"""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from traitlets.config import Config
+
+from autograder.exercise import Topic, load_topic, topic_names
+from autograder.plain import plain_markdown
+
+STUB = "raise NotImplementedError"
+CODE_TAGS = ("exercise", "check", "demo", "book-only")
+METADATA_KEY = "attention_from_scratch"
+
+
+class BrokenChapter(ValueError):
+    """A chapter does not follow the pattern; the message says where."""
+
+
+def chapters_folder() -> Path:
+    """The folder of the chapters in this checkout."""
+    return Path(__file__).resolve().parents[1] / "chapters"
+
+
+def chapter_names() -> list[str]:
+    """Topics that have a chapter, in the order of the table of contents."""
+    order = (chapters_folder().parent / "_toc.yml").read_text(encoding="utf-8")
+    written = [
+        name for name in topic_names() if (chapters_folder() / f"{name}.md").exists()
+    ]
+    return sorted(written, key=lambda name: (order.find(f"chapters/{name}"), name))
+
+
+def source_notebook(name: str) -> NotebookNode:
+    """The instructor's notebook of chapter ``name``, for ``source/`` of a course.
+
+    Raises:
+        BrokenChapter: the chapter does not follow the pattern.
+    """
+    from myst_nb.core.read import read_myst_markdown_notebook
+
+    path = chapters_folder() / f"{name}.md"
+    chapter = read_myst_markdown_notebook(path.read_text(encoding="utf-8"), path=path)
+    topic = load_topic(name)
+    cells = list(_cells(chapter, topic))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"{name[:40]}-{number}"
+    graded = [cell.metadata.nbgrader for cell in cells if "nbgrader" in cell.metadata]
+    ids = [entry.grade_id for entry in graded if entry.solution or entry.grade]
+    expected = [i for e in topic.exercises for i in (e, f"check-{e}")]
+    if sorted(ids) != sorted(expected):
+        wrong = sorted(set(ids) ^ set(expected)) or ids
+        raise BrokenChapter(f"{path.name}: stub or check of {', '.join(wrong)}")
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.metadata.update(
+        kernelspec={
+            "display_name": "Python 3",
+            "language": "python",
+            "name": "python3",
+        },
+        language_info={"name": "python"},
+    )
+    notebook.metadata[METADATA_KEY] = {"chapter": name}
+    return notebook
+
+
+def _cells(chapter: NotebookNode, topic: Topic) -> Iterator[NotebookNode]:
+    """The cells of the source notebook."""
+    bibliography = chapters_folder() / "references.bib"
+    counts: dict[str, int] = {}
+    for cell in chapter.cells:
+        if cell.cell_type == "markdown":
+            text = plain_markdown(cell.source, bibliography)
+            if text:
+                yield nbformat.v4.new_markdown_cell(text)
+            continue
+        tags = cell.metadata.get("tags", [])
+        kind = next((tag for tag in CODE_TAGS if tag in tags), "setup")
+        if kind == "book-only":
+            continue
+        new = nbformat.v4.new_code_cell(cell.source)
+        if kind == "exercise":
+            name = defined_name(cell.source)
+            new.source = with_solution(cell.source, _reference_source(topic), name)
+            new.metadata["nbgrader"] = _nbgrader(name, solution=True)
+        elif kind == "check":
+            name = checked_name(cell.source)
+            points = topic.exercises[name].points if name in topic.exercises else 0
+            new.metadata["nbgrader"] = _nbgrader(f"check-{name}", points=points)
+        else:
+            counts[kind] = counts.get(kind, 0) + 1
+            new.metadata["nbgrader"] = _nbgrader(f"{kind}-{counts[kind]}")
+            if "hide-input" in tags:
+                new.metadata["jupyter"] = {"source_hidden": True}
+        new.metadata["tags"] = [kind]
+        yield new
+
+
+def _nbgrader(grade_id: str, solution: bool = False, points: int | None = None) -> dict:
+    entry = {
+        "grade": points is not None,
+        "grade_id": grade_id,
+        "locked": not solution,
+        "schema_version": 3,
+        "solution": solution,
+        "task": False,
+    }
+    return entry if points is None else {**entry, "points": points}
+
+
+def defined_name(source: str) -> str:
+    """The name of the one function or class that a stub defines."""
+    body = ast.parse(source).body
+    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef | ast.ClassDef):
+        raise BrokenChapter(f"a stub defines one function or class, not:\n{source}")
+    return body[0].name
+
+
+def checked_name(source: str) -> str:
+    """The name in ``check(name)``."""
+    tree = ast.parse(source, mode="exec").body
+    match tree:
+        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Name(name)], []))]:
+            return name
+    raise BrokenChapter(f"a check cell is `check(name)`, not:\n{source}")
+
+
+def _reference_source(topic: Topic) -> str:
+    module = sys.modules[topic.reference(next(iter(topic.exercises))).__module__]
+    return Path(module.__file__).read_text(encoding="utf-8")
+
+
+def with_solution(stub: str, reference: str, name: str) -> str:
+    """The stub, its bodies replaced by the reference's between solution markers.
+
+    Args:
+        stub: source of a function or class whose bodies are a docstring and
+            ``raise NotImplementedError``.
+        reference: source of the module that defines the reference.
+        name: what to look for in it.
+
+    Raises:
+        BrokenChapter: the two have different functions.
+    """
+    lines = stub.rstrip().splitlines()
+    bodies = dict(_bodies(ast.parse(reference), name))
+    stubs = dict(_bodies(ast.parse(stub), name))
+    if set(bodies) != set(stubs):
+        wrong = ", ".join(sorted(set(bodies) ^ set(stubs)))
+        raise BrokenChapter(f"stub and reference of {name} differ in: {wrong}")
+    reference_lines = reference.splitlines()
+    for function, body in reversed(stubs.items()):
+        start, end = body
+        if [line.strip() for line in lines[start:end]] != [STUB]:
+            raise BrokenChapter(f"the body of the stub {function} is not `{STUB}`")
+        indent = lines[start][: -len(lines[start].lstrip())]
+        first, last = bodies[function]
+        lines[start:end] = [
+            f"{indent}### BEGIN SOLUTION",
+            *_trimmed(reference_lines[first:last]),
+            f"{indent}### END SOLUTION",
+        ]
+    return "\n".join(lines)
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    return lines
+
+
+def _bodies(module: ast.Module, name: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Lines of the body, after its docstring, of a function or each method."""
+    for node in module.body:
+        if getattr(node, "name", None) != name:
+            continue
+        functions = node.body if isinstance(node, ast.ClassDef) else [node]
+        for function in functions:
+            if isinstance(function, ast.FunctionDef):
+                first = function.body[0]
+                has_docstring = ast.get_docstring(function) is not None
+                start = first.end_lineno if has_docstring else first.lineno - 1
+                yield function.name, (start, function.end_lineno)
+
+
+def student_notebook(source: NotebookNode) -> NotebookNode:
+    """What nbgrader makes of a source notebook for students, without a course."""
+    from nbgrader.preprocessors import (
+        CheckCellMetadata,
+        ClearOutput,
+        ClearSolutions,
+        ComputeChecksums,
+        LockCells,
+    )
+
+    config = course_config()
+    notebook = nbformat.from_dict(source)
+    for kind in (
+        LockCells,
+        ClearSolutions,
+        ClearOutput,
+        CheckCellMetadata,
+        ComputeChecksums,
+    ):
+        notebook, _ = kind(config=config).preprocess(notebook, {})
+    return notebook
+
+
+def course_config() -> Config:
+    """The nbgrader settings of a course."""
+    config = Config()
+    config.ClearSolutions.code_stub = {"python": STUB}
+    return config
+
+
+def write_notebooks(folder: Path) -> list[Path]:
+    """Write the exercise notebook of every chapter into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in chapter_names():
+        path = folder / f"{name}.ipynb"
+        nbformat.write(student_notebook(source_notebook(name)), path)
+        written.append(path)
+    return written
+
+
+CONFIG_FILE = '''"""nbgrader's settings for this course."""
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "attention-from-scratch"
+c.ClearSolutions.code_stub = {{"python": "{stub}"}}
+c.ExecutePreprocessor.timeout = 120
+'''
+
+
+def make_course(folder: Path) -> list[str]:
+    """Make or refresh an nbgrader course with every chapter in source and release.
+
+    An existing configuration, gradebook or submission is left as it is.
+
+    Returns:
+        The names of the chapters.
+    """
+    from nbgrader.apps import NbGrader
+    from nbgrader.apps.api import NbGraderAPI
+
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / "nbgrader_config.py"
+    if not settings.exists():
+        settings.write_text(CONFIG_FILE.format(stub=STUB), encoding="utf-8")
+    names = chapter_names()
+    for name in names:
+        place = folder / "source" / name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        nbformat.write(source_notebook(name), place / f"{name}.ipynb")
+    app = NbGrader()
+    app.config_file_paths.append(str(folder))
+    app.load_config_file("nbgrader_config", path=str(folder))
+    config = app.config
+    config.CourseDirectory.root = str(folder)
+    api = NbGraderAPI(config=config)
+    api.log_level = "ERROR"
+    for name in names:
+        result = api.generate_assignment(name, force=True, create=True)
+        if not result["success"]:
+            raise BrokenChapter(f"nbgrader could not release {name}:\n{result['log']}")
+    return names
+
+
+if __name__ == "__main__":
+    for path in write_notebooks(Path(sys.argv[1])):
+        print(path)

@@ -1,0 +1,404 @@
+"""A place where other people's code can run and touch nothing.
+
+bubblewrap gives the warm parent (``autograder.warm``) a read-only system, no network,
+no secrets and no files but the libraries. ``SandboxProvisioner`` is a Jupyter kernel
+provisioner that lets the warm parent fork a kernel, so nbclient needs no change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import zmq
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.provisioning import KernelProvisionerBase
+from traitlets import Instance
+
+from autograder.answers import MAX_BYTES
+from autograder.warm import CHANNELS, HOME
+
+NOBODY = 65534
+START_SECONDS = 120
+KERNEL_NAME = "attention-sandbox"
+
+
+class SandboxUnavailable(RuntimeError):
+    """This machine cannot isolate submissions; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use. Bytes, seconds and counts.
+
+    Attributes:
+        memory: of all its processes and files together, beyond the shared libraries.
+        disk: size of each of its private folders (home, /tmp, /dev/shm).
+        files: inodes in each of them.
+        file_size: largest file.
+        processes: processes and threads.
+        open_files: open files of one process.
+        cpu_seconds: processor time of one process.
+        cell_seconds: wall time of a cell, and of the questions on one exercise.
+        submission_seconds: wall time of everything.
+        output_bytes: what it may print or display, over all cells.
+    """
+
+    memory: int = 2 * 2**30
+    disk: int = 256 * 2**20
+    files: int = 4096
+    file_size: int = 128 * 2**20
+    processes: int = 128
+    open_files: int = 512
+    cpu_seconds: float = 300
+    cell_seconds: float = 30
+    submission_seconds: float = 180
+    output_bytes: int = 8 * 2**20
+
+
+class Sandbox:
+    """One bubblewrap with a warm parent in it, from which kernels are forked.
+
+    Raises:
+        SandboxUnavailable: bubblewrap is missing or may not make namespaces here.
+    """
+
+    def __init__(self) -> None:
+        require_bubblewrap()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control = ours
+        self._log = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            bubblewrap_command(theirs.fileno()),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env={"PATH": os.defpath},
+        )
+        theirs.close()
+        self.control.settimeout(START_SECONDS)
+        try:
+            ready = self.control.recv(16)
+        except TimeoutError:
+            ready = b""
+        if ready != b"ready":
+            self._process.kill()
+            self._process.wait()
+            self._log.seek(0)
+            last = self._log.read().decode(errors="replace").strip().splitlines()[-1:]
+            raise SandboxUnavailable(
+                f"the sandbox did not start: {' '.join(last) or 'no reason given'}"
+            )
+
+    @property
+    def alive(self) -> bool:
+        """Whether the warm parent still runs."""
+        return self._process.poll() is None
+
+    def launch(
+        self, key: str, listening: list[socket.socket], limits: Limits
+    ) -> socket.socket:
+        """Fork a kernel that serves the listening sockets; return its lifeline.
+
+        Closing the lifeline kills the kernel; when the kernel ends otherwise, one
+        JSON message on it says how.
+        """
+        lifeline, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        request = {"key": key, "limits": asdict(limits)}
+        fds = [other.fileno(), *(sock.fileno() for sock in listening)]
+        try:
+            socket.send_fds(self.control, [json.dumps(request).encode()], fds)
+        finally:
+            other.close()
+        return lifeline
+
+    def close(self) -> None:
+        """End the warm parent and every kernel that it forked."""
+        self.control.close()
+        self._process.kill()
+        self._process.wait()
+        self._log.close()
+
+
+_running: Sandbox | None = None
+
+
+def running_sandbox() -> Sandbox:
+    """The sandbox of this process; started when needed, restarted when dead."""
+    global _running
+    if _running is None or not _running.alive:
+        if _running is None:
+            atexit.register(stop_sandbox)
+        else:
+            _running.close()
+        _running = Sandbox()
+    return _running
+
+
+def stop_sandbox() -> None:
+    """End the sandbox of this process, if there is one."""
+    global _running
+    if _running is not None:
+        _running.close()
+        _running = None
+
+
+@cache
+def require_bubblewrap() -> None:
+    """Make sure that this machine can isolate submissions.
+
+    Raises:
+        SandboxUnavailable: it cannot, with what to install or to switch on.
+    """
+    advice = (
+        "Grading other people's notebooks needs Linux with bubblewrap; for a notebook "
+        "that you wrote yourself, `check --no-sandbox` runs it without protection."
+    )
+    if shutil.which("bwrap") is None:
+        raise SandboxUnavailable(
+            "bubblewrap is not installed: apt install bubblewrap. " + advice
+        )
+    trial = subprocess.run(
+        ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"],
+        capture_output=True,
+        text=True,
+    )
+    if trial.returncode != 0:
+        raise SandboxUnavailable(
+            f"bubblewrap cannot make namespaces here ({trial.stderr.strip()}): allow "
+            "unprivileged user namespaces (sysctl user.max_user_namespaces, "
+            "kernel.unprivileged_userns_clone, or an AppArmor profile for bwrap). "
+            + advice
+        )
+
+
+def bubblewrap_command(control_fd: int) -> list[str]:
+    """The command that starts the warm parent in its sandbox.
+
+    Started by root there are two stages: the first, still as root, shows the libraries
+    at their places; the second, as nobody, isolates. So what is inside never has
+    root's identity on the host.
+    """
+    shown = _shown_paths()
+    as_root = os.geteuid() == 0
+    staged = {inside: inside for inside in shown} if as_root else shown
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "HOME": HOME,
+        "USER": "student",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": os.pathsep.join(["/course", *_site_folders()]),
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MPLCONFIGDIR": "/tmp/matplotlib",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+    }
+    inner = [
+        *("bwrap", "--unshare-all", "--die-with-parent", "--new-session"),
+        *("--hostname", "sandbox", "--clearenv"),
+        *(word for pair in environment.items() for word in ("--setenv", *pair)),
+        *_bind_arguments(staged),
+        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME),
+        *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/course", "--"),
+        *(
+            os.path.realpath(sys.executable),
+            "-s",
+            "-m",
+            "autograder.warm",
+            str(control_fd),
+        ),
+    ]
+    if not as_root:
+        return inner
+    return [
+        *("bwrap", "--die-with-parent", *_bind_arguments(shown)),
+        *("--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"),
+        *("--perms", "0755", "--dir", "/tmp", "--"),
+        *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
+        *inner,
+    ]
+
+
+def _shown_paths() -> dict[str, str]:
+    """Host path of everything a submission may read, by its path in the sandbox.
+
+    The system, the Python installation, the installed libraries, and of this project
+    the packages ``autograder`` and ``toolkit``: not ``solutions``.
+    """
+    system = [
+        path for path in ("/usr", "/lib", "/lib64", "/bin") if Path(path).exists()
+    ]
+    libraries = [sys.base_prefix, sys.base_exec_prefix, *_site_folders()]
+    etc = [p for p in ("/etc/ld.so.cache", "/etc/localtime") if Path(p).exists()]
+    shown = {path: path for path in [*system, *etc, *libraries]}
+    package = Path(__file__).resolve().parent
+    shown["/course/autograder"] = str(package)
+    import toolkit
+
+    shown["/course/toolkit"] = str(Path(toolkit.__file__).resolve().parent)
+    return shown
+
+
+def _site_folders() -> list[str]:
+    """The folders of installed libraries on this interpreter's path."""
+    return [
+        str(Path(path).resolve())
+        for path in dict.fromkeys(sys.path)
+        if Path(path).name in ("site-packages", "dist-packages")
+    ]
+
+
+def _bind_arguments(shown: dict[str, str]) -> list[str]:
+    """Read-only binds, each parent folder made first so that anyone may enter it."""
+    arguments: list[str] = []
+    made: set[Path] = set()
+    for inside, host in shown.items():
+        if Path(host).is_symlink():
+            arguments += ["--symlink", os.readlink(host), inside]
+            continue
+        for parent in reversed(Path(inside).parents[:-1]):
+            if parent not in made and str(parent) not in shown:
+                arguments += ["--perms", "0755", "--dir", str(parent)]
+                made.add(parent)
+        arguments += ["--ro-bind", host, inside]
+    return arguments
+
+
+class SandboxProvisioner(KernelProvisionerBase):
+    """Kernel provisioner that forks kernels from the warm parent of this process."""
+
+    limits = Instance(Limits, args=())
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.ended: dict[str, Any] | None = None
+        self._lifeline: socket.socket | None = None
+        self._folder: tempfile.TemporaryDirectory | None = None
+
+    @property
+    def has_process(self) -> bool:
+        """Whether a kernel was forked and not cleaned up."""
+        return self._lifeline is not None
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        """Nothing of this process's environment reaches the kernel."""
+        kwargs = await super().pre_launch(**{**kwargs, "env": {}})
+        return {**kwargs, "cmd": []}
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict[str, Any]:
+        """Bind the kernel's channels here and have the warm parent fork it."""
+        self.ended = None
+        self._folder = tempfile.TemporaryDirectory(prefix="attention-")
+        address = f"{self._folder.name}/kernel"
+        key = secrets.token_hex(16)
+        listening = []
+        try:
+            for port in range(1, len(CHANNELS) + 1):
+                sock = socket.socket(socket.AF_UNIX)
+                listening.append(sock)
+                sock.bind(f"{address}-{port}")
+                sock.listen(16)
+            limits = getattr(self.parent, "limits", Limits())
+            self._lifeline = running_sandbox().launch(key, listening, limits)
+            self._lifeline.setblocking(False)
+        finally:
+            for sock in listening:
+                sock.close()
+        ports = {f"{name}_port": n for n, name in enumerate(CHANNELS, start=1)}
+        self.connection_info = {
+            "transport": "ipc",
+            "ip": address,
+            "key": key.encode(),
+            "signature_scheme": "hmac-sha256",
+            "hb_port": len(CHANNELS) + 1,
+            **ports,
+        }
+        return self.connection_info
+
+    async def poll(self) -> int | None:
+        """``None`` while the kernel runs; ``ended`` says how it ended."""
+        if self.ended is None and self._lifeline is not None:
+            try:
+                message = self._lifeline.recv(65536)
+            except BlockingIOError:
+                return None
+            except OSError:
+                message = b""
+            self.ended = json.loads(message) if message else {"exit": -9, "limit": None}
+        return (self.ended or {}).get("exit", 1)
+
+    async def wait(self) -> int | None:
+        """Wait until the kernel has ended."""
+        while await self.poll() is None:
+            await asyncio.sleep(0.01)
+        return await self.poll()
+
+    async def send_signal(self, signum: int) -> None:
+        """Any signal kills: a submission is never interrupted politely."""
+        await self.kill()
+
+    def abandon(self) -> None:
+        """Have the warden kill every process of the submission, without waiting."""
+        if self._lifeline is not None and self.ended is None:
+            with contextlib.suppress(OSError):
+                self._lifeline.shutdown(socket.SHUT_WR)
+
+    async def kill(self, restart: bool = False) -> None:
+        """Kill every process of the submission."""
+        self.abandon()
+
+    async def terminate(self, restart: bool = False) -> None:
+        """The same as ``kill``."""
+        await self.kill(restart)
+
+    async def cleanup(self, restart: bool = False) -> None:
+        """Forget the kernel and remove its socket files."""
+        if self._lifeline is not None:
+            self._lifeline.close()
+            self._lifeline = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+class _OnlyTheSandbox(KernelSpecManager):
+    """The only kernel there is: whatever a notebook names, it gets the sandbox."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        """The sandboxed Python kernel."""
+        return KernelSpec(
+            argv=[],
+            display_name="Python 3 (sandbox)",
+            language="python",
+            metadata={"kernel_provisioner": {"provisioner_name": KERNEL_NAME}},
+        )
+
+
+class SandboxKernelManager(AsyncKernelManager):
+    """Starts sandboxed kernels with the given limits."""
+
+    limits = Instance(Limits, args=())
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(kernel_spec_manager=_OnlyTheSandbox(), **kwargs)
+        # A message larger than this cannot be an answer; it is not even received.
+        self.context.setsockopt(zmq.MAXMSGSIZE, 2 * MAX_BYTES)
+        self.context.setsockopt(zmq.RCVHWM, 20)
