@@ -49,6 +49,9 @@ $(INSTALLED): requirements.txt constraints.txt pyproject.toml | system-packages
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@# Kernels listen on this machine only; no warning about that at every start.
+	@mkdir -p .venv/etc/ipython
+	@echo '{"IPKernelApp": {"log_level": 40}}' > .venv/etc/ipython/ipython_kernel_config.json
 	@touch $@
 
 system-packages:

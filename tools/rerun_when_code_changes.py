@@ -41,7 +41,7 @@ def forget_outdated_outputs(app: Sphinx, docname: str, source: list[str]) -> Non
     chapter = Path(app.env.doc2path(docname)).absolute()
     files = code_used_by(source[0], chapter.stem, root)
     for file in files:
-        app.env.note_dependency(str(file), docname=docname)
+        app.env.note_dependency(str(file))
 
     cache_folder = Path(app.env.mystnb_config.execution_cache_path)
     known = CodeDigests(cache_folder / "code_digests.json")

@@ -1,0 +1,121 @@
+"""A build stops at anything that a reader would stumble over."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOTEBOOK = """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+"""
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "# A page\n\nSome words.\n"
+
+
+class SmallBook:
+    """A book of one page, ``chapters/page.md``, with the settings of the real one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copy(ROOT / "_config.yml", folder)
+        shutil.copytree(ROOT / "chapters" / "_static", folder / "chapters" / "_static")
+        (folder / "chapters" / "references.bib").touch()
+        self.write("_toc.yml", "format: jb-book\nroot: chapters/page\n")
+
+    def write(self, path: str, text: str) -> None:
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def build(self) -> subprocess.CompletedProcess[str]:
+        """Build with the flags of the Makefile."""
+        return subprocess.run(
+            [
+                "make",
+                "-f",
+                str(ROOT / "Makefile"),
+                f"BIN={Path(sys.executable).parent}",
+                "INSTALLED=",
+                "book",
+            ],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(self.folder)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    @property
+    def page(self) -> str:
+        """The built page."""
+        html = self.folder / "_build" / "html" / "chapters" / "page.html"
+        return html.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> SmallBook:
+    return SmallBook(tmp_path)
+
+
+def code_cell(code: str) -> str:
+    return f"\n```{{code-cell}} ipython3\n{code}\n```\n"
+
+
+def test_every_broken_reference_is_named_and_fails_the_build_again_and_again(book):
+    book.write(
+        "chapters/page.md",
+        PAGE + "{ref}`nowhere` {term}`nonsense` {cite:t}`nobody1900nothing`\n",
+    )
+    book.write("chapters/empty.md", "")
+    book.write(
+        "_toc.yml",
+        "{format: jb-book, root: chapters/page, chapters: "
+        "[{file: chapters/empty}, {file: chapters/missing}]}",
+    )
+    for _ in range(2):
+        done = book.build()
+        assert done.returncode != 0
+        assert "undefined label: 'nowhere'" in done.stdout
+        assert "term not in glossary: 'nonsense'" in done.stdout
+        assert 'could not find bibtex key "nobody1900nothing"' in done.stdout
+        assert "'chapters/empty' that doesn't have a title" in done.stdout
+        assert "nonexisting document 'chapters/missing'" in done.stdout
+
+
+def test_a_cell_that_fails_fails_the_build(book):
+    book.write("chapters/page.md", NOTEBOOK + PAGE + code_cell("1 / 0"))
+    done = book.build()
+    assert done.returncode != 0
+    assert "ZeroDivisionError" in done.stdout
+
+
+def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
+    runs = book.folder / "runs"
+    count = f"open({str(runs)!r}, 'a').write('x')"
+    greet = "from toolkit import greeting\nprint(greeting.WORD)"
+    chapter = NOTEBOOK + PAGE + code_cell(count) + code_cell(greet)
+    book.write("toolkit/__init__.py", "")
+    book.write("toolkit/greeting.py", "from toolkit.inner import WORD")
+    book.write("toolkit/inner.py", "WORD = 'first words'")
+    book.write("toolkit/other.py", "")
+    book.write("chapters/page.md", chapter)
+
+    def executions() -> int:
+        done = book.build()
+        assert done.returncode == 0, done.stdout
+        return len(runs.read_text())
+
+    assert executions() == 1
+    book.write("chapters/page.md", chapter + "\nMore prose.\n")
+    book.write("toolkit/other.py", "# not used by the page")
+    shutil.rmtree(book.folder / "_build" / ".doctrees")
+    assert executions() == 1
+    book.write("toolkit/inner.py", "WORD = 'second words'")
+    assert executions() == 2
+    assert "second words" in book.page
