@@ -47,17 +47,26 @@ def strided(array):
 
 
 def shift_scores(queries, keys, size=60.0):
-    """Shift the scores of each query up or down together, which no softmax notices."""
+    """Shift all scores of a query up or down together, which no softmax notices.
+
+    The last key is far below the others for every query, and gets no weight.
+    """
     queries[:, 0] = np.where(np.arange(len(queries)) % 2 == 0, size, -size)
     keys[:, 0] = size
+    queries[:, 1] = size
+    keys[:, 1] = 0.0
+    keys[-1, 1] = -size
 
 
 def shift_layer(Q, X, W_Q, W_K, size=60.0):
     """The same through the projections; Q may be X."""
+    X[:, 2] = 0.0
+    X[-1, 2] = -1.0
+    X[:, 1] = Q[:, 1] = 1.0
     Q[:, 0] = np.where(np.arange(len(Q)) % 2 == 0, 1.0, -1.0)
-    X[:, 1] = 1.0
-    W_Q[:, 0] = W_K[:, 0] = 0.0
+    W_Q[:, :2] = W_K[:, :2] = 0.0
     W_Q[0, 0] = W_K[1, 0] = size
+    W_Q[1, 1] = W_K[2, 1] = size
 
 
 # project
@@ -161,7 +170,7 @@ def attention_square(attention, rng):
     title="scores beyond 1000 and below -1000", points=2, rtol=1e-3, atol=1e-3
 )
 def attention_large(attention, rng):
-    queries, keys = rng.standard_normal((4, 3)), rng.standard_normal((6, 3))
+    queries, keys = rng.standard_normal((4, 5)), rng.standard_normal((6, 5))
     shift_scores(queries, keys)
     return attention(queries, keys, rng.standard_normal((6, 2)))
 
@@ -229,7 +238,7 @@ def attention_layer_drawn(attention_layer, rng):
     title="scores beyond 1000 and below -1000", points=1, rtol=1e-3, atol=1e-3
 )
 def attention_layer_large(attention_layer, rng):
-    Q, X, W_Q, W_K, W_V = layer_inputs(rng, 4, 5, 6, 7, 3, 2)
+    Q, X, W_Q, W_K, W_V = layer_inputs(rng, 3, 5, 6, 7, 4, 2)
     shift_layer(Q, X, W_Q, W_K)
     return attention_layer(Q, X, W_Q, W_K, W_V)
 
@@ -283,7 +292,7 @@ def self_attention_one_token(self_attention, rng):
     title="scores beyond 1000 and below -1000", points=1, rtol=1e-3, atol=1e-3
 )
 def self_attention_large(self_attention, rng):
-    X, W_Q, W_K, W_V = self_inputs(rng, 6, 7, 3, 2)
+    X, W_Q, W_K, W_V = self_inputs(rng, 6, 7, 4, 2)
     shift_layer(X, X, W_Q, W_K)
     return self_attention(X, W_Q, W_K, W_V)
 
@@ -328,7 +337,7 @@ def columns_drawn(self_attention_columns, rng):
     title="scores beyond 1000 and below -1000", points=1, rtol=1e-3, atol=1e-3
 )
 def columns_large(self_attention_columns, rng):
-    X, W_Q, W_K, W_V = self_inputs(rng, 6, 7, 3, 2)
+    X, W_Q, W_K, W_V = self_inputs(rng, 6, 7, 4, 2)
     shift_layer(X, X, W_Q, W_K)
     return self_attention_columns(*columns(X, W_Q, W_K, W_V))
 

@@ -387,6 +387,21 @@ def one_maximum_for_all_rows(queries, keys, values):
 
 @mistake(
     attention,
+    "You subtracted the smallest score of each row, which keeps the exponential from "
+    "becoming zero and not from overflowing. Subtract the largest, so that no "
+    "exponent is above zero.",
+)
+def minimum_subtracted(queries, keys, values):
+    if len(keys) != len(values):
+        raise ValueError("each key needs its value")
+    scores = scaled(queries, keys)
+    exponentials = np.exp(scores - scores.min(axis=1, keepdims=True))
+    weights = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return weights @ values, weights
+
+
+@mistake(
+    attention,
     "You clipped the scores to keep the exponential finite, so all large scores count "
     "the same. Subtracting each row's maximum keeps their differences.",
 )
