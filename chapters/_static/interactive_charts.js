@@ -1,19 +1,26 @@
 /* Draws the charts that toolkit/interactive.py wrote into the page as data. */
 "use strict";
 
-const AXIS_ROOM = 110; // pixels that axes and legend of a part take, roughly
+const AXIS_ROOM = 80; // pixels beside a part of a concatenation, for its axis
 
 async function drawChart(chart) {
   const spec = JSON.parse(chart.querySelector("script").textContent);
   const view = chart.querySelector(".interactive-chart-view");
   const controls = chart.querySelector(".interactive-chart-controls");
-  for (const part of spec.vconcat ?? []) {
-    part.width ??= Math.max(160, Math.min(560, view.clientWidth - AXIS_ROOM));
+  if (spec.usermeta?.asWideAsThePage) {
+    if (spec.vconcat) {
+      const width = Math.max(160, view.clientWidth - AXIS_ROOM);
+      spec.vconcat.forEach((part) => { part.width = width; });
+    } else {
+      spec.width = "container";
+    }
   }
   const still = [...view.childNodes];
   const drawing = document.createElement("div");
   view.append(drawing);
-  await vegaEmbed(drawing, spec, { actions: false, renderer: "svg", bind: controls });
+  await vegaEmbed(drawing, spec, {
+    mode: "vega-lite", renderer: "svg", actions: false, bind: controls,
+  });
   for (const node of still) {
     node.hidden = true;
   }

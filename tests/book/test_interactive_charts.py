@@ -1,0 +1,167 @@
+"""Charts react to the keyboard, from a file, without a network, narrow or wide."""
+
+import base64
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import altair as alt
+import pytest
+from playwright.sync_api import Browser, Page
+
+from toolkit.interactive import house_spec
+from tools.interactive_charts import RUNTIME, chart_html, runtime_source
+
+ALT = 'Five attention weights, "soft" at first, that even out as it <gets> warmer.'
+
+
+def spec() -> dict:
+    slider = alt.binding_range(name="temperature", min=0.5, max=4, step=0.5)
+    temperature = alt.param("temperature", value=1, bind=slider)
+    scores = [
+        {"key": key, "score": 5 - n}
+        for n, key in enumerate(["a", "b", "c", "d", "</script>"])
+    ]
+    chart = (
+        alt.Chart(alt.Data(values=scores))
+        .transform_calculate(e=alt.expr.exp(alt.datum.score / temperature))
+        .transform_joinaggregate(total="sum(e)")
+        .transform_calculate(weight="datum.e / datum.total")
+        .mark_bar()
+        .encode(x="key:N", y="weight:Q")
+        .add_params(temperature)
+    )
+    return house_spec(chart, ALT)
+
+
+@pytest.fixture(scope="module")
+def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with a chart, beside the runtime."""
+    folder = tmp_path_factory.mktemp("charts")
+    (folder / RUNTIME).write_text(runtime_source(), encoding="utf-8")
+    for name in ("interactive_charts.js", "interactive_charts.css"):
+        shutil.copy(root / "chapters" / "_static" / name, folder)
+    (folder / "page.html").write_text(
+        '<!doctype html><meta charset="utf-8"><title>charts</title>'
+        '<link rel="stylesheet" href="interactive_charts.css">'
+        f'<script src="{RUNTIME}" defer></script>'
+        '<script src="interactive_charts.js" defer></script>'
+        f"<body>{chart_html(spec())}",
+        encoding="utf-8",
+    )
+    return folder
+
+
+@pytest.fixture(params=[1280, 360])
+def page(folder: Path, browser: Browser, request: pytest.FixtureRequest) -> Page:
+    """The page, opened as a file without a network; complaints fail the test."""
+    complaints = []
+    with browser.new_context(
+        offline=True, viewport={"width": request.param, "height": 800}
+    ) as context:
+        context.on("console", lambda message: complaints.append(message.text))
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
+        context.on("requestfailed", lambda asked: complaints.append(asked.url))
+        page = context.new_page()
+        page.goto((folder / "page.html").as_uri())
+        page.wait_for_selector(".interactive-chart.is-live")
+        yield page
+        assert complaints == []
+
+
+def heights(page: Page) -> list[float]:
+    """The attention weights that the bars tell to a screen reader."""
+    bars = page.locator(".interactive-chart [aria-roledescription=bar]")
+    labels = bars.evaluate_all("all => all.map(bar => bar.ariaLabel)")
+    return sorted(float(label.rpartition(":")[2]) for label in labels)
+
+
+def test_the_arrow_keys_move_the_slider_and_the_chart_follows(page: Page):
+    cold = heights(page)
+    page.keyboard.press("Tab")
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    slider = page.get_by_role("slider", name="temperature")
+    assert slider.input_value() == "3"
+    page.wait_for_timeout(200)  # the chart is drawn in the next frame
+    warm = heights(page)
+    assert warm[-1] - warm[0] < 0.5 * (cold[-1] - cold[0])
+    assert sum(warm) == pytest.approx(1)
+
+
+def test_the_chart_says_what_it_shows(page: Page):
+    assert page.locator("[role=graphics-document]").get_attribute("aria-label") == ALT
+    picture = page.locator(".interactive-chart img")
+    assert picture.get_attribute("alt") == ALT
+    assert not picture.is_visible()  # it only stands in until the chart is drawn
+
+
+def test_the_chart_is_no_wider_than_the_screen(page: Page):
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    room = page.viewport_size["width"]
+    assert page.locator(".interactive-chart svg").bounding_box()["width"] > 0.85 * room
+
+
+def test_without_javascript_a_still_picture_is_seen(folder: Path, browser: Browser):
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto((folder / "page.html").as_uri())
+        assert page.locator(".interactive-chart img").is_visible()
+
+
+def test_the_still_picture_needs_nothing_from_outside():
+    encoded = re.search(r"base64,([^\"]+)", chart_html(spec()))[1]
+    picture = base64.b64decode(encoded).decode()
+    assert picture.startswith("<svg")
+    assert not re.search(r"(href|src|url)\s*[=(]\s*[\"']?https?:", picture)
+
+
+def test_only_pages_with_a_chart_load_the_runtime(root: Path, tmp_path: Path):
+    shutil.copy(root / "_config.yml", tmp_path)
+    chapters = tmp_path / "chapters"
+    shutil.copytree(root / "chapters" / "_static", chapters / "_static")
+    (chapters / "references.bib").touch()
+    (chapters / "plain.md").write_text("# Plain\n\nNo chart here.\n")
+    (chapters / "page.md").write_text(PAGE)
+    (tmp_path / "_toc.yml").write_text(
+        "format: jb-book\nroot: chapters/page\nchapters:\n  - file: chapters/plain\n"
+    )
+    done = subprocess.run(
+        [root / ".venv/bin/jupyter-book", "build", ".", "--warningiserror", "--quiet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    built = tmp_path / "_build" / "html"
+    assert (built / "_static" / RUNTIME).stat().st_size > 500_000
+    with_chart = (built / "chapters" / "page.html").read_text()
+    without = (built / "chapters" / "plain.html").read_text()
+    assert f"_static/{RUNTIME}" in with_chart
+    assert 'class="interactive-chart"' in with_chart
+    assert "Caption of the chart" in with_chart
+    assert RUNTIME not in without
+
+
+PAGE = """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+# A page
+
+```{code-cell} ipython3
+---
+mystnb:
+  figure:
+    name: fig-chart
+    caption: Caption of the chart.
+---
+from toolkit import interactive
+
+data = {"values": [{"a": 1}]}
+spec = {"mark": "bar", "data": data, "encoding": {"y": {"field": "a"}}}
+interactive.show(spec, alt="One bar of height one, alone.")
+```
+"""

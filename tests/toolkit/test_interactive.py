@@ -1,0 +1,71 @@
+import json
+
+import altair as alt
+import pytest
+from IPython.core.formatters import DisplayFormatter
+
+from toolkit import figures, interactive
+
+ALT = "One bar whose height follows the slider."
+
+
+def bars():
+    height = alt.param("height", value=1, bind=alt.binding_range(min=0, max=4))
+    data = alt.Data(values=[{"key": "a", "score": 2.0}])
+    return alt.Chart(data).mark_bar().encode(x="key:N", y="score:Q").add_params(height)
+
+
+def test_notebooks_get_a_format_that_jupyterlab_draws_and_a_description():
+    chart = interactive.InteractiveChart(bars(), ALT)
+    shown, _ = DisplayFormatter().format(chart)
+    spec = shown.pop("application/vnd.vegalite.v5+json")
+    assert shown == {"text/plain": ALT}
+    assert spec["description"] == ALT
+    assert json.loads(json.dumps(spec)) == spec
+
+
+def test_a_chart_names_no_schema_because_two_versions_draw_it():
+    assert "$schema" not in interactive.house_spec(bars(), ALT)
+
+
+def test_a_chart_without_a_width_is_as_wide_as_its_page():
+    for chart in (bars(), alt.layer(bars(), bars()), alt.vconcat(bars(), bars())):
+        spec = interactive.house_spec(chart, ALT)
+        assert spec["usermeta"]["asWideAsThePage"]
+        for view in spec.get("vconcat", [spec]):
+            assert view["width"] == interactive.WIDTH
+        assert "continuousWidth" not in spec["config"]["view"]
+
+
+def test_a_width_of_its_own_is_kept():
+    narrow = bars().properties(width=90)
+    spec = interactive.house_spec(narrow, ALT)
+    assert (spec["width"], spec.get("usermeta")) == (90, None)
+    spec = interactive.house_spec(alt.vconcat(narrow, narrow), ALT)
+    assert [view["width"] for view in spec["vconcat"]] == [90, 90]
+
+
+def test_charts_side_by_side_are_left_as_they_are():
+    spec = interactive.house_spec(alt.hconcat(bars(), bars()), ALT)
+    assert not {"width", "autosize", "usermeta"} & set(spec)
+
+
+def test_a_specification_is_not_changed():
+    own = {"vconcat": [{"mark": "bar"}]}
+    interactive.house_spec(own, ALT)
+    assert own == {"vconcat": [{"mark": "bar"}]}
+
+
+def test_charts_have_house_colours_and_keep_what_they_set_themselves():
+    chart = bars().configure_axis(labelFontSize=15)
+    config = interactive.house_spec(chart, ALT)["config"]
+    assert config["mark"]["color"] == figures.WEIGHT
+    assert config["axis"]["labelFontSize"] == 15
+    assert config["axis"]["titleFontSize"] == interactive.STYLE["axis"]["titleFontSize"]
+    assert interactive.STYLE["axis"]["labelFontSize"] == 12
+
+
+@pytest.mark.parametrize("alt_text", ["", "  ", "A bar chart"])
+def test_a_chart_that_is_not_described_is_refused(alt_text):
+    with pytest.raises(ValueError, match="full sentence"):
+        interactive.InteractiveChart(bars(), alt_text)

@@ -1,0 +1,102 @@
+"""Sphinx extension: charts that react in the page, without a kernel or a network.
+
+A chart that ``toolkit.interactive`` shows becomes a still picture with the chart's data
+beside it. Pages that have one load Vega's runtime, which is taken from vl-convert and
+shipped with the book, and a few lines that draw the chart in place of the picture.
+Other pages load nothing. Without JavaScript, and on paper, the picture stays.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from myst_nb.core.render import MimeData, load_mime_renders
+from sphinx.application import Sphinx
+from vl_convert import javascript_bundle, vegalite_to_svg
+
+from toolkit.interactive import MIME
+
+MARK = 'class="interactive-chart"'
+RUNTIME = "vega.js"
+LICENCE = """/*! Vega, Vega-Lite and Vega-Embed, as bundled by vl-convert.
+ * Copyright (c) 2015-2024, University of Washington Interactive Data Lab.
+ * BSD 3-Clause licence: https://github.com/vega/vega/blob/main/LICENSE */
+"""
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx and with MyST-NB, whose list of renderers lives as long."""
+    renderers = load_mime_renders()
+    if ChartRenderer not in renderers:
+        renderers.append(ChartRenderer)
+    app.connect("builder-inited", write_runtime)
+    app.connect("html-page-context", load_on_pages_with_charts)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+class ChartRenderer:
+    """Tells MyST-NB how to show a chart; it prefers a chart to everything else."""
+
+    mime_priority_overrides = (("*", MIME, 1),)
+
+    @staticmethod
+    def handle_mime(
+        renderer: Any, data: MimeData, inline: bool
+    ) -> list[nodes.Element] | None:
+        """HTML for a chart, None for any other output."""
+        if data.mime_type != MIME:
+            return None
+        return [nodes.raw(text=chart_html(data.content), format="html")]
+
+
+def chart_html(spec: dict[str, Any]) -> str:
+    """HTML that ``interactive_charts.js`` brings to life."""
+    data = json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f"<div {MARK}>"
+        '<div class="interactive-chart-controls"></div>'
+        f'<div class="interactive-chart-view">{still_picture(spec)}</div>'
+        f'<script type="application/json">{data}</script>'
+        "</div>"
+    )
+
+
+def still_picture(spec: dict[str, Any]) -> str:
+    """The chart as it is before anything was moved, with its description."""
+    picture = base64.b64encode(vegalite_to_svg(spec).encode()).decode()
+    alt = html.escape(spec["description"])
+    return f'<img src="data:image/svg+xml;base64,{picture}" alt="{alt}">'
+
+
+def write_runtime(app: Sphinx) -> None:
+    """Put Vega's runtime beside the other static files of the book."""
+    if app.builder.format != "html":
+        return
+    file = Path(app.outdir) / "_static" / RUNTIME
+    runtime = runtime_source()
+    if not file.exists() or file.read_text(encoding="utf-8") != runtime:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(runtime, encoding="utf-8")
+
+
+def runtime_source() -> str:
+    """JavaScript that defines ``vegaEmbed`` and keeps its other names to itself.
+
+    It is a plain script, because browsers refuse to load modules from files.
+    """
+    return f"{LICENCE}(() => {{\n{javascript_bundle()}\n}})();\n"
+
+
+def load_on_pages_with_charts(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Ask for the runtime on pages that need it."""
+    if MARK in context.get("body", ""):
+        app.add_css_file("interactive_charts.css")
+        app.add_js_file(RUNTIME, loading_method="defer")
+        app.add_js_file("interactive_charts.js", loading_method="defer")
