@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
     course = commands.add_parser("course", help="make an nbgrader course of the book")
     course.add_argument("folder", type=Path, metavar="DIR")
+    course.add_argument("chapters", nargs="*", help="which ones; all if none is named")
     course.set_defaults(run=_course)
     grade = commands.add_parser("grade", help="grade all submissions of a chapter")
     grade.add_argument("chapter")
@@ -118,7 +119,7 @@ def _as_text(report: dict[str, Any]) -> str:
 def _course(options: argparse.Namespace) -> int:
     from autograder.release import make_course
 
-    names = make_course(options.folder)
+    names = make_course(options.folder, options.chapters)
     print(f"{len(names)} chapters in {options.folder}: {', '.join(names)}")
     print(f"give students {options.folder / 'release'}; collect into submitted/")
     return 0

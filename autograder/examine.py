@@ -248,8 +248,9 @@ class _Client(NotebookClient):
     def __init__(
         self, notebook: NotebookNode, manager: AsyncKernelManager, limits: Limits
     ) -> None:
+        place_for_questions = nbformat.v4.new_code_cell()
         super().__init__(
-            notebook,
+            nbformat.v4.new_notebook(cells=[place_for_questions, *notebook.cells]),
             km=manager,
             allow_errors=True,
             record_timing=False,
@@ -272,7 +273,7 @@ class _Client(NotebookClient):
     async def run(self, cell: NotebookNode, number: int) -> str | None:
         """Run a cell; how the kernel ended, if it did."""
         try:
-            await self.async_execute_cell(cell, number)
+            await self.async_execute_cell(cell, number + 1)
         except CellTimeoutError:
             seconds = self.limits.cell_seconds
             if time.monotonic() >= self.deadline:
@@ -294,7 +295,7 @@ class _Client(NotebookClient):
         )
         self._answers = {}
         try:
-            ended = await self.run(question, 0)
+            ended = await self.run(question, -1)
             return self._answers, ended
         finally:
             self._answers = None

@@ -30,6 +30,7 @@ from autograder.examine import (
 from autograder.exercise import load_topic
 from autograder.gradebook import MarkWriter, database_url
 from autograder.rebuild import MAX_FILE_BYTES, Unusable, parse_submission
+from autograder.release import course_settings
 from autograder.sandbox import Limits, require_bubblewrap
 
 _BAD_NAME = re.compile(r"[\x00-\x1f\x7f/\\*?\[\]]|^\.")
@@ -225,7 +226,8 @@ def _expected(job: Job) -> dict[str, Any]:
 def _job(chapter: str, course: Path, limits: Limits) -> Job:
     if not (course / "nbgrader_config.py").exists():
         raise CourseError(
-            f"{course} is no course: make one with `python -m autograder course {course}`"
+            f"{course} is no course: make one with "
+            f"`python -m autograder course {course}`"
         )
     topic = load_topic(chapter)
     path = course / "release" / chapter / f"{chapter}.ipynb"
@@ -346,11 +348,6 @@ def _write_atomically(path: Path, text: str) -> None:
 
 def _nbgrader_settings(course: Path) -> tuple[str, str]:
     """Address of the gradebook and the course id, from the course's own settings."""
-    from traitlets.config import PyFileConfigLoader
-
-    config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
-    settings = config.get("CourseDirectory", {})
-    url = settings.get("db_url")
-    return database_url(course, url if isinstance(url, str) else None), str(
-        settings.get("course_id", "")
-    )
+    settings = course_settings(course).CourseDirectory
+    url = settings.db_url if "db_url" in settings else None
+    return database_url(course, url), str(settings.get("course_id", ""))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import parse_utc
+from sqlalchemy.exc import SAWarning
 
 
 class GradebookError(RuntimeError):
@@ -30,6 +34,7 @@ class MarkWriter:
 
     def __init__(self, url: str, course_id: str, chapter: str) -> None:
         self.chapter = chapter
+        put_scripts_on_path()
         try:
             self._gradebook = Gradebook(url, course_id)
             self._gradebook.find_notebook(chapter, chapter)
@@ -67,8 +72,10 @@ class MarkWriter:
             when = {"timestamp": parse_utc(timestamp)} if timestamp else {}
         except (ValueError, OverflowError):
             when = {}
-        book.update_or_create_student(student)
-        book.update_or_create_submission(chapter, student, **when)
+        with warnings.catch_warnings():  # about nbgrader's own use of SQLAlchemy
+            warnings.simplefilter("ignore", SAWarning)
+            book.update_or_create_student(student)
+            book.update_or_create_submission(chapter, student, **when)
         try:
             for exercise in report["exercises"]:
                 where = (chapter, chapter, student)
@@ -100,6 +107,14 @@ class MarkWriter:
             for grade in notebook.grades
             if grade.auto_score is not None
         }
+
+
+def put_scripts_on_path() -> None:
+    """Let nbgrader find ``alembic``, which it calls by name, without activation."""
+    scripts = str(Path(sys.executable).parent)
+    path = os.environ.get("PATH", os.defpath)
+    if scripts not in path.split(os.pathsep):
+        os.environ["PATH"] = f"{scripts}{os.pathsep}{path}"
 
 
 def database_url(course: Path, configured: str | None = None) -> str:

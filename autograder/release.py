@@ -8,14 +8,14 @@ names of the exercises.
 from __future__ import annotations
 
 import ast
-import shutil
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from traitlets.config import Config
+from traitlets.config import Config, PyFileConfigLoader
 
 from autograder.exercise import Topic, load_topic, topic_names
 from autograder.plain import plain_markdown
@@ -35,12 +35,10 @@ def chapters_folder() -> Path:
 
 
 def chapter_names() -> list[str]:
-    """Topics that have a chapter, in the order of the table of contents."""
-    order = (chapters_folder().parent / "_toc.yml").read_text(encoding="utf-8")
-    written = [
-        name for name in topic_names() if (chapters_folder() / f"{name}.md").exists()
-    ]
-    return sorted(written, key=lambda name: (order.find(f"chapters/{name}"), name))
+    """Topics whose chapters are in the table of contents, in its order."""
+    contents = (chapters_folder().parent / "_toc.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"^\s*- file: chapters/(\w+)\s*$", contents, re.MULTILINE)
+    return [name for name in listed if name in topic_names()]
 
 
 def source_notebook(name: str) -> NotebookNode:
@@ -236,6 +234,11 @@ def write_notebooks(folder: Path) -> list[Path]:
     return written
 
 
+def course_settings(course: Path) -> Config:
+    """What a course's own ``nbgrader_config.py`` says."""
+    return PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
+
+
 CONFIG_FILE = '''"""nbgrader's settings for this course."""
 
 c = get_config()  # noqa: F821
@@ -245,32 +248,42 @@ c.ExecutePreprocessor.timeout = 120
 '''
 
 
-def make_course(folder: Path) -> list[str]:
-    """Make or refresh an nbgrader course with every chapter in source and release.
+def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
+    """Make an nbgrader course, or add chapters to one, in source and release.
 
-    An existing configuration, gradebook or submission is left as it is.
+    What is there already is left as it is: settings, gradebook, submissions, and
+    source notebooks, which an instructor may have changed. Delete ``source/CHAPTER``
+    to get it anew.
+
+    Args:
+        folder: the folder of the course.
+        names: chapters to release; all of them if None.
 
     Returns:
-        The names of the chapters.
+        The names of the chapters released.
+
+    Raises:
+        UnknownExercise: there is no chapter of one of these names.
+        BrokenChapter: a chapter could not be released.
     """
-    from nbgrader.apps import NbGrader
     from nbgrader.apps.api import NbGraderAPI
 
+    from autograder.gradebook import put_scripts_on_path
+
+    put_scripts_on_path()
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "nbgrader_config.py"
     if not settings.exists():
         settings.write_text(CONFIG_FILE.format(stub=STUB), encoding="utf-8")
-    names = chapter_names()
+    names = names or chapter_names()
     for name in names:
-        place = folder / "source" / name
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        nbformat.write(source_notebook(name), place / f"{name}.ipynb")
-    app = NbGrader()
-    app.config_file_paths.append(str(folder))
-    app.load_config_file("nbgrader_config", path=str(folder))
-    config = app.config
+        path = folder / "source" / name / f"{name}.ipynb"
+        if not path.exists():
+            notebook = source_notebook(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            nbformat.write(notebook, path)
+    config = course_settings(folder)
     config.CourseDirectory.root = str(folder)
     api = NbGraderAPI(config=config)
     api.log_level = "ERROR"

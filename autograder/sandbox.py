@@ -81,7 +81,7 @@ class Sandbox:
         require_bubblewrap()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control = ours
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             bubblewrap_command(theirs.fileno()),
             pass_fds=[theirs.fileno()],
@@ -272,7 +272,7 @@ def _bind_arguments(shown: dict[str, str]) -> list[str]:
     made: set[Path] = set()
     for inside, host in shown.items():
         if Path(host).is_symlink():
-            arguments += ["--symlink", os.readlink(host), inside]
+            arguments += ["--symlink", str(Path(host).readlink()), inside]
             continue
         for parent in reversed(Path(inside).parents[:-1]):
             if parent not in made and str(parent) not in shown:

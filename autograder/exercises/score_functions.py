@@ -1,0 +1,310 @@
+"""Cases for the chapter on score functions."""
+
+import tracemalloc
+
+import numpy as np
+
+from autograder.exercise import Exercise
+
+dot_score = Exercise("dot_score")
+cosine_score = Exercise("cosine_score")
+general_score = Exercise("general_score")
+reduced_rank_score = Exercise("reduced_rank_score")
+additive_score = Exercise("additive_score")
+parameter_count = Exercise("parameter_count")
+
+
+def states(rng, t_dec, t_enc, s, h):
+    """S and H."""
+    return rng.standard_normal((t_dec, s)), rng.standard_normal((t_enc, h))
+
+
+def general_inputs(rng, t_dec, t_enc, s, h):
+    """S, H and W_a."""
+    return *states(rng, t_dec, t_enc, s, h), rng.standard_normal((s, h)) / np.sqrt(s)
+
+
+def reduced_inputs(rng, t_dec, t_enc, s, h, k):
+    """S, H, U_a and V_a."""
+    return (
+        *states(rng, t_dec, t_enc, s, h),
+        rng.standard_normal((k, s)) / np.sqrt(s),
+        rng.standard_normal((k, h)) / np.sqrt(h),
+    )
+
+
+def additive_inputs(rng, t_dec, t_enc, s, h, r):
+    """S, H, W_a, V_a and v_a, with tanh neither linear nor saturated."""
+    return (
+        *states(rng, t_dec, t_enc, s, h),
+        rng.standard_normal((r, h)) / np.sqrt(h),
+        rng.standard_normal((r, s)) / np.sqrt(s),
+        rng.standard_normal(r),
+    )
+
+
+def drawn_sizes(rng, count):
+    """Distinct sizes between 2 and 9, so that no two dimensions can be confused."""
+    return [int(size) for size in rng.choice(np.arange(2, 10), count, replace=False)]
+
+
+def strided(array):
+    """The same values in every second place of a larger array."""
+    larger = np.zeros([2 * size for size in array.shape])
+    every_second = (slice(None, None, 2),) * array.ndim
+    larger[every_second] = array
+    return larger[every_second]
+
+
+# dot_score
+
+
+@dot_score.case(title="fewer decoder states than encoder states", points=2)
+def dot_distinct(dot_score, rng):
+    return dot_score(*states(rng, 3, 5, 4, 4))
+
+
+@dot_score.case(title="as many states as features", points=1)
+def dot_square(dot_score, rng):
+    return dot_score(*states(rng, 4, 4, 4, 4))
+
+
+@dot_score.case(title="sizes drawn at random", points=1)
+def dot_drawn(dot_score, rng):
+    t_dec, t_enc, width = drawn_sizes(rng, 3)
+    return dot_score(*states(rng, t_dec, t_enc, width, width))
+
+
+@dot_score.case(title="strided inputs are read correctly and left unchanged", points=1)
+def dot_unchanged(dot_score, rng):
+    S, H = (strided(array) for array in states(rng, 6, 2, 3, 3))
+    return dot_score(S, H), S, H
+
+
+@dot_score.case(title="states of different width are a ValueError", points=1)
+def dot_mismatch(dot_score, rng):
+    return dot_score(*states(rng, 3, 5, 4, 6))
+
+
+# cosine_score
+
+
+@cosine_score.case(title="fewer decoder states than encoder states", points=2)
+def cosine_distinct(cosine_score, rng):
+    return cosine_score(*states(rng, 3, 5, 4, 4))
+
+
+@cosine_score.case(title="as many states as features, sizes drawn at random", points=1)
+def cosine_drawn(cosine_score, rng):
+    t_dec, t_enc, width = drawn_sizes(rng, 3)
+    return (
+        cosine_score(*states(rng, width, width, width, width)),
+        cosine_score(*states(rng, t_dec, t_enc, width, width)),
+    )
+
+
+@cosine_score.case(title="long and short states: only the direction counts", points=1)
+def cosine_lengths(cosine_score, rng):
+    S, H = states(rng, 4, 3, 6, 6)
+    return cosine_score(S * [[0.1], [1], [10], [100]], H * [[10], [0.1], [1]])
+
+
+@cosine_score.case(title="a zero decoder state scores 0", points=1)
+def cosine_zero_decoder(cosine_score, rng):
+    S, H = states(rng, 3, 5, 4, 4)
+    S[1] = 0.0
+    return cosine_score(S, H)
+
+
+@cosine_score.case(title="a zero encoder state scores 0", points=1)
+def cosine_zero_encoder(cosine_score, rng):
+    S, H = states(rng, 3, 5, 4, 4)
+    H[2] = 0.0
+    return cosine_score(S, H)
+
+
+@cosine_score.case(title="the states are left unchanged", points=1)
+def cosine_unchanged(cosine_score, rng):
+    S, H = (strided(array) for array in states(rng, 6, 2, 3, 3))
+    S[0], H[1] = 0.0, 0.0
+    return cosine_score(S, H), S, H
+
+
+@cosine_score.case(title="states of different width are a ValueError", points=1)
+def cosine_mismatch(cosine_score, rng):
+    return cosine_score(*states(rng, 3, 5, 4, 6))
+
+
+# general_score
+
+
+@general_score.case(title="all four sizes different", points=2)
+def general_distinct(general_score, rng):
+    return general_score(*general_inputs(rng, 3, 5, 4, 6))
+
+
+@general_score.case(title="all sizes equal, so that only the values can tell", points=2)
+def general_square(general_score, rng):
+    return general_score(*general_inputs(rng, 4, 4, 4, 4))
+
+
+@general_score.case(title="sizes drawn at random", points=1)
+def general_drawn(general_score, rng):
+    return general_score(*general_inputs(rng, *drawn_sizes(rng, 4)))
+
+
+@general_score.case(
+    title="strided inputs are read correctly and left unchanged", points=1
+)
+def general_unchanged(general_score, rng):
+    inputs = [strided(array) for array in general_inputs(rng, 6, 2, 3, 5)]
+    return general_score(*inputs), inputs
+
+
+@general_score.case(title="a W_a of the wrong shape is a ValueError", points=1)
+def general_mismatch(general_score, rng):
+    S, H, W_a = general_inputs(rng, 3, 5, 4, 6)
+    return general_score(S, H, W_a.T)
+
+
+# reduced_rank_score
+
+
+@reduced_rank_score.case(title="all five sizes different", points=2)
+def reduced_distinct(reduced_rank_score, rng):
+    return reduced_rank_score(*reduced_inputs(rng, 3, 5, 6, 7, 2))
+
+
+@reduced_rank_score.case(
+    title="both states equally wide, so that only the values can tell", points=1
+)
+def reduced_same_width(reduced_rank_score, rng):
+    return reduced_rank_score(*reduced_inputs(rng, 3, 5, 6, 6, 2))
+
+
+@reduced_rank_score.case(title="all sizes equal: full rank", points=1)
+def reduced_square(reduced_rank_score, rng):
+    return reduced_rank_score(*reduced_inputs(rng, 4, 4, 4, 4, 4))
+
+
+@reduced_rank_score.case(title="sizes drawn at random", points=1)
+def reduced_drawn(reduced_rank_score, rng):
+    return reduced_rank_score(*reduced_inputs(rng, *drawn_sizes(rng, 5)))
+
+
+@reduced_rank_score.case(
+    title="the largest memory in use, in units of one (s, h) matrix", points=1, atol=0.3
+)
+def reduced_memory(reduced_rank_score, rng):
+    s, h = 300, 350
+    inputs = reduced_inputs(rng, 2, 3, s, h, 2)
+    reduced_rank_score(*inputs)  # what is only needed once is not counted
+    tracemalloc.start()
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    reduced_rank_score(*inputs)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return (peak - before) / (s * h * 8)
+
+
+@reduced_rank_score.case(
+    title="strided inputs are read correctly and left unchanged", points=1
+)
+def reduced_unchanged(reduced_rank_score, rng):
+    inputs = [strided(array) for array in reduced_inputs(rng, 6, 2, 3, 5, 4)]
+    return reduced_rank_score(*inputs), inputs
+
+
+@reduced_rank_score.case(title="U_a that fits H and not S is a ValueError", points=1)
+def reduced_mismatch(reduced_rank_score, rng):
+    S, H, U_a, V_a = reduced_inputs(rng, 3, 5, 6, 7, 2)
+    return reduced_rank_score(S, H, V_a, U_a)
+
+
+# additive_score
+
+
+@additive_score.case(title="all five sizes different", points=2)
+def additive_distinct(additive_score, rng):
+    return additive_score(*additive_inputs(rng, 3, 5, 4, 6, 7))
+
+
+@additive_score.case(
+    title="all sizes equal, so that only the values can tell", points=2
+)
+def additive_square(additive_score, rng):
+    return additive_score(*additive_inputs(rng, 4, 4, 4, 4, 4))
+
+
+@additive_score.case(title="sizes drawn at random", points=1)
+def additive_drawn(additive_score, rng):
+    return additive_score(*additive_inputs(rng, *drawn_sizes(rng, 5)))
+
+
+@additive_score.case(title="long states, where tanh is nearly 1", points=1)
+def additive_saturated(additive_score, rng):
+    S, H, *weights = additive_inputs(rng, 3, 5, 4, 6, 7)
+    return additive_score(4 * S, 4 * H, *weights)
+
+
+@additive_score.case(
+    title="strided inputs are read correctly and left unchanged", points=1
+)
+def additive_unchanged(additive_score, rng):
+    inputs = [strided(array) for array in additive_inputs(rng, 6, 2, 3, 5, 4)]
+    return additive_score(*inputs), inputs
+
+
+@additive_score.case(title="W_a and V_a in the wrong order are a ValueError", points=1)
+def additive_mismatch(additive_score, rng):
+    S, H, W_a, V_a, v_a = additive_inputs(rng, 3, 5, 4, 6, 7)
+    return additive_score(S, H, V_a, W_a, v_a)
+
+
+# parameter_count
+
+
+@parameter_count.case(title="dot and cosine learn nothing", points=1)
+def count_none(parameter_count, rng):
+    width = int(rng.integers(2, 600))
+    return [parameter_count(score, width, width) for score in ("dot", "cosine")]
+
+
+@parameter_count.case(title="general, states of different width", points=1)
+def count_general(parameter_count, rng):
+    s, h = (int(size) for size in rng.integers(2, 600, 2))
+    return parameter_count("general", s, h)
+
+
+@parameter_count.case(title="reduced rank, with and without an r given", points=1)
+def count_reduced(parameter_count, rng):
+    s, h, k, r = (int(size) for size in rng.integers(2, 600, 4))
+    return [
+        parameter_count("reduced_rank", s, h, k),
+        parameter_count("reduced_rank", s, h, k=k, r=r),
+    ]
+
+
+@parameter_count.case(title="additive, with and without a k given", points=1)
+def count_additive(parameter_count, rng):
+    s, h, k, r = (int(size) for size in rng.integers(2, 600, 4))
+    return [
+        parameter_count("additive", s, h, r=r),
+        parameter_count("additive", s, h, k, r),
+    ]
+
+
+@parameter_count.case(title="an unknown score is a ValueError", points=1)
+def count_unknown(parameter_count, rng):
+    return parameter_count("euclidean", 4, 6, k=2, r=3)
+
+
+@parameter_count.case(title="reduced rank without k is a ValueError", points=1)
+def count_missing_k(parameter_count, rng):
+    return parameter_count("reduced_rank", 4, 6, r=3)
+
+
+@parameter_count.case(title="additive without r is a ValueError", points=1)
+def count_missing_r(parameter_count, rng):
+    return parameter_count("additive", 4, 6, k=2)

@@ -1,0 +1,132 @@
+"""``check(f)`` in a notebook: a table, a hint, and the points as a number."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from IPython.core.formatters import PlainTextFormatter
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from autograder.check import as_html, as_text, check, examine, forbidden_message
+from autograder.exercise import Exercise, load_topic
+from autograder.judge import CaseReport, Report
+from solutions import simplified_attention as right
+from tests.autograder.conftest import TOPIC
+
+
+def softmax(scores):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def test_right_answer_returns_all_points(capsys):
+    points = check(right.softmax)
+    assert points == points.of == load_topic(TOPIC).exercises["softmax"].points
+    assert "failed" not in capsys.readouterr().out
+
+
+def test_wrong_answer_is_told_its_mistake(capsys):
+    points = check(softmax)
+    assert 0 < points < points.of
+    assert "exp(1000) is infinite" in capsys.readouterr().out
+
+
+def test_stub_gets_a_friendly_line_and_zero(capsys):
+    def softmax(scores):
+        raise NotImplementedError
+
+    assert check(softmax) == 0
+    assert "Not implemented yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("given", [3, None, lambda x: x, np.zeros(3)])
+def test_what_is_no_exercise_gets_one_line(capsys, given):
+    assert check(given) == 0
+    assert len(capsys.readouterr().out.strip().splitlines()) == 1
+
+
+def test_points_print_as_the_number_that_nbgrader_reads():
+    points = check(right.softmax)
+    assert float(PlainTextFormatter()(points)) == points
+    assert "of" in points._repr_html_()
+
+
+def test_second_check_is_instant():
+    check(right.softmax)
+    start = time.perf_counter()
+    check(right.softmax)
+    assert time.perf_counter() - start < 2  # measured: far below 0.2 s
+
+
+def test_table_escapes_what_comes_from_the_student():
+    case = CaseReport("t", 1, False, "ValueError was raised: <script>x</script>")
+    report = Report("<b>", 0, 1, None, "<img src=x>", [case])
+    page = as_html(report)
+    assert "<script>" not in page
+    assert "<img" not in page
+    assert "&lt;script&gt;" in page
+    assert "<script>" in as_text(report)
+
+
+def run(*sources):
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    return NotebookClient(notebook, kernel_name="python3").execute().cells
+
+
+def test_notebook_shows_a_table_and_the_points():
+    cells = run(
+        "from autograder.check import check\n"
+        "from solutions.simplified_attention import *",
+        "check(attend)",
+        "def attend(q, X):\n    raise NotImplementedError",
+        "check(attend)",
+    )
+    table, points = cells[1].outputs
+    assert "<table" in table.data["text/html"]
+    assert float(points.data["text/plain"]) > 0
+    assert points.output_type == "execute_result"
+    assert "Not implemented yet" in cells[3].outputs[0].data["text/html"]
+    assert float(cells[3].outputs[1].data["text/plain"]) == 0
+    assert not any(output.output_type == "error" for output in cells[3].outputs)
+
+
+forbidding = Exercise("layer_norm", forbidden=("layer_norm", "LayerNorm"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def layer_norm(x):\n    return F.layer_norm(x, x.shape)",
+        "def layer_norm(x):\n    return torch.nn.LayerNorm(3)(x)",
+        "from torch.nn.functional import layer_norm as n",
+        "import torch.nn.functional.layer_norm",
+        "f = getattr(F, 'layer_norm')",
+        "f = eval('F.layer_norm')",
+        "this does not parse: F.layer_norm(x)",
+    ],
+)
+def test_forbidden_calls_are_found_in_the_syntax_tree(source):
+    assert forbidding.forbidden_calls(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def layer_norm(x):\n    '''Not F.layer_norm!'''\n    return x  # layer_norm",
+        "def layer_norm(x):\n    return x if x else layer_norm(x)",
+        "def layer_norm(x):\n    raise ValueError('layer_norm needs a weight')",
+    ],
+)
+def test_own_name_comments_and_docstrings_are_not_forbidden(source):
+    assert forbidding.forbidden_calls(source) == []
+
+
+def test_forbidden_call_earns_nothing_and_says_so(monkeypatch):
+    topic = load_topic(TOPIC)
+    exercise = Exercise("softmax", ("exp",), topic.exercises["softmax"].cases)
+    report = examine(topic, exercise, softmax)
+    assert report.score == 0
+    assert report.message == forbidden_message(["exp"])

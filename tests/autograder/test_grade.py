@@ -1,0 +1,232 @@
+"""A class is graded into a real nbgrader gradebook."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.exercise import UnknownExercise, load_topic
+from autograder.grade import CourseError, grade
+from autograder.gradebook import GradebookError
+from autograder.sandbox import Limits
+from benchmarks.classroom import cell_source, hand_in, submission
+from tests.autograder.conftest import TOPIC
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+LIMITS = Limits(cell_seconds=5, submission_seconds=30)
+
+
+def marks(course):
+    """Scores in the gradebook by student."""
+    with Gradebook(
+        f"sqlite:///{course / 'gradebook.db'}", "attention-from-scratch"
+    ) as book:
+        return {s.student.id: s.score for s in book.assignment_submissions(TOPIC)}
+
+
+def nbgrader(course, *words):
+    scripts = Path(sys.executable).parent
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *words],
+        cwd=course,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done
+
+
+@pytest.fixture(scope="module")
+def everything(right):
+    return sum(e.points for e in load_topic(TOPIC).exercises.values())
+
+
+@pytest.fixture(scope="module")
+def graded(released_course, master, right, tmp_path_factory, needs_sandbox):
+    """A small class, graded once; students by what they did."""
+    course = tmp_path_factory.mktemp("graded") / "course"
+    shutil.copytree(released_course, course)
+    wrong = cell_source(load_topic(TOPIC).mistakes("softmax")[0], "softmax")
+    copied = submission(master, right)
+    copied["cells"] += [
+        c for c in copied["cells"] if "check" in c["metadata"].get("tags", [])
+    ]
+    hand_in(
+        course,
+        TOPIC,
+        {
+            "right": submission(master, right),
+            "blank": submission(master, {}),
+            "wrong": submission(master, {**right, "softmax": wrong}),
+            "copied check": copied,
+            "名前": submission(master, right),
+            "killer": submission(master, {"softmax": "import os; os._exit(0)"}),
+        },
+    )
+    submitted = course / "submitted"
+    (submitted / "nothing" / "other").mkdir(parents=True)
+    (submitted / "broken" / TOPIC).mkdir(parents=True)
+    (submitted / "broken" / TOPIC / f"{TOPIC}.ipynb").write_text("{broken")
+    (submitted / "linked" / TOPIC).mkdir(parents=True)
+    (submitted / "linked" / TOPIC / f"{TOPIC}.ipynb").symlink_to(
+        submitted / "right" / TOPIC / f"{TOPIC}.ipynb"
+    )
+    (submitted / "a*b" / TOPIC).mkdir(parents=True)
+    (submitted / "right" / TOPIC / "timestamp.txt").write_text(
+        "2026-10-01 12:00:00 UTC"
+    )
+    (submitted / "blank" / TOPIC / "timestamp.txt").write_text("not a time")
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    return course, outcome
+
+
+def test_every_submission_has_a_decided_mark(graded, everything):
+    course, _ = graded
+    scores = marks(course)
+    assert scores["right"] == scores["名前"] == scores["copied check"] == everything
+    assert scores["blank"] == scores["killer"] == 0
+    assert 0 < scores["wrong"] < everything
+    assert scores["nothing"] == scores["broken"] == scores["linked"] == 0
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        for found in book.assignment_submissions(TOPIC):
+            assert not found.needs_manual_grade
+            assert all(
+                g.auto_score is not None for n in found.notebooks for g in n.grades
+            )
+
+
+def test_reasons_are_in_the_reports(graded):
+    course, outcome = graded
+
+    def report(student):
+        path = course / "reports" / TOPIC / f"{student}.json"
+        return json.loads(path.read_text())
+
+    assert "not JSON" in report("broken")["refused"]
+    assert "nothing was submitted" in report("nothing")["refused"]
+    assert "cannot be read" in report("linked")["refused"]
+    assert report("wrong")["exercises"][0]["mistake"]
+    assert "glob" in outcome.refused["a*b"]
+
+
+def test_time_stamp_is_kept(graded):
+    course, _ = graded
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        assert str(book.find_submission(TOPIC, "right").timestamp).startswith(
+            "2026-10-01"
+        )
+
+
+def test_second_run_examines_nothing(graded):
+    course, first = graded
+    again = grade(TOPIC, course, limits=LIMITS)
+    assert again.graded == {}
+    assert sorted(again.unchanged) == sorted(first.graded)
+
+
+def test_changed_submission_is_examined_again_and_the_change_told(
+    graded, master, right, tmp_path, everything
+):
+    course = tmp_path / "course"
+    shutil.copytree(graded[0], course, symlinks=True)
+    hand_in(course, TOPIC, {"wrong": submission(master, right)})
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert list(outcome.graded) == ["wrong"]
+    assert marks(course)["wrong"] == everything
+    assert any(line.startswith("wrong: softmax") for line in outcome.changes)
+
+
+def test_scores_and_comments_by_hand_survive(graded, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(graded[0], course, symlinks=True)
+    url = f"sqlite:///{course / 'gradebook.db'}"
+    with Gradebook(url) as book:
+        found = book.find_grade("check-softmax", TOPIC, TOPIC, "wrong")
+        found.manual_score = 1.5
+        book.find_comment(
+            "softmax", TOPIC, TOPIC, "wrong"
+        ).manual_comment = "Well tried"
+        book.db.commit()
+    grade(TOPIC, course, limits=LIMITS, force=True)
+    with Gradebook(url) as book:
+        found = book.find_grade("check-softmax", TOPIC, TOPIC, "wrong")
+        assert found.score == 1.5
+        comment = book.find_comment("softmax", TOPIC, TOPIC, "wrong")
+        assert comment.comment == "Well tried"
+
+
+def test_nbgrader_makes_feedback_and_exports(graded, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(graded[0], course, symlinks=True)
+    nbgrader(course, "generate_feedback", TOPIC)
+    page = course / "feedback" / "wrong" / TOPIC / f"{TOPIC}.html"
+    text = page.read_text()
+    hint = load_topic(TOPIC).mistakes("softmax")[0].hint
+    assert hint.split(",")[0] in text
+    assert len(list((course / "feedback").glob(f"*/{TOPIC}/*.html"))) == len(
+        list((course / "reports" / TOPIC).glob("*.json"))
+    )
+    nbgrader(course, "export")
+    rows = (course / "grades.csv").read_text().splitlines()
+    assert len(rows) == 1 + len(marks(course))
+
+
+def test_stock_nbgrader_gives_the_same_scores_to_honest_notebooks(
+    released_course, master, right, tmp_path, everything
+):
+    course = tmp_path / "course"
+    shutil.copytree(released_course, course)
+    wrong = cell_source(load_topic(TOPIC).mistakes("softmax")[0], "softmax")
+    hand_in(
+        course,
+        TOPIC,
+        {
+            "right": submission(master, right),
+            "blank": submission(master, {}),
+            "wrong": submission(master, {**right, "softmax": wrong}),
+        },
+    )
+    nbgrader(course, "autograde", TOPIC)
+    stock = marks(course)
+    grade(TOPIC, course, limits=LIMITS)
+    assert marks(course) == stock
+    assert stock["right"] == everything
+    assert stock["blank"] == 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "words"),
+    [
+        (lambda c: (c / "nbgrader_config.py").unlink(), CourseError, "is no course"),
+        (lambda c: shutil.rmtree(c / "release"), CourseError, "no release of"),
+        (
+            lambda c: shutil.rmtree(c / "submitted"),
+            CourseError,
+            "nothing was submitted",
+        ),
+        (lambda c: (c / "gradebook.db").unlink(), GradebookError, "has no chapter"),
+        (
+            lambda c: (c / "gradebook.db").write_text("x" * 9999),
+            GradebookError,
+            "opened",
+        ),
+    ],
+)
+def test_unusable_course_is_one_clear_error(course, master, right, spoil, error, words):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    spoil(course)
+    with pytest.raises(error, match=words):
+        grade(TOPIC, course, limits=LIMITS)
+
+
+def test_unknown_chapter_is_named(course):
+    with pytest.raises(UnknownExercise, match="there is no chapter 'nonsense'"):
+        grade("nonsense", course)

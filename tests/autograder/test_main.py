@@ -1,0 +1,108 @@
+"""The command line, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from autograder.__main__ import main
+from benchmarks.classroom import hand_in, submission
+from tests.autograder.conftest import TOPIC
+
+
+def test_check_prints_the_report_as_json(needs_sandbox, solved, tmp_path):
+    path = tmp_path / "renamed.ipynb"
+    path.write_text(json.dumps(solved(attend="def attend(q, X): return q")))
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", "check", str(path), "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["chapter"] == TOPIC
+    assert report["max_score"] == sum(e["max_score"] for e in report["exercises"])
+    assert report["score"] == sum(e["score"] for e in report["exercises"])
+    attend = next(e for e in report["exercises"] if e["name"] == "attend")
+    assert attend["score"] == 0
+    assert {"name", "score", "max_score", "mistake", "message", "cases"} <= set(attend)
+    assert {"title", "points", "passed", "message"} <= set(attend["cases"][0])
+
+
+def test_check_prints_a_table(needs_sandbox, master, tmp_path, capsys):
+    path = tmp_path / "x.ipynb"
+    path.write_text(json.dumps(master))
+    assert main(["check", str(path)]) == 0
+    assert "Not implemented yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("missing.ipynb", None, "No such file"),
+        ("text.ipynb", "hello", "not JSON"),
+        ("other.ipynb", '{"nbformat": 4, "cells": []}', "no chapter 'other'"),
+        ("list.ipynb", "[1]", "no notebook"),
+    ],
+)
+def test_unusable_notebook_is_one_line_and_status_2(
+    tmp_path, capsys, name, content, words
+):
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    assert main(["check", str(path), "--json"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.strip().splitlines()) == 1
+    assert words in said.err
+
+
+def test_folder_in_place_of_a_notebook_is_one_line(tmp_path, capsys):
+    assert main(["check", str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_missing_bubblewrap_stops_with_what_to_install(
+    solved, tmp_path, capsys, monkeypatch
+):
+    from autograder.sandbox import require_bubblewrap
+
+    path = tmp_path / "x.ipynb"
+    path.write_text(json.dumps(solved()))
+    monkeypatch.setenv("PATH", "/nowhere")
+    require_bubblewrap.cache_clear()
+    assert main(["check", str(path)]) == 2
+    assert "apt install bubblewrap" in capsys.readouterr().err
+    require_bubblewrap.cache_clear()
+
+
+def test_grade_says_what_happened(needs_sandbox, course, master, right, capsys):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    (course / "submitted" / "two").mkdir()
+    assert main(["grade", TOPIC, "--course", str(course), "--jobs", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "2 examined" in said
+    assert "zero: two: nothing was submitted" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["grade", "nonsense", "--course", "{course}"],
+        ["grade", TOPIC, "--course", "{course}/missing"],
+        ["course", "{course}", "nonsense"],
+    ],
+)
+def test_bad_arguments_are_one_line_and_status_2(course, capsys, words):
+    assert main([word.format(course=course) for word in words]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_jobs_must_be_a_positive_number(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["grade", TOPIC, "--course", "x", "--jobs", "0"])
+    assert stopped.value.code == 2

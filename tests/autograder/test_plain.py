@@ -1,0 +1,88 @@
+"""Released notebooks show no raw directives."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.plain import UnknownMarkup, plain_markdown
+from autograder.release import chapter_names, chapters_folder, source_notebook
+
+BIB = """
+@article{one2020first, author = {Ada {van Dyke}}, title = {T}, year = {2020}}
+@article{two2021second, author = {Ann Bee and Cee Dee}, title = {T}, year = {2021}}
+@article{many2022third, author = {A Ex and B Why and C Zed}, title = {T}, year = {2022}}
+"""
+
+
+@pytest.fixture
+def bibliography(tmp_path):
+    path = tmp_path / "references.bib"
+    path.write_text(BIB)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("myst", "plain"),
+    [
+        ("(section-x)=\n# Title", "# Title"),
+        ("% a comment\nText", "Text"),
+        ("see {ref}`the part <section-x>`", "see the part"),
+        ("a {term}`query` and {term}`keys <key>`", "a query and keys"),
+        ("{numref}`fig-x` shows", "the figure shows"),
+        ("{math}`x^2`", "$x^2$"),
+        ("$$\nx\n$$ (eq-x)", "$$\nx\n$$"),
+        ("```{math}\n:label: eq\nx\n```", "$$\nx\n$$"),
+        ("```{note}\nBe kind.\n```", "> **Note**\n>\n> Be kind."),
+        ("```{tip} Be kind.\n```", "> **Tip**\n>\n> Be kind."),
+        (
+            "````{admonition} Common misreading\n:class: warning\n\nNo.\n````",
+            "> **Common misreading**\n>\n> No.",
+        ),
+        ("````{exercise} Add\n:label: e\n\nDo.\n````", "### Exercise: Add\n\nDo."),
+        ("````{solution} e\n```{literalinclude} x.py\n```\n````", ""),
+        ("```python\nx = {ref}\n```", "```python\nx = {ref}\n```"),
+    ],
+)
+def test_markup_has_a_plain_form(myst, plain):
+    assert plain_markdown(myst) == plain
+
+
+def test_citations_become_author_and_year(bibliography):
+    text = "{cite:t}`one2020first` {cite}`two2021second,many2022third`"
+    assert plain_markdown(text, bibliography) == (
+        "van Dyke (2020) (Bee and Dee, 2021; Ex et al., 2022)"
+    )
+
+
+@pytest.mark.parametrize(
+    "myst",
+    [
+        "```{tableofcontents}\n```",
+        "{unknown}`x`",
+        "```{note}\nnever closed",
+        "{cite}`x`",
+    ],
+)
+def test_what_has_no_plain_form_stops_the_release(myst):
+    with pytest.raises(UnknownMarkup):
+        plain_markdown(myst)
+
+
+@pytest.mark.parametrize("name", chapter_names())
+def test_released_chapter_has_no_raw_markup(name):
+    for cell in source_notebook(name).cells:
+        if cell.cell_type == "markdown":
+            assert "`{" not in cell.source.replace("`{`", "")
+            assert not any(
+                mark in cell.source
+                for mark in ("```{", ":::", "{ref}", "{cite", ")=\n")
+            )
+
+
+def test_every_chapter_with_exercises_is_released():
+    with_check = {
+        path.stem
+        for path in chapters_folder().glob("*.md")
+        if "tags: [check]" in path.read_text()
+    }
+    assert set(chapter_names()) == with_check
