@@ -98,12 +98,12 @@ def test_a_cell_that_fails_fails_the_build(book):
 def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
     runs = book.folder / "runs"
     count = f"open({str(runs)!r}, 'a').write('x')"
-    greet = "from toolkit import greeting\nprint(greeting.WORD)"
+    greet = "from solutions import greeting\nprint(greeting.WORD)"
     chapter = NOTEBOOK + PAGE + code_cell(count) + code_cell(greet)
-    book.write("toolkit/__init__.py", "")
-    book.write("toolkit/greeting.py", "from toolkit.inner import WORD")
-    book.write("toolkit/inner.py", "WORD = 'first words'")
-    book.write("toolkit/other.py", "")
+    book.write("solutions/__init__.py", "")
+    book.write("solutions/greeting.py", "from solutions.inner import WORD")
+    book.write("solutions/inner.py", "WORD = 'first words'")
+    book.write("solutions/other.py", "")
     book.write("chapters/page.md", chapter)
 
     def executions() -> int:
@@ -113,9 +113,9 @@ def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
 
     assert executions() == 1
     book.write("chapters/page.md", chapter + "\nMore prose.\n")
-    book.write("toolkit/other.py", "# not used by the page")
+    book.write("solutions/other.py", "# not used by the page")
     shutil.rmtree(book.folder / "_build" / ".doctrees")
     assert executions() == 1
-    book.write("toolkit/inner.py", "WORD = 'second words'")
+    book.write("solutions/inner.py", "WORD = 'second words'")
     assert executions() == 2
     assert "second words" in book.page
