@@ -1,0 +1,181 @@
+"""Score functions: five ways to say how well two states match.
+
+Symbols, in this file and in the chapter (rows are states):
+
+    S (T_dec, s)   decoder states, which ask     result (T_dec, T_enc)   one score
+    H (T_enc, h)   encoder states, which answer                          for each pair
+"""
+
+import numpy as np
+
+
+def dot_score(S: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Dot product of every decoder state with every encoder state.
+
+    score(s, h) = s . h
+
+    Args:
+        S: (T_dec, s) decoder states.
+        H: (T_enc, h) encoder states, of the same width: h = s.
+
+    Returns:
+        (T_dec, T_enc) scores, not scaled.
+
+    Raises:
+        ValueError: if the two widths differ. The message names both shapes.
+
+    Source: Luong et al. (2015), section 3.1, "dot".
+    """
+    if S.shape[1] != H.shape[1]:
+        raise ValueError(
+            f"decoder states {S.shape} and encoder states {H.shape} differ in width; "
+            "a dot product needs the same number of features on both sides"
+        )
+    return S @ H.T  # (T_dec, T_enc)
+
+
+def cosine_score(S: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Cosine of the angle between every decoder state and every encoder state.
+
+    score(s, h) = s . h / (|s| |h|), and 0 if s or h is zero
+
+    Args:
+        S: (T_dec, s) decoder states.
+        H: (T_enc, h) encoder states, of the same width: h = s.
+
+    Returns:
+        (T_dec, T_enc) scores between -1 and 1. A zero vector has no direction and
+        scores 0 with everything.
+
+    Raises:
+        ValueError: if the two widths differ. The message names both shapes.
+
+    Source: Graves et al. (2014), equation 6.
+    """
+    if S.shape[1] != H.shape[1]:
+        raise ValueError(
+            f"decoder states {S.shape} and encoder states {H.shape} differ in width; "
+            "an angle needs the same number of features on both sides"
+        )
+    lengths = np.outer(np.linalg.norm(S, axis=1), np.linalg.norm(H, axis=1))
+    return S @ H.T / np.where(lengths > 0, lengths, 1.0)  # (T_dec, T_enc)
+
+
+def general_score(S: np.ndarray, H: np.ndarray, W_a: np.ndarray) -> np.ndarray:
+    """Score with a learned matrix between the two states.
+
+    score(s, h) = s W_a h
+
+    Args:
+        S: (T_dec, s) decoder states.
+        H: (T_enc, h) encoder states.
+        W_a: (s, h) learned; says how much feature i of s and feature j of h agree.
+
+    Returns:
+        (T_dec, T_enc) scores, not scaled.
+
+    Raises:
+        ValueError: if W_a is not (s, h). The message names the shapes.
+
+    Source: Luong et al. (2015), section 3.1, "general".
+    """
+    if W_a.shape != (S.shape[1], H.shape[1]):
+        raise ValueError(
+            f"W_a {W_a.shape} does not fit decoder states {S.shape} and encoder "
+            f"states {H.shape}; it needs the shape {(S.shape[1], H.shape[1])}"
+        )
+    return S @ W_a @ H.T  # (T_dec, T_enc)
+
+
+def reduced_rank_score(
+    S: np.ndarray, H: np.ndarray, U_a: np.ndarray, V_a: np.ndarray
+) -> np.ndarray:
+    """General score whose matrix is a product of two thin ones, never multiplied out.
+
+    score(s, h) = (U_a s) . (V_a h), which is s W_a h for W_a = U_a^T V_a
+
+    Args:
+        S: (T_dec, s) decoder states.
+        H: (T_enc, h) encoder states.
+        U_a: (k, s) learned; brings decoder states to k features.
+        V_a: (k, h) learned; brings encoder states to the same k features.
+
+    Returns:
+        (T_dec, T_enc) scores, not scaled.
+
+    Raises:
+        ValueError: if U_a is not (k, s) or V_a not (k, h). The message names the
+            shapes that do not fit.
+    """
+    if U_a.shape[1] != S.shape[1] or V_a.shape != (len(U_a), H.shape[1]):
+        raise ValueError(
+            f"U_a {U_a.shape} and V_a {V_a.shape} do not bring states {S.shape} and "
+            f"{H.shape} to the same number of features"
+        )
+    return (S @ U_a.T) @ (H @ V_a.T).T  # (T_dec, k) with (k, T_enc)
+
+
+def additive_score(
+    S: np.ndarray,
+    H: np.ndarray,
+    W_a: np.ndarray,
+    V_a: np.ndarray,
+    v_a: np.ndarray,
+) -> np.ndarray:
+    """Score by a small network with one hidden layer.
+
+    score(s, h) = v_a . tanh(W_a h + V_a s)
+
+    Args:
+        S: (T_dec, s) decoder states.
+        H: (T_enc, h) encoder states.
+        W_a: (r, h) learned; acts on encoder states.
+        V_a: (r, s) learned; acts on decoder states.
+        v_a: (r,) learned; reads the score off the hidden layer.
+
+    Returns:
+        (T_dec, T_enc) scores, not scaled.
+
+    Raises:
+        ValueError: if a weight has another shape. The message names the shapes.
+
+    Source: Bahdanau et al. (2015), appendix A.1.2.
+    """
+    r = len(v_a)
+    if W_a.shape != (r, H.shape[1]) or V_a.shape != (r, S.shape[1]):
+        raise ValueError(
+            f"W_a {W_a.shape}, V_a {V_a.shape} and v_a {v_a.shape} do not fit encoder "
+            f"states {H.shape} and decoder states {S.shape}"
+        )
+    asked = (S @ V_a.T)[:, None, :]  # (T_dec, 1, r)
+    offered = (H @ W_a.T)[None, :, :]  # (1, T_enc, r)
+    return np.tanh(asked + offered) @ v_a  # (T_dec, T_enc)
+
+
+def parameter_count(
+    score: str, s: int, h: int, k: int | None = None, r: int | None = None
+) -> int:
+    """How many numbers a score function learns.
+
+    Args:
+        score: "dot", "cosine", "general", "reduced_rank" or "additive".
+        s: width of a decoder state.
+        h: width of an encoder state.
+        k: features that reduced rank compares; only needed for it.
+        r: width of the additive score's hidden layer; only needed for it.
+
+    Returns:
+        The number of learned parameters.
+
+    Raises:
+        ValueError: if there is no such score, or the k or r that it needs is missing.
+    """
+    if score in ("dot", "cosine"):
+        return 0
+    if score == "general":
+        return s * h
+    if score == "reduced_rank" and k is not None:
+        return k * s + k * h
+    if score == "additive" and r is not None:
+        return r * h + r * s + r
+    raise ValueError(f"no parameter count for score={score!r} with k={k} and r={r}")

@@ -1,0 +1,180 @@
+"""Score functions against plain loops, torch and what must hold."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from solutions.score_functions import (
+    additive_score,
+    cosine_score,
+    dot_score,
+    general_score,
+    parameter_count,
+    reduced_rank_score,
+)
+
+T_DEC, T_ENC, S_WIDTH, H_WIDTH, K, R = 3, 5, 4, 6, 2, 7
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(71)
+
+
+@pytest.fixture
+def S(rng):
+    return rng.standard_normal((T_DEC, S_WIDTH))
+
+
+@pytest.fixture
+def H(rng):
+    return rng.standard_normal((T_ENC, H_WIDTH))
+
+
+@pytest.fixture
+def same_width(rng):
+    return rng.standard_normal((T_DEC, H_WIDTH)), rng.standard_normal((T_ENC, H_WIDTH))
+
+
+def table(score, S, H):
+    """The definition: one number for each pair of states."""
+    return [[score(s.tolist(), h.tolist()) for h in H] for s in S]
+
+
+def dot(a, b):
+    return math.fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def test_dot_scores_are_sums_of_products(same_width):
+    np.testing.assert_allclose(dot_score(*same_width), table(dot, *same_width))
+
+
+def test_cosine_scores_agree_with_torch(same_width):
+    S, H = (torch.from_numpy(states) for states in same_width)
+    expected = F.cosine_similarity(S[:, None], H[None], dim=2)
+    np.testing.assert_allclose(cosine_score(*same_width), expected)
+
+
+def test_cosine_scores_ignore_length_and_stay_between_minus_one_and_one(same_width):
+    S, H = same_width
+    scores = cosine_score(S, H)
+    np.testing.assert_allclose(cosine_score(1e-6 * S, 1e6 * H), scores)
+    assert np.abs(scores).max() <= 1
+    np.testing.assert_allclose(np.diag(cosine_score(S, -3 * S)), -np.ones(T_DEC))
+
+
+def test_a_zero_vector_scores_zero_without_a_warning(same_width):
+    S, H = same_width
+    S[1], H[3] = 0, 0
+    with np.errstate(all="raise"):
+        scores = cosine_score(S, H)
+    assert not scores[1].any()
+    assert not scores[:, 3].any()
+    assert np.count_nonzero(scores) == (T_DEC - 1) * (T_ENC - 1)
+
+
+def test_general_scores_agree_with_torch_bilinear(S, H, rng):
+    W_a = rng.standard_normal((S_WIDTH, H_WIDTH))
+    layer = torch.nn.Bilinear(S_WIDTH, H_WIDTH, 1, bias=False).double()
+    layer.weight.data[0] = torch.from_numpy(W_a)
+    pairs = (np.repeat(S, T_ENC, axis=0), np.tile(H, (T_DEC, 1)))
+    expected = layer(*map(torch.from_numpy, pairs)).detach().reshape(T_DEC, T_ENC)
+    np.testing.assert_allclose(general_score(S, H, W_a), expected)
+
+
+def test_the_identity_makes_the_general_score_a_dot_product(same_width):
+    np.testing.assert_allclose(
+        general_score(*same_width, np.eye(H_WIDTH)), dot_score(*same_width)
+    )
+
+
+def test_reduced_rank_is_general_with_the_product_of_the_factors(S, H, rng):
+    U_a = rng.standard_normal((K, S_WIDTH))
+    V_a = rng.standard_normal((K, H_WIDTH))
+    scores = reduced_rank_score(S, H, U_a, V_a)
+    np.testing.assert_allclose(scores, general_score(S, H, U_a.T @ V_a))
+    assert np.linalg.matrix_rank(scores) == K
+
+
+def test_additive_scores_agree_with_a_network_of_two_linear_layers(S, H, rng):
+    W_a = rng.standard_normal((R, H_WIDTH))
+    V_a = rng.standard_normal((R, S_WIDTH))
+    v_a = rng.standard_normal(R)
+    hidden = torch.nn.Linear(H_WIDTH + S_WIDTH, R, bias=False).double()
+    last = torch.nn.Linear(R, 1, bias=False).double()
+    hidden.weight.data = torch.from_numpy(np.hstack([W_a, V_a]))
+    last.weight.data = torch.from_numpy(v_a[None])
+    scores = additive_score(S, H, W_a, V_a, v_a)
+    for i, j in np.ndindex(T_DEC, T_ENC):
+        pair = torch.from_numpy(np.concatenate([H[j], S[i]]))
+        assert scores[i, j] == pytest.approx(last(torch.tanh(hidden(pair))).item())
+
+
+def test_additive_scores_are_bounded_by_the_sum_of_the_last_weights(S, H, rng):
+    v_a = rng.standard_normal(R)
+    W_a = rng.standard_normal((R, H_WIDTH))
+    V_a = rng.standard_normal((R, S_WIDTH))
+    scores = additive_score(1e6 * S, 1e6 * H, W_a, V_a, v_a)
+    assert np.abs(scores).max() <= np.abs(v_a).sum() + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("score", "shapes"),
+    [
+        ("dot", []),
+        ("cosine", []),
+        ("general", [(S_WIDTH, H_WIDTH)]),
+        ("reduced_rank", [(K, S_WIDTH), (K, H_WIDTH)]),
+        ("additive", [(R, H_WIDTH), (R, S_WIDTH), (R,)]),
+    ],
+)
+def test_the_parameters_that_are_counted_are_those_that_the_score_takes(
+    score, shapes, rng
+):
+    functions = {
+        "dot": dot_score,
+        "cosine": cosine_score,
+        "general": general_score,
+        "reduced_rank": reduced_rank_score,
+        "additive": additive_score,
+    }
+    width = S_WIDTH if shapes else H_WIDTH
+    weights = [rng.standard_normal(shape) for shape in shapes]
+    S, H = rng.standard_normal((T_DEC, width)), rng.standard_normal((T_ENC, H_WIDTH))
+    assert functions[score](S, H, *weights).shape == (T_DEC, T_ENC)
+    numbers = sum(weight.size for weight in weights)
+    assert parameter_count(score, width, H_WIDTH, k=K, r=R) == numbers
+
+
+@pytest.mark.parametrize(
+    ("score", "sizes"),
+    [
+        ("reduced_rank", {}),
+        ("reduced_rank", {"r": 2}),
+        ("additive", {"k": 2}),
+        ("Dot", {}),
+    ],
+)
+def test_a_count_that_cannot_be_made_is_refused(score, sizes):
+    with pytest.raises(ValueError, match=score):
+        parameter_count(score, 3, 4, **sizes)
+
+
+@pytest.mark.parametrize(
+    ("score", "shapes", "named"),
+    [
+        (dot_score, [(3, 4), (5, 6)], ("3, 4", "5, 6")),
+        (cosine_score, [(3, 4), (5, 6)], ("3, 4", "5, 6")),
+        (general_score, [(3, 4), (5, 6), (6, 4)], ("6, 4", "3, 4", "5, 6")),
+        (reduced_rank_score, [(3, 4), (5, 6), (2, 6), (2, 4)], ("2, 6", "2, 4")),
+        (reduced_rank_score, [(3, 4), (5, 6), (2, 4), (3, 6)], ("2, 4", "3, 6")),
+        (additive_score, [(3, 4), (5, 6), (7, 4), (7, 6), (7,)], ("7, 4", "7, 6")),
+        (additive_score, [(3, 4), (5, 6), (1, 6), (7, 4), (7,)], ("1, 6", "7, 4")),
+    ],
+)
+def test_shapes_that_cannot_work_are_named(score, shapes, named):
+    with pytest.raises(ValueError, match=".*".join(rf"\({shape}\)" for shape in named)):
+        score(*(np.ones(shape) for shape in shapes))
