@@ -1,0 +1,208 @@
+"""Cases for the chapter on scaling."""
+
+import numpy as np
+
+from autograder.exercise import Exercise
+
+dot_product_variance = Exercise("dot_product_variance")
+softmax_jacobian = Exercise("softmax_jacobian")
+attention_entropy = Exercise("attention_entropy")
+score_gradient_norm = Exercise("score_gradient_norm")
+scale_for = Exercise("scale_for")
+
+
+def generator(rng):
+    """A generator of the case's own, as a student would make one."""
+    return np.random.default_rng(int(rng.integers(2**32)))
+
+
+def weights_like(rng, *shape):
+    """Weights that sum to one along the last axis, none of them tiny."""
+    numbers = np.exp(rng.standard_normal(shape))
+    return numbers / numbers.sum(axis=-1, keepdims=True)
+
+
+def query_and_keys(rng, n, d):
+    """A query and keys whose scores have variance d."""
+    return rng.standard_normal(d), rng.standard_normal((n, d))
+
+
+# dot_product_variance
+
+
+@dot_product_variance.case(title="a few pairs, sizes drawn at random", points=2)
+def variance_drawn(dot_product_variance, rng):
+    sizes = [(int(d), int(n)) for d, n in rng.integers([2, 3], [9, 7], (5, 2))]
+    return [dot_product_variance(d, n, generator(rng)) for d, n in sizes]
+
+
+@dot_product_variance.case(title="many wide pairs", points=1)
+def variance_wide(dot_product_variance, rng):
+    return dot_product_variance(64, 400, generator(rng))
+
+
+@dot_product_variance.case(title="vectors of a single number", points=1)
+def variance_narrow(dot_product_variance, rng):
+    return dot_product_variance(1, 7, generator(rng))
+
+
+@dot_product_variance.case(title="a second call draws new pairs", points=1)
+def variance_twice(dot_product_variance, rng):
+    own = generator(rng)
+    return [dot_product_variance(3, 5, own) for _ in range(3)]
+
+
+@dot_product_variance.case(title="one pair does not vary", points=1)
+def variance_one_pair(dot_product_variance, rng):
+    return dot_product_variance(5, 1, generator(rng))
+
+
+# softmax_jacobian
+
+
+@softmax_jacobian.case(title="five weights", points=2)
+def jacobian_soft(softmax_jacobian, rng):
+    return softmax_jacobian(weights_like(rng, 5))
+
+
+@softmax_jacobian.case(title="number of weights drawn at random", points=1)
+def jacobian_drawn(softmax_jacobian, rng):
+    return [softmax_jacobian(weights_like(rng, int(n))) for n in rng.integers(2, 9, 3)]
+
+
+@softmax_jacobian.case(title="one weight has everything: nothing reacts", points=1)
+def jacobian_one_hot(softmax_jacobian, rng):
+    return softmax_jacobian(np.eye(4)[int(rng.integers(4))])
+
+
+@softmax_jacobian.case(title="a single weight", points=1)
+def jacobian_single(softmax_jacobian, rng):
+    return softmax_jacobian(np.ones(1))
+
+
+@softmax_jacobian.case(title="strided weights, left unchanged", points=1)
+def jacobian_unchanged(softmax_jacobian, rng):
+    weights = weights_like(rng, 2, 6)[:, ::-2].copy(order="F")[1]
+    weights /= weights.sum()
+    return softmax_jacobian(weights), weights
+
+
+# attention_entropy
+
+
+@attention_entropy.case(title="one row of weights gives one number", points=1)
+def entropy_row(attention_entropy, rng):
+    return attention_entropy(weights_like(rng, 5))
+
+
+@attention_entropy.case(title="one entropy for each row of a batch", points=2)
+def entropy_batch(attention_entropy, rng):
+    return attention_entropy(weights_like(rng, 2, 3, 4))
+
+
+@attention_entropy.case(title="as many rows as columns", points=1)
+def entropy_square(attention_entropy, rng):
+    return attention_entropy(weights_like(rng, 4, 4))
+
+
+@attention_entropy.case(title="weights of zero: 0 log 0 is 0", points=2)
+def entropy_zeros(attention_entropy, rng):
+    hidden = rng.permuted(np.tile([True, False, False, True, False], (3, 1)), axis=1)
+    weights = np.where(hidden, 0.0, weights_like(rng, 3, 5))
+    return attention_entropy(weights / weights.sum(axis=-1, keepdims=True))
+
+
+@attention_entropy.case(title="one-hot weights have none", points=1)
+def entropy_one_hot(attention_entropy, rng):
+    return attention_entropy(np.eye(6)[rng.permutation(6)[:4]])
+
+
+@attention_entropy.case(title="equal weights have the most", points=1)
+def entropy_equal(attention_entropy, rng):
+    return attention_entropy(np.full((2, 7), 1 / 7))
+
+
+@attention_entropy.case(title="the weights are left unchanged", points=1)
+def entropy_unchanged(attention_entropy, rng):
+    weights = weights_like(rng, 4, 3).T / 2
+    weights[1] = 0.0
+    weights[0] += 1 - weights.sum(axis=0)
+    weights = weights.T
+    return attention_entropy(weights), weights
+
+
+# score_gradient_norm
+
+
+@score_gradient_norm.case(title="six keys, scale 1/sqrt(d)", points=2)
+def gradient_scaled(score_gradient_norm, rng):
+    return score_gradient_norm(*query_and_keys(rng, 6, 4), 0.5)
+
+
+@score_gradient_norm.case(title="no scale", points=1)
+def gradient_unscaled(score_gradient_norm, rng):
+    q, K = query_and_keys(rng, 5, 3)
+    return score_gradient_norm(0.5 * q, K, 1.0)
+
+
+@score_gradient_norm.case(title="sizes and scale drawn at random", points=2)
+def gradient_drawn(score_gradient_norm, rng):
+    n, d = (int(size) for size in rng.choice(np.arange(2, 10), 2, replace=False))
+    return [
+        score_gradient_norm(*query_and_keys(rng, n, d), float(rng.uniform(0.1, 0.9))),
+        score_gradient_norm(*query_and_keys(rng, d, d), float(rng.uniform(1.1, 1.5))),
+    ]
+
+
+@score_gradient_norm.case(
+    title="scores beyond 1000 and below -1000", points=1, rtol=1e-3, atol=1e-3
+)
+def gradient_large(score_gradient_norm, rng):
+    q, K = query_and_keys(rng, 6, 4)
+    q[0] = 1.0
+    K[:, 0] = 2000.0
+    return [score_gradient_norm(sign * q, K, 1.0) for sign in (1.0, -1.0)]
+
+
+@score_gradient_norm.case(title="a single key always has all the weight", points=1)
+def gradient_one_key(score_gradient_norm, rng):
+    return score_gradient_norm(*query_and_keys(rng, 1, 3), 0.5)
+
+
+@score_gradient_norm.case(title="query and keys are left unchanged", points=1)
+def gradient_unchanged(score_gradient_norm, rng):
+    q, K = rng.standard_normal((2, 4))[:, ::2], rng.standard_normal((2, 5)).T
+    return score_gradient_norm(q[0], K, 0.7), q, K
+
+
+# scale_for
+
+
+@scale_for.case(title="none: scores stay as they are", points=1)
+def scale_none(scale_for, rng):
+    return rng.standard_normal(4) * scale_for(int(rng.integers(2, 99)), "none")
+
+
+@scale_for.case(title="sqrt", points=2)
+def scale_sqrt(scale_for, rng):
+    return [1.0 * scale_for(int(d), "sqrt") for d in rng.integers(2, 99, 4)]
+
+
+@scale_for.case(title="linear", points=1)
+def scale_linear(scale_for, rng):
+    return [1.0 * scale_for(int(d), "linear") for d in rng.integers(2, 99, 4)]
+
+
+@scale_for.case(title="one feature needs no scale in any mode", points=1)
+def scale_one(scale_for, rng):
+    return [1.0 * scale_for(1, mode) for mode in ("none", "sqrt", "linear")]
+
+
+@scale_for.case(title="another mode is a ValueError", points=1)
+def scale_unknown(scale_for, rng):
+    return scale_for(16, "cubic")
+
+
+@scale_for.case(title="an empty mode is a ValueError", points=1)
+def scale_empty(scale_for, rng):
+    return scale_for(16, "")
