@@ -1,0 +1,306 @@
+"""The transformer against torch's own: names, values, gradients, counts."""
+
+import copy
+import itertools
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from solutions.transformer import (
+    Decoder,
+    DecoderLayer,
+    Encoder,
+    EncoderLayer,
+    layer_norm,
+    transformer_parameter_count,
+)
+
+B, N, T, E, HEADS, D_FF = 3, 5, 7, 12, 3, 20
+EXACT = {"rtol": 0.0, "atol": 1e-10}
+
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+
+ORDERS = pytest.mark.parametrize("norm_first", [False, True], ids=["after", "before"])
+MASKS = pytest.mark.parametrize(
+    ("masked", "padded"), list(itertools.product([False, True], repeat=2))
+)
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(11)
+
+
+def tokens(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def scrambled(module):
+    """Weights and biases of which none is zero or one, as after training."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return module
+
+
+def causal(n):
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def padding(lengths, longest):
+    return torch.arange(longest) < torch.tensor(lengths)[:, None]
+
+
+def flip(mask):
+    return None if mask is None else ~mask
+
+
+def assert_same_values_and_gradients(ours, theirs, our_module, their_module, inputs):
+    torch.testing.assert_close(ours, theirs, **EXACT)
+    direction = torch.randn_like(theirs)
+    names = [name for name, _ in their_module.named_parameters()]
+    assert names == [name for name, _ in our_module.named_parameters()]
+    for output, module in ((ours, our_module), (theirs, their_module)):
+        module.found = torch.autograd.grad(
+            (output * direction).sum(), [*inputs, *module.parameters()]
+        )
+    for name, one, other in zip(
+        [*(f"input {i}" for i in range(len(inputs))), *names],
+        our_module.found,
+        their_module.found,
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, **EXACT, msg=name)
+
+
+@pytest.mark.parametrize("shape", [(6,), (3, 6), (2, 3, 4, 6), (3, 1)])
+@pytest.mark.parametrize("eps", [1e-5, 0.3])
+def test_layer_norm_and_its_gradients_are_those_of_torch(shape, eps):
+    inputs = [tokens(*shape), tokens(shape[-1]), tokens(shape[-1])]
+    ours = layer_norm(*inputs, eps)
+    theirs = F.layer_norm(inputs[0], shape[-1:], *inputs[1:], eps)
+    torch.testing.assert_close(ours, theirs, **EXACT)
+    direction = torch.randn_like(ours)
+    for one, other in zip(
+        torch.autograd.grad((ours * direction).sum(), inputs),
+        torch.autograd.grad((theirs * direction).sum(), inputs),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other, **EXACT)
+
+
+def test_layer_norm_gives_mean_zero_and_variance_one():
+    x = 5 * torch.randn(4, 100, dtype=torch.float64) + 3
+    y = layer_norm(x, torch.ones(100), torch.zeros(100))
+    torch.testing.assert_close(y.mean(-1), torch.zeros(4).double())
+    torch.testing.assert_close(
+        y.var(-1, correction=0), torch.ones(4).double(), rtol=0, atol=1e-5
+    )
+
+
+def test_layer_norm_of_equal_features_is_the_bias():
+    bias = torch.randn(5)
+    result = layer_norm(torch.full((2, 5), 3.0), torch.randn(5), bias)
+    torch.testing.assert_close(result, bias.expand(2, 5))
+
+
+def encoder_layer_pair(norm_first, activation=F.relu, eps=1e-5):
+    theirs = nn.TransformerEncoderLayer(
+        E,
+        HEADS,
+        D_FF,
+        dropout=0.0,
+        activation=activation,
+        layer_norm_eps=eps,
+        batch_first=True,
+        norm_first=norm_first,
+    ).double()
+    scrambled(theirs)
+    ours = EncoderLayer(E, HEADS, D_FF, norm_first, activation, eps).double()
+    ours.load_state_dict(theirs.state_dict())
+    return ours, theirs
+
+
+def decoder_layer_pair(norm_first, activation=F.relu, eps=1e-5):
+    theirs = nn.TransformerDecoderLayer(
+        E,
+        HEADS,
+        D_FF,
+        dropout=0.0,
+        activation=activation,
+        layer_norm_eps=eps,
+        batch_first=True,
+        norm_first=norm_first,
+    ).double()
+    scrambled(theirs)
+    ours = DecoderLayer(E, HEADS, D_FF, norm_first, activation, eps).double()
+    ours.load_state_dict(theirs.state_dict())
+    return ours, theirs
+
+
+@ORDERS
+@MASKS
+@pytest.mark.parametrize("training", [True, False])
+def test_an_encoder_layer_is_that_of_torch(norm_first, masked, padded, training):
+    ours, theirs = encoder_layer_pair(norm_first)
+    ours.train(training), theirs.train(training)
+    x = tokens(B, N, E)
+    mask = causal(N) if masked else None
+    padding_mask = padding([5, 2, 3], N) if padded else None
+    assert_same_values_and_gradients(
+        ours(x, mask, padding_mask),
+        theirs(x, flip(mask), flip(padding_mask)),
+        ours,
+        theirs,
+        [x],
+    )
+
+
+@ORDERS
+@MASKS
+@pytest.mark.parametrize("training", [True, False])
+def test_a_decoder_layer_is_that_of_torch(norm_first, masked, padded, training):
+    ours, theirs = decoder_layer_pair(norm_first)
+    ours.train(training), theirs.train(training)
+    x, memory = tokens(B, N, E), tokens(B, T, E)
+    mask = causal(N) if masked else None
+    padding_mask = padding([7, 1, 4], T) if padded else None
+    assert_same_values_and_gradients(
+        ours(x, memory, mask, padding_mask),
+        theirs(x, memory, flip(mask), memory_key_padding_mask=flip(padding_mask)),
+        ours,
+        theirs,
+        [x, memory],
+    )
+
+
+@ORDERS
+@pytest.mark.parametrize("activation", [F.gelu, torch.tanh])
+def test_activation_and_eps_reach_their_places(norm_first, activation):
+    x, memory = tokens(B, N, E), tokens(B, T, E)
+    ours, theirs = encoder_layer_pair(norm_first, activation, 0.2)
+    torch.testing.assert_close(ours(x), theirs(x), **EXACT)
+    ours, theirs = decoder_layer_pair(norm_first, activation, 0.2)
+    torch.testing.assert_close(ours(x, memory), theirs(x, memory), **EXACT)
+
+
+def transformer_pair(norm_first, layers=3):
+    theirs = nn.Transformer(
+        E,
+        HEADS,
+        layers,
+        layers,
+        D_FF,
+        dropout=0.0,
+        batch_first=True,
+        norm_first=norm_first,
+    ).double()
+    scrambled(theirs)
+    ours = nn.Module()
+    arguments = E, HEADS, D_FF, norm_first
+    ours.encoder = Encoder(EncoderLayer(*arguments), layers, nn.LayerNorm(E))
+    ours.decoder = Decoder(DecoderLayer(*arguments), layers, nn.LayerNorm(E))
+    ours.double()
+    return ours, theirs
+
+
+@ORDERS
+def test_whole_stacks_load_the_weights_of_torch_and_give_its_results(norm_first):
+    ours, theirs = transformer_pair(norm_first)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    ours.load_state_dict(theirs.state_dict())
+    source, target = tokens(B, T, E), tokens(B, N, E)
+    padded = padding([7, 1, 4], T)
+    memory = ours.encoder(source, padding_mask=padded)
+    result = ours.decoder(target, memory, causal(N), padded)
+    expected = theirs(
+        source,
+        target,
+        tgt_mask=~causal(N),
+        src_key_padding_mask=~padded,
+        memory_key_padding_mask=~padded,
+    )
+    assert_same_values_and_gradients(result, expected, ours, theirs, [source, target])
+
+
+@ORDERS
+def test_torch_loads_our_weights_too(norm_first):
+    ours, theirs = transformer_pair(norm_first)
+    theirs.load_state_dict(scrambled(ours).state_dict())
+    source, target = tokens(B, T, E), tokens(B, N, E)
+    result = ours.decoder(target, ours.encoder(source))
+    torch.testing.assert_close(result, theirs(source, target), **EXACT)
+
+
+def test_stacks_without_a_norm_are_those_of_torch():
+    our_layer, their_layer = encoder_layer_pair(True)
+    x, memory = tokens(B, N, E), tokens(B, T, E)
+    ours, theirs = Encoder(our_layer, 2), nn.TransformerEncoder(their_layer, 2)
+    torch.testing.assert_close(ours(x), theirs(x), **EXACT)
+    our_layer, their_layer = decoder_layer_pair(True)
+    ours, theirs = Decoder(our_layer, 2), nn.TransformerDecoder(their_layer, 2)
+    torch.testing.assert_close(ours(x, memory), theirs(x, memory), **EXACT)
+
+
+class Pattern(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x, *others, **named):
+        return self.factor * x + len(others) + 10 * len(named)
+
+
+@pytest.mark.parametrize("stack", [Encoder, Decoder])
+def test_a_stack_copies_any_layer_and_leaves_the_pattern_alone(stack):
+    pattern = Pattern()
+    built = stack(pattern, 3)
+    pattern.factor.data.fill_(0.0)
+    assert [layer.factor.item() for layer in built.layers] == [2.0, 2.0, 2.0]
+    built.layers[0].factor.data.fill_(5.0)
+    assert built.layers[1].factor.item() == 2.0
+    assert len(list(built.parameters())) == 3
+
+
+@pytest.mark.parametrize("stack", [Encoder, Decoder])
+def test_a_stack_can_be_copied_itself(stack):
+    built = stack(Pattern(), 2, nn.LayerNorm(4))
+    assert list(copy.deepcopy(built).state_dict()) == list(built.state_dict())
+
+
+@ORDERS
+def test_causal_layers_cannot_see_the_future(norm_first):
+    decoder = Decoder(DecoderLayer(E, HEADS, D_FF, norm_first), 2).double()
+    x, memory = tokens(B, N, E), tokens(B, T, E)
+    before = decoder(x, memory, causal(N))
+    changed = x.detach().clone()
+    changed[:, 3] = torch.randn(B, E)
+    after = decoder(changed, memory, causal(N))
+    torch.testing.assert_close(after[:, :3], before[:, :3], **EXACT)
+    assert (after[:, 3:] - before[:, 3:]).abs().amax(dim=(0, 2)).min() > 1e-3
+
+
+@ORDERS
+def test_padding_does_not_change_the_tokens_before_it(norm_first):
+    encoder = Encoder(EncoderLayer(E, HEADS, D_FF, norm_first), 2).double()
+    x = tokens(B, N, E)
+    longer = torch.cat([x, torch.randn(B, 2, E, dtype=torch.float64)], dim=1)
+    padded = encoder(longer, padding_mask=padding([N] * B, N + 2))
+    torch.testing.assert_close(padded[:, :N], encoder(x), **EXACT)
+
+
+@pytest.mark.parametrize(
+    "sizes", [(512, 2048, 6, 6), (8, 5, 2, 3), (6, 7, 1, 0), (6, 7, 0, 1), (4, 3, 0, 0)]
+)
+def test_the_count_is_that_of_torch(sizes):
+    d_model, d_ff, encoder_layers, decoder_layers = sizes
+    with torch.device("meta"):
+        model = nn.Transformer(d_model, 2, encoder_layers, decoder_layers, d_ff)
+    expected = sum(parameter.numel() for parameter in model.parameters())
+    assert transformer_parameter_count(*sizes) == expected
+
+
+def test_the_default_transformer_has_44_million_parameters():
+    assert transformer_parameter_count(512, 2048, 6, 6) == 44_140_544
