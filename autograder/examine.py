@@ -174,8 +174,7 @@ class _Run:
             except (DeadKernelError, RuntimeError, OSError) as error:
                 return self._blame(0, NotebookNode(metadata={}), str(error))
             finally:
-                with contextlib.suppress(Exception):
-                    await client.km.shutdown_kernel(now=True)
+                await client.close()
         return True
 
     def _manager(self) -> AsyncKernelManager:
@@ -269,6 +268,14 @@ class _Client(NotebookClient):
     def _seconds_left(self, cell: NotebookNode) -> int:
         left = min(self.limits.cell_seconds, self.deadline - time.monotonic())
         return max(1, round(left))
+
+    async def close(self) -> None:
+        """Kill the kernel, drop what was not sent, close every socket."""
+        if self.kc is not None:
+            self.kc.stop_channels()
+        with contextlib.suppress(Exception):
+            await self.km.shutdown_kernel(now=True)
+        self.km.context.destroy(linger=0)
 
     async def run(self, cell: NotebookNode, number: int) -> str | None:
         """Run a cell; how the kernel ended, if it did."""

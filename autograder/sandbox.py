@@ -18,13 +18,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import zmq
-from jupyter_client import AsyncKernelManager
+from jupyter_client import AsyncKernelClient, AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.provisioning import KernelProvisionerBase
 from traitlets import Instance
@@ -206,6 +208,7 @@ def bubblewrap_command(control_fd: int) -> list[str]:
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "MPLCONFIGDIR": "/tmp/matplotlib",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
@@ -392,13 +395,57 @@ class _OnlyTheSandbox(KernelSpecManager):
         )
 
 
+class SandboxKernelClient(AsyncKernelClient):
+    """A client that is ready as soon as the kernel has answered once.
+
+    The stock client waits a fixed 0.2 s for silence, and starts a heartbeat thread:
+    here the warden watches the process.
+    """
+
+    def start_channels(self, *args: bool, **kwargs: bool) -> None:
+        """Open the channels, without standard input and heartbeat."""
+        super().start_channels(stdin=False, hb=False)
+
+    async def wait_for_ready(self, timeout: float | None = None) -> None:
+        """Wait until a request was answered and its last message has arrived.
+
+        Raises:
+            RuntimeError: the kernel ended, or did not answer in ``timeout`` seconds.
+        """
+        deadline = time.monotonic() + (timeout or START_SECONDS)
+        while time.monotonic() < deadline:
+            request = self.kernel_info()
+            if await self._answered(request, time.monotonic() + 0.5):
+                return
+            if not await self.is_alive():
+                raise RuntimeError("the kernel ended before it was ready")
+        raise RuntimeError("the kernel did not start in time")
+
+    async def _answered(self, request: str, deadline: float) -> bool:
+        """Whether the kernel told that it is idle again after ``request``."""
+        with contextlib.suppress(Empty):
+            while (left := deadline - time.monotonic()) > 0:
+                message = await self.get_iopub_msg(timeout=left)
+                if (
+                    message["parent_header"].get("msg_id") == request
+                    and message["content"].get("execution_state") == "idle"
+                ):
+                    return True
+        return False
+
+
 class SandboxKernelManager(AsyncKernelManager):
     """Starts sandboxed kernels with the given limits."""
 
     limits = Instance(Limits, args=())
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(kernel_spec_manager=_OnlyTheSandbox(), **kwargs)
+        super().__init__(
+            kernel_spec_manager=_OnlyTheSandbox(),
+            client_factory=SandboxKernelClient,
+            **kwargs,
+        )
         # A message larger than this cannot be an answer; it is not even received.
+        self.context.setsockopt(zmq.LINGER, 0)
         self.context.setsockopt(zmq.MAXMSGSIZE, 2 * MAX_BYTES)
         self.context.setsockopt(zmq.RCVHWM, 20)

@@ -37,7 +37,7 @@ def run(*sources, **limits):
                     if ended:
                         break
         finally:
-            await client.km.shutdown_kernel(now=True)
+            await client.close()
         return ended
 
     ended = asyncio.run(go())
