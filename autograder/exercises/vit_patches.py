@@ -1,0 +1,290 @@
+"""Cases for the chapter on images as sequences."""
+
+import torch
+import torch.nn.functional as F
+
+from autograder.exercise import Exercise
+from autograder.inputs import fill, tensor
+
+patchify = Exercise("patchify")
+unpatchify = Exercise("unpatchify")
+PatchEmbedding = Exercise("PatchEmbedding")
+linear_to_conv = Exercise("linear_to_conv")
+interpolate_positions = Exercise("interpolate_positions")
+
+
+def drawn(rng, low, high):
+    """A whole number from low to high, both included."""
+    return int(rng.integers(low, high + 1))
+
+
+def drawn_sizes(rng):
+    """B, C, rows, columns, p: all different, so that none can be confused."""
+    return [int(size) for size in rng.permutation([2, 3, 4, 5, 6])]
+
+
+def channels_last(images):
+    """The same values, stored with the channels last; not contiguous."""
+    return images.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+
+
+# patchify
+
+
+@patchify.case(title="batch, channels, rows, columns and patch size differ", points=3)
+def patchify_distinct(patchify, rng):
+    B, C, rows, columns, p = drawn_sizes(rng)
+    return patchify(tensor(rng, B, C, rows * p, columns * p), p)
+
+
+@patchify.case(title="32 x 48 pixels: more columns than rows", points=1)
+def patchify_wide(patchify, rng):
+    return patchify(tensor(rng, 2, 3, 32, 48), 16)
+
+
+@patchify.case(title="square in everything, so that only the order can tell", points=2)
+def patchify_square(patchify, rng):
+    return patchify(tensor(rng, 3, 3, 9, 9), 3)
+
+
+@patchify.case(title="patches of one pixel, and one patch as large as the image")
+def patchify_extremes(patchify, rng):
+    images = tensor(rng, 2, 3, 4, 4)
+    return patchify(images, 1), patchify(images, 4)
+
+
+@patchify.case(
+    title="images stored with the channels last are read correctly and left unchanged"
+)
+def patchify_unchanged(patchify, rng):
+    images = channels_last(tensor(rng, 2, 3, 4, 6))
+    return patchify(images, 2), images
+
+
+@patchify.case(title="a gradient comes back to every pixel")
+def patchify_gradient(patchify, rng):
+    images = tensor(rng, 2, 3, 4, 6).requires_grad_()
+    patches = patchify(images, 2)
+    (patches * tensor(rng, 2, 6, 12)).sum().backward()
+    return images.grad
+
+
+@patchify.case(title="a height that p does not divide is a ValueError")
+def patchify_height(patchify, rng):
+    return patchify(tensor(rng, 2, 3, 10, 12), 4)
+
+
+@patchify.case(title="a width that p does not divide is a ValueError")
+def patchify_width(patchify, rng):
+    return patchify(tensor(rng, 2, 3, 12, 10), 4)
+
+
+# unpatchify
+
+
+@unpatchify.case(title="batch, channels, rows, columns and patch size differ", points=3)
+def unpatchify_distinct(unpatchify, rng):
+    B, C, rows, columns, p = drawn_sizes(rng)
+    patches = tensor(rng, B, rows * columns, C * p * p)
+    return unpatchify(patches, p, rows * p, columns * p)
+
+
+@unpatchify.case(title="32 x 48 pixels: more columns than rows", points=1)
+def unpatchify_wide(unpatchify, rng):
+    return unpatchify(tensor(rng, 2, 6, 3 * 16 * 16), 16, 32, 48)
+
+
+@unpatchify.case(
+    title="square in everything, so that only the order can tell", points=2
+)
+def unpatchify_square(unpatchify, rng):
+    return unpatchify(tensor(rng, 3, 9, 27), 3, 9, 9)
+
+
+@unpatchify.case(title="one channel; patches of one pixel")
+def unpatchify_small(unpatchify, rng):
+    grey = unpatchify(tensor(rng, 2, 6, 9), 3, 6, 9)
+    return grey, unpatchify(tensor(rng, 2, 20, 3), 1, 4, 5)
+
+
+@unpatchify.case(title="transposed patches are read correctly and left unchanged")
+def unpatchify_unchanged(unpatchify, rng):
+    patches = tensor(rng, 2, 12, 6).mT
+    return unpatchify(patches, 2, 4, 6), patches
+
+
+@unpatchify.case(title="a patch too many is a ValueError")
+def unpatchify_count(unpatchify, rng):
+    return unpatchify(tensor(rng, 2, 7, 12), 2, 4, 6)
+
+
+@unpatchify.case(title="a width that p does not divide is a ValueError")
+def unpatchify_indivisible(unpatchify, rng):
+    return unpatchify(tensor(rng, 2, 6, 12), 2, 4, 7)
+
+
+@unpatchify.case(title="numbers that fill no whole channel are a ValueError")
+def unpatchify_channels(unpatchify, rng):
+    return unpatchify(tensor(rng, 2, 6, 10), 2, 4, 6)
+
+
+# PatchEmbedding
+
+
+@PatchEmbedding.case(title="tokens of a batch of colour images", points=3)
+def embedding_tokens(PatchEmbedding, rng):
+    embedding = fill(PatchEmbedding(6, 2, 3, 5), rng)
+    return embedding(tensor(rng, 4, 3, 6, 6))
+
+
+@PatchEmbedding.case(title="one channel, sizes drawn at random", points=1)
+def embedding_drawn(PatchEmbedding, rng):
+    p, patches, E = drawn(rng, 2, 4), drawn(rng, 2, 3), drawn(rng, 5, 9)
+    embedding = fill(PatchEmbedding(p * patches, p, 1, E), rng)
+    return embedding(tensor(rng, 2, 1, p * patches, p * patches))
+
+
+@PatchEmbedding.case(title="a single patch; the same in eval mode", points=1)
+def embedding_single(PatchEmbedding, rng):
+    embedding = fill(PatchEmbedding(3, 3, 2, 5), rng)
+    images = tensor(rng, 4, 2, 3, 3)
+    return embedding(images), embedding.eval()(images)
+
+
+@PatchEmbedding.case(title="names and shapes of the parameters", points=1)
+def embedding_names(PatchEmbedding, rng):
+    p, C, E = drawn(rng, 2, 4), drawn(rng, 2, 4), drawn(rng, 5, 9)
+    embedding = PatchEmbedding(3 * p, p, C, E)
+    return {name: list(value.shape) for name, value in embedding.named_parameters()}
+
+
+@PatchEmbedding.case(title="gradients reach all parameters and the images", points=1)
+def embedding_gradient(PatchEmbedding, rng):
+    embedding = fill(PatchEmbedding(4, 2, 3, 5), rng)
+    images = tensor(rng, 2, 3, 4, 4).requires_grad_()
+    (embedding(images) * tensor(rng, 2, 5, 5)).sum().backward()
+    return {name: p.grad for name, p in embedding.named_parameters()}, images.grad
+
+
+@PatchEmbedding.case(title="images stored otherwise are left unchanged", points=1)
+def embedding_unchanged(PatchEmbedding, rng):
+    embedding = fill(PatchEmbedding(4, 2, 3, 6), rng)
+    images = channels_last(tensor(rng, 2, 3, 4, 4))
+    with torch.no_grad():
+        return embedding(images), images
+
+
+@PatchEmbedding.case(title="a patch that does not divide the image is a ValueError")
+def embedding_indivisible(PatchEmbedding, rng):
+    return PatchEmbedding(10, 4, 3, 5)
+
+
+@PatchEmbedding.case(title="another size with as many patches is a ValueError")
+def embedding_other_size(PatchEmbedding, rng):
+    return PatchEmbedding(4, 2, 3, 5).double()(tensor(rng, 2, 3, 2, 8))
+
+
+# linear_to_conv
+
+
+@linear_to_conv.case(title="patch size, channels and width differ", points=2)
+def conv_distinct(linear_to_conv, rng):
+    E, C, p = (int(size) for size in rng.permutation([3, 4, 5]))
+    return linear_to_conv(tensor(rng, E, C * p * p), p, C)
+
+
+@linear_to_conv.case(title="as many channels as pixels a side", points=1)
+def conv_square(linear_to_conv, rng):
+    return linear_to_conv(tensor(rng, 3, 27), 3, 3)
+
+
+@linear_to_conv.case(title="the convolution gives the embedded patches", points=2)
+def conv_used(linear_to_conv, rng):
+    kernel = linear_to_conv(tensor(rng, 5, 3 * 4), 2, 3)
+    images = tensor(rng, 2, 3, 4, 6)
+    return F.conv2d(images, kernel, tensor(rng, 5), stride=2)
+
+
+@linear_to_conv.case(title="one channel; patches of one pixel", points=1)
+def conv_extremes(linear_to_conv, rng):
+    return linear_to_conv(tensor(rng, 5, 9), 3, 1), linear_to_conv(
+        tensor(rng, 5, 4), 1, 4
+    )
+
+
+@linear_to_conv.case(
+    title="a transposed weight is read correctly, left unchanged, and gets a gradient",
+    points=1,
+)
+def conv_unchanged(linear_to_conv, rng):
+    leaf = tensor(rng, 12, 5).requires_grad_()
+    kernel = linear_to_conv(leaf.mT, 2, 3)
+    (kernel * tensor(rng, 5, 3, 2, 2)).sum().backward()
+    return kernel, leaf, leaf.grad
+
+
+@linear_to_conv.case(title="a column too many is a ValueError", points=1)
+def conv_mismatch(linear_to_conv, rng):
+    return linear_to_conv(tensor(rng, 5, 13), 2, 3)
+
+
+# interpolate_positions
+
+# Sixteen products in single precision are a little less exact.
+CUBIC = {"rtol": 1e-5, "atol": 1e-5}
+
+
+def drawn_grid(rng, low, high):
+    """Rows and columns, which differ."""
+    rows, columns = rng.choice(range(low, high + 1), size=2, replace=False)
+    return int(rows), int(columns)
+
+
+def positions_for(rng, grid, width=4):
+    return tensor(rng, 1, 1 + grid[0] * grid[1], width)
+
+
+@interpolate_positions.case(title="to a larger grid", points=2, **CUBIC)
+def positions_larger(interpolate_positions, rng):
+    old, new = drawn_grid(rng, 3, 5), drawn_grid(rng, 6, 9)
+    return interpolate_positions(positions_for(rng, old), old, new)
+
+
+@interpolate_positions.case(title="to a smaller grid, without smoothing", **CUBIC)
+def positions_smaller(interpolate_positions, rng):
+    old, new = drawn_grid(rng, 7, 9), drawn_grid(rng, 3, 5)
+    return interpolate_positions(positions_for(rng, old), old, new)
+
+
+@interpolate_positions.case(
+    title="more rows and fewer columns, as many patches as before", points=1, **CUBIC
+)
+def positions_reshaped(interpolate_positions, rng):
+    return interpolate_positions(positions_for(rng, (3, 8)), (3, 8), (6, 4))
+
+
+@interpolate_positions.case(title="square grids, from 4 x 4 to 6 x 6", **CUBIC)
+def positions_square(interpolate_positions, rng):
+    return interpolate_positions(positions_for(rng, (4, 4), 3), (4, 4), (6, 6))
+
+
+@interpolate_positions.case(title="the same grid changes nothing", **CUBIC)
+def positions_same(interpolate_positions, rng):
+    grid = drawn_grid(rng, 3, 6)
+    return interpolate_positions(positions_for(rng, grid), grid, grid)
+
+
+@interpolate_positions.case(
+    title="transposed positions are read correctly, left unchanged, and get a gradient",
+    **CUBIC,
+)
+def positions_unchanged(interpolate_positions, rng):
+    leaf = tensor(rng, 1, 5, 7).requires_grad_()
+    new = interpolate_positions(leaf.mT, (2, 3), (4, 5))
+    (new * tensor(rng, 1, 21, 5)).sum().backward()
+    return new, leaf, leaf.grad
+
+
+@interpolate_positions.case(title="a position too few is a ValueError")
+def positions_mismatch(interpolate_positions, rng):
+    return interpolate_positions(tensor(rng, 1, 12, 4), (3, 4), (6, 8))

@@ -1,0 +1,197 @@
+"""Images as sequences: patches, their embedding, and positions for any resolution.
+
+Symbols, in this file and in the chapter:
+
+    B     images in a batch           p     height and width of a patch
+    C     colour channels             N     patches, (H / p) (W / p)
+    H, W  height and width            E     width of the model (embed_dim)
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def patchify(images: Tensor, patch_size: int) -> Tensor:
+    """Cut images into square patches and flatten each one.
+
+    Args:
+        images: (B, C, H, W).
+        patch_size: p, which divides H and W.
+
+    Returns:
+        (B, H/p * W/p, C*p*p): patches row by row, from the top left to the bottom
+        right; the numbers of a patch in the order (C, p, p).
+
+    Raises:
+        ValueError: unless p divides H and W. The message names the sizes.
+
+    Source: Dosovitskiy et al. (2021), section 3.1.
+    """
+    (B, C, H, W), p = images.shape, patch_size
+    if p < 1 or H % p != 0 or W % p != 0:
+        raise ValueError(
+            f"images {tuple(images.shape)} cannot be cut into patches of {p} x {p}; "
+            "the size of a patch must divide height and width"
+        )
+    cut = images.reshape(B, C, H // p, p, W // p, p)
+    cut = cut.permute(0, 2, 4, 1, 3, 5)  # (B, H/p, W/p, C, p, p)
+    return cut.reshape(B, (H // p) * (W // p), C * p * p)
+
+
+def unpatchify(patches: Tensor, patch_size: int, height: int, width: int) -> Tensor:
+    """Put flattened patches together again; undoes ``patchify``.
+
+    Args:
+        patches: (B, N, C*p*p) in the order that ``patchify`` gives them.
+        patch_size: p.
+        height: H of the images.
+        width: W of the images.
+
+    Returns:
+        (B, C, H, W) images.
+
+    Raises:
+        ValueError: unless p divides H and W, there are H/p * W/p patches, and p*p
+            divides the numbers of a patch. The message names the sizes.
+
+    Source: Dosovitskiy et al. (2021), section 3.1, read backwards.
+    """
+    (B, N, numbers), p = patches.shape, patch_size
+    if p < 1 or height % p != 0 or width % p != 0:
+        raise ValueError(
+            f"an image of {height} x {width} is not made of patches of {p} x {p}"
+        )
+    rows, columns = height // p, width // p
+    if rows * columns != N or numbers % p**2 != 0:
+        raise ValueError(
+            f"patches {tuple(patches.shape)} do not make an image of {height} x "
+            f"{width}, which needs {rows * columns} patches of C * {p} * {p} numbers"
+        )
+    cut = patches.reshape(B, rows, columns, numbers // p**2, p, p)
+    cut = cut.permute(0, 3, 1, 4, 2, 5)  # (B, C, H/p, p, W/p, p)
+    return cut.reshape(B, numbers // p**2, height, width)
+
+
+class PatchEmbedding(nn.Module):
+    """Make the tokens of a vision transformer from square images.
+
+    z = [class_token; patches W^T + b] + positions
+
+    Parameters: ``projection``, an ``nn.Linear`` from the C*p*p numbers of a patch, in
+    the order of ``patchify``, to E; ``class_token`` (1, 1, E), which begins as zeros;
+    ``positions`` (1, N + 1, E), which begin as small random numbers.
+
+    Args:
+        image_size: H = W, which ``patch_size`` divides.
+        patch_size: p.
+        channels: C.
+        embed_dim: E.
+
+    Raises:
+        ValueError: unless ``patch_size`` divides ``image_size``.
+
+    Source: Dosovitskiy et al. (2021), equation 1.
+    """
+
+    def __init__(
+        self, image_size: int, patch_size: int, channels: int, embed_dim: int
+    ) -> None:
+        """Make the parameters."""
+        super().__init__()
+        if patch_size < 1 or image_size % patch_size != 0:
+            raise ValueError(
+                f"patches of {patch_size} x {patch_size} do not fill an image of "
+                f"{image_size} x {image_size}"
+            )
+        self.image_size, self.patch_size = image_size, patch_size
+        self.channels = channels
+        num_patches = (image_size // patch_size) ** 2
+        self.projection = nn.Linear(channels * patch_size**2, embed_dim)
+        self.class_token = nn.Parameter(torch.zeros(1, 1, embed_dim))
+        positions = torch.empty(1, num_patches + 1, embed_dim)
+        self.positions = nn.Parameter(nn.init.trunc_normal_(positions, std=0.02))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Embed every patch, put the class token before them, add the positions.
+
+        Args:
+            images: (B, C, H, W) with the channels and the size given above.
+
+        Returns:
+            (B, N + 1, E) tokens, the class token first.
+
+        Raises:
+            ValueError: if the images have other channels or another size, even one
+                with as many patches. The message names both shapes.
+        """
+        expected = (self.channels, self.image_size, self.image_size)
+        if tuple(images.shape[1:]) != expected:
+            raise ValueError(
+                f"images {tuple(images.shape)} do not have the shape (B, "
+                f"{', '.join(map(str, expected))}) that this embedding is made for"
+            )
+        tokens = self.projection(patchify(images, self.patch_size))  # (B, N, E)
+        class_token = self.class_token.expand(len(images), -1, -1)  # (B, 1, E)
+        return torch.cat([class_token, tokens], dim=1) + self.positions
+
+
+def linear_to_conv(weight: Tensor, patch_size: int, channels: int) -> Tensor:
+    """Turn the weight of a patch projection into the weight of a convolution.
+
+    ``F.conv2d(images, result, bias, stride=patch_size)`` gives the same numbers as
+    ``F.linear(patchify(images, patch_size), weight, bias)``, as a (B, E, H/p, W/p) map.
+
+    Args:
+        weight: (E, C*p*p), in the layout of ``nn.Linear``.
+        patch_size: p.
+        channels: C.
+
+    Returns:
+        (E, C, p, p), in the layout of ``nn.Conv2d``.
+
+    Raises:
+        ValueError: unless the weight has C*p*p columns. The message names both shapes.
+
+    Source: Dosovitskiy et al. (2021), section 3.1; the official code uses the
+        convolution.
+    """
+    E, numbers = weight.shape
+    if numbers != channels * patch_size**2:
+        raise ValueError(
+            f"a weight {tuple(weight.shape)} has no column for each number of a patch "
+            f"({channels}, {patch_size}, {patch_size})"
+        )
+    return weight.reshape(E, channels, patch_size, patch_size)
+
+
+def interpolate_positions(
+    positions: Tensor, old_grid: tuple[int, int], new_grid: tuple[int, int]
+) -> Tensor:
+    """Stretch learned positions to another grid of patches.
+
+    Args:
+        positions: (1, 1 + h*w, E), the class token's first, then row by row.
+        old_grid: (h, w), rows and columns of patches.
+        new_grid: (h', w').
+
+    Returns:
+        (1, 1 + h'*w', E): bicubic interpolation over the grid, centres of patches
+        aligned (``align_corners=False``), no smoothing before shrinking (no
+        antialias). The class token's position is untouched.
+
+    Raises:
+        ValueError: unless there are 1 + h*w positions. The message names both sizes.
+
+    Source: Dosovitskiy et al. (2021), section 3.2; Keys (1981) for the kernel.
+    """
+    (h, w), E = old_grid, positions.shape[-1]
+    if positions.shape[1] != 1 + h * w:
+        raise ValueError(
+            f"positions {tuple(positions.shape)} do not belong to a class token and a "
+            f"grid of {h} x {w}"
+        )
+    class_token, patches = positions[:, :1], positions[:, 1:]
+    grid = patches.mT.reshape(1, E, h, w)
+    grid = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
+    return torch.cat([class_token, grid.flatten(2).mT], dim=1)  # (1, 1 + h'*w', E)

@@ -1,0 +1,270 @@
+"""Other right answers to the exercises on images as sequences."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from solutions import vit_patches as solutions
+
+
+def patchify_loops(images, patch_size):
+    B, C, H, W = images.shape
+    if H % patch_size or W % patch_size:
+        raise ValueError(f"{H} x {W} is not divided by {patch_size}")
+    patches = []
+    for top in range(0, H, patch_size):
+        for left in range(0, W, patch_size):
+            patch = images[:, :, top : top + patch_size, left : left + patch_size]
+            patches.append(patch.reshape(B, C * patch_size * patch_size))
+    return torch.stack(patches, dim=1)
+
+
+def patchify_unfold(images, patch_size):
+    if any(side % patch_size for side in images.shape[-2:]):
+        raise ValueError("the patches do not fill the image")
+    return F.unfold(images, kernel_size=patch_size, stride=patch_size).transpose(1, 2)
+
+
+def patchify_two_unfolds(images, patch_size):
+    p = patch_size
+    if images.size(2) % p != 0 or images.size(3) % p != 0:
+        raise ValueError("the patches do not fill the image")
+    windows = images.unfold(2, p, p).unfold(3, p, p)  # (B, C, rows, columns, p, p)
+    return windows.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2).contiguous()
+
+
+def patchify_numbers(images, patch_size):
+    """Every number is fetched by its place."""
+    B, C, H, W = images.shape
+    p = patch_size
+    if (H // p * p, W // p * p) != (H, W):
+        raise ValueError(f"{H} x {W} is not divided by {p}")
+    n, m = np.arange(H * W // p**2), np.arange(C * p * p)
+    row = n[:, None] // (W // p) * p + m // p % p
+    column = n[:, None] % (W // p) * p + m % p
+    place = (m // p**2 * H + row) * W + column  # (N, C p p)
+    return images.reshape(B, -1)[:, torch.from_numpy(place)]
+
+
+def patchify_pixel_unshuffle(images, patch_size):
+    if images.shape[-1] % patch_size or images.shape[-2] % patch_size:
+        raise ValueError("the patches do not fill the image")
+    return F.pixel_unshuffle(images, patch_size).flatten(2).mT
+
+
+def unpatchify_loops(patches, patch_size, height, width):
+    B, N, numbers = patches.shape
+    p, columns = patch_size, width // patch_size
+    if N * p * p != height * width or height % p or width % p or numbers % (p * p):
+        raise ValueError("the patches do not make the image")
+    images = patches.new_zeros(B, numbers // (p * p), height, width)
+    for n in range(N):
+        top, left = n // columns * p, n % columns * p
+        images[:, :, top : top + p, left : left + p] = patches[:, n].reshape(
+            B, -1, p, p
+        )
+    return images
+
+
+def unpatchify_fold(patches, patch_size, height, width):
+    p = patch_size
+    if height % p or width % p or patches.shape[1] != height // p * (width // p):
+        raise ValueError("the patches do not make the image")
+    if patches.shape[2] % p**2:
+        raise ValueError("no whole channels")
+    return F.fold(patches.mT, (height, width), p, stride=p)
+
+
+def unpatchify_pixel_shuffle(patches, patch_size, height, width):
+    p = patch_size
+    if height % p or width % p or patches.shape[2] % p**2:
+        raise ValueError("the patches do not make the image")
+    if patches.shape[1] * p * p != height * width:
+        raise ValueError("too few or too many patches")
+    grid = patches.transpose(1, 2).unflatten(2, (height // p, width // p))
+    return F.pixel_shuffle(grid, p)
+
+
+def unpatchify_strips(patches, patch_size, height, width):
+    p = patch_size
+    rows, cut_row = divmod(height, p)
+    columns, cut_column = divmod(width, p)
+    channels, rest = divmod(patches.shape[2], p * p)
+    if cut_row or cut_column or rest or rows * columns != patches.shape[1]:
+        raise ValueError("the patches do not make the image")
+    pieces = patches.unflatten(2, (channels, p, p)).unbind(1)
+    strips = [
+        torch.cat(pieces[r * columns : (r + 1) * columns], -1) for r in range(rows)
+    ]
+    return torch.cat(strips, dim=-2)
+
+
+class EmbeddingByUnfold(nn.Module):
+    def __init__(self, image_size, patch_size, channels, embed_dim):
+        super().__init__()
+        grid, rest = divmod(image_size, patch_size)
+        if rest:
+            raise ValueError(f"{patch_size} does not divide {image_size}")
+        self.patch_size, self.size = patch_size, (channels, image_size, image_size)
+        self.positions = nn.Parameter(torch.randn(1, 1 + grid * grid, embed_dim))
+        self.class_token = nn.Parameter(torch.randn(1, 1, embed_dim))
+        self.projection = nn.Linear(channels * patch_size * patch_size, embed_dim)
+
+    def forward(self, images):
+        if images.shape[1:] != torch.Size(self.size):
+            raise ValueError(f"{images.shape[1:]} is not {self.size}")
+        patches = F.unfold(images, self.patch_size, stride=self.patch_size)
+        tokens = self.projection(patches.transpose(1, 2))
+        first = self.class_token.repeat(images.shape[0], 1, 1)
+        return torch.cat((first, tokens), dim=1).add(self.positions)
+
+
+class EmbeddingByConvolution(EmbeddingByUnfold):
+    def forward(self, images):
+        if tuple(images.shape[1:]) != self.size:
+            raise ValueError(f"{images.shape[1:]} is not {self.size}")
+        p = self.patch_size
+        kernel = self.projection.weight.unflatten(1, (-1, p, p))
+        tokens = F.conv2d(images, kernel, self.projection.bias, stride=p)
+        tokens = tokens.flatten(2).transpose(1, 2) + self.positions[:, 1:]
+        first = self.class_token + self.positions[:, :1]
+        return torch.cat([first.expand(len(tokens), 1, -1), tokens], 1)
+
+
+class EmbeddingInPlace(EmbeddingByUnfold):
+    def forward(self, images):
+        if tuple(images.shape[1:]) != self.size:
+            raise ValueError(f"{images.shape[1:]} is not {self.size}")
+        patches = patchify_loops(images, self.patch_size)
+        tokens = images.new_empty(
+            len(images), patches.shape[1] + 1, self.positions.size(2)
+        )
+        tokens[:, :1] = self.class_token
+        tokens[:, 1:] = patches @ self.projection.weight.T + self.projection.bias
+        tokens += self.positions
+        return tokens
+
+
+def conv_unflatten(weight, patch_size, channels):
+    if weight.shape[-1] != channels * patch_size**2:
+        raise ValueError("the weight does not fit")
+    return weight.unflatten(-1, (channels, patch_size, patch_size))
+
+
+def conv_loops(weight, patch_size, channels):
+    if weight.shape[1] != patch_size * patch_size * channels:
+        raise ValueError("the weight does not fit")
+    kernels = []
+    for row in weight:
+        planes = row.split(patch_size**2)
+        kernels.append(torch.stack([plane.reshape(patch_size, -1) for plane in planes]))
+    return torch.stack(kernels)
+
+
+def conv_from_contiguous(weight, patch_size, channels):
+    E, D = weight.size()
+    if channels * patch_size**2 != D:
+        raise ValueError("the weight does not fit")
+    return weight.contiguous().view(E, -1, patch_size, patch_size)
+
+
+def conv_by_patchify(weight, patch_size, channels):
+    """A row is an image of one patch."""
+    return solutions.unpatchify(weight[:, None], patch_size, patch_size, patch_size)[
+        :, :channels
+    ]
+
+
+def conv_by_fold(weight, patch_size, channels):
+    if weight.shape[1] != channels * patch_size**2:
+        raise ValueError("the weight does not fit")
+    return F.fold(weight[:, :, None], (patch_size, patch_size), patch_size)
+
+
+def cubic_weights(old, new, dtype):
+    """(new, old) weights of Keys' kernel with a = -0.75, borders repeated."""
+    weights = torch.zeros(new, old, dtype=dtype)
+    for i in range(new):
+        centre = (i + 0.5) * old / new - 0.5
+        first = math.floor(centre) - 1
+        for j in range(first, first + 4):
+            x = abs(centre - j)
+            if x <= 1:
+                value = 1.25 * x**3 - 2.25 * x**2 + 1
+            else:
+                value = -0.75 * (x**3 - 5 * x**2 + 8 * x - 4)
+            weights[i, min(max(j, 0), old - 1)] += value
+    return weights
+
+
+def positions_by_matrices(positions, old_grid, new_grid):
+    (h, w), (rows, columns) = old_grid, new_grid
+    if positions.shape[1] - 1 != h * w:
+        raise ValueError("the positions do not fit the grid")
+    vertical = cubic_weights(h, rows, positions.dtype)
+    horizontal = cubic_weights(w, columns, positions.dtype)
+    grid = positions[0, 1:].reshape(h, w, -1)
+    grid = torch.einsum("ih,jw,hwe->ije", vertical, horizontal, grid)
+    return torch.cat([positions[0, :1], grid.flatten(0, 1)])[None]
+
+
+def positions_split(positions, old_grid, new_grid):
+    number = positions.shape[1] - 1
+    if old_grid[0] * old_grid[1] != number:
+        raise ValueError("the positions do not fit the grid")
+    first, rest = positions.split([1, number], dim=1)
+    rest = rest.reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
+    rest = F.interpolate(
+        rest, tuple(new_grid), mode="bicubic", align_corners=False, antialias=False
+    )
+    rest = rest.permute(0, 2, 3, 1).reshape(1, new_grid[0] * new_grid[1], -1)
+    return torch.cat((first, rest), dim=1)
+
+
+def positions_single_precision(positions, old_grid, new_grid):
+    return solutions.interpolate_positions(positions.float(), old_grid, new_grid)
+
+
+def positions_feature_by_feature(positions, old_grid, new_grid):
+    if positions.shape[1] != 1 + math.prod(old_grid):
+        raise ValueError("the positions do not fit the grid")
+    columns = []
+    for feature in positions[0].unbind(-1):
+        grid = feature[1:].reshape(1, 1, *old_grid)
+        new = F.interpolate(grid, size=new_grid, mode="bicubic").flatten()
+        columns.append(torch.cat([feature[:1], new]))
+    return torch.stack(columns, dim=-1)[None]
+
+
+ALTERNATIVES = {
+    "patchify": [
+        patchify_loops,
+        patchify_unfold,
+        patchify_two_unfolds,
+        patchify_numbers,
+        patchify_pixel_unshuffle,
+    ],
+    "unpatchify": [
+        unpatchify_loops,
+        unpatchify_fold,
+        unpatchify_pixel_shuffle,
+        unpatchify_strips,
+    ],
+    "PatchEmbedding": [EmbeddingByUnfold, EmbeddingByConvolution, EmbeddingInPlace],
+    "linear_to_conv": [
+        conv_unflatten,
+        conv_loops,
+        conv_from_contiguous,
+        conv_by_patchify,
+        conv_by_fold,
+    ],
+    "interpolate_positions": [
+        positions_by_matrices,
+        positions_split,
+        positions_single_precision,
+        positions_feature_by_feature,
+    ],
+}

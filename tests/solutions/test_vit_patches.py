@@ -1,0 +1,170 @@
+"""Patches and their embedding against loops, torch's convolution and invariants."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder.inputs import fill, tensor
+from solutions.vit_patches import (
+    PatchEmbedding,
+    interpolate_positions,
+    linear_to_conv,
+    patchify,
+    unpatchify,
+)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(11)
+
+
+@pytest.mark.parametrize(("B", "C", "H", "W", "p"), [(2, 3, 6, 8, 2), (3, 1, 9, 6, 3)])
+def test_patches_hold_the_pixels_that_a_loop_finds(rng, B, C, H, W, p):
+    images = tensor(rng, B, C, H, W)
+    patches = patchify(images, p)
+    for b in range(B):
+        for row in range(H // p):
+            for column in range(W // p):
+                patch = images[b, :, row * p : row * p + p, column * p : column * p + p]
+                found = patches[b, row * (W // p) + column]
+                assert torch.equal(found, patch.flatten())
+
+
+def test_patches_are_the_columns_of_torchs_unfold(rng):
+    images = tensor(rng, 2, 3, 8, 12)
+    assert torch.equal(patchify(images, 4), F.unfold(images, 4, stride=4).mT)
+
+
+def test_a_photograph_becomes_196_patches_of_768_numbers_and_comes_back(rng):
+    photograph = torch.from_numpy(rng.integers(0, 256, (1, 3, 224, 224))) / 255
+    patches = patchify(photograph, 16)
+    assert patches.shape == (1, 196, 768)
+    assert torch.equal(unpatchify(patches, 16, 224, 224), photograph)
+
+
+@pytest.mark.parametrize("p", [1, 2, 4, 8])
+def test_going_there_and_back_gives_the_same_image(rng, p):
+    images = tensor(rng, 2, 3, 8, 16)
+    assert torch.equal(unpatchify(patchify(images, p), p, 8, 16), images)
+    patches = tensor(rng, 2, 128 // p**2, 3 * p**2)
+    assert torch.equal(patchify(unpatchify(patches, p, 8, 16), p), patches)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "p"), [(10, 12, 4), (12, 10, 4), (4, 4, 0)]
+)
+def test_a_patch_size_that_does_not_divide_is_refused_with_the_sizes(height, width, p):
+    with pytest.raises(ValueError, match=f"{p} x {p}"):
+        patchify(torch.zeros(1, 3, height, width), p)
+    with pytest.raises(ValueError, match=f"{p} x {p}"):
+        unpatchify(torch.zeros(1, 6, 48), p, height, width)
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 12), (1, 7, 12), (1, 6, 13)])
+def test_patches_that_do_not_make_the_image_are_refused(shape):
+    with pytest.raises(ValueError, match="4 x 6"):
+        unpatchify(torch.zeros(shape), 2, 4, 6)
+
+
+@pytest.mark.parametrize(("size", "p", "C", "E"), [(32, 8, 3, 20), (12, 3, 1, 7)])
+def test_patch_embedding_is_a_strided_convolution(rng, size, p, C, E):
+    embedding = fill(PatchEmbedding(size, p, C, E), rng)
+    images = tensor(rng, 3, C, size, size)
+    kernel = linear_to_conv(embedding.projection.weight, p, C)
+    feature_map = F.conv2d(images, kernel, embedding.projection.bias, stride=p)
+    expected = feature_map.flatten(2).mT + embedding.positions[:, 1:]
+    assert (embedding(images)[:, 1:] - expected).abs().max() < 1e-10
+
+
+def test_the_class_token_stands_first_and_is_the_same_for_all_images(rng):
+    embedding = fill(PatchEmbedding(6, 3, 2, 5), rng)
+    first = embedding(tensor(rng, 4, 2, 6, 6))[:, 0]
+    expected = embedding.class_token[0] + embedding.positions[0, :1]
+    assert torch.allclose(first, expected.expand(4, -1))
+
+
+def test_a_new_embedding_begins_with_an_empty_class_token_and_small_positions():
+    embedding = PatchEmbedding(224, 16, 3, 64)
+    assert not embedding.class_token.any()
+    assert 0.015 < embedding.positions.std() < 0.025
+    assert embedding.positions.shape == (1, 197, 64)
+
+
+def test_changing_one_patch_changes_one_token(rng):
+    embedding = fill(PatchEmbedding(6, 2, 3, 5), rng)
+    images = tensor(rng, 1, 3, 6, 6)
+    changed = images.clone()
+    changed[:, :, 2:4, 4:6] += 1  # second row, third column
+    moved = (embedding(changed) - embedding(images)).abs().sum(-1)[0]
+    assert moved.nonzero().flatten().tolist() == [1 + 1 * 3 + 2]
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 16), (2, 3, 16, 16), (2, 1, 8, 8)])
+def test_images_of_another_shape_are_refused_naming_both(shape):
+    with pytest.raises(ValueError, match="3, 8, 8"):
+        PatchEmbedding(8, 2, 3, 5)(torch.zeros(shape))
+
+
+def test_an_embedding_that_patches_do_not_fill_is_refused():
+    with pytest.raises(ValueError, match="10 x 10"):
+        PatchEmbedding(10, 4, 3, 5)
+
+
+def test_a_weight_for_other_patches_is_refused():
+    with pytest.raises(ValueError, match=r"\(5, 13\)"):
+        linear_to_conv(torch.zeros(5, 13), 2, 3)
+
+
+def keys_kernel(x, a=-0.75):
+    """The cubic of Keys (1981), as torch uses it."""
+    x = abs(x)
+    if x <= 1:
+        return (a + 2) * x**3 - (a + 3) * x**2 + 1
+    return a * (x**3 - 5 * x**2 + 8 * x - 4) if x < 2 else 0.0
+
+
+def bicubic(grid, rows, columns):
+    """(h, w, E) to (rows, columns, E), pixel by pixel."""
+    h, w, E = grid.shape
+    new = np.zeros((rows, columns, E))
+    for i in range(rows):
+        for j in range(columns):
+            y, x = (i + 0.5) * h / rows - 0.5, (j + 0.5) * w / columns - 0.5
+            for r in range(math.floor(y) - 1, math.floor(y) + 3):
+                for c in range(math.floor(x) - 1, math.floor(x) + 3):
+                    weight = keys_kernel(y - r) * keys_kernel(x - c)
+                    clamped = grid[min(max(r, 0), h - 1), min(max(c, 0), w - 1)]
+                    new[i, j] += weight * clamped
+    return new
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [((3, 4), (7, 5)), ((7, 6), (3, 4)), ((4, 4), (5, 5))]
+)
+def test_positions_are_interpolated_by_the_cubic_of_keys(rng, old, new):
+    positions = tensor(rng, 1, 1 + old[0] * old[1], 3)
+    found = interpolate_positions(positions, old, new)
+    expected = bicubic(positions[0, 1:].reshape(*old, 3).numpy(), *new)
+    assert np.allclose(found[0, 1:].numpy(), expected.reshape(-1, 3), atol=1e-12)
+    assert torch.equal(found[:, 0], positions[:, 0])
+
+
+def test_the_same_grid_leaves_positions_as_they_are(rng):
+    positions = tensor(rng, 1, 13, 6)
+    assert torch.allclose(interpolate_positions(positions, (3, 4), (3, 4)), positions)
+
+
+@pytest.mark.parametrize("new", [(5, 16), (16, 5)])
+def test_the_same_position_everywhere_stays_the_same(rng, new):
+    position = tensor(rng, 1, 1, 6)
+    found = interpolate_positions(position.expand(1, 65, 6), (8, 8), new)
+    assert torch.allclose(found, position.expand(1, 81, 6))
+
+
+def test_positions_that_do_not_fit_their_grid_are_refused():
+    with pytest.raises(ValueError, match="3 x 4"):
+        interpolate_positions(torch.zeros(1, 12, 5), (3, 4), (6, 8))
