@@ -1,0 +1,157 @@
+import datetime
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from toolkit import datasets
+
+MONTHS = {
+    "en_US": ["january", "february", "march", "april", "may", "june"]
+    + ["july", "august", "september", "october", "november", "december"],
+    "de": ["januar", "februar", "märz", "april", "mai", "juni"]
+    + ["juli", "august", "september", "oktober", "november", "dezember"],
+    "hu": ["január", "február", "március", "április", "május", "június"]
+    + ["július", "augusztus", "szeptember", "október", "november", "december"],
+    "lv": ["janvāris", "februāris", "marts", "aprīlis", "maijs", "jūnijs"]
+    + ["jūlijs", "augusts", "septembris", "oktobris", "novembris", "decembris"],
+}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def days_of(line):
+    return [datetime.date.fromisoformat(day) for day in line.target.split(" ")]
+
+
+def all_days():
+    day = datasets.FIRST_DAY
+    while day <= datasets.LAST_DAY:
+        yield day
+        day += datetime.timedelta(days=1)
+
+
+def test_there_are_at_least_eight_languages():
+    assert len(datasets.LOCALES) >= 8
+
+
+def test_a_line_is_what_people_write_in_that_language():
+    day = datetime.date(2026, 7, 3)
+    written = {
+        locale: datasets.write_line([day], locale, ["full"]).source
+        for locale in datasets.LOCALES
+    }
+    assert written["en_US"] == "Friday, July 3, 2026"
+    assert written["de"] == "Freitag, 3. Juli 2026"
+    assert written["hu"] == "2026. július 3., péntek"
+    assert written["lv"] == "piektdiena, 2026. gada 3. jūlijs"
+    assert written["el"] == "Παρασκευή 3 Ιουλίου 2026"
+
+
+def test_several_dates_stand_in_one_line_and_in_the_same_order():
+    days = [datetime.date(2026, 7, 3), datetime.date(1984, 5, 9)]
+    line = datasets.write_line(days, "de", ["full", "long"])
+    assert line.source == "Freitag, 3. Juli 2026; 9. Mai 1984"
+    assert line.target == "2026-07-03 1984-05-09"
+    assert line.num_dates == 2
+
+
+@pytest.mark.parametrize("locale", MONTHS)
+def test_the_target_is_the_day_that_the_source_names(rng, locale):
+    for line in datasets.dates(60, rng, locales=[locale]):
+        (day,) = days_of(line)
+        if "." in line.source and re.fullmatch(r"\d\d\.\d\d\.\d{4}", line.source):
+            continue  # a medium German date has no word
+        numbers = [int(number) for number in re.findall(r"\d+", line.source)]
+        assert sorted(numbers) == sorted([day.year, day.day])
+        named = [
+            number
+            for number, month in enumerate(MONTHS[locale], start=1)
+            if month[:3] in line.source.lower()
+        ]
+        assert day.month in named
+
+
+def test_no_text_has_two_meanings():
+    meaning = {}
+    for day in all_days():
+        if day.year % 10 == 7:
+            for locale in datasets.LOCALES:
+                for style in datasets.FORMATS:
+                    line = datasets.write_line([day], locale, [style])
+                    assert meaning.setdefault(line.source, line.target) == line.target
+
+
+def test_no_held_out_day_is_trained_on(rng):
+    training = datasets.dates(500, rng, dates_per_line=(1, 4))
+    testing = datasets.dates(500, rng, dates_per_line=(1, 4), held_out=True)
+    trained = {day for line in training for day in days_of(line)}
+    tested = {day for line in testing for day in days_of(line)}
+    assert not trained & tested
+    assert all(datasets.is_held_out(day) for day in tested)
+
+
+def test_held_out_days_are_of_every_kind():
+    held_out = [day for day in all_days() if datasets.is_held_out(day)]
+    assert {day.weekday() for day in held_out} == set(range(7))
+    assert {day.day for day in held_out} == set(range(1, 32))
+    assert {(day.year, day.month) for day in held_out} == {
+        (day.year, day.month) for day in all_days()
+    }
+    assert len(held_out) == pytest.approx(len(list(all_days())) / 11, abs=1)
+
+
+def test_the_same_generator_gives_the_same_lines():
+    one = datasets.dates(20, np.random.default_rng(5), dates_per_line=(1, 3))
+    other = datasets.dates(20, np.random.default_rng(5), dates_per_line=(1, 3))
+    assert one == other
+    assert one != datasets.dates(20, np.random.default_rng(6), dates_per_line=(1, 3))
+
+
+def test_lines_have_as_many_dates_as_asked_for(rng):
+    assert {line.num_dates for line in datasets.dates(50, rng)} == {1}
+    several = datasets.dates(200, rng, dates_per_line=(2, 4))
+    assert {line.num_dates for line in several} == {2, 3, 4}
+    for line in several:
+        assert line.source.count(datasets.SEPARATOR) == line.num_dates - 1
+
+
+def test_every_line_can_be_encoded_and_decoded(rng):
+    source, target = datasets.date_vocabularies()
+    for line in datasets.dates(400, rng, dates_per_line=(1, 3)):
+        assert source.decode(source.encode(line.source)) == line.source
+        assert target.decode(target.encode(line.target)) == line.target
+
+
+def test_special_ids_differ_from_all_characters():
+    vocabulary = datasets.Vocabulary("cab")
+    assert len(vocabulary) == 6
+    special = {vocabulary.pad_id, vocabulary.start_id, vocabulary.end_id}
+    assert special | set(vocabulary.encode("abc")) == set(range(6))
+
+
+def test_decoding_stops_at_the_end_and_leaves_out_padding():
+    vocabulary = datasets.Vocabulary("ab")
+    a, b = vocabulary.encode("ab")
+    ids = [vocabulary.start_id, a, vocabulary.pad_id, b, vocabulary.end_id, a, a]
+    assert vocabulary.decode(ids) == "ab"
+    assert vocabulary.decode(torch.tensor(ids)) == "ab"
+
+
+def test_unknown_characters_are_named():
+    with pytest.raises(ValueError, match="z"):
+        datasets.Vocabulary("ab").encode("az")
+
+
+def test_a_batch_is_padded_behind_and_ends_where_asked():
+    vocabulary = datasets.Vocabulary("ab")
+    a, b = vocabulary.encode("ab")
+    assert vocabulary.batch(["ab", "b"]).tolist() == [[a, b], [b, vocabulary.pad_id]]
+    assert vocabulary.batch(["ab", "b"], end=True).tolist() == [
+        [a, b, vocabulary.end_id],
+        [b, vocabulary.end_id, vocabulary.pad_id],
+    ]
