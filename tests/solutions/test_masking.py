@@ -156,6 +156,7 @@ def test_shifting_all_scores_of_a_query_changes_nothing(rng):
         assert_close(masked_softmax(scores + shift, mask), masked_softmax(scores, mask))
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
 @pytest.mark.parametrize("hidden_rows", [[1], [0, 1, 2]])
 def test_a_row_without_keys_is_zero_in_value_and_gradient_and_on_the_way(
     rng, hidden_rows
