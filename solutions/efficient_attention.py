@@ -1,0 +1,211 @@
+"""Attention for long sequences: what it costs, and two ways to pay less.
+
+Symbols, in this file and in the chapter:
+
+    N  queries    T  keys and values    b  keys in a block
+    d  features of a query or key       d_v  features of a value
+"""
+
+import math
+from collections.abc import Iterable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def attention_flops(n: int, d: int) -> int:
+    """Floating-point operations of the two matrix products of attention.
+
+    Scores and outputs take n * n * d multiplications and as many additions each; a
+    multiplication and an addition count as two operations. The softmax is left out.
+
+    Args:
+        n: number of tokens, each a query and a key.
+        d: features of a query, a key and a value.
+
+    Returns:
+        The number of operations, for one head and one sequence.
+    """
+    scores = 2 * n * n * d  # (n, d) @ (d, n)
+    outputs = 2 * n * n * d  # (n, n) @ (n, d)
+    return scores + outputs
+
+
+def attention_bytes(n: int, heads: int, bytes_per_value: int) -> int:
+    """Memory that the attention weights of one sequence take.
+
+    Args:
+        n: number of tokens, each a query and a key.
+        heads: number of heads; each has weights of its own.
+        bytes_per_value: 4 for float32, 2 for half precision.
+
+    Returns:
+        The number of bytes.
+    """
+    return heads * n * n * bytes_per_value
+
+
+def linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Attention whose weights are products of features, at a cost linear in N and T.
+
+    y_i = phi(q_i) S / (phi(q_i) . z),  S = sum_j phi(k_j) v_j^T,  z = sum_j phi(k_j)
+    with phi(x) = elu(x) + 1. There is no scale.
+
+    Args:
+        query: (..., N, d) queries.
+        key: (..., T, d) keys.
+        value: (..., T, d_v) values.
+
+    Returns:
+        (..., N, d_v) outputs. No tensor of N * T numbers is made on the way.
+
+    Raises:
+        ValueError: if queries and keys differ in width, or keys and values in number.
+            The message names both shapes.
+
+    Source: Katharopoulos et al. (2020), equations 5 to 7.
+    """
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"query {tuple(query.shape)} and key {tuple(key.shape)} must have the "
+            f"same number of features"
+        )
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"key {tuple(key.shape)} and value {tuple(value.shape)} must have the "
+            f"same number of tokens"
+        )
+    query, key = F.elu(query) + 1, F.elu(key) + 1
+    state = key.transpose(-2, -1) @ value  # (..., d, d_v)
+    total = key.sum(dim=-2).unsqueeze(-1)  # (..., d, 1)
+    return (query @ state) / (query @ total)  # (..., N, d_v)
+
+
+def causal_linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Linear attention in which token i reads the tokens up to and including i.
+
+    S_i = S_{i-1} + phi(k_i) v_i^T,  z_i = z_{i-1} + phi(k_i),
+    y_i = phi(q_i) S_i / (phi(q_i) . z_i),  with phi(x) = elu(x) + 1
+
+    Args:
+        query: (..., N, d) queries.
+        key: (..., N, d) keys.
+        value: (..., N, d_v) values.
+
+    Returns:
+        (..., N, d_v) outputs.
+
+    Raises:
+        ValueError: if queries and keys differ in shape, or keys and values in number.
+            The message names both shapes.
+
+    Source: Katharopoulos et al. (2020), equations 16 to 20.
+    """
+    if query.shape[-2:] != key.shape[-2:]:
+        raise ValueError(
+            f"query {tuple(query.shape)} and key {tuple(key.shape)} must have as many "
+            f"tokens and features as each other"
+        )
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"key {tuple(key.shape)} and value {tuple(value.shape)} must have the "
+            f"same number of tokens"
+        )
+    query, key = F.elu(query) + 1, F.elu(key) + 1
+    state = total = 0.0
+    outputs = []
+    for q, k, v in zip(query.unbind(-2), key.unbind(-2), value.unbind(-2), strict=True):
+        state = state + k.unsqueeze(-1) * v.unsqueeze(-2)  # (..., d, d_v)
+        total = total + k  # (..., d)
+        reads = (q.unsqueeze(-2) @ state).squeeze(-2)  # (..., d_v)
+        outputs.append(reads / (q * total).sum(dim=-1, keepdim=True))
+    return torch.stack(outputs, dim=-2)  # (..., N, d_v)
+
+
+def online_softmax_sum(
+    score_blocks: Iterable[Tensor], value_blocks: Iterable[Tensor]
+) -> Tensor:
+    """Values averaged with softmax weights, from scores that arrive in blocks.
+
+    y = sum_j exp(e_j - m) v_j / sum_j exp(e_j - m),  m = the largest score so far.
+    When m rises, both sums so far are multiplied by exp(old m - new m).
+
+    Args:
+        score_blocks: tensors (..., N, b), the scores of N queries with b keys; b may
+            differ from block to block. A score of -inf hides its key.
+        value_blocks: tensors (..., b, d_v), the values of the same keys.
+
+    Returns:
+        (..., N, d_v) outputs; zeros for a query whose scores are all -inf.
+
+    Source: Milakov and Gimelshein (2018), algorithm 3; Rabe and Staats (2021).
+    """
+    largest, total, output = -torch.inf, 0.0, 0.0
+    for scores, values in zip(score_blocks, value_blocks, strict=True):
+        block_largest = scores.amax(dim=-1, keepdim=True)  # (..., N, 1)
+        new_largest = block_largest.clamp(min=largest)
+        shift = new_largest.masked_fill(new_largest == -torch.inf, 0.0)
+        weights = (scores - shift).exp()  # (..., N, b)
+        correction = (largest - shift).exp()  # (..., N, 1), 0 for the first block
+        total = correction * total + weights.sum(dim=-1, keepdim=True)  # (..., N, 1)
+        output = correction * output + weights @ values  # (..., N, d_v)
+        largest = new_largest
+    return output / total.masked_fill(total == 0, 1.0)
+
+
+def blockwise_attention(
+    query: Tensor, key: Tensor, value: Tensor, block_size: int, causal: bool = False
+) -> Tensor:
+    """Scaled dot-product attention, exact, in memory that is linear in N and T.
+
+    y = softmax(q k^T / sqrt(d)) v, block by block
+
+    Args:
+        query: (..., N, d) queries.
+        key: (..., T, d) keys.
+        value: (..., T, d_v) values.
+        block_size: queries and keys that are looked at together; the last block may
+            be smaller.
+        causal: let query i see the keys j <= i only.
+
+    Returns:
+        (..., N, d_v) outputs. No tensor of N * T numbers is made on the way, unless
+        one block holds them all.
+
+    Raises:
+        ValueError: if queries and keys differ in width, or keys and values in number
+            (the message names both shapes), or if the block size is not positive.
+
+    Source: Rabe and Staats (2021); Dao et al. (2022), algorithm 1.
+    """
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"query {tuple(query.shape)} and key {tuple(key.shape)} must have the "
+            f"same number of features"
+        )
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"key {tuple(key.shape)} and value {tuple(value.shape)} must have the "
+            f"same number of tokens"
+        )
+    if block_size < 1:
+        raise ValueError(f"block_size is {block_size}; it must be at least 1")
+
+    size, rows = block_size, torch.arange(query.shape[-2], device=key.device)
+    columns = torch.arange(key.shape[-2], device=key.device).split(size)
+    query = query / math.sqrt(query.shape[-1])
+    keys, values = key.split(size, dim=-2), value.split(size, dim=-2)
+    outputs = []
+    for number, (queries, row) in enumerate(
+        zip(query.split(size, dim=-2), rows.split(size), strict=True)
+    ):
+        seen = number + 1 if causal else len(keys)  # what comes later is not computed
+        scores = (queries @ k.transpose(-2, -1) for k in keys[:seen])  # (..., n, b)
+        if causal:
+            scores = (
+                block.masked_fill(column > row[:, None], -torch.inf)
+                for block, column in zip(scores, columns, strict=False)
+            )
+        outputs.append(online_softmax_sum(scores, values[:seen]))
+    return torch.cat(outputs, dim=-2)  # (..., N, d_v)
