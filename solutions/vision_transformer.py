@@ -1,0 +1,189 @@
+"""The vision transformer, what its attention looked at, and published weights for it.
+
+Symbols, in this file and in the chapter:
+
+    B  images in a batch      E  width of the model (embed_dim)
+    N  tokens: the class      M  width inside a feed-forward layer (mlp_dim)
+       token and the patches  h  heads (num_heads)
+"""
+
+import torch
+from torch import Tensor, nn
+
+from solutions.vit_patches import PatchEmbedding
+
+
+class VisionTransformer(nn.Module):
+    """Classify images with a transformer encoder over their patches.
+
+    z_0 = PatchEmbedding(images),  z_l = layer_l(z_(l-1)),
+    logits = head(norm(class token of z_L))
+
+    Each layer normalises first (pre-norm), has gelu between its two linear maps, and
+    drops nothing out. Parameters: ``embedding`` (``PatchEmbedding``); ``layers``, an
+    ``nn.ModuleList`` of layers with the names of ``nn.TransformerEncoderLayer``;
+    ``norm`` (``nn.LayerNorm``); ``head`` (``nn.Linear``).
+
+    Args:
+        image_size: H = W of the images.
+        patch_size: p, which divides ``image_size``.
+        channels: C.
+        embed_dim: E.
+        num_layers: how many layers.
+        num_heads: h, which divides E.
+        mlp_dim: M.
+        num_classes: how many logits.
+        eps: added to the variance in every norm.
+
+    Raises:
+        ValueError: unless ``patch_size`` divides ``image_size`` and ``num_heads``
+            divides ``embed_dim``.
+
+    Source: Dosovitskiy et al. (2021), equations 1 to 4.
+    """
+
+    def __init__(
+        self,
+        image_size: int,
+        patch_size: int,
+        channels: int,
+        embed_dim: int,
+        num_layers: int,
+        num_heads: int,
+        mlp_dim: int,
+        num_classes: int,
+        eps: float = 1e-6,
+    ) -> None:
+        """Make the parameters."""
+        super().__init__()
+        if num_heads < 1 or embed_dim % num_heads != 0:
+            raise ValueError(
+                f"{embed_dim} features cannot be cut into {num_heads} equal heads"
+            )
+        self.embedding = PatchEmbedding(image_size, patch_size, channels, embed_dim)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                embed_dim,
+                num_heads,
+                mlp_dim,
+                dropout=0.0,
+                activation="gelu",
+                layer_norm_eps=eps,
+                batch_first=True,
+                norm_first=True,
+            )
+            for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(embed_dim, eps=eps)
+        self.head = nn.Linear(embed_dim, num_classes)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return (B, num_classes) logits for images (B, C, H, W)."""
+        tokens = self.embedding(images)  # (B, N, E)
+        for layer in self.layers:
+            tokens = layer(tokens)
+        return self.head(self.norm(tokens[:, 0]))  # (B, num_classes)
+
+
+def attention_rollout(attentions: list[Tensor]) -> Tensor:
+    """Follow the attention of the class token through all layers down to the patches.
+
+    R = M_L ... M_2 M_1, where M_l is the mean of layer l's heads plus the identity,
+    each row divided by its sum
+
+    Args:
+        attentions: one (B, h, N, N) tensor of weights for each layer, the first layer
+            first; row i holds what token i reads.
+
+    Returns:
+        (B, N - 1): the class token's row of R, without its own entry and not rescaled.
+
+    Source: Abnar and Zuidema (2020), equation 1.
+    """
+    rollout = None
+    for attention in attentions:
+        mixed = attention.mean(dim=1)  # (B, N, N)
+        mixed = mixed + torch.eye(mixed.shape[-1]).to(mixed)
+        mixed = mixed / mixed.sum(dim=-1, keepdim=True)
+        rollout = mixed if rollout is None else mixed @ rollout
+    return rollout[:, 0, 1:]
+
+
+def vit_parameter_count(
+    image_size: int,
+    patch_size: int,
+    channels: int,
+    embed_dim: int,
+    num_layers: int,
+    mlp_dim: int,
+    num_classes: int,
+) -> int:
+    """Count the parameters of a ``VisionTransformer`` without making one.
+
+    Args:
+        image_size: H = W of the images.
+        patch_size: p, which divides ``image_size``.
+        channels: C.
+        embed_dim: E.
+        num_layers: how many layers.
+        mlp_dim: M.
+        num_classes: how many logits.
+
+    Returns:
+        The count, with all biases. It does not depend on the number of heads.
+
+    Source: Dosovitskiy et al. (2021), table 1.
+    """
+    E, M = embed_dim, mlp_dim
+    num_patches = (image_size // patch_size) ** 2
+    projection = channels * patch_size**2 * E + E
+    embedding = projection + E + (num_patches + 1) * E  # class token, positions
+    attention = 4 * (E * E + E)  # queries, keys, values, output
+    feed_forward = (E * M + M) + (M * E + E)
+    norm = 2 * E
+    layers = num_layers * (attention + feed_forward + 2 * norm)
+    return embedding + layers + norm + E * num_classes + num_classes
+
+
+def convert_huggingface_vit(state_dict: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Rename and pack published weights so that a ``VisionTransformer`` can load them.
+
+    Args:
+        state_dict: what a file of Hugging Face's ``ViTForImageClassification`` holds,
+            in any order, with any number of layers.
+
+    Returns:
+        The state dict of a ``VisionTransformer``: a new dictionary.
+
+    Source: the names in the published files, such as google/vit-base-patch16-224.
+    """
+    theirs, ours = state_dict, {}
+    embeddings = "vit.embeddings."
+    ours["embedding.class_token"] = theirs[embeddings + "cls_token"]
+    ours["embedding.positions"] = theirs[embeddings + "position_embeddings"]
+    patches = embeddings + "patch_embeddings.projection."
+    ours["embedding.projection.weight"] = theirs[patches + "weight"].flatten(1)
+    ours["embedding.projection.bias"] = theirs[patches + "bias"]
+    renamed = {"norm.": "vit.layernorm.", "head.": "classifier."}
+
+    numbers = {name.split(".")[3] for name in theirs if ".encoder.layer." in name}
+    for i in numbers:
+        old, new = f"vit.encoder.layer.{i}.", f"layers.{i}."
+        renamed |= {
+            new + "norm1.": old + "layernorm_before.",
+            new + "norm2.": old + "layernorm_after.",
+            new + "self_attn.out_proj.": old + "attention.output.dense.",
+            new + "linear1.": old + "intermediate.dense.",
+            new + "linear2.": old + "output.dense.",
+        }
+        for kind in ("weight", "bias"):
+            parts = [
+                theirs[f"{old}attention.attention.{part}.{kind}"]
+                for part in ("query", "key", "value")
+            ]
+            ours[f"{new}self_attn.in_proj_{kind}"] = torch.cat(parts)
+
+    for new, old in renamed.items():
+        for kind in ("weight", "bias"):
+            ours[new + kind] = theirs[old + kind]
+    return ours
