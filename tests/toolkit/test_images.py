@@ -1,0 +1,41 @@
+"""Photographs and digits arrive as tensors, whole and always the same."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits, load_sample_image
+
+from toolkit import images
+
+
+@pytest.mark.parametrize("name", ["china", "flower"])
+def test_a_photograph_is_the_square_that_was_asked_for(name):
+    found = images.photograph(name, size=100, top=20, left=300)
+    pixels = load_sample_image(f"{name}.jpg")[20:120, 300:400]
+    assert found.shape == (3, 100, 100)
+    back = (found * 255).round().byte().permute(1, 2, 0).numpy()
+    assert np.array_equal(back, pixels)
+
+
+@pytest.mark.parametrize("corner", [(300, 0), (0, 500), (-1, 0)])
+def test_a_square_outside_the_photograph_is_refused(corner):
+    top, left = corner
+    with pytest.raises(ValueError, match="427 x 640"):
+        images.photograph(size=224, top=top, left=left)
+
+
+def test_every_digit_is_in_one_part_only_and_the_parts_never_change():
+    data = images.digits()
+    assert len(data.images) == len(data.labels) == 1347
+    assert len(data.test_images) == len(data.test_labels) == images.TEST_IMAGES
+    both = torch.cat([data.images, data.test_images])[:, 0].double().numpy() * 16
+    theirs = load_digits().images
+    assert sorted(map(bytes, both)) == sorted(map(bytes, theirs))
+    assert torch.equal(images.digits().test_images, data.test_images)
+
+
+def test_every_class_has_its_share_in_the_test():
+    data = images.digits()
+    share = data.test_labels.bincount() / data.labels.bincount()
+    assert share.min() > 0.31
+    assert share.max() < 0.36
