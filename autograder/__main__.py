@@ -1,11 +1,14 @@
-"""The command line: ``python -m autograder check | course | grade``."""
+"""The command line: ``python -m autograder check | course | grade | report``."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +21,23 @@ BAD_INPUT = 2
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit status is 2 when its input cannot be used."""
     options = _parser().parse_args(arguments)
-    from autograder.grade import CourseError
+    from autograder.classreport import NoReports
+    from autograder.cluster import ClusterError
+    from autograder.course import CourseError
     from autograder.gradebook import GradebookError
     from autograder.rebuild import Unusable
     from autograder.release import BrokenChapter
+    from autograder.submissions import NothingSubmitted
 
     try:
         return options.run(options)
     except (
         BrokenChapter,
+        ClusterError,
         CourseError,
         GradebookError,
+        NoReports,
+        NothingSubmitted,
         SandboxUnavailable,
         UnknownExercise,
         Unusable,
@@ -68,6 +77,15 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--jobs", type=_positive, metavar="N", help="how many at once")
     grade.add_argument("--force", action="store_true", help="examine all of them again")
     grade.set_defaults(run=_grade)
+    grade.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="examine on this dask.distributed scheduler",
+    )
+    report = commands.add_parser("report", help="what the class got wrong, as a page")
+    report.add_argument("chapter")
+    report.add_argument("--course", type=Path, required=True, metavar="DIR")
+    report.set_defaults(run=_report)
     return parser
 
 
@@ -117,7 +135,7 @@ def _as_text(report: dict[str, Any]) -> str:
 
 
 def _course(options: argparse.Namespace) -> int:
-    from autograder.release import make_course
+    from autograder.course import make_course
 
     names = make_course(options.folder, options.chapters)
     print(f"{len(names)} chapters in {options.folder}: {', '.join(names)}")
@@ -133,13 +151,15 @@ def _grade(options: argparse.Namespace) -> int:
     def progress(items: Any, total: int) -> Any:
         return tqdm(items, total=total, unit="submission", disable=None)
 
-    outcome = grade(
-        options.chapter,
-        options.course,
-        jobs=options.jobs,
-        force=options.force,
-        progress=progress,
-    )
+    with _cluster(options.cluster) as executor:
+        outcome = grade(
+            options.chapter,
+            options.course,
+            jobs=options.jobs,
+            force=options.force,
+            executor=executor,
+            progress=progress,
+        )
     reports = outcome.graded
     print(
         f"{options.chapter}: {len(reports)} examined, {len(outcome.unchanged)} "
@@ -162,6 +182,27 @@ def _grade(options: argparse.Namespace) -> int:
     )
     for mistake, count in mistakes.most_common(5):
         print(f"  {count} times  {mistake}")
+    return 0
+
+
+@contextlib.contextmanager
+def _cluster(address: str | None) -> Iterator[Executor | None]:
+    """The executor of a dask cluster; none without an address."""
+    if address is None:
+        yield None
+        return
+    from autograder.cluster import cluster_executor
+
+    with cluster_executor(address) as executor:
+        yield executor
+
+
+def _report(options: argparse.Namespace) -> int:
+    from autograder.classreport import write_class_report
+
+    load_topic(options.chapter)
+    for what, path in write_class_report(options.course, options.chapter).items():
+        print(f"{what + ':':12} {path}")
     return 0
 
 

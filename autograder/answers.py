@@ -83,14 +83,22 @@ def answer(case: Case, implementation: Implementation, seed: int) -> str:
 
 @contextlib.contextmanager
 def _seeded_torch(seed: int) -> Iterator[None]:
-    """Seed torch, if it is loaded, and give back the caller's generator after."""
+    """Seed torch, if it is loaded, and give back the caller's generator after.
+
+    One thread is enough: the inputs are small, and waking others costs more.
+    """
     torch = sys.modules.get("torch")
     if torch is None:
         yield
         return
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        yield
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def builtin_type(error: BaseException) -> str:

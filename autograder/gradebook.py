@@ -11,7 +11,7 @@ from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.utils import parse_utc
-from sqlalchemy.exc import SAWarning
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
 
 
 class GradebookError(RuntimeError):
@@ -56,7 +56,7 @@ class MarkWriter:
 
     def write(
         self, student: str, report: Mapping[str, Any], timestamp: str | None
-    ) -> None:
+    ) -> bool:
         """Write the scores of one submission.
 
         Scores and comments that an instructor gave by hand stay as they are; a
@@ -66,17 +66,24 @@ class MarkWriter:
             student: nbgrader's id of the student.
             report: the report of the examination.
             timestamp: when it was handed in, in any format nbgrader reads.
+
+        Returns:
+            Whether the time stamp could be read.
+
+        Raises:
+            GradebookError: nothing was written.
         """
         book, chapter = self._gradebook, self.chapter
         try:
             when = {"timestamp": parse_utc(timestamp)} if timestamp else {}
         except (ValueError, OverflowError):
             when = {}
-        with warnings.catch_warnings():  # about nbgrader's own use of SQLAlchemy
-            warnings.simplefilter("ignore", SAWarning)
-            book.update_or_create_student(student)
-            book.update_or_create_submission(chapter, student, **when)
+        readable = bool(when) or not timestamp
         try:
+            with warnings.catch_warnings():  # about nbgrader's own use of SQLAlchemy
+                warnings.simplefilter("ignore", SAWarning)
+                book.update_or_create_student(student)
+                book.update_or_create_submission(chapter, student, **when)
             for exercise in report["exercises"]:
                 where = (chapter, chapter, student)
                 grade = book.find_grade(f"check-{exercise['name']}", *where)
@@ -90,9 +97,13 @@ class MarkWriter:
                 hint = exercise["message"] if exercise["mistake"] else None
                 comment.auto_comment = hint
             book.db.commit()
-        except BaseException:
+            return readable
+        except SQLAlchemyError as error:
             book.db.rollback()
-            raise
+            raise GradebookError(
+                f"the gradebook cannot be written: {_line(error)}; "
+                "run the same command again when it can"
+            ) from error
 
     def scores(self, student: str) -> dict[str, float]:
         """The automatic scores a student has now, by exercise."""
@@ -109,14 +120,14 @@ class MarkWriter:
         }
 
 
+def _line(error: Exception) -> str:
+    """The first line of what an error says."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def put_scripts_on_path() -> None:
     """Let nbgrader find ``alembic``, which it calls by name, without activation."""
     scripts = str(Path(sys.executable).parent)
     path = os.environ.get("PATH", os.defpath)
     if scripts not in path.split(os.pathsep):
         os.environ["PATH"] = f"{scripts}{os.pathsep}{path}"
-
-
-def database_url(course: Path, configured: str | None = None) -> str:
-    """The gradebook of a course: as configured, else SQLite in its folder."""
-    return configured or f"sqlite:///{course / 'gradebook.db'}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from traitlets.config import Config, PyFileConfigLoader
+from traitlets.config import Config
 
 from autograder.exercise import Topic, load_topic, topic_names
 from autograder.plain import plain_markdown
@@ -203,7 +203,8 @@ def student_notebook(source: NotebookNode) -> NotebookNode:
         LockCells,
     )
 
-    config = course_config()
+    config = Config()
+    config.ClearSolutions.code_stub = {"python": STUB}
     notebook = nbformat.from_dict(source)
     for kind in (
         LockCells,
@@ -216,13 +217,6 @@ def student_notebook(source: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def course_config() -> Config:
-    """The nbgrader settings of a course."""
-    config = Config()
-    config.ClearSolutions.code_stub = {"python": STUB}
-    return config
-
-
 def write_notebooks(folder: Path) -> list[Path]:
     """Write the exercise notebook of every chapter into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -232,66 +226,6 @@ def write_notebooks(folder: Path) -> list[Path]:
         nbformat.write(student_notebook(source_notebook(name)), path)
         written.append(path)
     return written
-
-
-def course_settings(course: Path) -> Config:
-    """What a course's own ``nbgrader_config.py`` says."""
-    return PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
-
-
-CONFIG_FILE = '''"""nbgrader's settings for this course."""
-
-c = get_config()  # noqa: F821
-c.CourseDirectory.course_id = "attention-from-scratch"
-c.ClearSolutions.code_stub = {{"python": "{stub}"}}
-c.ExecutePreprocessor.timeout = 120
-'''
-
-
-def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
-    """Make an nbgrader course, or add chapters to one, in source and release.
-
-    What is there already is left as it is: settings, gradebook, submissions, and
-    source notebooks, which an instructor may have changed. Delete ``source/CHAPTER``
-    to get it anew.
-
-    Args:
-        folder: the folder of the course.
-        names: chapters to release; all of them if None.
-
-    Returns:
-        The names of the chapters released.
-
-    Raises:
-        UnknownExercise: there is no chapter of one of these names.
-        BrokenChapter: a chapter could not be released.
-    """
-    from nbgrader.apps.api import NbGraderAPI
-
-    from autograder.gradebook import put_scripts_on_path
-
-    put_scripts_on_path()
-    folder = folder.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = folder / "nbgrader_config.py"
-    if not settings.exists():
-        settings.write_text(CONFIG_FILE.format(stub=STUB), encoding="utf-8")
-    names = names or chapter_names()
-    for name in names:
-        path = folder / "source" / name / f"{name}.ipynb"
-        if not path.exists():
-            notebook = source_notebook(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(notebook, path)
-    config = course_settings(folder)
-    config.CourseDirectory.root = str(folder)
-    api = NbGraderAPI(config=config)
-    api.log_level = "ERROR"
-    for name in names:
-        result = api.generate_assignment(name, force=True, create=True)
-        if not result["success"]:
-            raise BrokenChapter(f"nbgrader could not release {name}:\n{result['log']}")
-    return names
 
 
 if __name__ == "__main__":

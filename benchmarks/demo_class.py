@@ -10,7 +10,8 @@ from pathlib import Path
 import nbformat
 
 from autograder.__main__ import main
-from autograder.release import chapter_names, make_course
+from autograder.course import make_course
+from autograder.release import chapter_names
 from benchmarks.classroom import hand_in, make_class
 
 STUDENTS = 30

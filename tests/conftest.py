@@ -3,6 +3,9 @@
 from pathlib import Path
 
 import pytest
+import torch
+
+torch.set_num_threads(1)  # small tensors; waking other threads costs more
 
 
 @pytest.fixture(scope="session")

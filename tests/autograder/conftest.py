@@ -7,9 +7,10 @@ import shutil
 import nbformat
 import pytest
 
+from autograder.course import make_course
 from autograder.examine import draw_seeds, examine, expected_answers
 from autograder.exercise import load_topic
-from autograder.release import make_course, source_notebook, student_notebook
+from autograder.release import source_notebook, student_notebook
 from autograder.sandbox import (
     Limits,
     SandboxUnavailable,

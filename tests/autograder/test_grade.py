@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.course import CourseError
 from autograder.exercise import UnknownExercise, load_topic
-from autograder.grade import CourseError, grade
+from autograder.grade import grade
 from autograder.gradebook import GradebookError
 from autograder.sandbox import Limits
+from autograder.submissions import NothingSubmitted
 from benchmarks.classroom import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
 
@@ -209,7 +211,7 @@ def test_stock_nbgrader_gives_the_same_scores_to_honest_notebooks(
         (lambda c: shutil.rmtree(c / "release"), CourseError, "no release of"),
         (
             lambda c: shutil.rmtree(c / "submitted"),
-            CourseError,
+            NothingSubmitted,
             "nothing was submitted",
         ),
         (lambda c: (c / "gradebook.db").unlink(), GradebookError, "has no chapter"),

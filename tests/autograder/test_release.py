@@ -8,11 +8,11 @@ import inspect
 import nbformat
 import pytest
 
+from autograder.course import make_course
 from autograder.exercise import load_topic
 from autograder.release import (
     BrokenChapter,
     chapter_names,
-    make_course,
     source_notebook,
     student_notebook,
     with_solution,

@@ -1,0 +1,330 @@
+"""What a class got wrong: one self-contained page, and tables for other programs.
+
+Everything is computed from the reports that ``grade`` left, so it can be made anew at
+any time. The page loads nothing and runs nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import json
+import statistics
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class NoReports(RuntimeError):
+    """The chapter was not graded yet."""
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """The reports on one chapter, in the order of the students' names."""
+
+    chapter: str
+    reports: list[dict[str, Any]]
+
+    @property
+    def max_score(self) -> float:
+        """Points that can be had."""
+        return self.reports[0]["max_score"]
+
+    @property
+    def examined(self) -> list[dict[str, Any]]:
+        """Reports on submissions that could be examined."""
+        return [report for report in self.reports if not report["refused"]]
+
+    def pass_rates(self) -> list[tuple[str, str, float]]:
+        """Exercise, case and the share of examined submissions that passed it."""
+        passed: Counter = Counter()
+        cases: dict[tuple[str, str], None] = {}
+        for report in self.examined:
+            for exercise in report["exercises"]:
+                for case in exercise["cases"]:
+                    where = (exercise["name"], case["title"])
+                    cases[where] = None
+                    passed[where] += case["passed"]
+        total = max(1, len(self.examined))
+        return [(*where, passed[where] / total) for where in cases]
+
+    def misconceptions(self) -> list[tuple[str, str, str, list[str]]]:
+        """Exercise, mistake, hint and who made it; the most common first."""
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for report in self.examined:
+            for exercise in report["exercises"]:
+                if exercise["mistake"]:
+                    key = (exercise["name"], exercise["mistake"], exercise["message"])
+                    found.setdefault(key, []).append(report["student"])
+        ranked = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        return [(*key, students) for key, students in ranked]
+
+    def troubles(self) -> list[tuple[str, str]]:
+        """Student and what happened, where something did."""
+        return [
+            (report["student"], line)
+            for report in self.reports
+            for line in ([report["refused"]] if report["refused"] else report["notes"])
+        ]
+
+
+def read_reports(course: Path, chapter: str) -> ClassReport:
+    """The reports on a chapter.
+
+    Raises:
+        NoReports: there are none.
+    """
+    folder = course / "reports" / chapter
+    reports = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            reports.append(json.loads(path.read_text(encoding="utf-8")))
+        except ValueError:
+            continue  # a run that was killed writes it anew
+    if not reports:
+        raise NoReports(
+            f"{chapter} has no reports in {course}: grade it first with "
+            f"`python -m autograder grade {chapter} --course {course}`"
+        )
+    return ClassReport(chapter, reports)
+
+
+def write_class_report(course: Path, chapter: str) -> dict[str, Path]:
+    """Write the page and the tables of a chapter into ``reports/``.
+
+    Returns:
+        What was written: ``page``, ``scores``, ``cases``, ``canvas``, ``moodle`` and
+        ``gradescope`` (a folder with a ``results.json`` for each student).
+    """
+    report = read_reports(course, chapter)
+    folder = course / "reports"
+    paths = {
+        "page": folder / f"{chapter}.html",
+        "scores": folder / f"{chapter}_scores.csv",
+        "cases": folder / f"{chapter}_cases.csv",
+        "canvas": folder / f"{chapter}_canvas.csv",
+        "moodle": folder / f"{chapter}_moodle.csv",
+        "gradescope": folder / f"{chapter}_gradescope",
+    }
+    paths["page"].write_text(as_page(report), encoding="utf-8")
+    names = [exercise["name"] for exercise in report.reports[0]["exercises"]]
+    _write_csv(
+        paths["scores"],
+        ["student", "score", "max_score", *names, "refused"],
+        (
+            [r["student"], r["score"], r["max_score"]]
+            + [exercise["score"] for exercise in r["exercises"]]
+            + [r["refused"] or ""]
+            for r in report.reports
+        ),
+    )
+    _write_csv(
+        paths["cases"],
+        ["exercise", "case", "pass_rate"],
+        ([*where, f"{rate:.3f}"] for *where, rate in report.pass_rates()),
+    )
+    # Canvas matches students by "SIS Login ID"; the second row holds the points.
+    _write_csv(
+        paths["canvas"],
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", chapter],
+        [
+            ["    Points Possible", "", "", "", "", report.max_score],
+            *(
+                [r["student"], "", "", r["student"], "", r["score"]]
+                for r in report.reports
+            ),
+        ],
+    )
+    _write_csv(
+        paths["moodle"],
+        ["username", chapter, "feedback"],
+        ([r["student"], r["score"], _in_words(r)] for r in report.reports),
+    )
+    paths["gradescope"].mkdir(exist_ok=True)
+    for r in report.reports:
+        results = json.dumps(gradescope_results(r), indent=1)
+        path = paths["gradescope"] / f"{r['student']}.json"
+        path.write_text(results, encoding="utf-8")
+    return paths
+
+
+def gradescope_results(report: dict[str, Any]) -> dict[str, Any]:
+    """A report in the form of Gradescope's ``results.json``."""
+    return {
+        "score": report["score"],
+        "output_format": "text",
+        "output": report["refused"] or "\n".join(report["notes"]),
+        "tests": [
+            {
+                "name": f"{exercise['name']}: {case['title']}",
+                "score": case["points"] if case["passed"] else 0,
+                "max_score": case["points"],
+                "output": case["message"] or exercise["message"],
+                "output_format": "text",
+                "visibility": "visible",
+            }
+            for exercise in report["exercises"]
+            for case in exercise["cases"]
+        ],
+    }
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    if report["refused"]:
+        return report["refused"]
+    return " ".join(
+        f"{exercise['name']}: {exercise['message']}"
+        for exercise in report["exercises"]
+        if exercise["message"]
+    )
+
+
+def _write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None:
+    """A CSV file that no spreadsheet takes for formulas."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows([_harmless(value) for value in row] for row in rows)
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str) and value.lstrip().startswith(_FORMULA):
+        return "'" + value
+    return value
+
+
+def as_page(report: ClassReport) -> str:
+    """The class report as one HTML page without scripts or outside resources."""
+    scores = [r["score"] for r in report.reports]
+    seconds = [r.get("seconds", 0.0) for r in report.examined]
+    facts = [
+        ("submissions", len(scores)),
+        ("could not be examined", len(scores) - len(report.examined)),
+        ("points to be had", f"{report.max_score:g}"),
+        ("mean", f"{statistics.fmean(scores):.1f}"),
+        ("median", f"{statistics.median(scores):.1f}"),
+        ("full points", sum(score == report.max_score for score in scores)),
+        (
+            "seconds a submission",
+            f"{statistics.fmean(seconds):.2f}" if seconds else "-",
+        ),
+    ]
+    chapter = html.escape(report.chapter)
+    misconceptions = [
+        [len(who), exercise, mistake.replace("_", " "), hint, ", ".join(sorted(who))]
+        for exercise, mistake, hint, who in report.misconceptions()
+    ]
+    rates = [
+        [exercise, case, f"{rate:.0%}"] for exercise, case, rate in report.pass_rates()
+    ]
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>Class report: {chapter}</title><style>{_STYLE}</style></head>",
+            f"<body><main><h1>Class report: {chapter}</h1>",
+            _table(["", ""], [list(fact) for fact in facts], "In short"),
+            _picture(_score_figure(report), "Distribution of the scores"),
+            _picture(_rate_figure(report), "Share with full points in each exercise"),
+            "<h2>Misconceptions</h2>",
+            _table(
+                ["students", "exercise", "mistake", "what they were told", "who"],
+                misconceptions,
+                "The most common first",
+            ),
+            "<h2>Cases</h2>",
+            _table(["exercise", "case", "passed"], rates, "Share that passed"),
+            "<h2>Irregularities</h2>",
+            _table(
+                ["student", "what happened"],
+                [list(pair) for pair in report.troubles()],
+                "What could not be examined, and limits that were hit",
+            ),
+            "</main></body></html>",
+        ]
+    )
+
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
+  margin: 0; }
+main { max-width: 60rem; margin: 0 auto; padding: 1rem; overflow-x: auto; }
+table { border-collapse: collapse; margin: 1rem 0; width: 100%; }
+caption { text-align: left; font-weight: 600; padding: .3rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0;
+  border-bottom: 1px solid #ccc; overflow-wrap: anywhere; }
+img { max-width: 100%; height: auto; }
+@media print { main { max-width: none; } h2 { break-after: avoid; } }
+"""
+
+
+def _table(header: list[str], rows: list[list[Any]], caption: str) -> str:
+    if not rows:
+        return f"<p>{html.escape(caption)}: none.</p>"
+    head = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in header)
+    head = f"<thead><tr>{head}</tr></thead>" if any(header) else ""
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(str(v))}</td>" for v in row) + "</tr>"
+        for row in rows
+    )
+    caption = html.escape(caption)
+    return f"<table><caption>{caption}</caption>{head}<tbody>{body}</tbody></table>"
+
+
+def _picture(figure: Any, caption: str) -> str:
+    """A matplotlib figure as an embedded picture with its data as alt text."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120, bbox_inches="tight")
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    alt = html.escape(f"{caption}. {figure.get_label()}", quote=True)
+    return f'<figure><img alt="{alt}" src="data:image/png;base64,{data}"></figure>'
+
+
+def _score_figure(report: ClassReport) -> Any:
+    from matplotlib.figure import Figure
+
+    scores = [r["score"] for r in report.reports]
+    figure = Figure(figsize=(7, 2.6))
+    figure.set_label(
+        f"From {min(scores):g} to {max(scores):g} of {report.max_score:g} points, "
+        f"median {statistics.median(scores):g}."
+    )
+    ax = figure.add_subplot()
+    bins = min(20, max(1, int(report.max_score)))
+    ax.hist(scores, bins=bins, range=(0, report.max_score), color="#0072B2")
+    ax.set(xlabel=f"points of {report.max_score:g}", ylabel="students")
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _rate_figure(report: ClassReport) -> Any:
+    from matplotlib.figure import Figure
+
+    names = [exercise["name"] for exercise in report.reports[0]["exercises"]]
+    total = max(1, len(report.examined))
+    rates = [
+        sum(
+            r["exercises"][n]["score"] == r["exercises"][n]["max_score"]
+            for r in report.examined
+        )
+        / total
+        for n in range(len(names))
+    ]
+    figure = Figure(figsize=(7, 0.8 + 0.35 * len(names)))
+    figure.set_label(
+        "; ".join(f"{n}: {rate:.0%}" for n, rate in zip(names, rates, strict=True))
+    )
+    ax = figure.add_subplot()
+    bars = ax.barh(names, [100 * rate for rate in rates], color="#0072B2")
+    ax.bar_label(bars, fmt="%.0f %%", padding=3)
+    ax.invert_yaxis()
+    ax.set(xlabel="percent with full points", xlim=(0, 112))
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -1,0 +1,139 @@
+"""What a class got wrong, from made-up reports with known answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from html.parser import HTMLParser
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.classreport import (
+    NoReports,
+    gradescope_results,
+    read_reports,
+    write_class_report,
+)
+from tests.autograder.conftest import TOPIC
+
+HOSTILE = '<script>alert(1)</script><img src="http://far.away/x">'
+
+
+def report(student, passed, mistake=None, refused=None, message=""):
+    cases = [
+        {"title": "first", "points": 2, "passed": passed[0], "message": message},
+        {"title": "second", "points": 1, "passed": passed[1], "message": ""},
+    ]
+    score = 2 * passed[0] + passed[1]
+    return {
+        "student": student,
+        "chapter": TOPIC,
+        "score": score,
+        "max_score": 3,
+        "refused": refused,
+        "notes": [],
+        "seconds": 0.5,
+        "exercises": [
+            {
+                "name": "softmax",
+                "score": score,
+                "max_score": 3,
+                "mistake": mistake,
+                "message": "You did it." if mistake else "",
+                "cases": cases,
+            }
+        ],
+    }
+
+
+@pytest.fixture
+def course(tmp_path):
+    folder = tmp_path / "reports" / TOPIC
+    folder.mkdir(parents=True)
+    for data in (
+        report("ada", (True, True)),
+        report("ben", (False, True), mistake="wrong_axis"),
+        report("=cmd()", (False, True), mistake="wrong_axis"),
+        report("dan", (False, False), message=HOSTILE),
+        report("eve", (False, False), refused=f"not JSON {HOSTILE}"),
+    ):
+        (folder / f"{data['student']}.json").write_text(json.dumps(data))
+    return tmp_path
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_pass_rates_count_examined_submissions(course):
+    assert read_reports(course, TOPIC).pass_rates() == [
+        ("softmax", "first", 0.25),
+        ("softmax", "second", 0.75),
+    ]
+
+
+def test_misconceptions_are_ranked_with_who_shares_them(course):
+    (found,) = read_reports(course, TOPIC).misconceptions()
+    assert found == ("softmax", "wrong_axis", "You did it.", ["=cmd()", "ben"])
+
+
+class Page(HTMLParser):
+    """What a page consists of."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.alts, self.words = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        attrs = dict(attrs)
+        self.links += [attrs[name] for name in ("src", "href") if name in attrs]
+        if tag == "img":
+            self.alts.append(attrs.get("alt"))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_page_is_self_contained_and_runs_nothing(course):
+    page = Page(write_class_report(course, TOPIC)["page"].read_text())
+    assert "script" not in page.tags
+    assert all(link.startswith("data:image/png;base64,") for link in page.links)
+    assert len(page.alts) == 2
+    assert all(len(alt) > 20 for alt in page.alts)
+    text = " ".join(page.words)
+    assert "wrong axis" in text
+    assert "<script>" in text  # shown as text
+
+
+def test_tables_are_safe_in_spreadsheets(course):
+    paths = write_class_report(course, TOPIC)
+    for name in ("scores", "cases", "canvas", "moodle"):
+        for row in rows(paths[name]):
+            assert not any(cell.startswith(("=", "+", "@")) for cell in row)
+    table = {row[0]: row for row in rows(paths["scores"])}
+    assert table["ada"][1:4] == ["3", "3", "3"]
+    assert table["'=cmd()"][1] == "1"
+    canvas = rows(paths["canvas"])
+    assert canvas[1][0].strip() == "Points Possible"
+    assert canvas[1][5] == "3"
+    assert {row[3]: row[5] for row in canvas[2:]}["ada"] == "3"
+    moodle = {row[0]: row[2] for row in rows(paths["moodle"])}
+    assert moodle["ben"] == "softmax: You did it."
+
+
+def test_gradescope_results_add_up():
+    results = gradescope_results(report("ben", (False, True), "wrong_axis"))
+    assert results["score"] == sum(test["score"] for test in results["tests"]) == 1
+    assert sum(test["max_score"] for test in results["tests"]) == 3
+    assert "You did it." in results["tests"][0]["output"]
+
+
+def test_chapter_that_was_not_graded_says_what_to_do(tmp_path, capsys):
+    with pytest.raises(NoReports, match="grade it first"):
+        read_reports(tmp_path, TOPIC)
+    assert main(["report", TOPIC, "--course", str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

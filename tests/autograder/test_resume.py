@@ -1,0 +1,123 @@
+"""Killed at any moment, run again: nothing lost, nothing twice, nothing stale."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from autograder import grade as grading
+from autograder.gradebook import GradebookError
+from autograder.sandbox import Limits
+from benchmarks.classroom import hand_in, make_class, submission
+from tests.autograder.conftest import TOPIC
+from tests.autograder.test_grade import marks
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+LIMITS = Limits(cell_seconds=10, submission_seconds=60)
+
+
+def test_killed_run_goes_on_where_it_stopped(course, master):
+    students = make_class(TOPIC, master, 10, attacks=False)
+    hand_in(course, TOPIC, students)
+    command = [sys.executable, "-m", "autograder", "grade", TOPIC]
+    process = subprocess.Popen(
+        [*command, "--course", str(course), "--jobs", "2"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    reports = course / "reports" / TOPIC
+    while process.poll() is None and len(list(reports.glob("[!.]*.json"))) < 3:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    done = {path.stem: path.read_text() for path in reports.glob("[!.]*.json")}
+    assert 3 <= len(done) < len(students)
+    for student in done:  # what has a report is in the gradebook
+        assert marks(course)[student] == json.loads(done[student])["score"]
+
+    outcome = grading.grade(TOPIC, course)
+    assert sorted(outcome.unchanged) == sorted(done)
+    assert sorted([*outcome.graded, *outcome.unchanged]) == sorted(students)
+    assert {s: (reports / f"{s}.json").read_text() for s in done} == done
+    assert sorted(marks(course)) == sorted(students)
+
+
+def test_locked_gradebook_stops_with_one_line_and_nothing_is_lost(
+    course, master, right, monkeypatch
+):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    lock = sqlite3.connect(course / "gradebook.db", isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        with pytest.raises(GradebookError, match="locked"):
+            grading.grade(TOPIC, course, limits=LIMITS)
+    finally:
+        lock.close()
+    assert not (course / "reports" / TOPIC / "one.json").exists()
+    assert list(grading.grade(TOPIC, course, limits=LIMITS).graded) == ["one"]
+
+
+def test_full_disk_loses_nothing(course, master, right, monkeypatch):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+
+    def no_space(path, text):
+        raise OSError(28, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(grading, "_write_atomically", no_space)
+        with pytest.raises(OSError, match="No space left"):
+            grading.grade(TOPIC, course, limits=LIMITS)
+    outcome = grading.grade(TOPIC, course, limits=LIMITS)
+    assert list(outcome.graded) == ["one"]
+
+
+def test_submission_that_kills_its_worker_costs_nobody_else(
+    course, master, right, tmp_path
+):
+    """A worker is killed from outside, as the system does when memory runs out."""
+    names = ["a", "b", "killer", "d", "e"]
+    hand_in(course, TOPIC, {name: submission(master, right) for name in names})
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import os, signal\n"
+        "from pathlib import Path\n"
+        "from autograder import grade as g\n"
+        "real = g.examine_submission\n"
+        "def examine_submission(job, submission):\n"
+        "    if submission.student == 'killer':\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return real(job, submission)\n"
+        "if __name__ == '__main__':\n"
+        "    g.examine_submission = examine_submission\n"
+        f"    out = g.grade({TOPIC!r}, Path({str(course)!r}), jobs=2)\n"
+        "    assert len(out.graded) == 5, out\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    scores = marks(course)
+    assert scores.pop("killer") == 0
+    assert len(scores) == 4
+    assert len(set(scores.values())) == 1
+    assert min(scores.values()) > 0
+
+
+def test_course_sets_the_limits_and_a_typing_error_is_named(course, master, right):
+    from autograder.course import CourseError, settings_of
+
+    path = course / "nbgrader_config.py"
+    text = path.read_text()
+    path.write_text(text + "\nc.Limits.memory = 2**28\n")
+    assert settings_of(course).limits == Limits(memory=2**28)
+    path.write_text(text + "\nc.Limits.memroy = 2**28\n")
+    with pytest.raises(CourseError, match="c.Limits.memroy; there are .*memory"):
+        settings_of(course)
+    path.write_text(text + "\nc.Limits.memory = -1\n")
+    with pytest.raises(CourseError, match="expected a number above 0"):
+        settings_of(course)
