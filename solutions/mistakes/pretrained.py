@@ -1,0 +1,726 @@
+"""Misconceptions about published weights and search by meaning, as code."""
+
+import torch
+import torch.nn.functional as F
+
+from autograder.exercise import mistake
+from autograder.exercises.pretrained import (
+    convert_bert_layer,
+    embed,
+    mean_pool,
+    search,
+)
+
+RENAMED = {
+    "self_attn.out_proj": "attention.output.dense",
+    "norm1": "attention.output.LayerNorm",
+    "linear1": "intermediate.dense",
+    "linear2": "output.dense",
+    "norm2": "output.LayerNorm",
+}
+
+
+def prefix_of(state_dict):
+    return "bert." if any(name.startswith("bert.") for name in state_dict) else ""
+
+
+def converted(
+    state_dict, index, parts=("query", "key", "value"), renamed=RENAMED, prefix=None
+):
+    """The right conversion, with other names or another order where asked for."""
+    start = prefix_of(state_dict) if prefix is None else prefix
+    layer = f"{start}encoder.layer.{index}."
+    result = {}
+    for kind in ("weight", "bias"):
+        rows = [state_dict[f"{layer}attention.self.{p}.{kind}"] for p in parts]
+        result[f"self_attn.in_proj_{kind}"] = torch.cat(rows)
+        for ours, theirs in renamed.items():
+            result[f"{ours}.{kind}"] = state_dict[f"{layer}{theirs}.{kind}"]
+    return result
+
+
+def exchanged(first, second):
+    """The right names, but for two whose contents are exchanged."""
+    return RENAMED | {first: RENAMED[second], second: RENAMED[first]}
+
+
+# convert_bert_layer
+
+
+@mistake(
+    convert_bert_layer,
+    "You packed values before keys. torch reads the rows as queries, keys, values, so "
+    "now the layer matches by what should be handed over.",
+)
+def convert_value_before_key(state_dict, index):
+    return converted(state_dict, index, ("query", "value", "key"))
+
+
+@mistake(
+    convert_bert_layer,
+    "You packed keys before queries. The scores come out transposed: each token is "
+    "looked at as much as it should have looked.",
+)
+def convert_key_before_query(state_dict, index):
+    return converted(state_dict, index, ("key", "query", "value"))
+
+
+@mistake(
+    convert_bert_layer,
+    "You packed the three projections in the opposite order. torch reads the rows as "
+    "queries, keys, values.",
+)
+def convert_reversed(state_dict, index):
+    return converted(state_dict, index, ("value", "key", "query"))
+
+
+@mistake(
+    convert_bert_layer,
+    "You exchanged the two norms. The one inside attention.output follows the "
+    "attention, and the other one the feed-forward network.",
+)
+def convert_norms_exchanged(state_dict, index):
+    return converted(state_dict, index, renamed=exchanged("norm1", "norm2"))
+
+
+@mistake(
+    convert_bert_layer,
+    "You exchanged the two linear maps of the feed-forward network. The intermediate "
+    "one widens the features, and the output brings them back.",
+)
+def convert_linears_exchanged(state_dict, index):
+    return converted(state_dict, index, renamed=exchanged("linear1", "linear2"))
+
+
+@mistake(
+    convert_bert_layer,
+    "You transposed the matrices. Both libraries store a linear map as (outputs, "
+    "inputs), so nothing has to be turned.",
+)
+def convert_transposed(state_dict, index):
+    right = converted(state_dict, index)
+    return {
+        name: value.T if value.dim() == 2 else value for name, value in right.items()
+    }
+
+
+@mistake(
+    convert_bert_layer,
+    "You transposed the output projection of the attention. It is square, so nothing "
+    "complains, and every token comes out wrong.",
+)
+def convert_out_proj_transposed(state_dict, index):
+    right = converted(state_dict, index)
+    name = "self_attn.out_proj.weight"
+    return {**right, name: right[name].T}
+
+
+@mistake(
+    convert_bert_layer,
+    "You transposed each projection before you packed them. Each is square, so nothing "
+    "complains; both libraries store them as (outputs, inputs).",
+)
+def convert_projections_transposed(state_dict, index):
+    right = converted(state_dict, index)
+    name = "self_attn.in_proj_weight"
+    parts = [part.T for part in right[name].chunk(3)]
+    return {**right, name: torch.cat(parts)}
+
+
+@mistake(
+    convert_bert_layer,
+    "You joined the three projections side by side. torch packs them one below the "
+    "other, (3 D, D).",
+)
+def convert_side_by_side(state_dict, index):
+    right = converted(state_dict, index)
+    name = "self_attn.in_proj_weight"
+    return {**right, name: torch.cat(right[name].chunk(3), dim=1)}
+
+
+@mistake(
+    convert_bert_layer,
+    "You stacked the three projections along a new dimension. torch wants the rows of "
+    "all three in one matrix.",
+)
+def convert_stacked(state_dict, index):
+    right = converted(state_dict, index)
+    width = right["norm1.bias"].shape[0]
+    return right | {
+        name: right[name].unflatten(0, (3, width))
+        for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias")
+    }
+
+
+@mistake(
+    convert_bert_layer,
+    "You mixed the rows of queries, keys and values. Each of the three stays in one "
+    "piece; torch cuts the heads out of it later.",
+)
+def convert_interleaved(state_dict, index):
+    right = converted(state_dict, index)
+    width = right["norm1.bias"].shape[0]
+    return right | {
+        name: right[name].unflatten(0, (3, width)).transpose(0, 1).flatten(0, 1)
+        for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias")
+    }
+
+
+@mistake(
+    convert_bert_layer,
+    "You converted the first layer, whatever the index. The layers have different "
+    "weights, and each is asked for by its number.",
+)
+def convert_always_first(state_dict, index):
+    return converted(state_dict, 0)
+
+
+@mistake(
+    convert_bert_layer,
+    "You counted layers from 1. Their names begin with layer 0.",
+)
+def convert_from_one(state_dict, index):
+    return converted(state_dict, index - 1)
+
+
+@mistake(
+    convert_bert_layer,
+    "You looked for names that begin with the layer's number, so layer 1 also took "
+    "what belongs to layer 11. The number ends at the dot that follows it.",
+)
+def convert_prefix_of_number(state_dict, index):
+    layers = {
+        int(name.split("encoder.layer.")[1].split(".")[0])
+        for name in state_dict
+        if "encoder.layer." in name
+    }
+    return converted(
+        state_dict, max(i for i in layers if str(i).startswith(str(index)))
+    )
+
+
+@mistake(
+    convert_bert_layer,
+    'You expect names without the leading "bert.". Files that were saved with a head '
+    "on top have it, others have not, and both should work.",
+)
+def convert_no_prefix(state_dict, index):
+    return converted(state_dict, index, prefix="")
+
+
+@mistake(
+    convert_bert_layer,
+    'You expect all names to begin with "bert.". Files that hold the encoder alone '
+    "leave it out, and both should work.",
+)
+def convert_needs_prefix(state_dict, index):
+    return converted(state_dict, index, prefix="bert.")
+
+
+@mistake(
+    convert_bert_layer,
+    "You left out the biases. Both libraries have one for every linear map and norm, "
+    "and torch refuses a state dict in which some are missing.",
+)
+def convert_no_biases(state_dict, index):
+    right = converted(state_dict, index)
+    return {name: value for name, value in right.items() if "bias" not in name}
+
+
+@mistake(
+    convert_bert_layer,
+    "You kept queries, keys and values apart, as torch does only when their widths "
+    "differ. Here they are equal, and torch expects one packed matrix.",
+)
+def convert_not_packed(state_dict, index):
+    right = converted(state_dict, index)
+    parts = right.pop("self_attn.in_proj_weight").chunk(3)
+    names = (f"self_attn.{part}_proj_weight" for part in "qkv")
+    return right | dict(zip(names, parts, strict=True))
+
+
+@mistake(
+    convert_bert_layer,
+    "You set the packed bias to zero. Queries, keys and values each have a bias, and "
+    "it is packed just as the matrices are.",
+)
+def convert_zero_bias(state_dict, index):
+    right = converted(state_dict, index)
+    name = "self_attn.in_proj_bias"
+    return {**right, name: torch.zeros_like(right[name])}
+
+
+@mistake(
+    convert_bert_layer,
+    "You took the weights out of the dictionary that you were given. Whoever called "
+    "you needs them for the other layers.",
+)
+def convert_popped(state_dict, index):
+    right = converted(state_dict, index)
+    start = f"{prefix_of(state_dict)}encoder.layer.{index}."
+    for name in [name for name in state_dict if name.startswith(start)]:
+        del state_dict[name]
+    return right
+
+
+# mean_pool
+
+
+@mistake(
+    mean_pool,
+    "You averaged over the padding too. Then the vector of a text depends on how long "
+    "the other texts of its batch are.",
+)
+def pool_padding_too(hidden, mask):
+    return F.normalize(hidden.mean(dim=1), dim=-1)
+
+
+@mistake(
+    mean_pool,
+    "You averaged the padding and left out the tokens. In this book True marks what is "
+    "real.",
+)
+def pool_inverted(hidden, mask):
+    return F.normalize((hidden * mask.logical_not().unsqueeze(-1)).sum(dim=1), dim=-1)
+
+
+@mistake(
+    mean_pool,
+    "You returned the mean and not a vector of length 1. Longer vectors would win in a "
+    "search by dot product, whatever they mean.",
+)
+def pool_not_normalised(hidden, mask):
+    weights = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
+
+
+@mistake(
+    mean_pool,
+    "You took the first token in place of the mean. This model was trained to put the "
+    "meaning of a text into the mean of all its tokens.",
+)
+def pool_first(hidden, mask):
+    return F.normalize(hidden[:, 0] * mask.any(dim=1, keepdim=True), dim=-1)
+
+
+@mistake(
+    mean_pool,
+    "You took the last real token. That suits a model that reads from left to right; "
+    "here the meaning is in the mean of all tokens.",
+)
+def pool_last(hidden, mask):
+    positions = torch.arange(mask.shape[1]) * mask
+    last = hidden[torch.arange(len(hidden)), positions.argmax(dim=1)]
+    return F.normalize(last * mask.any(dim=1, keepdim=True), dim=-1)
+
+
+@mistake(
+    mean_pool,
+    "You took the largest value of each feature and not the mean. One token then "
+    "decides about each feature alone.",
+)
+def pool_maximum(hidden, mask):
+    largest = hidden.masked_fill(~mask.unsqueeze(-1), -1e9).amax(dim=1)
+    return F.normalize(largest * mask.any(dim=1, keepdim=True), dim=-1)
+
+
+@mistake(
+    mean_pool,
+    "You made each token's vector unit length before the mean. Tokens with long "
+    "vectors then count less than they should.",
+)
+def pool_tokens_normalised(hidden, mask):
+    tokens = F.normalize(hidden, dim=-1) * mask.unsqueeze(-1)
+    return F.normalize(tokens.sum(dim=1), dim=-1)
+
+
+@mistake(
+    mean_pool,
+    "You normalised over the texts and not over the features. Each text's vector has "
+    "to have length 1 on its own.",
+)
+def pool_over_batch(hidden, mask):
+    return F.normalize((hidden * mask.unsqueeze(-1)).sum(dim=1), dim=0)
+
+
+@mistake(
+    mean_pool,
+    "You divided by the sum of the absolute values. The length of a vector is the root "
+    "of the sum of squares, and only then is a dot product a cosine.",
+)
+def pool_absolute_length(hidden, mask):
+    return F.normalize((hidden * mask.unsqueeze(-1)).sum(dim=1), p=1, dim=-1)
+
+
+@mistake(
+    mean_pool,
+    "You divided by the square of the length, and forgot its root. The result does not "
+    "have length 1.",
+)
+def pool_squared_length(hidden, mask):
+    total = (hidden * mask.unsqueeze(-1)).sum(dim=1)
+    mean = total / mask.sum(dim=1, keepdim=True).clamp(min=1)
+    return mean / mean.square().sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+@mistake(
+    mean_pool,
+    "You averaged over the features and not over the tokens. The result should have "
+    "one number for each feature.",
+)
+def pool_over_features(hidden, mask):
+    return F.normalize(hidden.mean(dim=-1) * mask, dim=-1)
+
+
+@mistake(
+    mean_pool,
+    "You averaged over all texts of the batch. Each text has a vector of its own.",
+)
+def pool_over_texts(hidden, mask):
+    mean = (hidden * mask.unsqueeze(-1)).sum(dim=(0, 1))
+    return F.normalize(mean, dim=-1).expand(len(hidden), -1)
+
+
+@mistake(
+    mean_pool,
+    "A text without any token divides zero by zero. Nothing was said, so its vector is "
+    "zeros, and not NaN, which would spoil whatever it meets.",
+)
+def pool_nan(hidden, mask):
+    mean = (hidden * mask.unsqueeze(-1)).sum(dim=1) / mask.sum(dim=1, keepdim=True)
+    return mean / mean.norm(dim=-1, keepdim=True)
+
+
+@mistake(
+    mean_pool,
+    "You wrote zeros into the vectors that you were given. Whoever called you may "
+    "still need them, so work on a copy.",
+)
+def pool_in_place(hidden, mask):
+    hidden[~mask] = 0.0
+    return F.normalize(hidden.sum(dim=1), dim=-1)
+
+
+# embed
+
+
+def pooled(hidden, mask):
+    total = (hidden * mask.unsqueeze(-1)).sum(dim=1)
+    return F.normalize(total, dim=-1)
+
+
+@mistake(
+    embed,
+    "You averaged over the padding too, so a text's vector depends on the texts beside "
+    "it. Use the mask that the tokenizer gave.",
+)
+def embed_padding_too(texts, tokenizer, model):
+    ids, mask = tokenizer(texts)
+    return F.normalize(model(ids, mask).mean(dim=1), dim=-1)
+
+
+@mistake(
+    embed,
+    "You told the model that every token is real. Attention then reads the padding, "
+    "and the vectors of all texts but the longest change.",
+)
+def embed_no_mask_for_model(texts, tokenizer, model):
+    ids, mask = tokenizer(texts)
+    return pooled(model(ids, torch.ones_like(mask)), mask)
+
+
+@mistake(
+    embed,
+    "You gave the model the opposite mask. In this book True marks what may be "
+    "attended to; a model that wants it the other way turns it round itself.",
+)
+def embed_mask_inverted(texts, tokenizer, model):
+    ids, mask = tokenizer(texts)
+    return pooled(torch.nan_to_num(model(ids, ~mask)), mask)
+
+
+@mistake(
+    embed,
+    "You took the vector of the first token. This model was trained on the mean of all "
+    "tokens, and its first one means little.",
+)
+def embed_first_token(texts, tokenizer, model):
+    ids, mask = tokenizer(texts)
+    return F.normalize(model(ids, mask)[:, 0], dim=-1)
+
+
+@mistake(
+    embed,
+    "Your vectors do not have length 1. A dot product of two of them is then no "
+    "cosine, and long texts or short ones win for no good reason.",
+)
+def embed_not_normalised(texts, tokenizer, model):
+    ids, mask = tokenizer(texts)
+    weights = mask.unsqueeze(-1)
+    return (model(ids, mask) * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+@mistake(
+    embed,
+    "You guessed the padding from the ids. The id that fills up may belong to a real "
+    "token as well; the tokenizer says which is which.",
+)
+def embed_guessed_padding(texts, tokenizer, model):
+    ids, mask = tokenizer(texts)
+    hidden, filler = model(ids, mask), ids[~mask]
+    guessed = ids != (filler[0] if len(filler) else -1)
+    return pooled(hidden, guessed)
+
+
+@mistake(
+    embed,
+    "You left out the first token. It marks the start of a text, and the mean that "
+    "this model was trained with includes it.",
+)
+def embed_without_start(texts, tokenizer, model):
+    ids, mask = tokenizer(texts)
+    return pooled(model(ids, mask)[:, 1:], mask[:, 1:])
+
+
+@mistake(
+    embed,
+    "You returned a vector for each token. A text should become one vector, the mean "
+    "of those of its real tokens.",
+)
+def embed_tokens(texts, tokenizer, model):
+    return F.normalize(model(*tokenizer(texts)), dim=-1)
+
+
+@mistake(
+    embed,
+    "You embedded the first text only. The result has one row for every text.",
+)
+def embed_first_text(texts, tokenizer, model):
+    ids, mask = tokenizer(texts[:1])
+    return pooled(model(ids, mask), mask)
+
+
+@mistake(
+    embed,
+    "You sorted the texts and returned their vectors in that order. Row i has to "
+    "belong to text i.",
+)
+def embed_sorted(texts, tokenizer, model):
+    ids, mask = tokenizer(sorted(texts, key=len))
+    return pooled(model(ids, mask), mask)
+
+
+@mistake(
+    embed,
+    "You dropped texts that you had seen before. Row i has to belong to text i, also "
+    "where two texts are the same.",
+)
+def embed_without_repeats(texts, tokenizer, model):
+    ids, mask = tokenizer(list(dict.fromkeys(texts)))
+    return pooled(model(ids, mask), mask)
+
+
+@mistake(
+    embed,
+    "You joined all texts into one. Their tokens then attend to each other, and there "
+    "is one vector for all.",
+)
+def embed_joined(texts, tokenizer, model):
+    ids, mask = tokenizer([" ".join(texts)])
+    return pooled(model(ids, mask), mask)
+
+
+@mistake(
+    embed,
+    "You took the largest value of each feature over the tokens. This model was "
+    "trained with their mean.",
+)
+def embed_maximum(texts, tokenizer, model):
+    ids, mask = tokenizer(texts)
+    hidden = model(ids, mask).masked_fill(~mask.unsqueeze(-1), -1e9)
+    return F.normalize(hidden.amax(dim=1), dim=-1)
+
+
+# search
+
+
+def cosines(query, corpus):
+    return F.normalize(corpus, dim=-1) @ F.normalize(query, dim=-1)
+
+
+def best(scores, k):
+    if k > len(scores):
+        raise ValueError(f"{k} of {len(scores)}")
+    found = scores.topk(k)
+    return found.indices, found.values
+
+
+@mistake(
+    search,
+    "You compared by dot product, so long vectors win whatever their direction. "
+    "Divide by both lengths: only the angle should count.",
+)
+def search_dot_product(query, corpus, k):
+    return best(corpus @ query, k)
+
+
+@mistake(
+    search,
+    "You divided by the lengths of the corpus and not by that of the query. The order "
+    "is right, but the scores are no cosines and cannot be compared between queries.",
+)
+def search_query_length(query, corpus, k):
+    return best(F.normalize(corpus, dim=-1) @ query, k)
+
+
+@mistake(
+    search,
+    "You divided by the length of the query and not by those of the corpus. Long "
+    "vectors win, whatever their direction.",
+)
+def search_corpus_lengths(query, corpus, k):
+    return best(corpus @ F.normalize(query, dim=-1), k)
+
+
+@mistake(
+    search,
+    "You looked for the smallest distance. Two vectors can be far apart because their "
+    "lengths differ, although they point the same way.",
+)
+def search_nearest(query, corpus, k):
+    indices, _ = best(-(corpus - query).norm(dim=-1), k)
+    return indices, cosines(query, corpus)[indices]
+
+
+@mistake(
+    search,
+    "You returned the worst ones. The largest cosine belongs to the best match.",
+)
+def search_worst(query, corpus, k):
+    indices, scores = best(-cosines(query, corpus), k)
+    return indices, -scores
+
+
+@mistake(
+    search,
+    "You found the right ones and returned them worst first. The best match comes "
+    "first.",
+)
+def search_best_last(query, corpus, k):
+    indices, scores = best(cosines(query, corpus), k)
+    return indices.flip(0), scores.flip(0)
+
+
+@mistake(
+    search,
+    "You found the right ones and returned them in the order of the corpus. The best "
+    "match comes first.",
+)
+def search_corpus_order(query, corpus, k):
+    indices = best(cosines(query, corpus), k)[0].sort().values
+    return indices, cosines(query, corpus)[indices]
+
+
+@mistake(
+    search,
+    "You returned the scores first and the indices second. Callers unpack them the "
+    "other way round.",
+)
+def search_exchanged(query, corpus, k):
+    return best(cosines(query, corpus), k)[::-1]
+
+
+@mistake(
+    search,
+    "You returned all vectors and not the k best. The third argument says how many "
+    "are wanted.",
+)
+def search_everything(query, corpus, k):
+    best(cosines(query, corpus), k)
+    return best(cosines(query, corpus), len(corpus))
+
+
+@mistake(
+    search,
+    "You returned fewer than were asked for when the corpus is too small. A caller "
+    "who counts on k results should hear about it, by a ValueError.",
+)
+def search_fewer(query, corpus, k):
+    return best(cosines(query, corpus), min(k, len(corpus)))
+
+
+@mistake(
+    search,
+    "You also refuse to return all vectors. k may be as large as the corpus, and only "
+    "more than that is an error.",
+)
+def search_refuses_all(query, corpus, k):
+    if k >= len(corpus):
+        raise ValueError(f"{k} of {len(corpus)}")
+    return best(cosines(query, corpus), k)
+
+
+@mistake(
+    search,
+    "You ignored the sign. A cosine of -1 means the opposite direction, which is the "
+    "worst match and not the best.",
+)
+def search_absolute(query, corpus, k):
+    return best(cosines(query, corpus).abs(), k)
+
+
+@mistake(
+    search,
+    "You returned one minus the cosine. That is a distance, small for a good match; a "
+    "score was asked for.",
+)
+def search_cosine_distance(query, corpus, k):
+    indices, scores = best(cosines(query, corpus), k)
+    return indices, 1 - scores
+
+
+@mistake(
+    search,
+    "You turned the scores into shares with a softmax. Then a score depends on what "
+    "else is in the corpus, and says nothing about the match itself.",
+)
+def search_softmax(query, corpus, k):
+    return best(cosines(query, corpus).softmax(dim=0), k)
+
+
+@mistake(
+    search,
+    "You normalised each feature over the corpus and not each vector. A cosine divides "
+    "by the length of each vector.",
+)
+def search_wrong_axis(query, corpus, k):
+    return best(F.normalize(corpus, dim=0) @ F.normalize(query, dim=0), k)
+
+
+@mistake(
+    search,
+    "You returned the vectors that were found. Their row numbers were asked for, so "
+    "that a caller can look up the texts.",
+)
+def search_vectors(query, corpus, k):
+    indices, scores = best(cosines(query, corpus), k)
+    return corpus[indices], scores
+
+
+@mistake(
+    search,
+    "You numbered the rows from one. The first row of the corpus has index 0.",
+)
+def search_from_one(query, corpus, k):
+    indices, scores = best(cosines(query, corpus), k)
+    return indices + 1, scores
+
+
+@mistake(
+    search,
+    "You normalised the corpus that you were given in place. Whoever called you still "
+    "needs its lengths.",
+)
+def search_in_place(query, corpus, k):
+    corpus /= corpus.norm(dim=-1, keepdim=True)
+    return best(corpus @ F.normalize(query, dim=-1), k)
