@@ -2,6 +2,7 @@
 # make test   check everything
 # make lab    open the exercise notebooks in JupyterLab
 # make demo   grade a made-up class of thirty
+# make bench   measure the grader against stock nbgrader
 # make clean  remove what was built (the environment in .venv stays)
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := all
-.PHONY: all book notebooks test lab demo clean system-packages
+.PHONY: all book notebooks test lab demo bench clean system-packages
 
 all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
@@ -38,6 +39,11 @@ lab: notebooks
 
 demo: $(INSTALLED)
 	$(BIN)/python -m benchmarks.demo_class _build/demo
+
+# Against stock nbgrader, and how the time grows with the class.
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks.grading
+	$(BIN)/python -m benchmarks.grading --sizes 10 100 1000
 
 clean:
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis

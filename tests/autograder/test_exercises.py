@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from functools import cache
 from itertools import combinations
 
 import pytest
@@ -13,6 +14,7 @@ from autograder.exercise import find_topic, load_topic, topic_names
 from autograder.judge import disagreement, expect, judge, public_seeds
 
 SEED_OFFSETS = [0, 12_345, 987_654]
+MORE_OFFSETS = [*SEED_OFFSETS, 31, 4_242, 777_777]
 
 EXERCISES = [
     pytest.param(topic, exercise, id=f"{topic}-{exercise}")
@@ -21,6 +23,7 @@ EXERCISES = [
 ]
 
 
+@cache
 def at_seeds(topic_name: str, name: str, offset: int) -> tuple:
     topic = load_topic(topic_name)
     exercise = topic.exercises[name]
@@ -52,6 +55,19 @@ def test_no_two_mistakes_give_the_same_answers(topic, name, offset):
                 exercise.cases, one.answers, other.answers, strict=True
             )
         ), f"{one.name} and {other.name} cannot be told apart"
+
+
+@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+def test_mistake_fails_the_same_cases_whatever_the_seed(topic, name):
+    outcomes: dict[str, set] = {}
+    for offset in MORE_OFFSETS:
+        _, exercise, expected = at_seeds(topic, name, offset)
+        for known in expected.mistakes:
+            report = judge(exercise, known.answers, expected)
+            passed = tuple(case.passed for case in report.cases)
+            outcomes.setdefault(known.name, set()).add(passed)
+    lucky = {mistake: found for mistake, found in outcomes.items() if len(found) > 1}
+    assert not lucky, "a case lets a mistake pass by luck: make its inputs say more"
 
 
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)

@@ -1,0 +1,198 @@
+"""Seconds a submission: stock nbgrader, this grader, and a bare fork.
+
+All three grade the same made-up class, one after another in one run. The bare fork runs
+the same cells and cases in a child of a process that has imported everything, with no
+kernel, no sandbox, no judge and no gradebook: a floor that no grader can go below.
+Run with ``make bench``; ``--sizes 10 100 1000`` shows how the time grows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nbformat
+import psutil
+from nbgrader.api import Gradebook
+
+from autograder.answers import answer
+from autograder.course import make_course, settings_of
+from autograder.examine import draw_seeds
+from autograder.exercise import load_topic
+from autograder.grade import grade
+from autograder.rebuild import STUDENT, parse_submission, rebuild
+from benchmarks.classroom import hand_in, make_class
+
+CHAPTERS = ("simplified_attention", "qkv_projections", "masking")
+
+
+def main() -> int:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--students", type=int, default=8, help="in each chapter")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", help="only ours, growing classes"
+    )
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        if options.sizes:
+            growth(Path(folder), options.sizes, options.jobs)
+        else:
+            compare(Path(folder), options.students, options.jobs)
+    return 0
+
+
+def compare(folder: Path, students: int, jobs: int) -> None:
+    """Stock nbgrader, ours and the bare fork on the same submissions."""
+    course = folder / "ours"
+    classes = prepare(course, CHAPTERS, students)
+    shutil.copytree(course, folder / "stock")
+    count = students * len(CHAPTERS)
+    rows = {
+        "stock nbgrader": lambda: stock(folder / "stock"),
+        "this grader": lambda: [grade(c, course, jobs=jobs) for c in CHAPTERS],
+        "bare fork": lambda: bare_forks(course, classes, jobs),
+    }
+    print(f"{count} submissions to {len(CHAPTERS)} chapters, {jobs} jobs\n")
+    print(f"{'':16}{'s/submission':>13}{'ratio':>8}{'peak MB':>9}")
+    seconds = {}
+    for name, run in rows.items():
+        with measured() as result:
+            run()
+        seconds[name] = result["seconds"] / count
+        ratio = seconds["stock nbgrader"] / seconds[name]
+        print(f"{name:16}{seconds[name]:13.3f}{ratio:8.1f}{result['peak']:9.0f}")
+    cost = seconds["this grader"] / seconds["bare fork"]
+    print(f"\nthis grader / bare fork: {cost:.2f}")
+    ours, theirs = scores(course), scores(folder / "stock")
+    differing = [key for key in ours if ours[key] != theirs.get(key)]
+    print(f"scores that differ from stock nbgrader: {len(differing)} of {len(ours)}")
+    for key in differing:
+        print(f"  {key}: ours {ours[key]:g}, stock {theirs.get(key)}")
+
+
+def growth(folder: Path, sizes: list[int], jobs: int) -> None:
+    """Seconds for classes of growing size."""
+    print(f"{'submissions':>11}{'seconds':>9}{'s/submission':>14}{'peak MB':>9}")
+    for size in sizes:
+        course = folder / str(size)
+        prepare(course, CHAPTERS[:1], size)
+        with measured() as result:
+            grade(CHAPTERS[0], course, jobs=jobs)
+        each = result["seconds"] / size
+        print(f"{size:11}{result['seconds']:9.1f}{each:14.3f}{result['peak']:9.0f}")
+
+
+def prepare(course: Path, chapters: tuple[str, ...], students: int) -> dict:
+    """A course with a class in each chapter, without attacks: stock cannot take them."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        make_course(course, list(chapters))
+    classes = {}
+    for chapter in chapters:
+        master = nbformat.read(course / "release" / chapter / f"{chapter}.ipynb", 4)
+        classes[chapter] = make_class(chapter, master, students, attacks=False)
+        hand_in(course, chapter, classes[chapter])
+    return classes
+
+
+def stock(course: Path) -> None:
+    """``nbgrader autograde`` as an instructor calls it."""
+    for chapter in CHAPTERS:
+        subprocess.run(
+            [sys.executable, "-m", "nbgrader", "autograde", chapter],
+            cwd=course,
+            check=True,
+            capture_output=True,
+        )
+
+
+def bare_forks(course: Path, classes: dict, jobs: int) -> None:
+    """Fork, run the cells, answer the cases, exit; nothing else."""
+    for chapter, students in classes.items():
+        topic = load_topic(chapter)
+        seeds = draw_seeds(topic)
+        text = (course / "release" / chapter / f"{chapter}.ipynb").read_text()
+        master = nbformat.reads(text, 4)
+        running: set[int] = set()
+        for student in students:
+            path = course / "submitted" / student / chapter / f"{chapter}.ipynb"
+            if len(running) == jobs:
+                running.remove(os.wait()[0])
+            child = os.fork()
+            if child == 0:
+                data = parse_submission(path.read_bytes())
+                run_cells(rebuild(master, data).notebook, topic, seeds)
+                os._exit(0)
+            running.add(child)
+        while running:
+            running.remove(os.wait()[0])
+
+
+def run_cells(notebook: nbformat.NotebookNode, topic: object, seeds: dict) -> None:
+    """Execute the cells that grading executes, in this process."""
+    scope: dict = {}
+    for cell in notebook.cells:
+        role = cell.metadata.role
+        with contextlib.suppress(Exception):
+            if role in ("setup", "exercise", STUDENT):
+                exec(cell.source, scope)
+            elif role == "check":
+                name = cell.metadata.exercise
+                for case, seed in zip(
+                    topic.exercises[name].cases, seeds[name], strict=True
+                ):
+                    answer(case, scope.get(name), seed)
+
+
+def scores(course: Path) -> dict[tuple[str, str], float]:
+    """Scores in the gradebook by student and chapter."""
+    settings = settings_of(course)
+    with Gradebook(settings.gradebook, settings.course_id) as book:
+        return {
+            (submission.student.id, chapter): submission.score
+            for chapter in CHAPTERS
+            for submission in book.assignment_submissions(chapter)
+        }
+
+
+@contextlib.contextmanager
+def measured() -> Iterator[dict[str, float]]:
+    """Wall seconds, and the peak of the memory of all child processes in MB."""
+    result = {"peak": 0.0}
+    stop = threading.Event()
+    watcher = threading.Thread(target=watch_memory, args=(result, stop.is_set))
+    watcher.start()
+    start = time.perf_counter()
+    try:
+        yield result
+    finally:
+        result["seconds"] = time.perf_counter() - start
+        stop.set()
+        watcher.join()
+
+
+def watch_memory(result: dict[str, float], stopped: Callable[[], bool]) -> None:
+    """Keep the largest sum of proportional set sizes seen."""
+    this = psutil.Process()
+    while not stopped():
+        total = 0
+        for process in this.children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                total += process.memory_full_info().pss
+        result["peak"] = max(result["peak"], total / 2**20)
+        time.sleep(0.25)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
