@@ -15,6 +15,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -79,9 +81,6 @@ def read(file: Path) -> dict[str, Tensor]:
     Raises:
         WeightsUnavailable: it is no safetensors file.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     try:
         return load_file(file)
     except (SafetensorError, OSError) as error:
@@ -91,13 +90,17 @@ def read(file: Path) -> dict[str, Tensor]:
 
 
 def _from_hub(name: str, filename: str, download: bool) -> Path:
-    from huggingface_hub import (
-        get_hf_file_metadata,
-        hf_hub_download,
-        hf_hub_url,
-        try_to_load_from_cache,
-    )
-
+    try:
+        from huggingface_hub import (
+            get_hf_file_metadata,
+            hf_hub_download,
+            hf_hub_url,
+            try_to_load_from_cache,
+        )
+    except ImportError as error:
+        raise WeightsUnavailable(
+            f"{name} is on the hub, which needs: pip install huggingface-hub"
+        ) from error
     known = try_to_load_from_cache(name, filename)
     if isinstance(known, str):
         return Path(known)
