@@ -324,7 +324,7 @@ def layer_every_mask(MultiHeadAttention, rng):
         (for_each_head, truth(rng, B, T)),
         (numbers(rng, B * HEADS, N, T), numbers(rng, B, T)),
     ]:
-        for need, average in [(True, False), (True, True), (False, True)]:
+        for need, average in [(True, False), (False, True)]:
             answers.append(
                 layer(
                     *inputs,
@@ -364,13 +364,15 @@ def layer_unbatched(MultiHeadAttention, rng):
     ]
 
 
-@MultiHeadAttention.case(
-    title="every combination of options at once", points=2, **single
-)
-def layer_every_combination(MultiHeadAttention, rng):
+@MultiHeadAttention.case(title="several options at once", points=2, **single)
+def layer_several_options(MultiHeadAttention, rng):
     answers = []
-    options = itertools.product([True, False], [True, False], [True, False], [None, 7])
-    for bias, learned, zero, width in options:
+    for bias, learned, zero, width in [
+        (True, True, True, 7),
+        (False, True, True, None),
+        (False, True, False, 7),
+        (False, False, True, 7),
+    ]:
         layer = MultiHeadAttention(
             E,
             HEADS,
@@ -422,9 +424,10 @@ def layer_gradients(MultiHeadAttention, rng):
 @MultiHeadAttention.case(title="names and shapes of all parameters are torch's")
 def layer_state_dict(MultiHeadAttention, rng):
     answers = []
-    for bias, learned, widths in itertools.product(
-        [True, False], [True, False], [{}, {"kdim": 7}, {"vdim": 7}, {"kdim": E}]
+    for bias, widths in itertools.product(
+        [True, False], [{}, {"kdim": 7}, {"vdim": 7}, {"kdim": E}]
     ):
+        learned = bias ^ (len(answers) % 2 == 0)
         layer = MultiHeadAttention(E, HEADS, bias=bias, add_bias_kv=learned, **widths)
         shapes = {name: list(p.shape) for name, p in layer.state_dict().items()}
         trained = sorted(name for name, _ in layer.named_parameters())

@@ -942,7 +942,7 @@ class PlainTensors(Layer):
 @mistake(
     MultiHeadAttention,
     "You start all weights at the same number. Equal heads get equal gradients and "
-    "stay equal for ever: random first values are what makes them differ.",
+    "stay equal: random first values are what makes them differ.",
 )
 class StartedEqual(Layer):
     def matrix(self, rows, columns):
