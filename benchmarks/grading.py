@@ -95,7 +95,7 @@ def growth(folder: Path, sizes: list[int], jobs: int) -> None:
 
 
 def prepare(course: Path, chapters: tuple[str, ...], students: int) -> dict:
-    """A course with a class in each chapter, without attacks: stock cannot take them."""
+    """A course with a class in each chapter; no attacks, which stock cannot take."""
     with contextlib.redirect_stdout(io.StringIO()):
         make_course(course, list(chapters))
     classes = {}
