@@ -100,9 +100,11 @@ def entropy_batch(attention_entropy, rng):
     return attention_entropy(weights_like(rng, 2, 3, 4))
 
 
-@attention_entropy.case(title="as many rows as columns", points=1)
+@attention_entropy.case(title="as many rows as columns, some weights tiny", points=1)
 def entropy_square(attention_entropy, rng):
-    return attention_entropy(weights_like(rng, 4, 4))
+    falling = weights_like(rng, 4, 4) * np.exp(-2.5 * np.arange(4))
+    weights = rng.permuted(falling, axis=-1)
+    return attention_entropy(weights / weights.sum(axis=-1, keepdims=True))
 
 
 @attention_entropy.case(title="weights of zero: 0 log 0 is 0", points=2)
@@ -180,22 +182,22 @@ def gradient_unchanged(score_gradient_norm, rng):
 
 @scale_for.case(title="none: scores stay as they are", points=1)
 def scale_none(scale_for, rng):
-    return rng.standard_normal(4) * scale_for(int(rng.integers(2, 99)), "none")
+    return rng.standard_normal(4) * float(scale_for(int(rng.integers(2, 99)), "none"))
 
 
 @scale_for.case(title="sqrt", points=2)
 def scale_sqrt(scale_for, rng):
-    return [1.0 * scale_for(int(d), "sqrt") for d in rng.integers(2, 99, 4)]
+    return [float(scale_for(int(d), "sqrt")) for d in rng.integers(2, 99, 4)]
 
 
 @scale_for.case(title="linear", points=1)
 def scale_linear(scale_for, rng):
-    return [1.0 * scale_for(int(d), "linear") for d in rng.integers(2, 99, 4)]
+    return [float(scale_for(int(d), "linear")) for d in rng.integers(2, 99, 4)]
 
 
 @scale_for.case(title="one feature needs no scale in any mode", points=1)
 def scale_one(scale_for, rng):
-    return [1.0 * scale_for(1, mode) for mode in ("none", "sqrt", "linear")]
+    return [float(scale_for(1, mode)) for mode in ("none", "sqrt", "linear")]
 
 
 @scale_for.case(title="another mode is a ValueError", points=1)

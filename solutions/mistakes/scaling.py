@@ -384,6 +384,15 @@ def entropy_clipped(weights):
 
 @mistake(
     attention_entropy,
+    "You cut off the logarithm of small weights. A weight of one in a thousand still "
+    "adds to the entropy; only exactly zero is a special case.",
+)
+def entropy_of_large_weights(weights):
+    return -(weights * np.log(np.maximum(weights, 0.003))).sum(axis=-1)
+
+
+@mistake(
+    attention_entropy,
     "You left out the weights in front of the logarithms. The entropy is the mean of "
     "-log a_i under the weights themselves.",
 )
