@@ -16,15 +16,14 @@ from typing import Any
 
 from autograder.answers import answer, decode
 from autograder.exercise import (
-    Exercise,
     Implementation,
-    Topic,
     UnknownExercise,
     find_topic,
     load_topic,
 )
 from autograder.judge import Expected, Report, expect, judge, public_seeds, refuse
 from autograder.key import NoKey, read_key
+from autograder.picture import first_difference, side_by_side
 
 _STYLE = """
 <style>
@@ -79,26 +78,30 @@ def check(implementation: Implementation) -> Points:
         print(f"check: {error}")
         return Points(0, 0)
     exercise = topic.exercises[name]
+    used = exercise.forbidden_calls(_source(implementation))
     try:
-        report = examine(topic, exercise, implementation)
+        expected = _expected(topic.name, name)
     except NoKey as error:
         print(f"check: {error}")
         return Points(0, exercise.points)
-    show(report)
-    return Points(report.score, report.max_score)
-
-
-def examine(topic: Topic, exercise: Exercise, implementation: Implementation) -> Report:
-    """Judge an implementation in this process, with the public seeds."""
-    used = exercise.forbidden_calls(_source(implementation))
     if used:
-        return refuse(exercise, forbidden_message(used))
-    expected = _expected(topic.name, exercise.name)
+        report = refuse(exercise, forbidden_message(used))
+        show(report)
+        return Points(report.score, report.max_score)
     given = [
         decode(answer(case, implementation, seed))
         for case, seed in zip(exercise.cases, expected.seeds, strict=True)
     ]
-    return judge(exercise, given, expected)
+    report = judge(exercise, given, expected)
+    found = first_difference(exercise, report, given, expected.reference)
+    picture = side_by_side(*found) if found and self_study() and _in_kernel() else ""
+    show(report, picture)
+    return Points(report.score, report.max_score)
+
+
+def self_study() -> bool:
+    """Whether the solutions are at hand, so that nothing is to be kept from anybody."""
+    return importlib.util.find_spec("solutions") is not None
 
 
 def forbidden_message(used: list[str]) -> str:
@@ -111,7 +114,7 @@ def _expected(topic_name: str, exercise_name: str) -> Expected:
     """From the solutions where there are any, else from the key of the chapter."""
     topic = load_topic(topic_name)
     exercise = topic.exercises[exercise_name]
-    if importlib.util.find_spec("solutions") is None:
+    if not self_study():
         return read_key(topic, exercise, Path.cwd())
     return expect(topic, exercise, public_seeds(exercise))
 
@@ -123,17 +126,20 @@ def _source(implementation: Implementation) -> str:
         return ""
 
 
-def show(report: Report) -> None:
+def show(report: Report, picture: str = "") -> None:
     """Display a report: a table in Jupyter, plain text elsewhere."""
-    if "ipykernel" in sys.modules and _in_kernel():
+    if _in_kernel():
         from IPython.display import display
 
-        display({"text/html": as_html(report), "text/plain": as_text(report)}, raw=True)
+        page = as_html(report) + picture
+        display({"text/html": page, "text/plain": as_text(report)}, raw=True)
     else:
         print(as_text(report))
 
 
 def _in_kernel() -> bool:
+    if "ipykernel" not in sys.modules:
+        return False
     from IPython import get_ipython
 
     return type(get_ipython()).__name__ == "ZMQInteractiveShell"
@@ -150,7 +156,17 @@ def as_text(report: Report) -> str:
     head = f"{report.name}: {report.score:g} of {report.max_score:g} points"
     if report.message:
         lines.append(f"  {_advice(report)}")
+    if 0 < len(lines) and report.score < report.max_score:
+        lines.append(f"  {_where_to_read(report)}")
     return "\n".join([head, *lines])
+
+
+def _where_to_read(report: Report) -> str:
+    try:
+        chapter = find_topic(report.name).name.replace("_", " ")
+    except UnknownExercise:
+        return ""
+    return f"To read again: chapter “{chapter}”, up to the exercise {report.name}."
 
 
 def _advice(report: Report) -> str:
@@ -188,6 +204,8 @@ def as_html(report: Report) -> str:
             f"<p class='attention-hint'><strong>{lead}</strong>"
             f"{html.escape(report.message)}</p>"
         )
+    if report.score < report.max_score:
+        hint += f"<p>{html.escape(_where_to_read(report))}</p>"
     return f"{_STYLE}{table}{hint}"
 
 

@@ -10,9 +10,11 @@ from IPython.core.formatters import PlainTextFormatter
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder.check import as_html, as_text, check, examine, forbidden_message
+from autograder.answers import Answer
+from autograder.check import as_html, as_text, check, forbidden_message
 from autograder.exercise import Exercise, load_topic
 from autograder.judge import CaseReport, Report
+from autograder.picture import first_difference, side_by_side
 from solutions import simplified_attention as right
 from tests.autograder.conftest import TOPIC
 
@@ -124,9 +126,44 @@ def test_own_name_comments_and_docstrings_are_not_forbidden(source):
     assert forbidding.forbidden_calls(source) == []
 
 
-def test_forbidden_call_earns_nothing_and_says_so(monkeypatch):
-    topic = load_topic(TOPIC)
-    exercise = Exercise("softmax", ("exp",), topic.exercises["softmax"].cases)
-    report = examine(topic, exercise, softmax)
-    assert report.score == 0
-    assert report.message == forbidden_message(["exp"])
+def test_forbidden_call_earns_nothing_and_says_so(monkeypatch, capsys):
+    exercise = load_topic(TOPIC).exercises["softmax"]
+    monkeypatch.setattr(exercise, "forbidden", ("exp",))
+    points = check(softmax)
+    assert points == 0
+    assert points.of == exercise.points
+    assert forbidden_message(["exp"]) in capsys.readouterr().out
+
+
+def test_wrong_answer_is_drawn_beside_the_expected_one():
+    cells = run(
+        "import numpy as np\nfrom autograder.check import check",
+        "def attend(q, X):\n"
+        "    a = np.exp(X @ q); a /= a.sum()\n    return a @ X, a\ncheck(attend)",
+    )
+    page = cells[1].outputs[0].data["text/html"]
+    assert "differ by up to" in page
+    assert "data:image/png;base64," in page
+
+
+def test_picture_shows_the_first_case_that_failed():
+    exercise = Exercise("any")
+    for title in ("first", "second"):
+        exercise.case(title=title)(lambda f, rng: None)
+    cases = [CaseReport("first", 1, True), CaseReport("second", 1, False)]
+    report = Report("any", 1, 2, None, "", cases)
+    right = Answer(value=[np.zeros((2, 3)), np.ones((4, 2, 3))])
+    given = Answer(value=[np.zeros((2, 3)), np.ones((4, 2, 3)) * 2])
+    title, mine, other = first_difference(
+        exercise, report, [right, given], [right, right]
+    )
+    assert title == "second"
+    assert mine.tolist() == [[2.0] * 3] * 2
+    assert other.tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+def test_odd_values_can_be_drawn(value):
+    page = side_by_side("<b>", np.full((2, 2), value), np.ones((2, 2)))
+    assert "<b>" not in page
+    assert "base64" in page

@@ -1,0 +1,90 @@
+"""Your answer beside the expected one, as a picture: for self-study only.
+
+Examinations and credit courses never draw it: it shows expected values.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.answers import Answer
+from autograder.exercise import Exercise
+from autograder.judge import Report
+
+MAX_SIDE = 64
+
+
+def first_difference(
+    exercise: Exercise,
+    report: Report,
+    given: Sequence[Answer],
+    expected: Sequence[Answer],
+) -> tuple[str, np.ndarray, np.ndarray] | None:
+    """The first failed case whose answers can be drawn side by side.
+
+    Returns:
+        The title of the case, what was given and what was expected, as matrices of the
+        same shape; ``None`` if there is no such case.
+    """
+    for case, outcome, one, other in zip(
+        exercise.cases, report.cases, given, expected, strict=True
+    ):
+        if not outcome.passed:
+            for mine, right in _pairs(one.value, other.value):
+                if not np.allclose(mine, right, case.rtol, case.atol, equal_nan=True):
+                    return case.title, _matrix(mine), _matrix(right)
+    return None
+
+
+def _pairs(one: Any, other: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Arrays at the same place in two answers that have the same shape."""
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        nested = [_pairs(a, b) for a, b in zip(one, other, strict=True)]
+        return [pair for pairs in nested for pair in pairs]
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        drawable = one.shape == other.shape and one.ndim > 0 and one.size > 1
+        if drawable and one.dtype.kind in "fiub" and other.dtype.kind in "fiub":
+            return [(one.astype(float), other.astype(float))]
+    return []
+
+
+def _matrix(array: np.ndarray) -> np.ndarray:
+    """The first matrix in a stack of matrices, cut to a size that can be seen."""
+    while array.ndim > 2:
+        array = array[0]
+    return np.atleast_2d(array)[:MAX_SIDE, :MAX_SIDE]
+
+
+def side_by_side(title: str, given: np.ndarray, expected: np.ndarray) -> str:
+    """HTML of a picture with both matrices and their difference."""
+    from matplotlib.figure import Figure
+
+    finite = np.concatenate([m[np.isfinite(m)] for m in (given, expected)])
+    span = {"vmin": finite.min(), "vmax": finite.max()} if finite.size else {}
+    with np.errstate(invalid="ignore"):
+        difference = given - expected
+    figure = Figure(figsize=(7, 2.4), layout="constrained")
+    axes = figure.subplots(1, 3)
+    drawings = {"yours": given, "expected": expected, "yours - expected": difference}
+    for ax, (name, matrix) in zip(axes, drawings.items(), strict=True):
+        limit = np.nanmax(np.abs(matrix[np.isfinite(matrix)]), initial=1e-12)
+        look = {"vmin": -limit, "vmax": limit} if matrix is difference else span
+        colours = "RdBu" if matrix is difference else "viridis"
+        drawn = ax.imshow(matrix, aspect="auto", cmap=colours, **look)
+        figure.colorbar(drawn, ax=ax)
+        ax.set_title(name, fontsize=10)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    worst = np.nanmax(np.abs(difference[np.isfinite(difference)]), initial=0.0)
+    alt = f"Your result beside the expected one; they differ by up to {worst:.3g}."
+    return (
+        f"<p>The first case that failed, <em>{html.escape(title)}</em>:</p>"
+        f'<img alt="{alt}" src="data:image/png;base64,{data}">'
+    )
