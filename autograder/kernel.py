@@ -6,8 +6,31 @@ import os
 from typing import Any
 
 import zmq
+from ipykernel.iostream import IOPubThread
 from ipykernel.kernelapp import IPKernelApp
 from traitlets.config import Config
+from zmq.eventloop.zmqstream import ZMQStream
+
+_FORKED = "ipc:///tmp/.printed-by-forked-processes"
+
+
+class _IOPubThread(IOPubThread):
+    """Takes what forked processes print from a unix socket: there is no network."""
+
+    def _setup_pipe_in(self) -> None:
+        self._pipe_uuid = os.urandom(16)
+        pipe = self.socket.context.socket(zmq.PULL)
+        pipe.linger = 0
+        pipe.bind(_FORKED)
+        self._pipe_in = ZMQStream(pipe, self.io_loop)
+        self._pipe_in.on_recv(self._handle_pipe_msg)
+
+    def _setup_pipe_out(self) -> tuple[zmq.Context, zmq.Socket]:
+        context = zmq.Context()
+        pipe = context.socket(zmq.PUSH)
+        pipe.linger = 3000
+        pipe.connect(_FORKED)
+        return context, pipe
 
 
 class SubmissionKernelApp(IPKernelApp):
@@ -28,6 +51,16 @@ class SubmissionKernelApp(IPKernelApp):
 
     def write_connection_file(self, **kwargs: Any) -> None:
         """There is none."""
+
+    def init_iopub(self, context: zmq.Context) -> None:
+        """Start the thread that sends outputs."""
+        socket = context.socket(zmq.XPUB)
+        socket.linger = 1000
+        self.iopub_port = self._bind_socket(socket, self.iopub_port)
+        self.configure_tornado_logger()
+        self.iopub_thread = _IOPubThread(socket, pipe=True, session=self.session)
+        self.iopub_thread.start()
+        self.iopub_socket = self.iopub_thread.background_socket
 
     def init_heartbeat(self) -> None:
         """The grader watches the process itself."""

@@ -32,7 +32,8 @@ from jupyter_client.provisioning import KernelProvisionerBase
 from traitlets import Instance
 
 from autograder.answers import MAX_BYTES
-from autograder.warm import CHANNELS, HOME
+from autograder.confine import HOME
+from autograder.warden import CHANNELS
 
 NOBODY = 65534
 START_SECONDS = 120
@@ -54,10 +55,11 @@ class Limits:
         file_size: largest file.
         processes: processes and threads.
         open_files: open files of one process.
-        cpu_seconds: processor time of one process.
+        cpu_seconds: processor time of all its processes together.
         cell_seconds: wall time of a cell, and of the questions on one exercise.
         submission_seconds: wall time of everything.
         output_bytes: what it may print or display, over all cells.
+        message_bytes: of everything it sends, answers and outputs.
     """
 
     memory: int = 2 * 2**30
@@ -70,6 +72,7 @@ class Limits:
     cell_seconds: float = 30
     submission_seconds: float = 180
     output_bytes: int = 8 * 2**20
+    message_bytes: int = 128 * 2**20
 
 
 class Sandbox:
@@ -198,7 +201,7 @@ def bubblewrap_command(control_fd: int) -> list[str]:
     """
     shown = _shown_paths()
     as_root = os.geteuid() == 0
-    staged = {inside: inside for inside in shown} if as_root else shown
+    staged = {i: host and i for i, host in shown.items()} if as_root else shown
     environment = {
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
         "HOME": HOME,
@@ -220,6 +223,8 @@ def bubblewrap_command(control_fd: int) -> list[str]:
         *(word for pair in environment.items() for word in ("--setenv", *pair)),
         *_bind_arguments(staged),
         *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME),
+        # Memory mapped from /dev/zero is counted nowhere; /dev/full reads as zeros too.
+        *("--dev-bind", "/dev/full", "/dev/zero"),
         *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/course", "--"),
         *(
             os.path.realpath(sys.executable),
@@ -240,19 +245,26 @@ def bubblewrap_command(control_fd: int) -> list[str]:
     ]
 
 
-def _shown_paths() -> dict[str, str]:
+def _shown_paths() -> dict[str, str | None]:
     """Host path of everything a submission may read, by its path in the sandbox.
 
     The system, the Python installation, the installed libraries, and of this project
-    the packages ``autograder`` and ``toolkit``: not ``solutions``.
+    the packages ``autograder`` and ``toolkit``: not ``solutions``. ``None`` hides a
+    folder in one that is shown.
     """
     system = [
         path for path in ("/usr", "/lib", "/lib64", "/bin") if Path(path).exists()
     ]
-    libraries = [sys.base_prefix, sys.base_exec_prefix, *_site_folders()]
+    system += [sys.base_prefix, sys.base_exec_prefix]
     etc = [p for p in ("/etc/ld.so.cache", "/etc/localtime") if Path(p).exists()]
-    shown = {path: path for path in [*system, *etc, *libraries]}
+    shown: dict[str, str | None] = {path: path for path in [*system, *etc]}
     package = Path(__file__).resolve().parent
+    checkout = package.parent
+    if str(checkout) not in _site_folders() and any(
+        checkout.is_relative_to(Path(path).resolve()) for path in system
+    ):
+        shown[str(checkout)] = None
+    shown |= {path: path for path in _site_folders()}
     shown["/course/autograder"] = str(package)
     import toolkit
 
@@ -269,11 +281,14 @@ def _site_folders() -> list[str]:
     ]
 
 
-def _bind_arguments(shown: dict[str, str]) -> list[str]:
+def _bind_arguments(shown: dict[str, str | None]) -> list[str]:
     """Read-only binds, each parent folder made first so that anyone may enter it."""
     arguments: list[str] = []
     made: set[Path] = set()
     for inside, host in shown.items():
+        if host is None:
+            arguments += ["--tmpfs", inside]
+            continue
         if Path(host).is_symlink():
             arguments += ["--symlink", str(Path(host).readlink()), inside]
             continue
@@ -320,7 +335,11 @@ class SandboxProvisioner(KernelProvisionerBase):
                 sock.bind(f"{address}-{port}")
                 sock.listen(16)
             limits = getattr(self.parent, "limits", Limits())
-            self._lifeline = running_sandbox().launch(key, listening, limits)
+            try:
+                self._lifeline = running_sandbox().launch(key, listening, limits)
+            except OSError:  # the warm parent has just died
+                stop_sandbox()
+                self._lifeline = running_sandbox().launch(key, listening, limits)
             self._lifeline.setblocking(False)
         finally:
             for sock in listening:

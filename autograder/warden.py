@@ -1,0 +1,209 @@
+"""Watches over one submission: starts its kernel, counts what it uses, ends it.
+
+The kernel and all that it starts live in namespaces of their own, and end when their
+first process, the kernel, ends. The warden is outside: they cannot see it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import time
+import traceback
+from dataclasses import dataclass
+
+from autograder.confine import PRIVATE_FOLDERS, enter_namespaces, shut_the_door
+from autograder.relay import Relay
+
+CHANNELS = ("shell", "stdin", "control", "iopub")
+POLL_SECONDS = 0.05
+DRAIN_SECONDS = 0.3
+# A socket keeps unread bytes in memory that belongs to no process.
+FREE_DESCRIPTORS, DESCRIPTOR_BYTES = 512, 128 * 1024
+
+
+def guard(request: dict, fds: list[int]) -> None:
+    """Run one kernel to its end and report how it ended.
+
+    Args:
+        request: ``key`` of the session and ``limits``.
+        fds: the lifeline, then the listening socket of each channel.
+    """
+    lifeline, *outer = (socket.socket(fileno=fd) for fd in fds)
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        limits = request["limits"]
+        enter_namespaces(limits)
+        poller = select.poll()
+        relay = Relay(outer, poller)
+        kernel = os.fork()
+        if kernel == 0:
+            _become_kernel(request, relay.inner)
+        for sock in relay.inner:
+            sock.close()
+        ended = _watch(kernel, lifeline, poller, relay, limits)
+    except Exception:
+        ended = {"exit": -1, "limit": None, "failed": traceback.format_exc(limit=-3)}
+    with contextlib.suppress(OSError):
+        lifeline.send(json.dumps(ended).encode())
+
+
+def _become_kernel(request: dict, listening: list[socket.socket]) -> None:
+    try:
+        channels = {n: s.detach() for n, s in zip(CHANNELS, listening, strict=True)}
+        shut_the_door(request["limits"], set(channels.values()))
+        from autograder.kernel import run_kernel
+
+        run_kernel(request["key"], channels)
+    finally:
+        os._exit(1)
+
+
+def _watch(
+    kernel: int,
+    lifeline: socket.socket,
+    poller: select.poll,
+    relay: Relay,
+    limits: dict,
+) -> dict:
+    """Wait until the kernel ends, is abandoned by the grader, or breaks a limit."""
+    ending = os.pidfd_open(kernel)
+    poller.register(ending, select.POLLIN)
+    poller.register(lifeline, select.POLLIN | select.POLLHUP)
+    start, baseline = time.monotonic(), usage(kernel).memory
+    look, reason, used, running = start, None, Usage(), True
+    while running and reason is None:
+        wait = max(0.0, look - time.monotonic())
+        for fd, event in poller.poll(wait * 1000):
+            if fd == ending:
+                running = False
+            elif fd == lifeline.fileno():
+                reason = "abandoned"
+            else:
+                relay.handle(fd, event)
+        now = time.monotonic()
+        if relay.received > limits["message_bytes"]:
+            reason = f"message limit of {_megabytes(limits['message_bytes'])} MB"
+        elif now >= look:
+            used = usage(kernel)
+            reason = reason or _broken(used, now - start, kernel, baseline, limits)
+            look = time.monotonic() + POLL_SECONDS
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(kernel, signal.SIGKILL)  # the first process takes the others with it
+    _, status = os.waitpid(kernel, 0)
+    for fd in (ending, lifeline):
+        poller.unregister(fd)
+    if reason is None:
+        relay.drain(DRAIN_SECONDS)
+    code = os.waitstatus_to_exitcode(status)
+    if reason is None and code == -signal.SIGKILL:  # it cannot do this itself
+        reason = "the memory of this machine"
+        if used.seconds > limits["cpu_seconds"] - 1:
+            reason = _processor_time(limits)
+    return {"exit": code, "limit": reason}
+
+
+def _broken(
+    used: Usage, seconds: float, kernel: int, baseline: int, limits: dict
+) -> str | None:
+    """The limit that is broken, if one is."""
+    if seconds > limits["submission_seconds"]:
+        return f"time limit of {limits['submission_seconds']:g} s"
+    if used.seconds > limits["cpu_seconds"]:
+        return _processor_time(limits)
+    files = _private_files()
+    if used.memory - baseline + files > limits["memory"]:
+        used = usage(kernel, exactly=True)
+        if used.memory - baseline + files > limits["memory"]:
+            return f"memory limit of {_megabytes(limits['memory'])} MB"
+    return None
+
+
+def _processor_time(limits: dict) -> str:
+    return f"processor time limit of {limits['cpu_seconds']:g} s"
+
+
+def _megabytes(size: float) -> int:
+    return int(size) // 2**20
+
+
+def _private_files() -> int:
+    """Bytes in the private folders, open files that have no name included."""
+    total = 0
+    for folder in PRIVATE_FOLDERS:
+        usage = os.statvfs(folder)
+        total += (usage.f_blocks - usage.f_bfree) * usage.f_frsize
+    return total
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the processes of a submission use together: bytes and seconds."""
+
+    memory: int = 0
+    seconds: float = 0.0
+
+
+def usage(kernel: int, exactly: bool = False) -> Usage:
+    """Measure a kernel and all processes that it started.
+
+    Args:
+        kernel: the first process of the submission.
+        exactly: share out pages that several processes use; slower. Otherwise each
+            process counts in full, which is never too little.
+    """
+    status = {int(n): _status(n) for n in os.listdir("/proc") if n.isdigit()}
+    children: dict[int, list[int]] = {}
+    for pid, fields in status.items():
+        children.setdefault(fields.get("PPid", 0), []).append(pid)
+    memory, seconds, descriptors, waiting = 0, 0.0, 0, [kernel]
+    while waiting:
+        pid = waiting.pop()
+        waiting += children.get(pid, [])
+        fields = status.get(pid, {})
+        held = sum(fields.get(n, 0) for n in ("RssAnon", "VmSwap", "HugetlbPages"))
+        if exactly:
+            held = min(held, _proportional(pid, held))
+        memory += held * 1024
+        descriptors += fields.get("FDSize", 0)
+        seconds += _processor_seconds(pid)
+    memory += max(0, descriptors - FREE_DESCRIPTORS) * DESCRIPTOR_BYTES
+    return Usage(memory, seconds)
+
+
+def _status(pid: str) -> dict[str, int]:
+    """The numbers in a process's status; memory in kB."""
+    fields = {}
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as status:
+        for line in status:
+            name, _, value = line.partition(":")
+            if name in ("PPid", "RssAnon", "VmSwap", "HugetlbPages", "FDSize"):
+                fields[name] = int(value.split()[0])
+    return fields
+
+
+def _proportional(pid: int, otherwise: int) -> int:
+    """Private memory of a process and its part of what is shared, in kB."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup") as rollup:
+            return sum(
+                int(line.split()[1])
+                for line in rollup
+                if line.startswith(("Pss_Anon:", "SwapPss:"))
+            )
+    except OSError:
+        return otherwise
+
+
+def _processor_seconds(pid: int) -> float:
+    """Of a process and those of its children that it has waited for."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            ticks = stat.read().rpartition(b")")[2].split()[11:15]
+    except OSError:
+        return 0.0
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
