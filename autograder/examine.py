@@ -10,6 +10,7 @@ import asyncio
 import base64
 import binascii
 import contextlib
+import json
 import re
 import secrets
 import tempfile
@@ -19,8 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import nbformat
+import zmq
 from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
+from nbclient.client import CellExecutionComplete
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
@@ -28,15 +31,23 @@ from autograder.answers import MAX_BYTES, Answer, decode
 from autograder.check import as_html, as_text, forbidden_message
 from autograder.exercise import Topic
 from autograder.judge import Expected, Report, expect, judge, refuse
-from autograder.rebuild import STUDENT, Rebuilt, reachable_source, rebuild
+from autograder.rebuild import MAX_SOURCE, STUDENT, Rebuilt, reachable_source, rebuild
 from autograder.respond import MIME_TYPE
-from autograder.sandbox import Limits, SandboxKernelManager
+from autograder.sandbox import Limits, SandboxKernelManager, SandboxUnavailable
 
 MAX_RESTARTS = 3
+GRACE_SECONDS = 2
+MESSAGE_BYTES = 200  # what any message counts, beside its content
 KEPT_TEXT = 20_000  # characters of one output
-KEPT_SOURCE = 100_000  # characters of one cell
-KEPT_TOTAL = 3_000_000  # characters of all outputs and sources together
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+KEPT_OUTPUTS = 100  # outputs of one cell
+KEPT_SOURCE = 30_000  # characters of one cell
+KEPT_TOTAL = 3_000_000  # bytes of all that a student wrote, in the kept notebook
+KEPT_PIXELS = 25_000_000  # of one picture
+# Terminal escapes; then control characters and those that change the reading direction.
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 @dataclass
@@ -144,7 +155,14 @@ class _Run:
 
     async def to_the_end(self) -> None:
         for name, exercise in self.topic.exercises.items():
-            used = exercise.forbidden_calls(reachable_source(self.rebuilt, name))
+            if name in self.rebuilt.too_long:
+                self.refused[name] = f"its cell has more than {MAX_SOURCE} characters"
+                continue
+            try:
+                used = exercise.forbidden_calls(reachable_source(self.rebuilt, name))
+            except (RecursionError, MemoryError):
+                self.refused[name] = "its source is nested too deeply to be read"
+                continue
             if used:
                 self.refused[name] = forbidden_message(used)
         deadline = time.monotonic() + self.limits.submission_seconds
@@ -171,6 +189,8 @@ class _Run:
                         ended = await self._one_cell(client, number, cell)
                         if ended:
                             return self._blame(number, cell, ended)
+            except SandboxUnavailable:
+                raise  # no fault of this submission
             except (DeadKernelError, RuntimeError, OSError) as error:
                 return self._blame(0, NotebookNode(metadata={}), str(error))
             finally:
@@ -202,8 +222,7 @@ class _Run:
         ended = await client.run(cell, number)
         errors = [o for o in cell.outputs if o.output_type == "error"]
         if role == "exercise" and errors:
-            said = f"{errors[0].ename}: {errors[0].evalue}"
-            said = " ".join(said.split())[:200]
+            said = _line(f"{errors[0].ename}: {errors[0].evalue}", 200)
             self.cell_errors[cell.metadata.exercise] = f"its cell stopped with {said}"
         return ended
 
@@ -263,6 +282,7 @@ class _Client(NotebookClient):
         self._room = limits.output_bytes
         self._answer_room = 8 * MAX_BYTES
         self._answers: dict[int, str] | None = None
+        self._asked = 0
         self._broken: str | None = None
 
     def _seconds_left(self, cell: NotebookNode) -> int:
@@ -279,16 +299,14 @@ class _Client(NotebookClient):
 
     async def run(self, cell: NotebookNode, number: int) -> str | None:
         """Run a cell; how the kernel ended, if it did."""
+        patience = self._seconds_left(cell) + GRACE_SECONDS
         try:
-            await self.async_execute_cell(cell, number + 1)
-        except CellTimeoutError:
-            seconds = self.limits.cell_seconds
-            if time.monotonic() >= self.deadline:
-                seconds = self.limits.submission_seconds
-            return f"time limit of {seconds:g} s"
-        except DeadKernelError:
-            return await self._how_it_ended()
-        except Exception as error:  # a forged message that nbclient cannot read
+            await asyncio.wait_for(
+                self.async_execute_cell(cell, number + 1), timeout=patience
+            )
+        except (CellTimeoutError, DeadKernelError, TimeoutError):
+            return self._how_it_ended()
+        except Exception as error:  # a forged message that cannot be read
             return f"its messages could not be read ({type(error).__name__})"
         return self._broken
 
@@ -300,41 +318,81 @@ class _Client(NotebookClient):
             f"__import__('autograder.respond').respond.respond"
             f"({topic!r}, {name!r}, {seeds!r})"
         )
-        self._answers = {}
+        self._answers, self._asked = {}, len(seeds)
         try:
             ended = await self.run(question, -1)
             return self._answers, ended
         finally:
             self._answers = None
 
+    async def _async_poll_kernel_alive(self) -> None:
+        """As in nbclient, but without waiting a second for each death."""
+        while True:
+            await asyncio.sleep(0.1)
+            try:
+                await self._async_check_alive()
+            except DeadKernelError:
+                self.task_poll_for_reply.cancel()
+                return
+
+    async def _async_poll_output_msg(
+        self, parent_msg_id: str, cell: NotebookNode, cell_index: int
+    ) -> None:
+        """Read messages until the cell is done; those that are no messages count too.
+
+        The kernel is student code that knows the session's key, so a message may be
+        anything, and there may be no end of them.
+        """
+        while True:
+            await asyncio.sleep(0)  # a flood must not keep the clock from running
+            try:
+                msg = await self.kc.iopub_channel.get_msg(timeout=None)
+                if msg["parent_header"].get("msg_id") == parent_msg_id:
+                    self.process_message(msg, cell, cell_index)
+                else:
+                    self._spend(0)
+            except CellExecutionComplete:
+                return
+            except zmq.ZMQError:
+                raise
+            except Exception:
+                self._spend(0)
+
     def process_message(
         self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
-    ) -> NotebookNode | None:
-        """Take answers out of the stream, and stop a flood."""
-        content = msg["content"]
-        if self._answers is not None:
-            sent = content.get("data", {}) if isinstance(content, dict) else {}
-            if MIME_TYPE in sent:
-                self._take(sent[MIME_TYPE])
-                return None
-        self._room -= _size(content)
+    ) -> None:
+        """Take answers and outputs out of the stream, and stop a flood."""
+        kind, content = msg["msg_type"], msg["content"]
+        if kind == "status" and content["execution_state"] == "idle":
+            raise CellExecutionComplete
+        if self._answers is not None and kind == "display_data":
+            sent = content["data"].get(MIME_TYPE)
+            if sent is not None:
+                self._take(sent["case"], sent["answer"])
+                return
+        if not self._spend(_size(content)):
+            return
+        if kind == "clear_output":
+            cell.outputs.clear()
+        elif len(cell.outputs) < KEPT_OUTPUTS:
+            _add_output(cell.outputs, kind, content)
+
+    def _take(self, number: Any, text: Any) -> None:
+        if type(number) is not int or not 0 <= number < self._asked:
+            return
+        if isinstance(text, str) and number not in self._answers:
+            self._answer_room -= len(text)
+            if self._answer_room < 0:
+                self._break(f"answer limit of {8 * MAX_BYTES // 2**20} MB")
+            else:
+                self._answers[number] = text
+
+    def _spend(self, size: int) -> bool:
+        """Whether a message of this size may still be sent."""
+        self._room -= MESSAGE_BYTES + size
         if self._room < 0:
             self._break(f"output limit of {self.limits.output_bytes // 2**20} MB")
-            return None
-        if msg["msg_type"].startswith("comm_"):
-            return None
-        return super().process_message(msg, cell, cell_index)
-
-    def _take(self, sent: Any) -> None:
-        number = sent.get("case") if isinstance(sent, dict) else None
-        text = sent.get("answer") if isinstance(sent, dict) else None
-        if type(number) is not int or not isinstance(text, str):
-            return
-        self._answer_room -= len(text)
-        if self._answer_room < 0:
-            self._break(f"answer limit of {8 * MAX_BYTES // 2**20} MB")
-        else:
-            self._answers.setdefault(number, text)
+        return self._room >= 0
 
     def _break(self, limit: str) -> None:
         if self._broken is None:
@@ -343,13 +401,16 @@ class _Client(NotebookClient):
             if hasattr(provisioner, "abandon"):
                 provisioner.abandon()
 
-    async def _how_it_ended(self) -> str:
+    def _how_it_ended(self) -> str:
         if self._broken:
             return self._broken
-        ended = getattr(self.km.provisioner, "ended", None) or {}
-        if ended.get("limit"):
-            return ended["limit"]
-        return f"the process ended with code {ended.get('exit', 'unknown')}"
+        ended = getattr(self.km.provisioner, "ended", None)
+        if ended is not None:
+            return ended["limit"] or f"the process ended with code {ended['exit']}"
+        seconds = self.limits.cell_seconds
+        if time.monotonic() >= self.deadline:
+            seconds = self.limits.submission_seconds
+        return f"time limit of {seconds:g} s"
 
 
 def _size(content: Any) -> int:
@@ -363,6 +424,36 @@ def _size(content: Any) -> int:
     return 8
 
 
+def _add_output(outputs: list[NotebookNode], kind: str, content: Any) -> None:
+    """Add what a message shows, if it is an output: text and pictures, nothing else."""
+    if kind == "stream":
+        name = "stderr" if content["name"] == "stderr" else "stdout"
+        text = _cut(content["text"])
+        last = outputs[-1] if outputs else None
+        if last and last.output_type == "stream" and last.name == name:
+            last.text = _cut(last.text + text)
+        else:
+            outputs.append(nbformat.v4.new_output("stream", name=name, text=text))
+    elif kind == "error":
+        outputs.append(
+            nbformat.v4.new_output(
+                "error",
+                ename=_cut(content["ename"], 200),
+                evalue=_cut(content["evalue"], 1000),
+                traceback=[_cut(line, 4000) for line in content["traceback"][:30]],
+            )
+        )
+    elif kind in ("display_data", "execute_result"):
+        data, kept = content["data"], {}
+        if "text/plain" in data:
+            kept["text/plain"] = _cut(data["text/plain"])
+        image = _png(data.get("image/png"))
+        if image:
+            kept["image/png"] = image
+        if kept:
+            outputs.append(nbformat.v4.new_output("display_data", kept))
+
+
 def _kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
     """The rebuilt notebook with outputs that are small and safe to show."""
     by_name = {report.name: report for report in reports}
@@ -371,8 +462,11 @@ def _kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
     for cell in notebook.cells:
         role = cell.metadata.pop("role", None)
         name = cell.metadata.pop("exercise", None)
-        cell.source = _cut(cell.source, min(room, KEPT_SOURCE), escapes=True)
-        room -= len(cell.source)
+        if role in (STUDENT, "exercise", "text"):
+            kept = _CONTROLS.sub("\ufffd", cell.source)
+            kept = _cut(kept, KEPT_SOURCE)
+            room -= len(json.dumps(kept)) + 300
+            cell.source = kept if room >= 0 else "[cut]"
         if cell.cell_type != "code":
             continue
         cell.execution_count = None
@@ -381,16 +475,17 @@ def _kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
             cell.outputs = _report_outputs(by_name[name])
             continue
         for output in outputs:
-            kept = _kept(output)
-            size = _size(kept) if kept else 0
-            if kept and size <= room:
-                cell.outputs.append(kept)
+            size = len(json.dumps(output)) + 100
+            if size <= room:
+                cell.outputs.append(output)
                 room -= size
     return notebook
 
 
 def _report_outputs(report: Report) -> list[NotebookNode]:
-    table = {"text/html": as_html(report), "text/plain": as_text(report)}
+    # What a student's exception says is no formula.
+    page = f'<div class="tex2jax_ignore mathjax_ignore">{as_html(report)}</div>'
+    table = {"text/html": page, "text/plain": as_text(report)}
     return [
         nbformat.v4.new_output("display_data", table),
         nbformat.v4.new_output(
@@ -399,41 +494,34 @@ def _report_outputs(report: Report) -> list[NotebookNode]:
     ]
 
 
-def _kept(output: NotebookNode) -> NotebookNode | None:
-    """What is kept of one output: text, and pictures that really are PNG."""
-    kind = output.get("output_type")
-    if kind == "stream":
-        text = _cut(output.get("text", ""))
-        return nbformat.v4.new_output("stream", name="stdout", text=text)
-    if kind == "error":
-        return nbformat.v4.new_output(
-            "error",
-            ename=_cut(output.get("ename", ""), 200),
-            evalue=_cut(output.get("evalue", ""), 1000),
-            traceback=[_cut(line, 4000) for line in output.get("traceback", [])][:30],
-        )
-    data = output.get("data", {})
-    kept = {}
-    if isinstance(data.get("text/plain"), str):
-        kept["text/plain"] = _cut(data["text/plain"])
-    image = _png(data.get("image/png"))
-    if image:
-        kept["image/png"] = image
-    return nbformat.v4.new_output("display_data", kept) if kept else None
-
-
 def _png(data: Any) -> str | None:
-    """The base64 text of a PNG picture, encoded anew; ``None`` if it is none."""
+    """The base64 text of a PNG picture of moderate size; ``None`` if it is none."""
+    if not isinstance(data, str):
+        return None
     try:
-        raw = base64.b64decode("".join(str(data).split()), validate=True)
+        raw = base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
-    if not raw.startswith(b"\x89PNG\r\n\x1a\n"):
+    if raw[:16] != b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR":
+        return None
+    width, height = int.from_bytes(raw[16:20]), int.from_bytes(raw[20:24])
+    if not 0 < width * height <= KEPT_PIXELS:
         return None
     return base64.b64encode(raw).decode("ascii")
 
 
-def _cut(text: Any, length: int = KEPT_TEXT, escapes: bool = False) -> str:
-    """Text without terminal escapes (unless kept), cut to ``length`` characters."""
-    text = str(text) if escapes else _ESCAPES.sub("", str(text))
-    return text if len(text) <= length else text[:length] + "\n[cut]"
+def _cut(text: Any, length: int = KEPT_TEXT) -> str:
+    """Text that does nothing but be read, cut to ``length`` characters."""
+    if not isinstance(text, str):
+        raise TypeError("a message that holds no text where text belongs")
+    cut = "\n[cut]"
+    if len(text) > length + len(cut):
+        text = text[:length] + cut
+    text = _CONTROLS.sub("", _ESCAPES.sub("", text))
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _line(text: str, length: int) -> str:
+    """One short line of printable characters."""
+    line = " ".join(text.split())
+    return "".join(c for c in line if c.isprintable())[:length]

@@ -9,6 +9,7 @@ nothing.
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from autograder.release import METADATA_KEY
 
 MAX_FILE_BYTES = 10 * 2**20
 MAX_CELLS = 2000
+MAX_SOURCE = 100_000  # characters of one cell
+MAX_ADDED = 500_000  # characters of all cells that a student added
 STUDENT = "student"  # the role of a cell that the student added
 
 
@@ -41,12 +44,15 @@ class Rebuilt:
         answers: the source a student wrote for each exercise.
         notes: one line for each irregularity, for the report.
         missing: exercises whose cell is not in the submission.
+        too_long: exercises whose answer is longer than ``MAX_SOURCE``.
     """
 
     notebook: NotebookNode
     answers: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    too_long: list[str] = field(default_factory=list)
+    added: int = 0  # characters of the cells that the student added
 
 
 def read_submission(path: Path) -> dict[str, Any]:
@@ -83,7 +89,8 @@ def parse_submission(content: bytes) -> dict[str, Any]:
     if not isinstance(data, dict) or ("cells" not in data and "nbformat" not in data):
         raise Unusable("the file is JSON, but no notebook")
     if data.get("nbformat") != 4:
-        raise Unusable(f"notebook format {str(data.get('nbformat'))[:20]}, expected 4")
+        given = _printable(data.get("nbformat"), 20)
+        raise Unusable(f"notebook format {given}, expected 4")
     if not isinstance(data.get("cells"), list):
         raise Unusable("the notebook has no list of cells")
     if len(data["cells"]) > MAX_CELLS:
@@ -107,6 +114,8 @@ class _Cell:
     source: str
     grade_id: str | None
     cell_id: str | None
+    entry: dict[str, Any]
+    tags: Any
 
 
 def _submitted_cells(data: dict[str, Any]) -> Iterator[_Cell]:
@@ -119,13 +128,17 @@ def _submitted_cells(data: dict[str, Any]) -> Iterator[_Cell]:
         if not isinstance(source, str):
             continue
         metadata = cell.get("metadata")
-        entry = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-        grade_id = entry.get("grade_id") if isinstance(entry, dict) else None
+        metadata = metadata if isinstance(metadata, dict) else {}
+        entry = metadata.get("nbgrader")
+        entry = entry if isinstance(entry, dict) else {}
+        grade_id = entry.get("grade_id")
         yield _Cell(
             str(cell.get("cell_type")),
-            source,
+            source.encode("utf-8", "replace").decode("utf-8"),  # half characters
             grade_id if isinstance(grade_id, str) else None,
             cell.get("id") if isinstance(cell.get("id"), str) else None,
+            entry,
+            metadata.get("tags", []),
         )
 
 
@@ -136,27 +149,23 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         master: the notebook as it was released to students.
         data: the submission, from ``read_submission``.
     """
-    ids = [_grade_id(cell) for cell in master.cells]
-    exercises = {
-        cell.metadata.nbgrader.grade_id: cell.source
-        for cell in master.cells
-        if _role(cell) == "exercise"
+    by_id = {
+        _grade_id(cell): n
+        for n, cell in enumerate(master.cells)
+        if _grade_id(cell) is not None
     }
-    by_id = {i: n for n, i in enumerate(ids) if i is not None}
     by_cell_id = {cell.get("id"): n for n, cell in enumerate(master.cells)}
     by_source = {
         cell.source.strip(): n
         for n, cell in enumerate(master.cells)
         if _role(cell) != "exercise"
     }
-    written: dict[str, list[str]] = {}
+    released: dict[str, list[_Cell]] = {}  # by grade id, in the student's order
     added: dict[int, list[_Cell]] = {}
     place = -1  # the master cell that an added cell followed
     for cell in _submitted_cells(data):
-        if cell.grade_id in exercises:
-            written.setdefault(cell.grade_id, []).append(cell.source)
-            place = by_id[cell.grade_id]
-        elif cell.grade_id in by_id:
+        if cell.grade_id in by_id:
+            released.setdefault(cell.grade_id, []).append(cell)
             place = by_id[cell.grade_id]
         elif cell.source.strip() in by_source:
             place = by_source[cell.source.strip()]
@@ -165,11 +174,83 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         elif cell.source.strip():
             added.setdefault(place, []).append(cell)
     rebuilt = Rebuilt(nbformat.v4.new_notebook(metadata=master.metadata))
+    written = {i: [cell.source for cell in cells] for i, cells in released.items()}
     _add_student_cells(rebuilt, added.pop(-1, []))
     for number, cell in enumerate(master.cells):
         _add_master_cell(rebuilt, cell, written)
         _add_student_cells(rebuilt, added.pop(number, []))
+    if rebuilt.added > MAX_ADDED:
+        rebuilt.notes.append(
+            f"your own cells have more than {MAX_ADDED} characters, or one has more "
+            f"than {MAX_SOURCE}; what is beyond was not run"
+        )
+    rebuilt.notes += _irregularities(master, data, released)
     return rebuilt
+
+
+def _irregularities(
+    master: NotebookNode, data: dict[str, Any], released: dict[str, list[_Cell]]
+) -> Iterator[str]:
+    """What is not as it was released; none of it changes what is examined."""
+    put_back, edited, copied, settings = [], [], [], []
+    for cell in master.cells:
+        name, role = _grade_id(cell), _role(cell)
+        if role not in ("setup", "exercise", "check"):
+            continue
+        found = released.get(name, [])
+        if not found and role != "exercise":
+            put_back.append(name)
+        if len(found) > 1 and role != "exercise":
+            copied.append(name)
+        if role != "exercise" and any(
+            other.source.strip() != cell.source.strip() for other in found
+        ):
+            edited.append(name)
+        if any(
+            _settings(other.entry, other.tags) != _settings_of(cell) for other in found
+        ):
+            settings.append(name)
+    for names, what in (
+        (put_back, "missing, put back as released"),
+        (edited, "edited, used as released"),
+        (copied, "copied, one counts"),
+        (settings, "other points, tags or settings than released, which hold"),
+    ):
+        if names:
+            yield f"{what}: {', '.join(names)}"
+    order = [_grade_id(cell) for cell in master.cells]
+    order = [name for name in order if name in released]
+    if list(released) != order:
+        yield "cells were moved; they are examined in the released order"
+    ids = {_grade_id(cell) for cell in master.cells}
+    claimed = {
+        str(cell.grade_id)
+        for cell in _submitted_cells(data)
+        if cell.grade_id not in ids and (cell.entry.get("grade") or cell.grade_id)
+    }
+    if claimed:
+        names = ", ".join(_printable(name, 40) for name in sorted(claimed)[:5])
+        yield f"cells of your own that claim to be graded count nothing: {names}"
+    metadata = data.get("metadata")
+    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
+    kernel = kernel.get("name") if isinstance(kernel, dict) else None
+    if kernel is not None and kernel != master.metadata.kernelspec.name:
+        yield f"the notebook names the kernel {_printable(kernel, 40)}; Python 3 ran it"
+
+
+def _settings_of(cell: NotebookNode) -> tuple[list[Any], Any]:
+    return _settings(cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", []))
+
+
+def _settings(entry: dict[str, Any], tags: Any) -> tuple[list[Any], Any]:
+    """What may not be changed in the metadata of a released cell."""
+    keys = ("grade", "locked", "points", "schema_version", "solution", "task")
+    return [entry.get(key) for key in keys], tags
+
+
+def _printable(value: Any, length: int) -> str:
+    """A short text without anything that a terminal or a page would act on."""
+    return "".join(c for c in str(value)[:length] if c.isprintable())
 
 
 def _add_master_cell(
@@ -199,11 +280,20 @@ def _choose(rebuilt: Rebuilt, name: str, stub: str, sources: list[str]) -> str:
             f"{name}: {len(sources)} cells have its grade id; the first that is not "
             "the stub counts"
         )
+    if changed and len(changed[0]) > MAX_SOURCE:
+        rebuilt.too_long.append(name)
+        return stub
     return changed[0] if changed else stub
 
 
 def _add_student_cells(rebuilt: Rebuilt, cells: list[_Cell]) -> None:
     for cell in cells:
+        if len(cell.source) > MAX_SOURCE:
+            rebuilt.added += MAX_ADDED
+            continue
+        rebuilt.added += len(cell.source)
+        if rebuilt.added > MAX_ADDED:
+            continue
         if cell.kind == "code":
             new = nbformat.v4.new_code_cell(cell.source)
         else:  # shown word for word: an indented block runs and loads nothing
@@ -235,32 +325,35 @@ def reachable_source(rebuilt: Rebuilt, name: str) -> str:
     Definitions are followed by name through the cells that the student wrote, but not
     into other exercises' answers.
     """
-    definitions: dict[str, list[str]] = {}
+    definitions: dict[str, set[str]] = {}
     for cell in rebuilt.notebook.cells:
         if cell.metadata.role == STUDENT:
             for names, text in _top_level(cell.source):
                 for bound in names:
-                    definitions.setdefault(bound, []).append(text)
-    reached, waiting = [], [rebuilt.answers.get(name, "")]
+                    definitions.setdefault(bound, set()).add(text)
+    reached, waiting = {}, [rebuilt.answers.get(name, "")]
     while waiting:
         text = waiting.pop()
-        reached.append(text)
-        for used in _names(text):
-            waiting += definitions.pop(used, [])
+        if text not in reached:
+            reached[text] = None
+            for used in _names(text):
+                waiting += sorted(definitions.pop(used, ()))
     return _without_magics("\n".join(reached))
 
 
 def _without_magics(source: str) -> str:
-    """Python that the parser reads: IPython's own lines are replaced by ``pass``."""
-    return re.sub(r"^([ \t]*)[%!?].*$", r"\1pass", source, flags=re.MULTILINE)
+    """The Python that IPython would run."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    source = re.sub(r"^[ \t]*%%.*$", "pass", source, flags=re.MULTILINE)
+    try:
+        return TransformerManager().transform_cell(source)
+    except Exception:  # it fails in the kernel too
+        return source
 
 
 def _top_level(source: str) -> Iterator[tuple[set[str], str]]:
-    try:
-        tree = ast.parse(_without_magics(source))
-    except (SyntaxError, ValueError):
-        return
-    for node in tree.body:
+    for node in _parsed(source).body:
         bound = {
             n.id
             for n in ast.walk(node)
@@ -270,12 +363,17 @@ def _top_level(source: str) -> Iterator[tuple[set[str], str]]:
             bound = {node.name}
         if isinstance(node, ast.Import | ast.ImportFrom):
             bound = {a.asname or a.name.partition(".")[0] for a in node.names}
-        yield bound, ast.unparse(node)
+        with contextlib.suppress(RecursionError):
+            yield bound, ast.unparse(node)
 
 
 def _names(source: str) -> set[str]:
+    return {node.id for node in ast.walk(_parsed(source)) if isinstance(node, ast.Name)}
+
+
+def _parsed(source: str) -> ast.Module:
+    """The syntax tree; an empty one of what Python cannot parse either."""
     try:
-        tree = ast.parse(_without_magics(source))
-    except (SyntaxError, ValueError):
-        return set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        return ast.parse(_without_magics(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module(body=[], type_ignores=[])
