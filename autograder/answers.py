@@ -91,13 +91,13 @@ def _seeded_torch(seed: int) -> Iterator[None]:
     if torch is None:
         yield
         return
-    threads = torch.get_num_threads()
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
     torch.set_num_threads(1)
+    torch.default_generator.manual_seed(seed)
     try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            yield
+        yield
     finally:
+        torch.set_rng_state(state)
         torch.set_num_threads(threads)
 
 

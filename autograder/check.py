@@ -156,7 +156,7 @@ def as_text(report: Report) -> str:
     head = f"{report.name}: {report.score:g} of {report.max_score:g} points"
     if report.message:
         lines.append(f"  {_advice(report)}")
-    if 0 < len(lines) and report.score < report.max_score:
+    if lines and report.score < report.max_score:
         lines.append(f"  {_where_to_read(report)}")
     return "\n".join([head, *lines])
 

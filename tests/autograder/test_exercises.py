@@ -94,6 +94,8 @@ def test_exercise_has_cases_mistakes_and_a_data_dependent_case(topic, name):
     assert len(exercise.cases) >= 3
     assert len(expected.mistakes) >= 3
     assert not all(expected.constant)
+    assert {answer.raised for answer in expected.reference} <= {None, "ValueError"}
+    assert not any(answer.unreadable for answer in expected.reference)
     assert all(case.points >= 1 for case in exercise.cases)
     assert len({case.title for case in exercise.cases}) == len(exercise.cases)
     for known in expected.mistakes:
