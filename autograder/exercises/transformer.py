@@ -4,6 +4,7 @@ The stacks are built from small layers of our own, so that a slip in one exercis
 nothing in the next.
 """
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -62,9 +63,11 @@ def names_and_shapes(module):
 
 
 def norm_inputs(rng, *shape):
-    """Tokens of different means and spreads, a weight and a bias."""
-    spread = torch.from_numpy(rng.uniform(0.5, 3, (*shape[:-1], 1)))
-    x = tensor(rng, *shape) * spread + 2 * tensor(rng, *shape[:-1], 1)
+    """Tokens whose spread makes nothing of eps, each with its mean; weight, bias."""
+    sign, spread = rng.choice([-1.0, 1.0], shape[:-1]), rng.uniform(20, 60, shape[:-1])
+    apart = np.linspace(-2, 2, shape[-1]) + rng.uniform(-1, 1, shape)
+    x = torch.from_numpy(apart * (sign * spread)[..., None])
+    x = x + 40 * tensor(rng, *shape[:-1], 1)
     return x, tensor(rng, shape[-1]), tensor(rng, shape[-1])
 
 
@@ -88,7 +91,7 @@ def norm_single(layer_norm, rng):
 @layer_norm.case(title="a tiny variance, where eps decides", points=1, **LOOSE)
 def norm_tiny(layer_norm, rng):
     x, weight, bias = norm_inputs(rng, 2, 3, 6)
-    return layer_norm(2e-3 * x, weight, bias), layer_norm(x, weight, bias, 0.5)
+    return layer_norm(1e-4 * x, weight, bias), layer_norm(0.1 * x, weight, bias, 9.0)
 
 
 @layer_norm.case(title="a token whose features are all equal", points=1, **LOOSE)
