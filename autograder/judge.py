@@ -228,6 +228,8 @@ def _difference(right: Any, given: Any, rtol: float, atol: float) -> str | None:
         return f"{_kind(given)}, expected {_kind(right)}"
     for where, one, other in items:
         difference = _difference(one, other, rtol, atol)
+        if difference and difference.startswith("result "):  # result 1.2, not 1: 2
+            return where.removesuffix(": ") + "." + difference.removeprefix("result ")
         if difference:
             return where + difference
     return None

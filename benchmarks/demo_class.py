@@ -30,6 +30,9 @@ def demonstrate(course: Path, chapter: str) -> int:
     status = main(["grade", chapter, "--course", str(course)])
     if status:
         return status
+    status = main(["report", chapter, "--course", str(course)])
+    if status:
+        return status
     log = course / "feedback.log"
     with log.open("w") as file:
         feedback = subprocess.run(
