@@ -71,12 +71,12 @@ def patchify_gradient(patchify, rng):
 
 @patchify.case(title="a height that p does not divide is a ValueError")
 def patchify_height(patchify, rng):
-    return patchify(tensor(rng, 2, 3, 10, 12), 4)
+    return patchify(tensor(rng, 2, 3, 6, 16), 4)  # 16 divides 6 * 16
 
 
 @patchify.case(title="a width that p does not divide is a ValueError")
 def patchify_width(patchify, rng):
-    return patchify(tensor(rng, 2, 3, 12, 10), 4)
+    return patchify(tensor(rng, 2, 3, 16, 6), 4)
 
 
 # unpatchify
@@ -119,8 +119,13 @@ def unpatchify_count(unpatchify, rng):
 
 
 @unpatchify.case(title="a width that p does not divide is a ValueError")
-def unpatchify_indivisible(unpatchify, rng):
+def unpatchify_width(unpatchify, rng):
     return unpatchify(tensor(rng, 2, 6, 12), 2, 4, 7)
+
+
+@unpatchify.case(title="a height that p does not divide, for as many pixels, as well")
+def unpatchify_height(unpatchify, rng):
+    return unpatchify(tensor(rng, 2, 6, 12), 2, 3, 8)
 
 
 @unpatchify.case(title="numbers that fill no whole channel are a ValueError")

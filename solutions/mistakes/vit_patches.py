@@ -331,6 +331,21 @@ def grid_rounded_down(patches, patch_size, height, width):
 
 @mistake(
     unpatchify,
+    "You only compare the number of pixels. An image of 3 x 8 has as many as six patches "
+    "of 2 x 2, and cannot be made of them: p has to divide both sides.",
+)
+def only_pixels_compared(patches, patch_size, height, width):
+    B, N, numbers = patches.shape
+    p = patch_size
+    if N * p * p != height * width or numbers % p**2:
+        raise ValueError(f"{patches.shape} is not {height} x {width}")
+    if height % p or width % p:
+        return patches.reshape(B, -1, height, width)
+    return join(pieces(patches, p, height, width))
+
+
+@mistake(
+    unpatchify,
     "You drop the numbers that fill no whole channel. They show that patch size and "
     "patches do not belong together, which is a ValueError.",
 )
