@@ -36,9 +36,9 @@ def flat(grid):
 
 @mistake(
     patchify,
-    "You only gave the numbers a new shape. That cuts the memory, row of pixels by row "
-    "of pixels, and not the image into squares: split height and width first, then "
-    "bring the axes that belong to one patch together.",
+    "You only gave the numbers a new shape. That cuts the memory, row of pixels by "
+    "row of pixels, and not the image into squares: split height and width first, "
+    "then bring the axes that belong to one patch together.",
 )
 def reshaped_only(images, patch_size):
     need_whole_patches(images.shape[2:], patch_size)
@@ -50,8 +50,8 @@ def reshaped_only(images, patch_size):
 @mistake(
     patchify,
     "You brought the axes into the right order for batch, rows and columns, but split "
-    "height and width as (p, H/p) and not as (H/p, p). Your patches are made of pixels "
-    "that lie far apart, one from each region of the image.",
+    "height and width as (p, H/p) and not as (H/p, p). Your patches are made of "
+    "pixels that lie far apart, one from each region of the image.",
 )
 def patch_axis_outside(images, patch_size):
     p = patch_size
@@ -129,8 +129,8 @@ def one_channel_at_a_time(images, patch_size):
 
 @mistake(
     patchify,
-    "You kept rows and columns of patches as two axes. A transformer reads a sequence, "
-    "so the grid is flattened into one axis of N patches.",
+    "You kept rows and columns of patches as two axes. A transformer reads a "
+    "sequence, so the grid is flattened into one axis of N patches.",
 )
 def grid_not_flattened(images, patch_size):
     return cut(images, patch_size).flatten(3)
@@ -159,8 +159,8 @@ def remainder_dropped(images, patch_size):
 @mistake(
     patchify,
     "You filled the rest of the image up with zeros where p does not divide its size. "
-    "The exercise asks for a ValueError, because an invented border changes the number "
-    "of tokens without a word.",
+    "The exercise asks for a ValueError, because an invented border changes the "
+    "number of tokens without a word.",
 )
 def remainder_padded(images, patch_size):
     p = patch_size
@@ -181,9 +181,9 @@ def width_not_checked(images, patch_size):
 
 @mistake(
     patchify,
-    "Your patches overlap: the window moves on by one pixel where it should move on by "
-    "a whole patch. You get many more tokens than H/p * W/p, and each pixel several "
-    "times.",
+    "Your patches overlap: the window moves on by one pixel where it should move on "
+    "by a whole patch. You get many more tokens than H/p * W/p, and each pixel "
+    "several times.",
 )
 def overlapping(images, patch_size):
     need_whole_patches(images.shape[2:], patch_size)
@@ -228,9 +228,9 @@ def join(pieces):
 
 @mistake(
     unpatchify,
-    "You only gave the numbers a new shape. The rows of a patch have to be interleaved "
-    "with those of its neighbours, so the axes must change places before the last "
-    "reshape.",
+    "You only gave the numbers a new shape. The rows of a patch have to be "
+    "interleaved with those of its neighbours, so the axes must change places before "
+    "the last reshape.",
 )
 def put_back_by_reshape(patches, patch_size, height, width):
     whole = pieces(patches, patch_size, height, width)
@@ -311,8 +311,8 @@ def three_channels(patches, patch_size, height, width):
 @mistake(
     unpatchify,
     "You take as many patches as fit and drop the rest without a word. A number of "
-    "patches that does not fill the image is a ValueError, since it means that "
-    "height or width is not what you think.",
+    "patches that does not fill the image is a ValueError, since it means that height "
+    "or width is not what you think.",
 )
 def surplus_dropped(patches, patch_size, height, width):
     fits = (height // patch_size) * (width // patch_size)
@@ -331,8 +331,8 @@ def grid_rounded_down(patches, patch_size, height, width):
 
 @mistake(
     unpatchify,
-    "You only compare the number of pixels. An image of 3 x 8 has as many as six patches "
-    "of 2 x 2, and cannot be made of them: p has to divide both sides.",
+    "You only compare the number of pixels. An image of 3 x 8 has as many as six "
+    "patches of 2 x 2, and cannot be made of them: p has to divide both sides.",
 )
 def only_pixels_compared(patches, patch_size, height, width):
     B, N, numbers = patches.shape
@@ -388,8 +388,9 @@ class Tokens(nn.Module):
 
 @mistake(
     PatchEmbedding,
-    "You put the class token at the end. It stands first, in front of the patches, and "
-    "the head of the model, the positions and published weights look for it there.",
+    "You put the class token at the end. It stands first, in front of the patches, "
+    "and the head of the model, the positions and published weights look for it "
+    "there.",
 )
 class ClassTokenLast(Tokens):
     def with_class_token(self, tokens):
@@ -398,8 +399,8 @@ class ClassTokenLast(Tokens):
 
 @mistake(
     PatchEmbedding,
-    "You forgot the positions. Without them the tokens are a set, and a shuffled image "
-    "is the same image to every layer that follows.",
+    "You forgot the positions. Without them the tokens are a set, and a shuffled "
+    "image is the same image to every layer that follows.",
 )
 class NoPositions(Tokens):
     def forward(self, images):
@@ -409,8 +410,8 @@ class NoPositions(Tokens):
 
 @mistake(
     PatchEmbedding,
-    "You add positions to the patches only. The class token has a position of its own, "
-    "the first of the N + 1.",
+    "You add positions to the patches only. The class token has a position of its "
+    "own, the first of the N + 1.",
 )
 class ClassTokenWithoutPosition(Tokens):
     def forward(self, images):
@@ -444,8 +445,8 @@ class NoClassToken(Tokens):
 
 @mistake(
     PatchEmbedding,
-    "You added the projection's bias to the class token as well. It is no patch and is "
-    "not projected; it enters as it was learned.",
+    "You added the projection's bias to the class token as well. It is no patch and "
+    "is not projected; it enters as it was learned.",
 )
 class ClassTokenWithBias(Tokens):
     def forward(self, images):
@@ -480,8 +481,8 @@ class ReshapedTokens(Tokens):
 
 @mistake(
     PatchEmbedding,
-    "You project patches whose numbers go (p, p, C). The weight expects (C, p, p), the "
-    "order of the first exercise.",
+    "You project patches whose numbers go (p, p, C). The weight expects (C, p, p), "
+    "the order of the first exercise.",
 )
 class ChannelsLastTokens(Tokens):
     def patches(self, images):
@@ -502,8 +503,8 @@ class TokensByColumns(Tokens):
 
 @mistake(
     PatchEmbedding,
-    "Your projection has no bias. The patch embedding is an ordinary linear layer with "
-    "a bias, and published weights hold one.",
+    "Your projection has no bias. The patch embedding is an ordinary linear layer "
+    "with a bias, and published weights hold one.",
 )
 class NoBias(Tokens):
     def __init__(self, image_size, patch_size, channels, embed_dim):
@@ -758,8 +759,8 @@ def rows_and_columns_exchanged(positions, old_grid, new_grid):
 
 @mistake(
     interpolate_positions,
-    "You read the old grid with rows and columns exchanged. As many numbers fit either "
-    "way, but each position lands at another place.",
+    "You read the old grid with rows and columns exchanged. As many numbers fit "
+    "either way, but each position lands at another place.",
 )
 def old_grid_exchanged(positions, old_grid, new_grid):
     return resized(positions, old_grid[::-1], new_grid)
@@ -792,9 +793,9 @@ def reshaped_without_transpose(positions, old_grid, new_grid):
 
 @mistake(
     interpolate_positions,
-    "You interpolated along the sequence, as if the patches stood in one long row. The "
-    "last patch of a row then flows into the first of the next; they are neighbours in "
-    "the list and far apart in the image.",
+    "You interpolated along the sequence, as if the patches stood in one long row. "
+    "The last patch of a row then flows into the first of the next; they are "
+    "neighbours in the list and far apart in the image.",
 )
 def along_the_sequence(positions, old_grid, new_grid):
     need_grid(positions, old_grid)
@@ -815,8 +816,8 @@ def class_token_dropped(positions, old_grid, new_grid):
 
 @mistake(
     interpolate_positions,
-    "You put the class token's position last. It is the first of the positions, before "
-    "and after.",
+    "You put the class token's position last. It is the first of the positions, "
+    "before and after.",
 )
 def class_position_last(positions, old_grid, new_grid):
     return resized(positions, old_grid, new_grid).roll(-1, dims=1)
