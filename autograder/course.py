@@ -14,12 +14,19 @@ from autograder.key import write_key
 from autograder.release import STUB, BrokenChapter, chapter_names, source_notebook
 from autograder.sandbox import Limits
 
-CONFIG_FILE = '''"""nbgrader's settings for this course."""
+CONFIG_FILE = r'''"""nbgrader's settings for this course."""
 
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "attention-from-scratch"
 c.ClearSolutions.code_stub = {{"python": "{stub}"}}
 c.ExecutePreprocessor.timeout = 120
+
+# What `nbgrader zip_collect` takes from the names of files that Canvas or Moodle packs
+# into an archive, such as doejane_123_456_masking-1.ipynb: student and chapter.
+c.FileNameCollectorPlugin.named_regexp = (
+    r".*/(?P<student_id>[^/_]+)_[^/]*?"
+    r"(?P<file_id>{chapters})(?:-\d+)?\.ipynb$"
+)
 
 # A gradebook elsewhere, for instance in PostgreSQL:
 # c.CourseDirectory.db_url = "postgresql+psycopg://user:password@host/gradebook"
@@ -140,7 +147,9 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         lines = [
             f"# c.Limits.{field.name} = {field.default!r}" for field in fields(Limits)
         ]
-        text = CONFIG_FILE.format(stub=STUB, limits="\n".join(lines))
+        text = CONFIG_FILE.format(
+            stub=STUB, limits="\n".join(lines), chapters="|".join(chapter_names())
+        )
         settings.write_text(text, encoding="utf-8")
     names = names or chapter_names()
     for name in names:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,24 @@ def test_nbgrader_makes_feedback_and_exports(graded, tmp_path):
     nbgrader(course, "export")
     rows = (course / "grades.csv").read_text().splitlines()
     assert len(rows) == 1 + len(marks(course))
+
+
+def test_archive_of_a_learning_management_system_is_collected(
+    course, master, right, everything
+):
+    folder = course / "downloaded" / TOPIC / "archive"
+    folder.mkdir(parents=True)
+    names = {
+        "ada": f"ada_12345_678_{TOPIC}.ipynb",  # Canvas
+        "ben": f"ben_12346_679_{TOPIC}-2.ipynb",  # Canvas, handed in again
+        "Cee Dee": f"Cee Dee_99_assignsubmission_file_{TOPIC}.ipynb",  # Moodle
+    }
+    with zipfile.ZipFile(folder / "submissions.zip", "w") as archive:
+        for name in names.values():
+            archive.writestr(name, json.dumps(submission(master, right)))
+    nbgrader(course, "zip_collect", TOPIC)
+    grade(TOPIC, course, limits=LIMITS)
+    assert marks(course) == dict.fromkeys(names, everything)
 
 
 def test_stock_nbgrader_gives_the_same_scores_to_honest_notebooks(
