@@ -15,7 +15,7 @@ sinusoidal_encoding_2d = Exercise("sinusoidal_encoding_2d")
 rotary_embedding = Exercise("rotary_embedding")
 LearnedPositions = Exercise("LearnedPositions")
 
-LOOSE = {"rtol": 1e-4, "atol": 2e-4}
+LOOSE = {"rtol": 1e-5, "atol": 1e-4}
 
 
 def drawn(rng, low, high):

@@ -156,7 +156,7 @@ def encoder_layer_each_mask(EncoderLayer, rng):
 @EncoderLayer.case(title="another activation and another eps", points=1, **LOOSE)
 def encoder_layer_activation(EncoderLayer, rng):
     x = 0.3 * tensor(rng, 2, 5, 4)
-    after = fill(EncoderLayer(4, 2, 6, False, F.gelu, 0.1), rng)
+    after = fill(EncoderLayer(4, 2, 9, False, F.gelu, 0.1), rng, scale=1.2)
     before = fill(EncoderLayer(4, 2, 6, True, torch.tanh, eps=0.3), rng)
     return after(x), before(x)
 
@@ -236,7 +236,7 @@ def decoder_layer_each_mask(DecoderLayer, rng):
 @DecoderLayer.case(title="another activation and another eps", points=1, **LOOSE)
 def decoder_layer_activation(DecoderLayer, rng):
     x, memory = 0.3 * tensor(rng, 2, 5, 4), tensor(rng, 2, 3, 4)
-    after = fill(DecoderLayer(4, 2, 6, False, F.gelu, 0.1), rng)
+    after = fill(DecoderLayer(4, 2, 9, False, F.gelu, 0.1), rng, scale=1.2)
     before = fill(DecoderLayer(4, 2, 6, True, torch.tanh, eps=0.3), rng)
     return after(x, memory), before(x, memory)
 
