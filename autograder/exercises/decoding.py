@@ -1,0 +1,775 @@
+"""Cases for chapter 10: training on the shifted truth, decoding, the key-value cache.
+
+Sizes are drawn, all different from each other, so that an axis that is mistaken for
+another one shows. The models that are decoded here are small tables of numbers: what
+comes next depends on every token of the prefix and on the order of the tokens.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from autograder.exercise import Exercise
+from autograder.inputs import tensor
+
+shift_right = Exercise("shift_right")
+sequence_cross_entropy = Exercise("sequence_cross_entropy")
+warmup_learning_rate = Exercise("warmup_learning_rate")
+greedy_decode = Exercise("greedy_decode")
+beam_search = Exercise("beam_search")
+KVCache = Exercise("KVCache")
+cached_attention = Exercise("cached_attention")
+
+
+def sizes(rng, count, low=3, high=9):
+    """Different sizes from ``low`` to ``high``."""
+    return [int(size) for size in rng.permutation(np.arange(low, high + 1))[:count]]
+
+
+def gradients(result, *inputs):
+    """Gradients of a fixed mixture of the entries of ``result``; zero if none."""
+    if not (isinstance(result, Tensor) and result.requires_grad):
+        return [torch.zeros_like(x) for x in inputs]
+    mixture = torch.linspace(0.5, 1.5, result.numel(), dtype=result.dtype)
+    found = torch.autograd.grad(
+        (result * mixture.reshape(result.shape)).sum(), inputs, allow_unused=True
+    )
+    return [
+        torch.zeros_like(x) if g is None else g
+        for x, g in zip(inputs, found, strict=True)
+    ]
+
+
+# shift_right --------------------------------------------------------------------------
+
+
+def token_ids(rng, vocab_size, *shape):
+    return torch.from_numpy(rng.integers(3, vocab_size, shape))
+
+
+@shift_right.case(title="each place reads the token before it", points=2)
+def shift_random_targets(shift_right, rng):
+    b, t = sizes(rng, 2)
+    return shift_right(token_ids(rng, 60, b, t), int(rng.integers(61, 70)))
+
+
+@shift_right.case(title="a square batch, and the start may be id 0", points=1)
+def shift_square_targets(shift_right, rng):
+    (n,) = sizes(rng, 1)
+    targets = token_ids(rng, 60, n, n)
+    return [shift_right(targets, start_id) for start_id in (0, 1)]
+
+
+@shift_right.case(title="ends and padding are tokens like all others", points=1)
+def shift_targets_with_padding(shift_right, rng):
+    b, t = sizes(rng, 2, 5, 9)
+    targets = token_ids(rng, 60, b, t)
+    for row, length in zip(targets, rng.integers(1, t - 1, b), strict=True):
+        row[length], row[length + 1 :] = 2, 0
+    return shift_right(targets, 1)
+
+
+@shift_right.case(title="targets of one token", points=1)
+def shift_single_tokens(shift_right, rng):
+    (b,) = sizes(rng, 1)
+    start_id = int(rng.integers(61, 90))
+    return shift_right(token_ids(rng, 60, b, 1), start_id)
+
+
+@shift_right.case(title="strided targets, which stay unchanged", points=1)
+def shift_leaves_targets_alone(shift_right, rng):
+    b, t = sizes(rng, 2, 4, 9)
+    plain, strided = token_ids(rng, 60, b, t), token_ids(rng, 60, t, b).T
+    results = [shift_right(targets, 1) for targets in (plain, strided)]
+    return results, plain, strided
+
+
+# sequence_cross_entropy ---------------------------------------------------------------
+
+
+def targets_with_padding(rng, b, t, v, pad_id):
+    """(B, T) ids, rows filled up with ``pad_id``, which stands nowhere else."""
+    others = np.delete(np.arange(v), pad_id)
+    targets = rng.choice(others, (b, t))
+    lengths = 1 + rng.permutation(t)[:b]
+    targets[np.arange(t) >= lengths[:, None]] = pad_id
+    return torch.from_numpy(targets)
+
+
+@sequence_cross_entropy.case(title="without padding: mean over all tokens", points=1)
+def loss_without_padding(sequence_cross_entropy, rng):
+    b, t, v = sizes(rng, 3)
+    targets = torch.from_numpy(rng.integers(1, v, (b, t)))
+    return sequence_cross_entropy(1.5 * tensor(rng, b, t, v), targets, 0)
+
+
+@sequence_cross_entropy.case(title="padding is left out, whatever its id", points=2)
+def loss_with_padding(sequence_cross_entropy, rng):
+    b, t, v = sorted(sizes(rng, 3))
+    losses = []
+    for pad in (0, v - 1, v // 2):
+        targets = targets_with_padding(rng, b, t, v, pad)
+        losses.append(sequence_cross_entropy(1.5 * tensor(rng, b, t, v), targets, pad))
+    return losses
+
+
+@sequence_cross_entropy.case(title="label smoothing without padding", points=1)
+def smoothed_loss_without_padding(sequence_cross_entropy, rng):
+    b, t, v = sizes(rng, 3)
+    targets = torch.from_numpy(rng.integers(1, v, (b, t)))
+    logits = 1.5 * tensor(rng, b, t, v)
+    return [
+        sequence_cross_entropy(logits, targets, 0, label_smoothing=smoothing)
+        for smoothing in (0.1, 0.4, 1.0)
+    ]
+
+
+@sequence_cross_entropy.case(title="label smoothing with padding", points=2)
+def smoothed_loss_with_padding(sequence_cross_entropy, rng):
+    b, t, v = sorted(sizes(rng, 3))
+    losses = []
+    for pad in (0, v - 1, v // 2):
+        targets = targets_with_padding(rng, b, t, v, pad)
+        logits = 1.5 * tensor(rng, b, t, v)
+        losses.append(sequence_cross_entropy(logits, targets, pad, 0.3))
+    return losses
+
+
+@sequence_cross_entropy.case(
+    title="gradients reach the logits of real tokens, and of no padding", points=1
+)
+def loss_gradients(sequence_cross_entropy, rng):
+    b, t, v = sorted(sizes(rng, 3))
+    logits = (1.5 * tensor(rng, b, t, v)).requires_grad_()
+    targets = targets_with_padding(rng, b, t, v, 0)
+    loss = sequence_cross_entropy(logits, targets, 0, 0.2)
+    return loss, gradients(loss, logits)
+
+
+@sequence_cross_entropy.case(
+    title="logits in the thousands; strided inputs, which stay unchanged", points=1
+)
+def loss_of_sure_logits(sequence_cross_entropy, rng):
+    b, t, v = sorted(sizes(rng, 3))
+    logits = torch.from_numpy(rng.integers(-8, 9, (v, t, b)) * 250.0).permute(2, 1, 0)
+    targets = targets_with_padding(rng, b, t, v, 1).T.contiguous().T
+    losses = [sequence_cross_entropy(logits, targets, 1, s) for s in (0.0, 0.1)]
+    return losses, logits, targets
+
+
+# warmup_learning_rate -----------------------------------------------------------------
+
+
+@warmup_learning_rate.case(title="rises in a straight line", points=1, atol=0)
+def rate_rises(warmup_learning_rate, rng):
+    d_model, warmup_steps = int(rng.integers(16, 1024)), int(rng.integers(200, 4000))
+    steps = sorted(rng.integers(1, warmup_steps, 4).tolist())
+    return [warmup_learning_rate(step, d_model, warmup_steps) for step in steps]
+
+
+@warmup_learning_rate.case(
+    title="falls with the root of the step after the warm-up", points=1, atol=0
+)
+def rate_falls(warmup_learning_rate, rng):
+    d_model, warmup_steps = int(rng.integers(16, 1024)), int(rng.integers(200, 4000))
+    steps = warmup_steps * np.array([2, 5, 30]) + rng.integers(1, 100, 3)
+    return [
+        warmup_learning_rate(step, d_model, warmup_steps) for step in steps.tolist()
+    ]
+
+
+@warmup_learning_rate.case(
+    title="the first step, the peak, and one step beside it", points=1, atol=0
+)
+def rate_at_the_peak(warmup_learning_rate, rng):
+    d_model, warmup_steps = int(rng.integers(16, 1024)), int(rng.integers(5, 40))
+    steps = (1, warmup_steps - 1, warmup_steps, warmup_steps + 1)
+    return [warmup_learning_rate(step, d_model, warmup_steps) for step in steps]
+
+
+@warmup_learning_rate.case(title="a warm-up of a single step", points=1, atol=0)
+def rate_without_warmup(warmup_learning_rate, rng):
+    d_model, step = int(rng.integers(16, 1024)), int(rng.integers(3, 90))
+    return [warmup_learning_rate(s, d_model, 1) for s in (1, 2, step)]
+
+
+@warmup_learning_rate.case(title="step 0 is a ValueError", points=1)
+def rate_at_step_zero(warmup_learning_rate, rng):
+    return warmup_learning_rate(0, 64, 100)
+
+
+@warmup_learning_rate.case(title="a negative step is a ValueError", points=1)
+def rate_at_a_negative_step(warmup_learning_rate, rng):
+    return warmup_learning_rate(-3, 64, 100)
+
+
+# Models to decode ---------------------------------------------------------------------
+
+
+class PrefixModel:
+    """Logits of the next token that depend on the whole prefix and on its order.
+
+    Each token of a prefix has a vector, each place a factor for every feature. The
+    products are summed, and the sum is mapped to logits. ``end_bonus`` is added to the
+    logit of the end.
+    """
+
+    def __init__(self, rng, vocab_size, end_id, end_bonus=0.0, sharpness=1.5, width=6):
+        self.table = tensor(rng, vocab_size, width)
+        self.places = tensor(rng, 16, width)
+        self.write = sharpness * tensor(rng, width, vocab_size)
+        self.bonus = torch.zeros(vocab_size, dtype=torch.float64)
+        self.bonus[end_id] = end_bonus
+
+    def logits(self, prefixes):
+        """(K, t) ids -> (K, V) logits."""
+        tokens, places = self.table[prefixes.long()], self.places[: prefixes.shape[1]]
+        return torch.tanh((tokens * places).sum(dim=1)) @ self.write + self.bonus
+
+    def log_probs(self, prefixes):
+        """(K, t) ids -> (K, V) log-probabilities."""
+        return self.logits(prefixes).log_softmax(dim=-1)
+
+
+# greedy_decode ------------------------------------------------------------------------
+
+
+class ScriptedModel(PrefixModel):
+    """A model that knows by heart what follows each start, word for word.
+
+    After a prefix of its scripts the scripted token has the largest logit. After
+    anything else it rambles and never ends. ``longest`` is the longest prefix that it
+    was asked about.
+    """
+
+    def __init__(self, rng, lengths, places=12):
+        self.end_id, *start_ids = (
+            int(i) for i in 1 + rng.permutation(19)[: 1 + len(lengths)]
+        )
+        super().__init__(rng, 20, self.end_id, end_bonus=-8.0)
+        words = np.delete(np.arange(20), self.end_id)
+        self.start_ids = torch.tensor(start_ids)
+        self.following = {}
+        self.longest = 0
+        for start_id, length in zip(start_ids, lengths, strict=True):
+            script = rng.choice(words, places).tolist()
+            script[length - 1 :] = [self.end_id][: max(0, places - length + 1)]
+            for place, token in enumerate(script):
+                self.following[start_id, *script[:place]] = token
+
+    def __call__(self, prefixes):
+        """(B, t) ids, start included -> (B, V) logits, all of them negative."""
+        self.longest = max(self.longest, prefixes.shape[1])
+        logits = self.logits(prefixes) - 30.0
+        for row, prefix in zip(logits, prefixes.tolist(), strict=True):
+            if tuple(prefix) in self.following:
+                row[self.following[tuple(prefix)]] = row.max() + 1.0
+        return logits
+
+
+NEVER = 99
+
+
+@greedy_decode.case(title="each token is the best one after all before it", points=2)
+def decode_without_end(greedy_decode, rng):
+    batch, length = sizes(rng, 2)
+    model = ScriptedModel(rng, [NEVER] * batch)
+    return greedy_decode(model, model.start_ids, model.end_id, length)
+
+
+@greedy_decode.case(title="rows that end early are filled up with the end", points=3)
+def decode_different_lengths(greedy_decode, rng):
+    model = ScriptedModel(rng, [*rng.permutation([1, 3, 4, 6]), NEVER])
+    return greedy_decode(model, model.start_ids, model.end_id, 9)
+
+
+@greedy_decode.case(title="stops when all rows have ended", points=2)
+def decode_stops(greedy_decode, rng):
+    model = ScriptedModel(rng, rng.permutation([2, 3, 5, 5]))
+    ids = greedy_decode(model, model.start_ids, model.end_id, 11)
+    return ids, model.longest
+
+
+@greedy_decode.case(title="a single sequence, and a single token", points=1)
+def decode_one(greedy_decode, rng):
+    model = ScriptedModel(rng, [4])
+    one = greedy_decode(model, model.start_ids, model.end_id, 8)
+    model = ScriptedModel(rng, [1, 3, NEVER])
+    return one, greedy_decode(model, model.start_ids, model.end_id, 1)
+
+
+@greedy_decode.case(title="an end in the last place that is allowed", points=1)
+def decode_to_the_last_place(greedy_decode, rng):
+    length = int(rng.integers(4, 9))
+    model = ScriptedModel(rng, [length, 2, length + 1])
+    ids = greedy_decode(model, model.start_ids, model.end_id, length)
+    return ids, model.longest
+
+
+@greedy_decode.case(title="the same start in all rows; starts stay unchanged", points=1)
+def decode_conditioned_rows(greedy_decode, rng):
+    batch, length = sizes(rng, 2, 4, 9)
+    model = PrefixModel(rng, 11, 0)
+    source = 3 * tensor(rng, batch, 11)  # what an encoder would have read
+    source[:, 0] -= 99.0  # none of them ends
+    start_ids = torch.full((batch,), 1)
+    ids = greedy_decode(lambda p: model.logits(p) + source, start_ids, 0, length)
+    return ids, start_ids
+
+
+# beam_search --------------------------------------------------------------------------
+
+
+class TreeModel(PrefixModel):
+    """Log-probabilities with some branches prescribed.
+
+    ``branches`` maps a prefix without its start to {token: probability}. What is left
+    of the probability goes to the other tokens, as the random model would have it.
+    """
+
+    def __init__(self, rng, vocab_size, start_id, end_id, branches, sharpness=0.3):
+        super().__init__(rng, vocab_size, end_id, sharpness=sharpness)
+        self.branches = {(start_id, *key): tokens for key, tokens in branches.items()}
+
+    def __call__(self, prefixes):
+        """(K, t) ids, start included -> (K, V)."""
+        probabilities = self.logits(prefixes).softmax(dim=-1)
+        for row, prefix in zip(probabilities, prefixes.tolist(), strict=True):
+            branch = self.branches.get(tuple(prefix), {})
+            row[list(branch)] = 0.0
+            row *= (1 - sum(branch.values())) / row.sum()
+            for token, probability in branch.items():
+                row[token] = probability
+        return probabilities.log()
+
+
+def near(rng, probability, by=0.02):
+    """A probability drawn near the given one."""
+    return probability + float(rng.uniform(-by, by))
+
+
+def names(rng, vocab_size):
+    """All ids in a random order: the start, the end, and the words."""
+    start_id, end_id, *words = (int(i) for i in rng.permutation(vocab_size))
+    return start_id, end_id, words
+
+
+def found(result):
+    """Ids as a tensor, whether they came as one or as a list; and the score."""
+    ids, score = result
+    return torch.as_tensor(ids), score
+
+
+def searches(beam_search, rng, structures, length_penalty):
+    """Searches in models whose structure is known to tell mistakes apart.
+
+    The structures are those of seeds that were chosen for it; the names of the tokens
+    and the exact probabilities are drawn.
+    """
+    results = []
+    for seed in structures:
+        own = np.random.default_rng(seed)
+        vocab_size, beam_size = int(own.integers(5, 8)), int(own.integers(2, 5))
+        model = PrefixModel(own, vocab_size, end_id=1, end_bonus=0.3)
+        order = torch.from_numpy(rng.permutation(vocab_size))
+        model.table[order] = model.table.clone()
+        model.write[:, order] = model.write + 0.002 * tensor(rng, *model.write.shape)
+        model.bonus[order] = model.bonus.clone()
+        start_id, end_id = order[:2].tolist()
+        result = beam_search(
+            model.log_probs, start_id, end_id, beam_size, 7, length_penalty
+        )
+        results.append(found(result))
+    return results
+
+
+@beam_search.case(title="a beam of one is greedy", points=1)
+def beam_of_one(beam_search, rng):
+    start, end, (a, b, c, *_) = names(rng, 9)
+    branches = {
+        (): {a: near(rng, 0.6), b: near(rng, 0.3)},
+        (a,): {b: near(rng, 0.5), c: near(rng, 0.3)},
+        (a, b): {end: near(rng, 0.6)},
+        (b,): {c: near(rng, 0.9)},
+    }
+    model = TreeModel(rng, 9, start, end, branches)
+    results = [beam_search(model, start, end, 1, length) for length in (1, 2, 5)]
+    return [found(result) for result in results]
+
+
+@beam_search.case(title="finds what greedy misses: the better second choice", points=2)
+def beam_in_a_garden_path(beam_search, rng):
+    results = []
+    for length_penalty in (0.0, 1.0):
+        start, end, (a, b, c, d, *_) = names(rng, 9)
+        branches = {
+            (): {a: near(rng, 0.5), b: near(rng, 0.38)},
+            (a,): {c: near(rng, 0.4), d: near(rng, 0.2)},
+            (a, c): {end: near(rng, 0.9)},
+            (b,): {c: near(rng, 0.93)},
+            (b, c): {end: near(rng, 0.93)},
+        }
+        model = TreeModel(rng, 9, start, end, branches)
+        results.append(beam_search(model, start, end, 2, 6, length_penalty))
+    return [found(result) for result in results]
+
+
+@beam_search.case(title="no length penalty: sums of log-probabilities", points=2)
+def beam_without_penalty(beam_search, rng):
+    return searches(beam_search, rng, (41, 45, 51, 74), 0.0)
+
+
+@beam_search.case(title="both places may go to children of one hypothesis", points=1)
+def beam_of_siblings(beam_search, rng):
+    start, end, (a, b, c, d, *_) = names(rng, 9)
+    branches = {
+        (): {a: near(rng, 0.65), b: near(rng, 0.25)},
+        (a,): {c: near(rng, 0.5), d: near(rng, 0.43)},
+        (a, c): {b: near(rng, 0.3), d: near(rng, 0.25)},
+        (a, d): {b: near(rng, 0.95)},
+        (a, d, b): {end: near(rng, 0.95)},
+        (b,): {c: near(rng, 0.5)},
+    }
+    model = TreeModel(rng, 9, start, end, branches)
+    results = [beam_search(model, start, end, 2, 5, penalty) for penalty in (0.0, 1.0)]
+    return [found(result) for result in results]
+
+
+@beam_search.case(title="with a length penalty", points=2)
+def beam_with_penalty(beam_search, rng):
+    return [
+        *searches(beam_search, rng, (4, 5, 183, 242), 1.0),
+        *searches(beam_search, rng, (9, 53), 0.6),
+    ]
+
+
+@beam_search.case(title="the length penalty decides who stays, at every step", points=2)
+def beam_with_penalty_throughout(beam_search, rng):
+    results = []
+    for length_penalty in (0.9, 1.2):
+        start, end, (a, b, c, d, *_) = names(rng, 9)
+        branches = {
+            (): {a: near(rng, 0.6), end: near(rng, 0.3)},
+            (a,): {b: near(rng, 0.55, 0.01), c: near(rng, 0.36, 0.01)},
+            (a, b): {d: near(rng, 0.3)},
+            (a, c): {d: near(rng, 0.96)},  # third by its sum, second by its mean
+            (a, c, d): {end: near(rng, 0.96)},
+        }
+        model = TreeModel(rng, 9, start, end, branches)
+        results.append(beam_search(model, start, end, 2, 6, length_penalty))
+    return [found(result) for result in results]
+
+
+@beam_search.case(
+    title="a hypothesis that has ended keeps its place and is not continued", points=3
+)
+def beam_with_early_end(beam_search, rng):
+    results = []
+    for length_penalty in (0.0, 1.0):
+        start, end, (a, b, c, d, *_) = names(rng, 9)
+        branches = {
+            (): {end: near(rng, 0.5), a: near(rng, 0.28), b: near(rng, 0.17)},
+            (end,): {c: near(rng, 0.97, 0.01)},  # nobody should ask
+            (end, c): {d: near(rng, 0.97, 0.01)},
+            (end, c, d): {end: near(rng, 0.97, 0.01)},
+            (a,): {c: near(rng, 0.5)},
+            (a, c): {d: near(rng, 0.5)},
+            (a, c, d): {end: near(rng, 0.5)},
+            (b,): {c: near(rng, 0.97, 0.01)},  # dropped while the end keeps its place
+            (b, c): {d: near(rng, 0.97, 0.01)},
+            (b, c, d): {end: near(rng, 0.97, 0.01)},
+        }
+        model = TreeModel(rng, 9, start, end, branches)
+        results.append(beam_search(model, start, end, 2, 5, length_penalty))
+    return [found(result) for result in results]
+
+
+@beam_search.case(title="a better hypothesis may overtake one that has ended", points=1)
+def beam_overtakes(beam_search, rng):
+    results = []
+    for at_once, later in ((0.45, 0.4), (0.38, 0.46)):
+        start, end, (a, b, c, d, *_) = names(rng, 9)
+        branches = {
+            (): {end: near(rng, at_once), a: near(rng, later)},
+            (end,): {b: near(rng, 0.6)},
+            (a,): {b: near(rng, 0.9)},
+            (a, b): {c: near(rng, 0.9)},
+            (a, b, c): {d: near(rng, 0.9)},
+            (a, b, c, d): {end: near(rng, 0.9)},
+        }
+        model = TreeModel(rng, 9, start, end, branches)
+        results += [beam_search(model, start, end, 2, 7, p) for p in (0.5, 1.0)]
+    return [found(result) for result in results]
+
+
+@beam_search.case(title="the best at max_length may not have ended", points=1)
+def beam_cut_off(beam_search, rng):
+    start, end, (a, b, c, d, *_) = names(rng, 9)
+    branches = {
+        (): {a: near(rng, 0.7), end: near(rng, 0.2)},
+        (a,): {b: near(rng, 0.9), end: near(rng, 0.05)},
+        (a, b): {c: near(rng, 0.9), end: near(rng, 0.05)},
+        (a, b, c): {d: near(rng, 0.9), end: near(rng, 0.05)},
+    }
+    model = TreeModel(rng, 9, start, end, branches)
+    results = [
+        beam_search(model, start, end, 3, max_length, 0.4) for max_length in (1, 3)
+    ]
+    return [found(result) for result in results]
+
+
+@beam_search.case(title="a beam wider than the vocabulary", points=1)
+def wide_beam(beam_search, rng):
+    start, end, (a, b, c) = names(rng, 5)
+    branches = {
+        (): {a: near(rng, 0.5), end: near(rng, 0.2)},
+        (a,): {b: near(rng, 0.6), end: near(rng, 0.1)},
+        (a, b): {c: near(rng, 0.6), end: near(rng, 0.1)},
+        (a, b, c): {end: near(rng, 0.7)},
+    }
+    model = TreeModel(rng, 5, start, end, branches)
+    results = [beam_search(model, start, end, 9, 5, penalty) for penalty in (0.0, 1.0)]
+    return [found(result) for result in results]
+
+
+@beam_search.case(title="eight random models", points=1)
+def beam_in_random_models(beam_search, rng):
+    structures = rng.integers(10**6, 10**9, 8).tolist()
+    return [
+        *searches(beam_search, rng, structures[:3], 0.0),
+        *searches(beam_search, rng, structures[3:], 1.0),
+    ]
+
+
+# KVCache ------------------------------------------------------------------------------
+
+
+def keys_and_values(rng, b, h, n, d, d_v):
+    return tensor(rng, b, h, n, d), tensor(rng, b, h, n, d_v)
+
+
+@KVCache.case(title="a new cache is empty, and counts what is appended", points=1)
+def cache_length(KVCache, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    cache = KVCache()
+    lengths = [cache.length]
+    for n in rng.integers(1, 7, 3).tolist():
+        cache.append(*keys_and_values(rng, b, h, n, d, d_v))
+        lengths.append(cache.length)
+    return lengths
+
+
+@KVCache.case(title="new tokens come behind the old ones", points=3)
+def cache_grows(KVCache, rng):
+    b, h, n, d, d_v = sizes(rng, 5)
+    cache = KVCache()
+    return [
+        cache.append(*keys_and_values(rng, b, h, count, d, d_v))
+        for count in (n, 1, 1, 2)
+    ]
+
+
+@KVCache.case(title="as many sequences as heads as new tokens as features", points=1)
+def cache_of_a_cube(KVCache, rng):
+    (n,) = sizes(rng, 1, 2, 4)
+    cache = KVCache()
+    return [cache.append(*keys_and_values(rng, n, n, n, n, n)) for _ in range(3)]
+
+
+@KVCache.case(title="forgets everything at reset", points=2)
+def cache_resets(KVCache, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    cache = KVCache()
+    cache.append(*keys_and_values(rng, b, h, 4, d, d_v))
+    cache.reset()
+    empty = cache.length
+    results = [
+        cache.append(*keys_and_values(rng, b, h, count, d, d_v)) for count in (2, 1)
+    ]
+    return empty, results, cache.length
+
+
+@KVCache.case(title="takes tokens of other sizes after a reset", points=1)
+def cache_resets_sizes(KVCache, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    cache = KVCache()
+    cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
+    cache.reset()
+    results = cache.append(*keys_and_values(rng, b + 1, h + 1, 3, d + 1, d_v + 1))
+    return results, cache.length
+
+
+@KVCache.case(title="two caches know nothing of each other", points=1)
+def two_caches(KVCache, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    one, other = KVCache(), KVCache()
+    results = []
+    for count in (2, 3):
+        results.append(one.append(*keys_and_values(rng, b, h, count, d, d_v)))
+        results.append(other.append(*keys_and_values(rng, b, h, 1, d, d_v)))
+    return results, one.length, other.length
+
+
+@KVCache.case(
+    title="strided keys and values, which stay unchanged; gradients flow", points=1
+)
+def cache_keeps_gradients(KVCache, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    cache, pieces = KVCache(), []
+    for n in (2, 1):
+        pieces.append(tensor(rng, b, n, h, d).transpose(1, 2).requires_grad_())
+        pieces.append(tensor(rng, b, n, h, d_v).transpose(1, 2).requires_grad_())
+        keys, values = cache.append(*pieces[-2:])
+    both = torch.cat([keys.square().flatten(), values.square().flatten()])
+    return keys, values, gradients(both, *pieces), pieces
+
+
+def _refused(KVCache, rng, wrong):
+    """Append, then append keys and values whose sizes are changed by ``wrong``."""
+    b, h, d, d_v = sizes(rng, 4)
+    cache = KVCache()
+    cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
+    cache.append(*keys_and_values(rng, *wrong(b, h, 1, d, d_v)))
+
+
+@KVCache.case(title="another batch size is a ValueError", points=1)
+def cache_of_another_batch(KVCache, rng):
+    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (b + 1, h, n, d, d_v))
+
+
+@KVCache.case(title="a batch of one is not stretched, but a ValueError", points=1)
+def cache_of_a_single_row(KVCache, rng):
+    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (1, h, n, d, d_v))
+
+
+@KVCache.case(title="another number of heads is a ValueError", points=1)
+def cache_of_other_heads(KVCache, rng):
+    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (b, h - 1, n, d, d_v))
+
+
+@KVCache.case(title="keys of another width are a ValueError", points=1)
+def cache_of_wider_keys(KVCache, rng):
+    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (b, h, n, d + 1, d_v))
+
+
+@KVCache.case(title="values of another width are a ValueError", points=1)
+def cache_of_narrower_values(KVCache, rng):
+    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (b, h, n, d, d_v - 1))
+
+
+@KVCache.case(title="what was refused leaves the cache as it was", points=2)
+def cache_after_an_error(KVCache, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    cache = KVCache()
+    cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
+    refused = 0
+    for shape in [
+        (b, h, 1, d, d_v + 1),  # the keys would fit
+        (b, h, 1, d + 1, d_v),  # the values would
+        (b + 1, h, 1, d, d_v),
+    ]:
+        try:
+            cache.append(*keys_and_values(rng, *shape))
+        except ValueError:
+            refused += 1
+    length = cache.length
+    return refused, length, cache.append(*keys_and_values(rng, b, h, 3, d, d_v))
+
+
+# cached_attention ---------------------------------------------------------------------
+
+
+class PlainCache:
+    """A right cache, so that each exercise is judged on its own."""
+
+    def __init__(self):
+        self.keys = self.values = None
+
+    @property
+    def length(self):
+        """How many tokens there are."""
+        return 0 if self.keys is None else self.keys.shape[2]
+
+    def append(self, key, value):
+        """Add new tokens; all keys and all values."""
+        if self.keys is None:
+            self.keys, self.values = key.clone(), value.clone()
+        else:
+            self.keys = torch.cat([self.keys, key], dim=2)
+            self.values = torch.cat([self.values, value], dim=2)
+        return self.keys, self.values
+
+    def reset(self):
+        """Forget everything."""
+        self.keys = self.values = None
+
+
+def new_tokens(rng, b, h, n, d, d_v):
+    return tensor(rng, b, h, n, d), *keys_and_values(rng, b, h, n, d, d_v)
+
+
+def attend_in_chunks(cached_attention, rng, counts):
+    b, h, d, d_v = sizes(rng, 4)
+    cache = PlainCache()
+    outputs = [
+        cached_attention(*new_tokens(rng, b, h, n, d, d_v), cache) for n in counts
+    ]
+    return outputs, cache.length
+
+
+@cached_attention.case(title="one token after the other", points=3)
+def attend_token_by_token(cached_attention, rng):
+    return attend_in_chunks(cached_attention, rng, [1] * 5)
+
+
+@cached_attention.case(title="all tokens at once, into an empty cache", points=2)
+def attend_at_once(cached_attention, rng):
+    return attend_in_chunks(cached_attention, rng, sizes(rng, 1, 5, 9))
+
+
+@cached_attention.case(title="several new tokens behind those in the cache", points=3)
+def attend_to_chunks(cached_attention, rng):
+    return attend_in_chunks(cached_attention, rng, [4, 3, 1, 5])
+
+
+@cached_attention.case(
+    title="the cache holds the new keys and values afterwards, once", points=1
+)
+def attention_fills_the_cache(cached_attention, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    cache = PlainCache()
+    for n in (3, 1, 2):
+        output = cached_attention(*new_tokens(rng, b, h, n, d, d_v), cache)
+    return output, cache.keys, cache.values
+
+
+@cached_attention.case(title="as many sequences as heads as tokens", points=1)
+def attend_in_a_cube(cached_attention, rng):
+    (n,) = sizes(rng, 1, 3, 5)
+    cache = PlainCache()
+    return [cached_attention(*new_tokens(rng, n, n, n, n, n), cache) for _ in range(2)]
+
+
+@cached_attention.case(title="scores of a thousand do not overflow", points=1)
+def attend_with_long_queries(cached_attention, rng):
+    (b, h, d_v), d = sizes(rng, 3), 16
+    cache, outputs = PlainCache(), []
+    for n in (3, 2):
+        query = torch.from_numpy(rng.integers(-4, 5, (b, h, n, d)) / 2.0)
+        key = torch.from_numpy(rng.integers(-4, 5, (b, h, n, d)) / 4.0)
+        query[..., 0], key[..., 0] = 1000.0, 4.0  # exact in float32 as well
+        outputs.append(cached_attention(query, key, tensor(rng, b, h, n, d_v), cache))
+    return outputs
+
+
+@cached_attention.case(
+    title="strided inputs, which stay unchanged; gradients flow", points=2
+)
+def attention_gradients(cached_attention, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    cache, pieces = PlainCache(), []
+    for n in (3, 2):
+        for width in (d, d, d_v):
+            pieces.append(tensor(rng, b, n, h, width).transpose(1, 2).requires_grad_())
+        output = cached_attention(*pieces[-3:], cache)
+    return output, gradients(output, *pieces), pieces

@@ -1,0 +1,254 @@
+"""Decoding: train on the shifted truth, then write one token after the other.
+
+Symbols, in this file and in the chapter:
+
+    B sequences in a batch, T tokens of a target, V tokens known, K hypotheses in a beam
+    h heads, n new tokens, d and d_v features of keys and of values
+"""
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def shift_right(targets: Tensor, start_id: int) -> Tensor:
+    """Turn what a decoder should write into what it may read.
+
+    Column 0 is the start, column t is the target of column t - 1. The last target is
+    read by nobody.
+
+    Args:
+        targets: (B, T) ids of the tokens to write.
+        start_id: the token that is read first.
+
+    Returns:
+        (B, T) ids of the tokens to read, a new tensor.
+
+    Source: Vaswani et al. (2017), section 3.1.
+    """
+    start = torch.full_like(targets[:, :1], start_id)  # (B, 1)
+    return torch.cat([start, targets[:, :-1]], dim=1)
+
+
+def sequence_cross_entropy(
+    logits: Tensor, targets: Tensor, pad_id: int, label_smoothing: float = 0.0
+) -> Tensor:
+    """Mean cross-entropy of the true tokens, padding left out.
+
+    - sum over v of p(v) log softmax(logits)_v, averaged over all tokens of the batch
+    that are not padding, where p(v) = label_smoothing / V, plus 1 - label_smoothing
+    for the true token
+
+    Args:
+        logits: (B, T, V) scores of the token to write at each place.
+        targets: (B, T) ids of the tokens to write; at least one is not padding.
+        pad_id: the id that fills up short rows of ``targets``.
+        label_smoothing: share of the probability that is spread evenly over all V
+            tokens, the true one among them.
+
+    Returns:
+        A scalar, in nats per token.
+
+    Source: Szegedy et al. (2016), section 7.
+    """
+    return F.cross_entropy(
+        logits.flatten(0, 1),  # (B * T, V)
+        targets.flatten(),  # (B * T,)
+        ignore_index=pad_id,
+        label_smoothing=label_smoothing,
+    )
+
+
+def warmup_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
+    """Learning rate that rises in a straight line, then falls with the root of time.
+
+    d_model^(-1/2) min(step^(-1/2), step warmup_steps^(-3/2))
+
+    Args:
+        step: number of the training step; the first is 1.
+        d_model: width of the model.
+        warmup_steps: the step at which the rate is largest.
+
+    Returns:
+        The learning rate of this step.
+
+    Raises:
+        ValueError: if step is less than 1.
+
+    Source: Vaswani et al. (2017), equation 3.
+    """
+    if step < 1:
+        raise ValueError(f"step is {step}, but the first step has the number 1")
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+def greedy_decode(
+    next_logits: Callable[[Tensor], Tensor],
+    start_ids: Tensor,
+    end_id: int,
+    max_length: int,
+) -> Tensor:
+    """Write a batch of sequences, taking the most probable token at every step.
+
+    Args:
+        next_logits: ``next_logits(prefix (B, t)) -> (B, V)``, scores of the token
+            after each prefix. A prefix holds the start and all that was written.
+        start_ids: (B,) the first token of each prefix.
+        end_id: the token that ends a sequence.
+        max_length: how many tokens to write at most.
+
+    Returns:
+        (B, L) ids with L <= max_length: without the start, with the end, and filled
+        up with ``end_id`` after it. Stops as soon as all sequences have ended.
+
+    Source: Sutskever et al. (2014), section 3.2, with a beam of one.
+    """
+    prefix = start_ids.unsqueeze(1)  # (B, 1)
+    ended = torch.zeros_like(start_ids, dtype=torch.bool)  # (B,)
+    while prefix.shape[1] <= max_length and not ended.all():
+        token = next_logits(prefix).argmax(dim=-1).masked_fill(ended, end_id)
+        ended = ended | (token == end_id)
+        prefix = torch.cat([prefix, token.unsqueeze(1)], dim=1)  # (B, t + 1)
+    return prefix[:, 1:]
+
+
+def beam_search(
+    next_log_probs: Callable[[Tensor], Tensor],
+    start_id: int,
+    end_id: int,
+    beam_size: int,
+    max_length: int,
+    length_penalty: float = 0.0,
+) -> tuple[Tensor, float]:
+    """Write one sequence, keeping the best few hypotheses at every step.
+
+    score(ids) = sum of log-probabilities / len(ids) ** length_penalty
+
+    The beam starts with one hypothesis that has written nothing. At every step, each
+    hypothesis that has not ended is continued with every token; one that has ended
+    stays as it is. The ``beam_size`` best of all these by score are the next beam.
+
+    Args:
+        next_log_probs: ``next_log_probs(prefixes (K, t)) -> (K, V)``, log-probabilities
+            of the token after each prefix. A prefix holds the start and all that was
+            written.
+        start_id: the first token of every prefix.
+        end_id: the token that ends a hypothesis.
+        beam_size: how many hypotheses to keep.
+        max_length: how many tokens to write at most.
+        length_penalty: 0 compares sums of log-probabilities, 1 compares means.
+
+    Returns:
+        ids (L,) of the best hypothesis in the last beam, ended or not, without the
+        start, with the end if it was reached, and its score. Stops when all
+        hypotheses have ended, or have ``max_length`` tokens.
+
+    Source: Wu et al. (2016), section 7, with the length itself as the penalty's base.
+    """
+
+    def score(hypothesis: tuple[list[int], float]) -> float:
+        ids, total = hypothesis
+        return total / len(ids) ** length_penalty
+
+    growing, ended = [([], 0.0)], []
+    for _ in range(max_length):
+        prefixes = torch.tensor([[start_id, *ids] for ids, _ in growing])  # (K, t)
+        log_probs = next_log_probs(prefixes)  # (K, V)
+        best, tokens = log_probs.topk(min(beam_size, log_probs.shape[-1]))
+        grown = [
+            ([*ids, token], total + log_prob)
+            for (ids, total), row, news in zip(
+                growing, best.tolist(), tokens.tolist(), strict=True
+            )
+            for log_prob, token in zip(row, news, strict=True)
+        ]
+        beam = sorted(ended + grown, key=score, reverse=True)[:beam_size]
+        ended = [hypothesis for hypothesis in beam if hypothesis[0][-1] == end_id]
+        growing = [hypothesis for hypothesis in beam if hypothesis[0][-1] != end_id]
+        if not growing:
+            break
+    return torch.tensor(beam[0][0]), score(beam[0])
+
+
+class KVCache:
+    """The keys and values of all tokens that one attention layer has seen.
+
+    Attributes:
+        keys: (B, h, length, d), or None while the cache is empty.
+        values: (B, h, length, d_v), or None while the cache is empty.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Add the keys and values of new tokens behind those that are there.
+
+        Args:
+            key: (B, h, n, d) keys of n new tokens.
+            value: (B, h, n, d_v) their values.
+
+        Returns:
+            (B, h, length, d) all keys and (B, h, length, d_v) all values so far.
+            Gradients flow back into everything that was appended.
+
+        Raises:
+            ValueError: if key or value differ in batch, heads or features from what is
+                there, or from each other in batch, heads or number. The message names
+                both shapes, and the cache stays as it was.
+        """
+        if key.shape[:3] != value.shape[:3]:
+            raise ValueError(
+                f"key {tuple(key.shape)} and value {tuple(value.shape)} are not of the "
+                "same tokens; all sizes but the last must be equal"
+            )
+        if self.keys is None:
+            self.keys, self.values = key, value
+            return key, value
+        for new, old in ((key, self.keys), (value, self.values)):
+            if new.shape[:2] != old.shape[:2] or new.shape[3] != old.shape[3]:
+                raise ValueError(
+                    f"cannot append {tuple(new.shape)} to {tuple(old.shape)}; only the "
+                    "third size may differ"
+                )
+        self.keys = torch.cat([self.keys, key], dim=2)  # (B, h, length, d)
+        self.values = torch.cat([self.values, value], dim=2)  # (B, h, length, d_v)
+        return self.keys, self.values
+
+    @property
+    def length(self) -> int:
+        """How many tokens the cache holds."""
+        return 0 if self.keys is None else self.keys.shape[2]
+
+    def reset(self) -> None:
+        """Forget everything; the next tokens may have other sizes."""
+        self.keys: Tensor | None = None
+        self.values: Tensor | None = None
+
+
+def cached_attention(
+    query: Tensor, key: Tensor, value: Tensor, cache: KVCache
+) -> Tensor:
+    """Causal attention of new tokens to all tokens so far, themselves included.
+
+    The new keys and values are appended to the cache. New token i sees everything
+    that was in the cache before, and the new tokens 0 to i.
+
+    Args:
+        query: (B, h, n, d) queries of the n new tokens.
+        key: (B, h, n, d) their keys.
+        value: (B, h, n, d_v) their values.
+        cache: keys and values of the tokens before; grows by n.
+
+    Returns:
+        (B, h, n, d_v) what the new tokens read.
+
+    Source: Shazeer (2019), section 2.4.
+    """
+    keys, values = cache.append(key, value)  # (B, h, T, d), (B, h, T, d_v)
+    n, length = query.shape[2], keys.shape[2]
+    mask = torch.ones(n, length, dtype=torch.bool, device=query.device)
+    mask = mask.tril(length - n)  # the last query sees the last key
+    return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask)

@@ -1,0 +1,319 @@
+"""The reference of chapter 10 against torch, exhaustive search, and full passes."""
+
+import math
+from itertools import product
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from solutions.decoding import (
+    KVCache,
+    beam_search,
+    cached_attention,
+    greedy_decode,
+    sequence_cross_entropy,
+    shift_right,
+    warmup_learning_rate,
+)
+
+START, END = 1, 2
+
+
+@pytest.fixture(params=range(5))
+def generator(request):
+    return torch.Generator().manual_seed(request.param)
+
+
+@pytest.fixture
+def normal(generator):
+    def draw(*shape):
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    return draw
+
+
+# shift_right
+
+
+def test_place_t_reads_target_t_minus_one():
+    targets = torch.tensor([[5, 6, 7, 2], [8, 9, 2, 0]])
+    assert shift_right(targets, START).tolist() == [[1, 5, 6, 7], [1, 8, 9, 2]]
+
+
+def test_shift_leaves_the_targets_alone_and_shares_no_memory_with_them():
+    targets = torch.tensor([[5, 6, 7, 2]])
+    shift_right(targets, START).zero_()
+    assert targets.tolist() == [[5, 6, 7, 2]]
+
+
+def test_targets_of_one_token_become_the_start():
+    assert shift_right(torch.tensor([[5], [6]]), 4).tolist() == [[4], [4]]
+
+
+# sequence_cross_entropy
+
+
+def test_uniform_logits_cost_the_logarithm_of_the_vocabulary():
+    logits, targets = torch.zeros(2, 3, 7), torch.tensor([[1, 2, 3], [4, 0, 0]])
+    for smoothing in (0.0, 0.3):
+        loss = sequence_cross_entropy(logits, targets, 0, smoothing)
+        assert loss.item() == pytest.approx(math.log(7))
+
+
+def test_smoothing_follows_the_definition_one_number_at_a_time(normal):
+    logits, targets = normal(2, 4, 5), torch.tensor([[3, 1, 4, 0], [2, 0, 0, 0]])
+    total = 0.0
+    for b, t in [(0, 0), (0, 1), (0, 2), (1, 0)]:
+        scores = logits[b, t].tolist()
+        log_sum = math.log(sum(math.exp(score) for score in scores))
+        for v, score in enumerate(scores):
+            probability = 0.2 / 5 + (0.8 if v == targets[b, t] else 0.0)
+            total -= probability * (score - log_sum)
+    loss = sequence_cross_entropy(logits, targets, 0, 0.2)
+    assert loss.item() == pytest.approx(total / 4, rel=1e-12)
+
+
+def test_loss_is_torchs_on_real_tokens_alone(normal):
+    logits, targets = normal(3, 4, 6), torch.tensor([[1, 2, 0, 0]] * 3)
+    expected = F.cross_entropy(
+        logits[:, :2].flatten(0, 1), targets[:, :2].flatten(), label_smoothing=0.1
+    )
+    torch.testing.assert_close(
+        sequence_cross_entropy(logits, targets, 0, 0.1), expected
+    )
+
+
+def test_more_padding_changes_neither_loss_nor_gradient(normal):
+    logits, targets = normal(2, 3, 5), torch.tensor([[1, 2, 3], [4, 2, 0]])
+    longer = torch.cat([logits, normal(2, 4, 5)], dim=1).requires_grad_()
+    logits.requires_grad_()
+    loss = sequence_cross_entropy(logits, targets, 0, 0.1)
+    padded = sequence_cross_entropy(longer, F.pad(targets, (0, 4)), 0, 0.1)
+    torch.testing.assert_close(padded, loss)
+    torch.autograd.backward([loss, padded])
+    torch.testing.assert_close(longer.grad[:, :3], logits.grad)
+    assert (longer.grad[:, 3:] == 0).all()
+
+
+def test_smoothed_loss_is_smallest_at_the_smoothed_target():
+    smoothing, v = 0.2, 5
+    best = torch.full((v,), smoothing / v)
+    best[3] += 1 - smoothing
+    logits = best.log().reshape(1, 1, v).requires_grad_()
+    sequence_cross_entropy(logits, torch.tensor([[3]]), 0, smoothing).backward()
+    assert logits.grad.abs().max() < 1e-6
+
+
+# warmup_learning_rate
+
+
+def test_rate_is_largest_at_the_end_of_the_warmup():
+    rates = [warmup_learning_rate(step, 64, 50) for step in range(1, 400)]
+    assert rates.index(max(rates)) == 49
+    assert max(rates) == pytest.approx((64 * 50) ** -0.5)
+
+
+def test_rate_rises_in_a_line_and_falls_with_the_root():
+    def rate(step):
+        return warmup_learning_rate(step, 64, 50)
+
+    assert rate(40) == pytest.approx(40 * rate(1))
+    assert rate(800) == pytest.approx(rate(200) / 2)
+
+
+def test_rate_is_that_of_the_paper():
+    # base model: width 512, 4000 warm-up steps; the peak is often quoted as 7e-4
+    assert warmup_learning_rate(4000, 512, 4000) == pytest.approx(6.99e-4, rel=1e-3)
+
+
+@pytest.mark.parametrize("step", [0, -1])
+def test_a_step_before_the_first_is_refused(step):
+    with pytest.raises(ValueError, match=str(step)):
+        warmup_learning_rate(step, 64, 50)
+
+
+# greedy_decode
+
+
+def counting_logits(prefix):
+    """After token v comes v + 1."""
+    return F.one_hot(prefix[:, -1] + 1, 20).double()
+
+
+def test_greedy_writes_until_each_row_has_ended():
+    ids = greedy_decode(counting_logits, torch.tensor([5, 8, 6]), 9, 10)
+    assert ids.tolist() == [[6, 7, 8, 9], [9, 9, 9, 9], [7, 8, 9, 9]]
+
+
+def test_greedy_stops_at_the_longest_length_allowed():
+    ids = greedy_decode(counting_logits, torch.tensor([5, 8]), 9, 2)
+    assert ids.tolist() == [[6, 7], [9, 9]]
+
+
+def test_greedy_asks_with_the_whole_prefix_and_no_more_often_than_needed():
+    asked = []
+
+    def next_logits(prefix):
+        asked.append(prefix.tolist())
+        return counting_logits(prefix)
+
+    greedy_decode(next_logits, torch.tensor([7]), 9, 10)
+    assert asked == [[[7]], [[7, 8]]]
+
+
+def test_a_start_that_is_also_the_end_does_not_end_anything():
+    ids = greedy_decode(counting_logits, torch.tensor([9]), 9, 2)
+    assert ids.tolist() == [[10, 11]]
+
+
+# beam_search
+
+
+@pytest.fixture
+def random_model(normal):
+    table, places = normal(5, 6), normal(9, 6)
+    write = 2 * normal(6, 5)
+
+    def next_log_probs(prefixes):
+        features = (table[prefixes] * places[: prefixes.shape[1]]).sum(dim=1)
+        return (torch.tanh(features) @ write).log_softmax(dim=-1)
+
+    return next_log_probs
+
+
+def log_probability(next_log_probs, ids):
+    return sum(
+        next_log_probs(torch.tensor([[START, *ids[:t]]]))[0, token].item()
+        for t, token in enumerate(ids)
+    )
+
+
+def all_outputs(max_length):
+    """Every sequence that has its first end in its last place, or none at all."""
+    words = [0, 1, 3, 4]
+    for length in range(max_length):
+        for before in product(words, repeat=length):
+            yield [*before, END]
+    yield from map(list, product(words, repeat=max_length))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.7, 1.0])
+def test_a_beam_wide_enough_finds_the_best_of_all_sequences(random_model, penalty):
+    def score(ids):
+        return log_probability(random_model, ids) / len(ids) ** penalty
+
+    best = max(all_outputs(4), key=score)
+    ids, found = beam_search(random_model, START, END, 5**4, 4, penalty)
+    assert ids.tolist() == best
+    assert found == pytest.approx(score(best))
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("beam_size", [1, 2, 3])
+def test_score_is_that_of_the_ids(random_model, beam_size, penalty):
+    ids, score = beam_search(random_model, START, END, beam_size, 7, penalty)
+    ids = ids.tolist()
+    assert isinstance(score, float)
+    assert score == pytest.approx(
+        log_probability(random_model, ids) / len(ids) ** penalty
+    )
+    assert END not in ids[:-1]
+    assert ids[-1] == END or len(ids) == 7
+
+
+def test_a_beam_of_one_is_greedy(random_model):
+    ids, _ = beam_search(random_model, START, END, 1, 7)
+    greedy = greedy_decode(random_model, torch.tensor([START]), END, 7)
+    assert ids.tolist() == greedy[0].tolist()
+
+
+def test_a_hypothesis_that_has_ended_is_never_asked_about(random_model):
+    def checked(prefixes):
+        assert (prefixes != END).all()
+        return random_model(prefixes)
+
+    for penalty in (0.0, 1.0):
+        beam_search(checked, START, END, 4, 7, penalty)
+
+
+# KVCache
+
+
+def test_cache_holds_what_was_appended_in_order(normal):
+    keys, values = normal(2, 3, 7, 4), normal(2, 3, 7, 5)
+    cache = KVCache()
+    for part in (slice(0, 3), slice(3, 4), slice(4, 7)):
+        all_keys, all_values = cache.append(keys[:, :, part], values[:, :, part])
+        assert cache.length == part.stop
+        assert torch.equal(all_keys, keys[:, :, : part.stop])
+        assert torch.equal(all_values, values[:, :, : part.stop])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ((3, 3, 1, 4), (3, 3, 1, 5)),
+        ((2, 1, 1, 4), (2, 1, 1, 5)),
+        ((2, 3, 1, 5), (2, 3, 1, 5)),
+        ((2, 3, 1, 4), (2, 3, 1, 4)),
+        ((2, 3, 2, 4), (2, 3, 1, 5)),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_changes_nothing(normal, key, value):
+    cache = KVCache()
+    keys, values = cache.append(normal(2, 3, 2, 4), normal(2, 3, 2, 5))
+    with pytest.raises(ValueError, match=r"\(.*\).*\(.*\)"):
+        cache.append(normal(*key), normal(*value))
+    assert cache.length == 2
+    new = normal(2, 3, 1, 4), normal(2, 3, 1, 5)
+    after = cache.append(*new)
+    assert torch.equal(after[0], torch.cat([keys, new[0]], dim=2))
+    assert torch.equal(after[1], torch.cat([values, new[1]], dim=2))
+
+
+def test_reset_makes_the_cache_new(normal):
+    cache = KVCache()
+    cache.append(normal(2, 3, 2, 4), normal(2, 3, 2, 5))
+    cache.reset()
+    assert cache.length == 0
+    key = normal(1, 1, 3, 2)
+    assert torch.equal(cache.append(key, key)[0], key)
+
+
+# cached_attention
+
+
+@pytest.mark.parametrize("counts", [[9], [1] * 9, [4, 3, 1, 1], [1, 8]])
+def test_any_chunks_give_what_one_causal_pass_gives(normal, counts):
+    query, key, value = normal(2, 3, 9, 4), normal(2, 3, 9, 4), normal(2, 3, 9, 5)
+    expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    cache, outputs = KVCache(), []
+    for part in torch.arange(9).split(counts):
+        new = [x[:, :, part] for x in (query, key, value)]
+        outputs.append(cached_attention(*new, cache))
+    difference = torch.cat(outputs, dim=2) - expected
+    assert difference.abs().max() < 1e-12
+    assert cache.length == 9
+
+
+def test_a_later_token_changes_no_earlier_output(normal):
+    query, key, value = normal(2, 3, 5, 4), normal(2, 3, 5, 4), normal(2, 3, 5, 5)
+    before = cached_attention(query, key, value, KVCache())
+    key[:, :, 3], value[:, :, 3] = normal(2, 3, 4), normal(2, 3, 5)
+    after = cached_attention(query, key, value, KVCache())
+    assert torch.equal(after[:, :, :3], before[:, :, :3])
+    assert (after[:, :, 3:] != before[:, :, 3:]).all()
+
+
+def test_gradients_are_those_of_one_pass(normal):
+    inputs = [normal(2, 3, 6, 4).requires_grad_() for _ in range(3)]
+    cache, outputs = KVCache(), []
+    for part in (slice(0, 4), slice(4, 6)):
+        outputs.append(cached_attention(*(x[:, :, part] for x in inputs), cache))
+    mixture = normal(2, 3, 6, 4)
+    ours = torch.autograd.grad((torch.cat(outputs, dim=2) * mixture).sum(), inputs)
+    whole = F.scaled_dot_product_attention(*inputs, is_causal=True)
+    theirs = torch.autograd.grad((whole * mixture).sum(), inputs)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-12)
