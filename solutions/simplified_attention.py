@@ -84,12 +84,12 @@ def soft_lookup(
     Args:
         query: (D,) what is looked for.
         keys: (N, D) what it is compared with, one per entry.
-        values: (N, D_v) what is returned, one per entry.
+        values: (N, d_v) what is returned, one per entry.
         temperature: positive; close to 0 the best entry wins, and the larger it is
             the more the values are mixed.
 
     Returns:
-        (D_v,) the values averaged with the weights.
+        (d_v,) the values averaged with the weights.
 
     Raises:
         ValueError: unless temperature > 0, query and keys have equally many features,
@@ -103,4 +103,4 @@ def soft_lookup(
             "the same number of rows"
         )
     weights = softmax(alignment_scores(query, keys) / temperature)  # (N,)
-    return weights @ values  # (D_v,)
+    return weights @ values  # (d_v,)
