@@ -145,7 +145,7 @@ def merge_by_averaging(x):
 @mistake(
     merge_heads,
     "You joined the features as (d, h) and not as (h, d): the heads are shuffled like "
-    "two halves of a pack of cards. All of head 0 comes first, then all of head 1.",
+    "two halves of a pack of cards. All of the first head comes first, then the next.",
 )
 def merge_interleaved(x):
     return x.permute(0, 2, 3, 1).flatten(2)
