@@ -7,8 +7,9 @@ student wrote.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class KnownMistake:
     answers: list[Answer]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Expected:
     """What the reference and the known mistakes answer, case by case.
 
@@ -43,13 +44,19 @@ class Expected:
         seeds: the seed of each case.
         reference: the right answers.
         constant: for each case, whether the right answer is the same for other data.
-        mistakes: the answers of the known mistakes.
+        find_mistakes: finds the answers of the known mistakes; called once, and only
+            when an answer is wrong.
     """
 
     seeds: list[int]
     reference: list[Answer]
     constant: list[bool]
-    mistakes: list[KnownMistake]
+    find_mistakes: Callable[[], list[KnownMistake]]
+
+    @cached_property
+    def mistakes(self) -> list[KnownMistake]:
+        """The answers of the known mistakes."""
+        return self.find_mistakes()
 
 
 @dataclass(frozen=True)
@@ -106,7 +113,7 @@ def expect(topic: Topic, exercise: Exercise, seeds: Sequence[int]) -> Expected:
             all(disagreement(case, first, other) is None for other in rest)
             for case, first, *rest in zip(exercise.cases, answers, *others, strict=True)
         ],
-        [
+        lambda: [
             KnownMistake(m.name, m.hint, _answers(exercise, m.implementation, seeds))
             for m in topic.mistakes(exercise.name)
         ],

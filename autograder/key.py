@@ -81,7 +81,7 @@ def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
         public_seeds(exercise),
         answers(entry["reference"]),
         entry["constant"],
-        [
+        lambda: [
             KnownMistake(m["name"], m["hint"], answers(m["answers"]))
             for m in entry["mistakes"]
         ],
