@@ -36,6 +36,7 @@ class LiveTensors(TorchDispatchMode):
         self.peak_bytes = self.peak_numbers = 0
         self._bytes = self._numbers = 0
         self._users: dict[int, int] = {}  # tensors of each storage
+        self._older: dict[int, torch.UntypedStorage] = {}  # made before, so not counted
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -49,6 +50,10 @@ class LiveTensors(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Run one operation of torch, and note what it returns."""
+        if func is not torch.ops.aten.lift_fresh.default:  # its argument is new
+            for given in tree_leaves((args, kwargs)):
+                if isinstance(given, torch.Tensor):
+                    self._given(given)
         result = func(*args, **(kwargs or {}))
         for found in tree_leaves(result):
             if isinstance(found, torch.Tensor):
@@ -57,8 +62,15 @@ class LiveTensors(TorchDispatchMode):
         self.peak_numbers = max(self.peak_numbers, self._numbers)
         return result
 
+    def _given(self, tensor: torch.Tensor) -> None:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in self._users:
+            self._older[storage._cdata] = storage
+
     def _born(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
+        if storage._cdata in self._older:
+            return
         size = storage.nbytes()
         count = size // tensor.element_size()
         key = storage._cdata

@@ -33,6 +33,21 @@ def test_a_view_takes_no_memory_of_its_own_and_keeps_its_storage_alive():
     assert (more.numel(), last.numel()) == (50, 10)
 
 
+def test_what_was_there_before_is_not_counted_nor_are_views_of_it():
+    before = torch.ones(1000)
+    with LiveTensors() as live:
+        parts = before.split(10), before[None]
+        doubled = 2 * parts[0][0]
+    assert live.peak_bytes == 40
+    assert doubled.numel() == 10
+
+
+def test_a_tensor_made_from_a_list_is_counted():
+    with LiveTensors() as live:
+        made = torch.tensor([[1.0, 2.0]] * 50)
+    assert live.peak_numbers == made.numel()
+
+
 def test_numbers_are_counted_whatever_their_type():
     with LiveTensors() as live:
         kept = torch.zeros(100, dtype=torch.bool), torch.zeros(7, dtype=torch.float16)
