@@ -1,9 +1,13 @@
 """Where the published model is looked for, and what stands in for it."""
 
+import warnings
+
+import matplotlib.pyplot as plt
 import pytest
 import torch
+from myst_nb.core.read import read_myst_markdown_notebook
 
-from toolkit import minilm
+from toolkit import book, minilm
 from toolkit.weights import WeightsUnavailable
 
 
@@ -45,3 +49,23 @@ def test_the_stand_in_has_the_shape_of_the_published_model():
     shapes = {name: value.shape for name, value in real.items()}
     shapes.pop("embeddings.position_ids")
     assert {name: value.shape for name, value in state_dict.items()} == shapes
+
+
+def test_the_chapter_runs_from_top_to_bottom_without_the_weights(monkeypatch, capsys):
+    text = (book.CHAPTERS / "pretrained.md").read_text(encoding="utf-8")
+    cells = read_myst_markdown_notebook(text).cells
+    few = [section for section in book.sections() if section.heading == "Summary"]
+    monkeypatch.setattr(book, "sections", lambda: few * 3)
+    monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
+    monkeypatch.setenv(minilm.VARIABLE, "/no/such/folder")
+    namespace = {"__name__": "__main__"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for cell in cells:
+            if cell.cell_type == "code" and "exercise" not in cell.metadata.get(
+                "tags", []
+            ):
+                exec(compile(cell.source, "pretrained.md", "exec"), namespace)
+    printed = capsys.readouterr().out
+    assert "THE WEIGHTS ARE MISSING: /no/such/folder" in printed
+    assert minilm.ADVICE in printed
