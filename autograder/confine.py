@@ -86,7 +86,8 @@ def shut_the_door(limits: dict, kept: set[int]) -> None:
 
 def _limit_resources(limits: dict) -> None:
     for name, value in (
-        ("RLIMIT_AS", _address_space() + limits["memory"]),
+        # Room beyond the limit on memory, so that who uses it up slowly is told so.
+        ("RLIMIT_AS", _address_space() + 1.5 * limits["memory"]),
         ("RLIMIT_NPROC", limits["processes"]),
         ("RLIMIT_NOFILE", limits["open_files"]),
         ("RLIMIT_FSIZE", limits["file_size"]),

@@ -13,6 +13,7 @@ import contextlib
 import json
 import re
 import secrets
+import signal
 import tempfile
 import time
 from collections.abc import Mapping
@@ -157,6 +158,7 @@ class _Run:
         for name, exercise in self.topic.exercises.items():
             if name in self.rebuilt.too_long:
                 self.refused[name] = f"its cell has more than {MAX_SOURCE} characters"
+            if name in self.refused or not exercise.forbidden:
                 continue
             try:
                 used = exercise.forbidden_calls(reachable_source(self.rebuilt, name))
@@ -220,10 +222,9 @@ class _Run:
         if role not in ("setup", "exercise", STUDENT) or number in self.skipped:
             return None
         ended = await client.run(cell, number)
-        errors = [o for o in cell.outputs if o.output_type == "error"]
-        if role == "exercise" and errors:
-            said = _line(f"{errors[0].ename}: {errors[0].evalue}", 200)
-            self.cell_errors[cell.metadata.exercise] = f"its cell stopped with {said}"
+        if role == "exercise" and client.failed:
+            name = cell.metadata.exercise
+            self.cell_errors[name] = f"its cell stopped with {client.failed}"
         return ended
 
     def _blame(self, number: int, cell: NotebookNode, ended: str) -> bool:
@@ -281,6 +282,7 @@ class _Client(NotebookClient):
         self.deadline = 0.0
         self._room = limits.output_bytes
         self._answer_room = 8 * MAX_BYTES
+        self.failed: str | None = None  # how the last cell failed, if it did
         self._answers: dict[int, str] | None = None
         self._asked = 0
         self._broken: str | None = None
@@ -299,6 +301,7 @@ class _Client(NotebookClient):
 
     async def run(self, cell: NotebookNode, number: int) -> str | None:
         """Run a cell; how the kernel ended, if it did."""
+        self.failed = None
         patience = self._seconds_left(cell) + GRACE_SECONDS
         try:
             await asyncio.wait_for(
@@ -324,6 +327,15 @@ class _Client(NotebookClient):
             return self._answers, ended
         finally:
             self._answers = None
+
+    async def _check_raise_for_error(
+        self, cell: NotebookNode, cell_index: int, exec_reply: dict[str, Any] | None
+    ) -> None:
+        """Remember the error that a cell stopped with, and go on."""
+        content = exec_reply["content"]
+        if content["status"] == "error":
+            said = f"{content['ename']!s:.100}: {content['evalue']!s:.1000}"
+            self.failed = _line(said, 200)
 
     async def _async_poll_kernel_alive(self) -> None:
         """As in nbclient, but without waiting a second for each death."""
@@ -406,11 +418,18 @@ class _Client(NotebookClient):
             return self._broken
         ended = getattr(self.km.provisioner, "ended", None)
         if ended is not None:
-            return ended["limit"] or f"the process ended with code {ended['exit']}"
+            return ended["limit"] or _how_it_exited(ended["exit"])
         seconds = self.limits.cell_seconds
         if time.monotonic() >= self.deadline:
             seconds = self.limits.submission_seconds
         return f"time limit of {seconds:g} s"
+
+
+def _how_it_exited(code: int) -> str:
+    if code >= 0:
+        return f"the process ended with code {code}"
+    what = signal.strsignal(-code) or "unknown"
+    return f"the process was ended by signal {-code} ({what.lower()})"
 
 
 def _size(content: Any) -> int:

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,17 @@ class Rebuilt:
     missing: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)
     added: int = 0  # characters of the cells that the student added
+
+    @cached_property
+    def definitions(self) -> dict[str, set[str]]:
+        """The statements in the student's own cells, by the names that they bind."""
+        found: dict[str, set[str]] = {}
+        for cell in self.notebook.cells:
+            if cell.metadata.role == STUDENT:
+                for names, text in _top_level(cell.source):
+                    for name in names:
+                        found.setdefault(name, set()).add(text)
+        return found
 
 
 def read_submission(path: Path) -> dict[str, Any]:
@@ -325,12 +337,7 @@ def reachable_source(rebuilt: Rebuilt, name: str) -> str:
     Definitions are followed by name through the cells that the student wrote, but not
     into other exercises' answers.
     """
-    definitions: dict[str, set[str]] = {}
-    for cell in rebuilt.notebook.cells:
-        if cell.metadata.role == STUDENT:
-            for names, text in _top_level(cell.source):
-                for bound in names:
-                    definitions.setdefault(bound, set()).add(text)
+    definitions = dict(rebuilt.definitions)
     reached, waiting = {}, [rebuilt.answers.get(name, "")]
     while waiting:
         text = waiting.pop()
@@ -341,15 +348,16 @@ def reachable_source(rebuilt: Rebuilt, name: str) -> str:
     return _without_magics("\n".join(reached))
 
 
-def _without_magics(source: str) -> str:
-    """The Python that IPython would run."""
-    from IPython.core.inputtransformer2 import TransformerManager
+_MAGIC_LINE = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.*]+\?{1,2}[ \t]*)$", re.MULTILINE)
+_MAGIC_VALUE = re.compile(r"^([ \t]*[\w., ]+=)[ \t]*[%!].*$", re.MULTILINE)
 
-    source = re.sub(r"^[ \t]*%%.*$", "pass", source, flags=re.MULTILINE)
-    try:
-        return TransformerManager().transform_cell(source)
-    except Exception:  # it fails in the kernel too
-        return source
+
+def _without_magics(source: str) -> str:
+    """Python that the parser reads: IPython's own lines do nothing.
+
+    IPython's own translation is not used: it can be kept busy for hours.
+    """
+    return _MAGIC_VALUE.sub(r"\1 None", _MAGIC_LINE.sub(r"\1pass", source))
 
 
 def _top_level(source: str) -> Iterator[tuple[set[str], str]]:

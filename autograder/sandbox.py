@@ -213,6 +213,7 @@ def bubblewrap_command(control_fd: int) -> list[str]:
         "MPLCONFIGDIR": "/tmp/matplotlib",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        "MALLOC_ARENA_MAX": "2",  # address space is limited
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",

@@ -130,7 +130,7 @@ def _plain_file(path: Path, limit: int) -> bytes:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise Unusable(f"{name} cannot be read: {error.strerror}") from None
-    with os.fdopen(fd, "rb") as file:
+    try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise Unusable(f"{name} is not a plain file")
@@ -139,4 +139,7 @@ def _plain_file(path: Path, limit: int) -> bytes:
                 f"{name} has {status.st_size / 2**20:.0f} MB; at most "
                 f"{limit / 2**20:.0f} MB are read"
             )
-        return file.read(limit)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(fd)

@@ -87,7 +87,8 @@ def _watch(
                 relay.handle(fd, event)
         now = time.monotonic()
         if relay.received > limits["message_bytes"]:
-            reason = f"message limit of {_megabytes(limits['message_bytes'])} MB"
+            size = _megabytes(limits["message_bytes"])
+            reason = f"limit of {size} MB on all it sends, outputs and answers"
         elif now >= look:
             used = usage(kernel)
             reason = reason or _broken(used, now - start, kernel, baseline, limits)

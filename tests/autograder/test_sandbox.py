@@ -47,7 +47,7 @@ def run(*sources, **limits):
 def _text(output):
     if output.output_type == "error":
         return f"{output.ename}: {output.evalue}"
-    return output.get("text") or output.data["text/plain"]
+    return output.get("text") or output.get("data", {}).get("text/plain", "")
 
 
 def test_kernel_runs_with_the_libraries_of_the_course():

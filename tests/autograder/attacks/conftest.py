@@ -1,0 +1,150 @@
+"""Attacks on the grader: a class of attackers is graded once, and looked at.
+
+Everything runs on the real thing: the course folder, the worker processes, the sandbox
+and nbgrader's gradebook. The numbers in the names of tests are those of the list of
+attacks that the grader was designed against.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.examine import examine
+from autograder.grade import Outcome, grade
+from autograder.sandbox import Limits
+from benchmarks.classroom import hand_in, submission
+from tests.autograder.conftest import TOPIC, code_cell
+
+WRONG = "def softmax(scores):\n    return scores * 0\n"
+LIMITS = Limits(cell_seconds=5, submission_seconds=30)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A class after grading.
+
+    Attributes:
+        course: folder of the course.
+        outcome: what the run said.
+        reports: by student.
+        marks: scores in nbgrader's gradebook, by student.
+    """
+
+    course: Path
+    outcome: Outcome
+    reports: dict[str, dict[str, Any]]
+    marks: dict[str, float]
+
+    def notebook(self, student: str) -> nbformat.NotebookNode:
+        """What was kept of a submission."""
+        path = self.course / "autograded" / student / TOPIC / f"{TOPIC}.ipynb"
+        return nbformat.read(path, as_version=4)
+
+
+@pytest.fixture(scope="session")
+def grade_class(needs_sandbox, released_course, tmp_path_factory):
+    """Hand in notebooks to a course and grade them."""
+
+    def run(students, limits=LIMITS, spoil=lambda course: None) -> Graded:
+        course = tmp_path_factory.mktemp("attacked") / "course"
+        shutil.copytree(released_course, course)
+        hand_in(course, TOPIC, students)
+        spoil(course)
+        outcome = grade(TOPIC, course, limits=limits, jobs=2)
+        reports = {
+            path.stem: json.loads(path.read_text(encoding="utf-8"))
+            for path in (course / "reports" / TOPIC).glob("*.json")
+        }
+        url = f"sqlite:///{course / 'gradebook.db'}"
+        with Gradebook(url, "attention-from-scratch") as book:
+            found = book.assignment_submissions(TOPIC)
+            marks = {s.student.id: s.score for s in found}
+            assert not any(s.needs_manual_grade for s in found)
+        return Graded(course, outcome, reports, marks)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def examination(needs_sandbox, topic, master, expected):
+    """Examine one submission in the sandbox; the report and the notebook kept."""
+
+    def run(data, **limits):
+        limits = Limits(**{"cell_seconds": 8, "submission_seconds": 40, **limits})
+        return examine(master, data, topic, expected, limits)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def attacking(master, right):
+    """A notebook that is right but for softmax, which holds an attack and is wrong.
+
+    ``cells`` are added before the exercise, ``after`` behind everything.
+    """
+
+    def make(softmax: str = WRONG, cells=(), after=(), **answers) -> dict[str, Any]:
+        data = submission(master, {**right, "softmax": softmax, **answers})
+        place = next(
+            number
+            for number, cell in enumerate(data["cells"])
+            if cell["metadata"].get("nbgrader", {}).get("grade_id") == "softmax"
+        )
+        data["cells"][place:place] = [code_cell(source) for source in cells]
+        data["cells"] += [code_cell(source) for source in after]
+        return data
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def everything(topic):
+    """All points of the chapter."""
+    return sum(exercise.points for exercise in topic.exercises.values())
+
+
+@pytest.fixture(scope="session")
+def softmax_points(topic):
+    """The points of the exercise in which the attacks are."""
+    return topic.exercises["softmax"].points
+
+
+def about(report: dict[str, Any], name: str = "softmax") -> str:
+    """All that a report says about one exercise, and its notes."""
+    exercise = next(e for e in report["exercises"] if e["name"] == name)
+    cases = [case["message"] for case in exercise["cases"]]
+    return " | ".join([exercise["message"], *cases, *report["notes"]])
+
+
+def printed(notebook: nbformat.NotebookNode) -> str:
+    """All text that the code of a student put out."""
+    texts = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            texts.append(output.get("text") or "")
+            texts += output.get("traceback") or []
+            texts.append(output.get("data", {}).get("text/plain", ""))
+    return "\n".join(texts)
+
+
+def processes() -> set[int]:
+    """The processes of this machine that are a kernel or a sandbox of a grader."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                words = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"autograder.warm" in words:
+                found.add(int(entry.name))
+    return found

@@ -1,0 +1,367 @@
+"""Attacks 29 to 36: out of the sandbox, or from one submission into another."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder import sandbox
+from autograder.answers import decode
+from autograder.exercise import load_topic, topic_names
+from autograder.judge import judge
+from autograder.sandbox import (
+    _site_folders,
+    bubblewrap_command,
+    running_sandbox,
+    stop_sandbox,
+)
+from tests.autograder.attacks.conftest import about, processes
+from tests.autograder.conftest import TOPIC
+from tests.autograder.test_sandbox import run
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+ROOT = Path(__file__).resolve().parents[3]
+REFUSED = (
+    "OSError",
+    "PermissionError",
+    "FileNotFoundError",
+    "gaierror",
+    "NotADirectoryError",
+    "ConnectionRefusedError",
+    "ProcessLookupError",
+)
+
+PREPARE = """
+import ctypes, os, signal, socket, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def check(result):
+    if result == -1: raise OSError(ctypes.get_errno(), 'refused')
+def says(*words):
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode: raise OSError(done.returncode, done.stderr)
+"""
+
+FORBIDDEN = {
+    "29 a connection": "socket.create_connection(('1.1.1.1', 53), 3)",
+    "29 a connection to the grader's machine": (
+        "socket.create_connection(('127.0.0.1', 22), 3)"
+    ),
+    "29 a datagram": "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
+    "29 a listening port": "socket.create_server(('127.0.0.1', 0))",
+    "29 a name look-up": "socket.getaddrinfo('example.org', 80)",
+    "29 a raw packet": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+    "29 a netlink socket": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+    "29 a virtual machine's socket": "socket.socket(40, socket.SOCK_STREAM)",
+    "29 a request by a program": "says('curl', '-m', '3', 'http://1.1.1.1')",
+    "32 a signal to the process outside": "os.kill(os.getppid() or 99999, 9)",
+    "32 a signal to any process": "os.kill(30000, 9)",
+    "33 a trace of another process": "check(libc.ptrace(16, 2, 0, 0))",
+    "33 a trace of itself": "check(libc.ptrace(0, 0, 0, 0))",
+    "33 memory of another process": "open('/proc/30000/mem', 'rb')",
+    "33 memory of the machine": "open('/dev/mem', 'rb')",
+    "33 memory of the kernel": "open('/proc/kcore', 'rb').read(1)",
+    "33 a read of another process's memory": (
+        "check(libc.process_vm_readv(1, None, 0, None, 0, 0))"
+    ),
+    "a new user namespace": "check(libc.unshare(0x10000000))",
+    "a new user namespace by clone": (
+        "check(libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0))"
+    ),
+    "a new namespace by a program": "says('unshare', '-Ur', 'true')",
+    "a sandbox in the sandbox": "says('bwrap', '--ro-bind', '/', '/', 'true')",
+    "a mount": "check(libc.mount(b'x', b'/tmp', b'tmpfs', 0, None))",
+    "an unmount": "check(libc.umount2(b'/proc', 2))",
+    "a new root": "check(libc.syscall(155, b'/tmp', b'/tmp'))",
+    "another namespace is joined": (
+        "check(libc.setns(os.open('/proc/1/ns/user', os.O_RDONLY), 0))"
+    ),
+    "a device file": "os.mknod('/tmp/d', 0o60600, os.makedev(8, 0))",
+    "a disk": "open('/dev/sda', 'rb')",
+    "the host's name": "socket.sethostname('x')",
+    "another user": "os.setuid(0)",
+    "another group": "os.setgroups([0])",
+    "a kernel setting": "open('/proc/sys/kernel/core_pattern', 'w').write('x')",
+    "a user namespace setting": (
+        "open('/proc/sys/user/max_user_namespaces', 'w').write('9')"
+    ),
+    "the clock": "import time; time.clock_settime(0, 0)",
+    "a program of the kernel": "check(libc.syscall(321, 5, None, 0))",
+    "a page fault handler": "check(libc.syscall(323, 0))",
+    "counters of the processor": "check(libc.syscall(298, None, 0, -1, -1, 0))",
+    "a 32-bit system call": "check(libc.syscall(0x40000000 + 39))",
+}
+
+
+@pytest.fixture(scope="module")
+def tried():
+    texts, ended = run(PREPARE, *FORBIDDEN.values())
+    assert ended is None
+    return dict(zip(FORBIDDEN, texts[1:], strict=True))
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_what_is_forbidden_fails(tried, what):
+    assert tried[what].partition(":")[0] in REFUSED, tried[what]
+
+
+def test_30_and_31_nothing_outside_can_be_read_or_written(
+    released_course, tmp_path, monkeypatch
+):
+    canary = tmp_path / "canary"
+    canary.write_text("alive")
+    private = [
+        ROOT / "solutions" / f"{TOPIC}.py",
+        ROOT / "solutions",
+        ROOT / "tests",
+        ROOT / "chapters",
+        ROOT / ".git",
+        ROOT / "pyproject.toml",
+        released_course,
+        released_course / "gradebook.db",
+        released_course / "source" / TOPIC / f"{TOPIC}.ipynb",
+        canary,
+        Path.home() / ".ssh",
+        Path.home() / ".bashrc",
+        Path.home() / ".ipython",
+        Path("/etc/passwd"),
+        Path("/etc/shadow"),
+        Path("/var"),
+        Path("/run"),
+        Path("/sys"),
+        Path("/boot"),
+        Path("/proc/1/root") / str(canary).lstrip("/"),
+    ]
+    site = next(p for p in sys.path if p.endswith("site-packages"))
+    written = [
+        canary,
+        Path(site) / "sitecustomize.py",
+        Path(site) / "numpy" / "__init__.py",
+        ROOT / "solutions" / "new.py",
+        Path.home() / ".ipython" / "profile_default" / "startup" / "00.py",
+        Path("/course/autograder/judge.py"),
+        Path("/etc/ld.so.preload"),
+        Path("/usr/lib/python3/dist-packages/x.pth"),
+    ]
+    read = (
+        "import os\nfrom pathlib import Path\n"
+        f"for p in {[str(p) for p in private]!r}:\n"
+        "    read = os.listdir if os.path.isdir(p) else lambda p: open(p).read()\n"
+        "    try: print('READ', p, read(p))\n"
+        "    except OSError: pass\n"
+        f"for p in {[str(p) for p in written]!r}:\n"
+        "    try: Path(p).write_text('x'); print('WRITTEN', p)\n"
+        "    except OSError: pass\n"
+        "print('TRIED')"
+    )
+    (text,), _ = run(read)
+    own = f"READ {ROOT} ['.venv']"  # nothing but the installed libraries
+    assert [line for line in text.splitlines() if line != own] == ["TRIED"]
+    assert canary.read_text() == "alive"
+
+
+def test_11_no_solution_or_hint_is_in_what_a_submission_sees():
+    """The files that can be read are searched, compiled ones too."""
+    needles = set()
+    for name in topic_names():
+        path = ROOT / "solutions" / f"{name}.py"
+        if path.exists():
+            lines = [line.strip() for line in _code(path.read_text(encoding="utf-8"))]
+            needles |= {x for x in lines if len(x.partition("  # ")[2].split()) > 4}
+            topic = load_topic(name)
+            names = [m.name for e in topic.exercises for m in topic.mistakes(e)]
+            needles |= {n for n in names if n.count("_") > 3}
+    assert len(needles) > 50
+    search = (
+        "import glob, os, subprocess\n"
+        f"open('/tmp/needles', 'w').write({chr(10).join(sorted(needles))!r})\n"
+        f"roots = {[*_site_folders(), '/course', '/usr/local']!r}\n"
+        "roots += glob.glob('/usr/lib/python3*') + glob.glob('/home/*') + ['/etc']\n"
+        "kinds = 'py pyc json ipynb md txt pth key db'.split()\n"
+        "done = subprocess.run(['grep', '-rlF', '-f', '/tmp/needles',\n"
+        "    *[f'--include=*.{k}' for k in kinds], *roots],\n"
+        "    capture_output=True, text=True, env={**os.environ, 'LC_ALL': 'C'})\n"
+        "print('FOUND', done.stdout.split())\n"
+        "names = [os.path.join(d, n) for r in roots for d, ns, fs in os.walk(r)\n"
+        "         for n in ns + fs if n in ('solutions', 'mistakes', '.git', '.ssh')]\n"
+        "print('NAMED', [n for n in names if 'site-packages' not in n])\n"
+    )
+    (text,), ended = run(search, cell_seconds=120, submission_seconds=150)
+    assert ended is None
+    assert "FOUND []" in text
+    assert "NAMED []" in text
+
+
+def _code(source):
+    """Lines of code; not the signatures and docstrings that a stub has too."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            if body:
+                yield from lines[body[0].lineno - 1 : body[-1].end_lineno]
+
+
+def test_a_checkout_inside_a_folder_that_is_shown_is_hidden(monkeypatch):
+    """Python may be installed in the folder in which the course lies."""
+    stop_sandbox()
+    monkeypatch.setattr(sandbox.sys, "base_exec_prefix", str(ROOT))
+    try:
+        (text,), _ = run(
+            "import os, numpy\n"
+            f"print(sorted(os.listdir({str(ROOT)!r})), os.listdir('/course'))"
+        )
+    finally:
+        stop_sandbox()
+    assert text.startswith(("['.venv'] ", "[] ")), text
+
+
+def test_32_a_signal_to_all_processes_reaches_no_other_submission():
+    before = running_sandbox()._process.pid
+    _, ended = run("import os, signal\nos.kill(-1, 9)\nos.kill(1, 9)\nos.kill(0, 9)")
+    assert ended is None or "process" in ended
+    assert running_sandbox()._process.pid == before
+    assert running_sandbox().alive
+
+
+def test_34_no_secret_of_the_grader_is_in_the_environment(monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    stop_sandbox()
+    (text,), _ = run(
+        "import os, glob\n"
+        "print(dict(os.environ))\n"
+        "for p in glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline'):\n"
+        "    print(open(p, 'rb').read())"
+    )
+    assert "hunter2" not in text
+
+
+def test_no_descriptor_of_the_grader_is_inherited():
+    (text,), _ = run(
+        "import os, socket, stat\n"
+        "for name in os.listdir('/proc/self/fd'):\n"
+        "    try: target = os.readlink(f'/proc/self/fd/{name}')\n"
+        "    except OSError: continue\n"
+        "    kind = ''\n"
+        "    if target.startswith('socket:'):\n"
+        "        s = socket.socket(fileno=os.dup(int(name)))\n"
+        "        kind = s.type\n"
+        "    print(target.split(':')[0].split('[')[0], int(kind or 0))\n"
+    )
+    lines = set(text.splitlines())
+    seqpacket = int(socket.SOCK_SEQPACKET)  # how the grader talks to the warm parent
+    assert not any(line.endswith(f" {seqpacket}") for line in lines), lines
+    files = {line for line in lines if line.startswith("/")}
+    assert files <= {"/dev/null 0", "/dev/ptmx 0"}, files
+
+
+LEAVE = """
+import os, socket, threading, time
+from pathlib import Path
+for folder in ('/tmp', '/dev/shm', Path.home()):
+    (Path(folder) / 'left').write_text('x')
+startup = Path.home() / '.ipython' / 'profile_default' / 'startup'
+startup.mkdir(parents=True, exist_ok=True)
+(startup / '00.py').write_text("print('SURVIVED')")
+listening = socket.socket(socket.AF_UNIX)
+listening.bind('\\0left')
+listening.listen(9)
+import numpy, torch
+numpy.pi = torch.pi = 3
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while True: time.sleep(1)
+    os._exit(0)
+print('LEFT')
+"""
+LOOK = """
+import os, socket
+from pathlib import Path
+found = [str(p) for p in ('/tmp/left', '/dev/shm/left', Path.home() / 'left')
+         if os.path.exists(p)]
+found += [p for p in os.listdir('/proc') if p.isdigit() and p != '1']
+found += [str(p) for p in Path.home().rglob('00.py')]
+import numpy, torch
+found += [numpy.pi] * (numpy.pi == 3) + [torch.pi] * (torch.pi == 3)
+try:
+    socket.socket(socket.AF_UNIX).connect('\\0left')
+    found.append('socket')
+except OSError:
+    pass
+names = open('/proc/net/unix').read() if os.path.exists('/proc/net/unix') else ''
+found += ['socket'] * ('@left' in names)
+print('FOUND', found)
+"""
+
+
+def test_27_nothing_of_a_submission_is_left_to_the_next():
+    run("1")
+    before = processes()
+    (left,), _ = run(LEAVE)
+    (found,), _ = run(LOOK)
+    assert "LEFT" in left
+    assert found == "FOUND []\n"
+    time.sleep(0.3)
+    assert processes() <= before
+
+
+def test_the_sandbox_never_has_roots_identity_on_the_host():
+    (text,), _ = run(
+        "import os\nprint(os.getuid(), open('/proc/self/uid_map').read().split())"
+    )
+    uid = int(text.split()[0])
+    inside, _, count = ast.literal_eval(text[text.index("[") :])
+    assert uid != 0 != int(inside)
+    assert count == "1"
+    if os.geteuid() == 0:
+        assert "setpriv" in bubblewrap_command(3)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"value": {"dtype": "|O", "shape": [1], "data": "gASVAAAA"}},
+        {"value": {"dtype": "O8", "shape": [1], "data": "gASVAAAA"}},
+        {"value": {"dtype": "|V8", "shape": [1], "data": "AAAAAAAAAAA="}},
+        {"value": {"dtype": [["a", "|O"]], "shape": [1], "data": ""}},
+        {"value": {"dtype": "<f8", "shape": [-1], "data": ""}},
+        {"value": {"dtype": "<f8", "shape": [2**62, 4], "data": ""}},
+        {"value": {"dtype": "<f8", "shape": [True], "data": "AAAAAAAAAAA="}},
+        {"value": {"dtype": "<f8", "shape": [1.0], "data": "AAAAAAAAAAA="}},
+        {"value": {"dtype": "<f8", "shape": [1] * 65, "data": "AAAAAAAAAAA="}},
+        {"value": {"dtype": "<f8", "shape": [], "data": "AAAA"}},
+        {"value": {"py/object": "os.system"}},
+        {"value": {"items": {"x" * 10**6: 1}}},
+        {"raised": "eval"},
+        {"raised": "__import__", "detail": {"a": [1]}},
+    ],
+    ids=lambda forged: json.dumps(forged)[:50],
+)
+def test_36_a_forged_answer_is_only_data(topic, expected, forged):
+    answer = decode(json.dumps(forged))
+    exercise = topic.exercises["softmax"]
+    report = judge(exercise, [answer] * len(exercise.cases), expected["softmax"])
+    assert report.score == 0
+    assert all(len(case.message) < 1000 for case in report.cases)
+
+
+def test_36_a_pickle_is_never_read(examination, attacking):
+    done = examination(
+        attacking(
+            "import pickle, numpy as np\n"
+            "from pathlib import Path\n"
+            "class Bad:\n"
+            "    def __reduce__(self):\n"
+            "        return (Path.touch, (Path('/tmp/attention-was-unpickled'),))\n"
+            "def softmax(scores): return np.array([Bad()], dtype=object)\n"
+        )
+    )
+    assert "values of type object" in about(done.report)
+    assert not Path("/tmp/attention-was-unpickled").exists()

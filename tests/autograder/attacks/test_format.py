@@ -1,0 +1,431 @@
+"""Attacks 37 to 46: notebooks and files that are not what they should be."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import stat
+
+import pytest
+
+from autograder.rebuild import Unusable, parse_submission, rebuild
+from benchmarks.classroom import submission
+from tests.autograder.attacks.conftest import WRONG, about, printed
+from tests.autograder.conftest import TOPIC, code_cell, scores
+
+
+def find(data, grade_id):
+    return next(
+        cell
+        for cell in data["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
+    )
+
+
+def check_edited(data):
+    find(data, "check-softmax")["source"] = "32"
+
+
+def check_deleted(data):
+    data["cells"].remove(find(data, "check-softmax"))
+
+
+def check_copied(data):
+    data["cells"] += [copy.deepcopy(find(data, "check-attend")) for _ in range(5)]
+
+
+def reordered(data):
+    data["cells"].reverse()
+
+
+def check_pointed_elsewhere(data):
+    find(data, "check-softmax")["source"] = "check(attend)"
+    find(data, "check-softmax")["metadata"]["nbgrader"]["grade_id"] = "check-attend"
+
+
+def set_entry(**values):
+    def change(data):
+        find(data, "check-softmax")["metadata"]["nbgrader"].update(values)
+        find(data, "softmax")["metadata"]["nbgrader"].update(values)
+
+    return change
+
+
+def swapped_ids(data):
+    one, other = find(data, "softmax"), find(data, "attend")
+    one["metadata"], other["metadata"] = other["metadata"], one["metadata"]
+
+
+def own_graded_cells(data):
+    for points in (100, -100, 1e9):
+        data["cells"].append(
+            code_cell("100", grade=True, grade_id=f"more{points}", points=points)
+        )
+
+
+def right_answer_at_the_end(data):
+    right = copy.deepcopy(find(data, "softmax"))
+    right["source"] = (
+        "import scipy.special\ndef softmax(s): return scipy.special.softmax(s, -1)"
+    )
+    data["cells"].append(right)
+
+
+def other_kernel(data):
+    data["metadata"]["kernelspec"] = {"name": "bash", "language": "bash"}
+    data["metadata"]["language_info"] = {"name": "bash"}
+
+
+def kernel_with_a_path(data):
+    data["metadata"]["kernelspec"] = {"name": "../../evil\x1b[31m", "argv": ["sh"]}
+
+
+def setup_replaced(data):
+    find(data, "setup-1")["source"] = "def check(f): return 32"
+
+
+def duplicate_ids(data):
+    for cell in data["cells"]:
+        cell["id"] = "same"
+
+
+def invalid_ids(data):
+    for number, cell in enumerate(data["cells"]):
+        cell["id"] = [None, 7, "", "a b\n", "x" * 999, {}][number % 6]
+
+
+def everything_is_odd(data):
+    for cell in data["cells"]:
+        cell["metadata"].setdefault("nbgrader", {})["points"] = float("nan")
+        cell["outputs"] = [{"output_type": "evil"}, 7, None]
+        cell["execution_count"] = "x"
+        cell["attachments"] = {"x": {"text/html": "<script>"}}
+    data["cells"] += [None, 7, [], "x", {}, {"source": 7}, {"cell_type": "code"}]
+    data["cells"] += [{"cell_type": [], "source": "1", "metadata": []}]
+    data["metadata"] = {"widgets": {"x": "<script>"}, "kernelspec": 7}
+
+
+def retyped_as_markdown(data):
+    find(data, "softmax")["cell_type"] = "markdown"
+
+
+def with_a_byte_order_mark(data):
+    """The text of this notebook begins with one; see ``written``."""
+
+
+SAME_SCORE = {
+    "37 a check cell is edited": (check_edited, "edited, used as released"),
+    "37 a check cell is deleted": (check_deleted, "missing, put back as released"),
+    "37 a check cell is copied": (check_copied, "copied, one counts"),
+    "37 cells are reordered": (reordered, "cells were moved"),
+    "37 a check cell checks something else": (check_pointed_elsewhere, "copied"),
+    "37 the setup cell is replaced": (setup_replaced, "edited, used as released"),
+    "38 points are changed": (set_entry(points=1000), "other points"),
+    "38 a cell is unlocked": (set_entry(locked=False), "other points"),
+    "38 a cell is no longer graded": (set_entry(grade=False), "other points"),
+    "38 the schema is changed": (set_entry(schema_version=1), "other points"),
+    "38 a cell is turned into a task": (set_entry(task=True), "other points"),
+    "38 an entry is not what it should be": (
+        set_entry(points=[], grade={}, locked="x"),
+        "other points",
+    ),
+    "39 cells of one's own are graded": (own_graded_cells, "count nothing"),
+    "39 the exercise is there twice": (right_answer_at_the_end, "2 cells have"),
+    "40 another kernel is named": (other_kernel, "names the kernel bash"),
+    "40 a kernel with a path is named": (kernel_with_a_path, "names the kernel"),
+    "44 all cells have one id": (duplicate_ids, ""),
+    "44 ids are not valid": (invalid_ids, ""),
+    "43 everything is odd": (everything_is_odd, "other points"),
+    "an exercise is retyped as markdown": (retyped_as_markdown, ""),
+    "41 the file begins with a byte-order mark": (with_a_byte_order_mark, ""),
+}
+
+IN_CELLS = {
+    "45 a shell cell": "%%bash\ntouch /tmp/x; echo SHELL",
+    "45 a shell line": "!echo SHELL; cat /etc/passwd",
+    "45 a shell value": "x = !ls /",
+    "45 a file is run": "%run /etc/hostname",
+    "45 an extension is loaded": "%load_ext evil",
+    "45 autoreload is loaded": "%load_ext autoreload\n%autoreload 2",
+    "45 a file is written": "%%writefile /course/autograder/judge.py\nx = 1",
+    "45 javascript": "%%javascript\nalert(1)",
+    "45 a hyper text": "%%html\n<script>alert(1)</script>",
+    "45 the namespace is reset": "%reset -f",
+    "45 the kernel is reset": "%reset -f in out dhist array",
+    "45 matplotlib opens a window": "%matplotlib tk",
+    "45 a package is installed": "%pip install evil",
+    "45 the debugger waits": "import pdb; pdb.set_trace()",
+    "45 a magic that does not exist": "%%evil\n1",
+    "45 a cell that IPython cannot split": "%time %time %time %%time",
+}
+
+UNUSABLE = {
+    "41 it is no JSON": (b"{broken", "not JSON"),
+    "41 it is empty": (b"", "not JSON"),
+    "41 it is truncated": (None, "not JSON"),
+    "41 it is UTF-16": ("{}".encode("utf-16"), "not UTF-8"),
+    "41 it is binary": (bytes(range(256)) * 99, "not UTF-8"),
+    "41 it is a number": (b"7", "no notebook"),
+    "41 it is NaN": (b"NaN", "no notebook"),
+    "41 it is a number too large to read": (b"9" * 99_999, "not JSON"),
+    "42 it is nested 10,000 deep": (b"[" * 10_000 + b"]" * 10_000, "not JSON"),
+    "42 it is nested 1,000,000 deep": (b'{"a":' * 1_000_000, "not JSON"),
+    "42 it has 100,000 cells": (
+        b'{"nbformat": 4, "metadata": {}, "cells": [' + b"{}," * 100_000 + b"{}]}",
+        "more than 2000 cells",
+    ),
+    "42 it has 3,000,000 empty lists": (
+        b'{"nbformat": 4, "cells": [' + b"[]," * 3_000_000 + b"[]]}",
+        "more than 2000 cells",
+    ),
+    "43 it has format 3": (
+        b'{"nbformat": 3, "worksheets": []}',
+        "notebook format 3, expected 4",
+    ),
+    "43 it has format 99": (b'{"nbformat": 99, "cells": []}', "format 99"),
+    "43 its format is a text with escapes": (
+        json.dumps({"nbformat": "\x1b[31m\n<b>", "cells": []}).encode(),
+        "notebook format [31m<b>, expected 4",
+    ),
+    "43 its cells are null": (b'{"nbformat": 4, "cells": null}', "no list of cells"),
+    "43 its cells are an object": (b'{"nbformat": 4, "cells": {}}', "no list of cells"),
+    "43 it is a list": (b"[1]", "no notebook"),
+}
+
+
+@pytest.fixture(scope="module")
+def graded(grade_class, attacking, master, right):
+    students = {"honest": attacking(), "neighbour a": submission(master, right)}
+    for name, (spoil, _) in SAME_SCORE.items():
+        students[name] = attacking()
+        spoil(students[name])
+    for name, source in IN_CELLS.items():
+        students[name] = attacking(after=[source])
+    students["many magics"] = attacking(cells=list(IN_CELLS.values()))
+    students["neighbour z"] = submission(master, right)
+
+    def write_files(course):
+        submitted = course / "submitted"
+        marked = submitted / "41 the file begins with a byte-order mark" / TOPIC
+        path = marked / f"{TOPIC}.ipynb"
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+        whole = (submitted / "honest" / TOPIC / f"{TOPIC}.ipynb").read_bytes()
+        for name, (content, _) in UNUSABLE.items():
+            folder = submitted / name / TOPIC
+            folder.mkdir(parents=True)
+            content = whole[: len(whole) // 2] if content is None else content
+            (folder / f"{TOPIC}.ipynb").write_bytes(content)
+        folder = submitted / "42 it has 500 MB" / TOPIC
+        folder.mkdir(parents=True)
+        with (folder / f"{TOPIC}.ipynb").open("wb") as file:
+            file.truncate(500 * 2**20)
+
+    return grade_class(students, spoil=write_files)
+
+
+@pytest.mark.parametrize("attack", SAME_SCORE)
+def test_a_notebook_that_was_tampered_with_has_its_honest_score(graded, attack):
+    report = graded.reports[attack]
+    assert scores(report) == scores(graded.reports["honest"]), about(report)
+    assert SAME_SCORE[attack][1] in about(report)
+
+
+@pytest.mark.parametrize("attack", IN_CELLS)
+def test_a_magic_is_worth_nothing_and_costs_nothing(graded, attack):
+    report = graded.reports[attack]
+    assert scores(report)["softmax"] == 0
+    assert report["score"] == graded.reports["honest"]["score"], about(report)
+
+
+def test_magics_reach_nothing_outside(graded):
+    said = printed(graded.notebook("45 a shell line"))
+    assert "SHELL" in said
+    assert "root:" not in said
+    written = printed(graded.notebook("45 a file is written"))
+    assert "Read-only file system" in written
+
+
+def test_many_magics_together_end_in_time(graded):
+    assert graded.reports["many magics"]["seconds"] < 60
+
+
+@pytest.mark.parametrize("attack", UNUSABLE)
+def test_a_file_that_is_no_notebook_has_zero_points_and_a_reason(graded, attack):
+    report = graded.reports[attack]
+    assert graded.marks[attack] == report["score"] == 0
+    assert UNUSABLE[attack][1] in report["refused"]
+    assert report["refused"].isprintable()
+
+
+def test_42_a_file_of_500_MB_is_not_even_read(graded):
+    report = graded.reports["42 it has 500 MB"]
+    assert "500 MB; at most 10 MB are read" in report["refused"]
+
+
+def test_the_neighbours_of_broken_files_have_all_their_points(graded, everything):
+    assert graded.marks["neighbour a"] == everything == graded.marks["neighbour z"]
+
+
+def test_swapped_ids_swap_the_answers_and_earn_no_more(examination, attacking):
+    data = attacking()
+    swapped_ids(data)
+    assert scores(examination(data).report)["attend"] == 0
+
+
+def test_the_report_on_any_tampering_stays_short(master, attacking):
+    data = attacking()
+    names = ["x" * 9999 + f"\x1b\n{n}" for n in range(999)]
+    data["cells"] += [code_cell("1", grade=True, grade_id=name) for name in names]
+    notes = rebuild(master, data).notes
+    assert len(notes) < 10
+    assert all(len(note) < 500 and note.isprintable() for note in notes)
+
+
+@pytest.mark.parametrize("kind", ["half", "pairs"])
+def test_half_characters_do_no_harm(grade_class, attacking, kind):
+    half = "\\ud800" if kind == "half" else "\\udc80"
+    text = json.dumps(attacking(WRONG + "# @@@", cells=["x = '@@@'"]))
+    data = json.loads(text.replace("@@@", half))
+    graded = grade_class({"half": data})
+    assert graded.reports["half"]["score"] == 25
+
+
+# 35 and 46: what a folder of submissions may hold.
+
+NAMES = {
+    "a b": True,
+    "名前 محمد": True,
+    "it's": True,
+    'q"uote': True,
+    "$(touch pwned)": True,
+    "-rf": True,
+    "a;b|c&d": True,
+    "%s%n{0}": True,
+    "=cmd()": True,
+    "a,b": True,
+    "o" * 200: True,
+    "..": None,  # cannot be made
+    "...": False,
+    ".hidden": False,
+    "a*b": False,
+    "a?b": False,
+    "a[b]": False,
+    "new\nline": False,
+    "carriage\rreturn": False,
+    "escape\x1b[31m": False,
+    "back\\slash": False,
+}
+
+
+@pytest.fixture(scope="module")
+def named(grade_class, attacking, master, right):
+    usable = [name for name, good in NAMES.items() if good]
+    students = {name: submission(master, {}) for name in usable}
+    students["neighbour"] = submission(master, right)
+    text = json.dumps(submission(master, right))
+
+    def spoil(course):
+        submitted = course / "submitted"
+        for name, good in NAMES.items():
+            if good is False:
+                (submitted / name / TOPIC).mkdir(parents=True)
+                (submitted / name / TOPIC / f"{TOPIC}.ipynb").write_text(text)
+
+        def folder(student):
+            path = submitted / student / TOPIC
+            path.mkdir(parents=True)
+            return path
+
+        notebook = submitted / "neighbour" / TOPIC / f"{TOPIC}.ipynb"
+        os.mkfifo(folder("a pipe") / f"{TOPIC}.ipynb")
+        (folder("a link") / f"{TOPIC}.ipynb").symlink_to(notebook)
+        (folder("a link to itself") / f"{TOPIC}.ipynb").symlink_to(f"{TOPIC}.ipynb")
+        (folder("a link to zeros") / f"{TOPIC}.ipynb").symlink_to("/dev/zero")
+        (folder("a folder") / f"{TOPIC}.ipynb").mkdir()
+        os.link(notebook, folder("a hard link") / f"{TOPIC}.ipynb")
+        os.mkfifo(folder("a pipe for a time stamp") / "timestamp.txt")
+        (submitted / "a pipe for a time stamp" / TOPIC / f"{TOPIC}.ipynb").write_text(
+            text
+        )
+        if os.geteuid() == 0:
+            os.mknod(
+                folder("a device") / f"{TOPIC}.ipynb", stat.S_IFCHR, os.makedev(1, 5)
+            )
+        crowd = folder("a crowd")
+        for number in range(3000):
+            (crowd / f"{number}.ipynb").touch()
+        two = folder("two notebooks")
+        (two / "a.ipynb").write_text(text)
+        (two / "b.ipynb").write_text(text)
+        (folder("renamed") / "evil\x1b[31m\u202e.ipynb").write_text(text)
+        (submitted / "a linked folder").symlink_to(submitted / "neighbour")
+        (submitted / "a linked chapter").mkdir()
+        (submitted / "a linked chapter" / TOPIC).symlink_to(notebook.parent)
+        (submitted / "a file").write_text("x")
+        os.mkfifo(submitted / "a pipe in place of a folder")
+        (submitted / os.fsdecode(b"bytes\xff") / TOPIC).mkdir(parents=True)
+
+    return grade_class(students, spoil=spoil)
+
+
+def test_46_names_of_any_script_are_graded(named):
+    for name, good in NAMES.items():
+        if good:
+            assert named.marks[name] == 0
+            assert named.reports[name]["refused"] is None
+
+
+def test_46_names_that_could_mean_more_are_refused_aloud(named):
+    refused = named.outcome.refused
+    assert sum("the name has" in reason for reason in refused.values()) == 1 + sum(
+        good is False for good in NAMES.values()
+    )
+    assert all(name.isprintable() for name in refused)
+
+
+@pytest.mark.parametrize(
+    "student",
+    ["a pipe", "a link", "a link to itself", "a link to zeros", "a folder", "a crowd"]
+    + ["two notebooks", "a linked chapter"],
+)
+def test_35_what_is_no_plain_file_has_zero_points_and_a_reason(named, student):
+    assert named.marks[student] == 0
+    assert named.reports[student]["refused"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device files")
+def test_35_a_device_file_has_zero_points_and_a_reason(named):
+    assert "not a plain file" in named.reports["a device"]["refused"]
+
+
+def test_35_links_to_folders_are_not_followed(named):
+    assert named.outcome.refused["a linked folder"] == "not a folder"
+    assert named.outcome.refused["a file"] == "not a folder"
+    assert named.outcome.refused["a pipe in place of a folder"] == "not a folder"
+
+
+def test_35_a_hard_link_and_a_bad_time_stamp_cost_nothing(named, everything):
+    assert named.marks["a hard link"] == everything
+    assert named.marks["a pipe for a time stamp"] == everything
+    assert "time stamp" in about(named.reports["a pipe for a time stamp"])
+
+
+def test_46_a_renamed_notebook_is_graded_and_noted(named, everything):
+    assert named.marks["renamed"] == everything
+    assert "was named" in about(named.reports["renamed"])
+    assert about(named.reports["renamed"]).isprintable()
+
+
+def test_the_neighbour_of_odd_folders_has_all_points(named, everything):
+    assert named.marks["neighbour"] == everything
+
+
+@pytest.mark.parametrize("constant", [b"true", b"null", b'"x"', b"-1", b"1e400"])
+def test_43_every_kind_of_json_is_refused_or_read(constant):
+    with pytest.raises(Unusable):
+        parse_submission(constant)
+    with pytest.raises(Unusable):
+        parse_submission(b'{"nbformat": 4, "cells": ' + constant + b"}")
+    with pytest.raises(Unusable):
+        parse_submission(b'{"cells": [], "nbformat": ' + constant + b"}")

@@ -1,0 +1,464 @@
+"""Attacks 18 to 28: using up what belongs to everybody.
+
+Each attacker's softmax is wrong and holds the attack; the limits are small.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import time
+
+import pytest
+
+from autograder.exercise import Exercise
+from autograder.rebuild import reachable_source, rebuild
+from autograder.sandbox import Limits, running_sandbox
+from benchmarks.classroom import submission
+from tests.autograder.attacks.conftest import WRONG, about, printed, processes
+from tests.autograder.attacks.test_forging import FORGER
+from tests.autograder.conftest import code_cell, scores
+from tests.autograder.test_sandbox import run
+
+MB = 2**20
+LIMITS = Limits(
+    memory=400 * MB,
+    disk=20 * MB,
+    files=200,
+    file_size=10 * MB,
+    processes=40,
+    open_files=128,
+    cell_seconds=2,
+    submission_seconds=20,
+    output_bytes=MB,
+    message_bytes=8 * MB,
+)
+
+# Speaks the wire protocol of ZeroMQ itself, on the open connections to the grader.
+RAW = """
+import os, socket
+def connections():
+    found = []
+    for name in os.listdir('/proc/self/fd'):
+        try:
+            one = socket.socket(fileno=os.dup(int(name)))
+        except OSError:
+            continue
+        try:
+            one.getpeername()
+            if one.getsockname():
+                found.append(one)
+        except OSError:
+            pass
+    return found
+"""
+
+ATTACKS = {
+    "18 a fork bomb": (
+        "import os\nwhile True: os.fork()\n",
+        ("limit of", "BlockingIOError", "ended the kernel"),
+    ),
+    "18 a bomb of shells": (
+        "!b() { b | b & }; b; sleep 9\n",
+        ("limit of", "differ", "ended the kernel", "NameError"),
+    ),
+    "19 an infinite loop": ("while True: pass\n", ("time limit of 2 s",)),
+    "20 a loop that catches everything": (
+        "import signal\n"
+        "for s in range(1, 65):\n"
+        "    try: signal.signal(s, signal.SIG_IGN)\n"
+        "    except (OSError, ValueError): pass\n"
+        "while True:\n"
+        "    try:\n"
+        "        while True: pass\n"
+        "    except BaseException: pass\n",
+        ("time limit of 2 s",),
+    ),
+    "21 a sleep for ever": ("import time\ntime.sleep(1e9)\n", ("time limit of 2 s",)),
+    "21 a stop signal to everything": (
+        "import os, signal, time\n"
+        "os.kill(-1, signal.SIGSTOP); os.kill(1, signal.SIGSTOP); time.sleep(99)\n",
+        ("time limit of 2 s", "ProcessLookupError"),
+    ),
+    "22 one huge block of memory": ("x = bytearray(10**10)\n", ("MemoryError",)),
+    "22 many small blocks of memory": (
+        "x = []\nwhile True: x.append(bytearray(9999))\n",
+        ("MemoryError", "memory limit of 400 MB"),
+    ),
+    "22 memory in many processes that cannot be traced": (
+        "import ctypes, os, time\n"
+        "for _ in range(12):\n"
+        "    if os.fork() == 0:\n"
+        "        ctypes.CDLL(None).prctl(4, 0)\n"
+        "        x = bytearray(60 * 2**20)\n"
+        "        time.sleep(60)\n"
+        "time.sleep(60)\n",
+        ("memory limit of 400 MB",),
+    ),
+    "22 memory in the buffers of sockets": (
+        "import os, socket, time\n"
+        "for _ in range(38):\n"
+        "    if os.fork() == 0:\n"
+        "        pairs = []\n"
+        "        while True:\n"
+        "            try: pairs.append(socket.socketpair())\n"
+        "            except OSError: break\n"
+        "        for one, other in pairs:\n"
+        "            one.setblocking(False)\n"
+        "            try:\n"
+        "                while True: one.send(bytes(9999))\n"
+        "            except OSError: pass\n"
+        "        time.sleep(60)\n"
+        "time.sleep(60)\n",
+        ("memory limit of 400 MB",),
+    ),
+    "23 a full disk": (
+        "for n in range(99): open(f'/tmp/{n}', 'wb').write(bytes(2**20))\n",
+        ("No space left",),
+    ),
+    "23 many files": (
+        "for n in range(999): open(f'/dev/shm/{n}', 'w')\n",
+        ("No space left", "Too many open files"),
+    ),
+    "23 one sparse file": (
+        "f = open('/tmp/x', 'wb'); f.truncate(10**12)\n",
+        ("File too large",),
+    ),
+    "24 endless output": (
+        "while True: print('x' * 9999)\n",
+        ("output limit of 1 MB", "limit of 8 MB on all it sends", "memory limit"),
+    ),
+    "24 endless errors": (
+        "import sys\nwhile True: sys.stderr.write('x' * 9999); sys.stderr.flush()\n",
+        ("output limit of 1 MB", "limit of 8 MB on all it sends"),
+    ),
+    "24 endless output past the kernel": (
+        "import os\n"
+        "for n in range(9999): os.write(1, b'x' * 65536); os.write(2, b'x' * 65536)\n"
+        "raise SystemError('written')\n",
+        ("written", "output limit of 1 MB"),
+    ),
+    "25 a flood of pictures": (
+        "from IPython.display import display\n"
+        "while True: display({'image/png': 'x' * 9999, 'text/html': 'x'}, raw=True)\n",
+        ("output limit of 1 MB", "limit of 8 MB on all it sends"),
+    ),
+    "25 a flood of tiny displays": (
+        "from IPython.display import display, clear_output\n"
+        "h = display(1, display_id=True)\n"
+        "while True: h.update(2); display({}, raw=True); clear_output(wait=True)\n",
+        ("output limit of 1 MB", "limit of 8 MB on all it sends", "time limit of 2 s"),
+    ),
+    "25 one giant picture of an object": (
+        "class Big:\n    def __repr__(self): return 'x' * 10**8\nBig()\n",
+        ("limit of 8 MB on all it sends", "limit of", "MemoryError"),
+    ),
+    "25 one giant error": (
+        "raise Exception('x' * 10**8)\n",
+        ("limit of 8 MB on all it sends", "limit of", "MemoryError"),
+    ),
+    "25 giant answers": (
+        "import numpy as np\ndef softmax(scores): return np.zeros(10**6)\n",
+        ("limit of 8 MB on all it sends", "expected"),
+    ),
+    "26 all file descriptors": (
+        "import os\nx = [os.open('/dev/null', 0) for _ in range(9999)]\n",
+        ("Too many open files", "time limit of 2 s"),
+    ),
+    "26 all threads": (
+        "import threading, time\n"
+        "for _ in range(999):\n"
+        "    threading.Thread(target=time.sleep, args=(99,)).start()\n",
+        ("start new thread",),
+    ),
+    "27 a daemon that outlives its cell": (
+        "import os, signal, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        for s in range(1, 65):\n"
+        "            try: signal.signal(s, signal.SIG_IGN)\n"
+        "            except (OSError, ValueError): pass\n"
+        "        time.sleep(9999)\n"
+        "    os._exit(0)\n" + WRONG,
+        ("differ", "ended the kernel"),
+    ),
+    "28 busy threads in torch": (
+        "import torch, threading\n"
+        "torch.set_num_threads(8)\n"
+        "x = torch.randn(800, 800)\n"
+        "def work():\n"
+        "    while True: x @ x\n"
+        "for _ in range(8): threading.Thread(target=work, daemon=True).start()\n"
+        "def softmax(scores): return work()\n",
+        ("time limit of 2 s",),
+    ),
+    "a computation that never looks up": (
+        "x = 10 ** 10 ** 9\n",
+        ("time limit of 2 s", "MemoryError"),
+    ),
+    "a regular expression that backtracks": (
+        "import re\nre.match(r'(a|aa)+$', 'a' * 99 + 'b')\n",
+        ("time limit of 2 s",),
+    ),
+    "a question to the keyboard": ("input()\n", ("StdinNotImplementedError",)),
+    "an endless recursion": (
+        "import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()\n",
+        ("ended the kernel", "MemoryError", "RecursionError"),
+    ),
+    "a message of parts without end": (
+        RAW
+        + (
+            "import threading\n"
+            "part = b'\\x03' + (2**20).to_bytes(8, 'big') + bytes(2**20)\n"
+            "def send(connection):\n"
+            "    connection.setblocking(True)\n"
+            "    while True: connection.sendall(part)\n"
+            "for one in connections():\n"
+            "    threading.Thread(target=send, args=(one,)).start()\n"
+            "while True: pass\n"
+        ),
+        ("limit of 8 MB on all it sends",),
+    ),
+    "noise on every connection": (
+        RAW
+        + (
+            "for _ in range(200):\n"
+            "    for found in connections():\n"
+            "        try: found.sendall(os.urandom(9999)); found.shutdown(2)\n"
+            "        except OSError: pass\n"
+            "        found.close()\n" + WRONG
+        ),
+        ("time limit of 2 s", "ended the kernel", "differ", "limit of"),
+    ),
+    "a flood of messages to nobody": (
+        FORGER
+        + (
+            "while True:\n"
+            "    forge('stream', {'name': 'stdout', 'text': 'x'}, parent={})\n"
+            "    forge('execute_reply', {}, parent={}, socket=kernel.shell_stream)\n"
+        ),
+        ("output limit of 1 MB", "limit of 8 MB on all it sends", "time limit of 2 s"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def graded(grade_class, attacking, master, right):
+    before = processes()
+    students = {"neighbour a": submission(master, right), "honest": attacking()}
+    students |= {name: attacking(code) for name, (code, _) in ATTACKS.items()}
+    students["killers"] = attacking(cells=["import os; os._exit(1)"] * 9)
+    students["neighbour z"] = submission(master, right)
+    start = time.monotonic()
+    graded = grade_class(students, LIMITS)
+    print(f"{time.monotonic() - start:.1f} s for {len(students)} submissions")
+    time.sleep(0.2)
+    assert processes() <= before, "something of a submission still runs"
+    return graded
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_the_limit_that_was_hit_is_named(graded, attack):
+    said = about(graded.reports[attack])
+    limits = (*ATTACKS[attack][1], "time limit of 2 s")  # on a busy machine
+    assert any(words in said for words in limits), said
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_glutton_loses_its_own_exercise_and_no_other(graded, attack):
+    report = graded.reports[attack]
+    assert scores(report)["softmax"] == 0
+    assert report["score"] == graded.reports["honest"]["score"]
+
+
+def test_every_submission_ends_in_time(graded):
+    longest = LIMITS.submission_seconds + 10  # a loaded machine, four kernels
+    slow = {
+        s: r["seconds"] for s, r in graded.reports.items() if r["seconds"] > longest
+    }
+    assert slow == {}
+
+
+def test_the_neighbours_of_gluttons_have_all_their_points(graded, everything):
+    assert graded.marks["neighbour a"] == everything == graded.marks["neighbour z"]
+
+
+def test_a_submission_of_many_slow_cells_ends_at_its_own_limit(examination, attacking):
+    slow = attacking(cells=["import time; time.sleep(1)"] * 30)
+    report = examination(slow, submission_seconds=4).report
+    assert scores(report)["attend"] == 0
+    assert "time limit of 4 s" in about(report)
+    assert report["seconds"] < 20
+
+
+def test_a_submission_that_dies_again_and_again_is_given_up(graded):
+    report = graded.reports["killers"]
+    assert scores(report)["attend"] == 0
+    assert "not examined: a cell of yours ended the kernel" in about(report)
+
+
+# What no exercise is needed for.
+
+
+def test_the_processor_time_of_all_processes_together_is_limited(needs_sandbox):
+    code = (
+        "import os, time\n"
+        "for _ in range(3):\n"
+        "    if os.fork() == 0:\n"
+        "        while True: pass\n"
+        "time.sleep(60)"
+    )
+    _, ended = run(code, cpu_seconds=1, cell_seconds=30)
+    assert ended == "processor time limit of 1 s"
+
+
+UNCOUNTED = {
+    "a memory file": "os.memfd_create('x')",
+    "shared memory without a file": "import mmap; mmap.mmap(-1, 4096)",
+    "memory mapped from /dev/zero": (
+        "import mmap; mmap.mmap(os.open('/dev/zero', os.O_RDWR), 4096)"
+    ),
+    "a System V segment": "check(libc.shmget(0, 4096, 0o1600))",
+    "a System V queue": "check(libc.msgget(0, 0o1600))",
+    "System V semaphores": "check(libc.semget(0, 1, 0o1600))",
+    "a message queue": "check(libc.mq_open(b'/x', 0o102, 0o600, None))",
+    "a lock on a file": (
+        "import fcntl; fcntl.lockf(open('/tmp/x', 'w'), fcntl.LOCK_EX)"
+    ),
+    "a larger pipe": "import fcntl; fcntl.fcntl(os.pipe()[0], 1031, 2**20)",
+    "a larger socket": (
+        "import socket; socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, "
+        "socket.SO_SNDBUF, 2**24)"
+    ),
+    "a key in the session's keyring": (
+        "check(libc.syscall(248, b'user', b'x', b'y', 1, -3))"
+    ),
+    "an io_uring": "check(libc.syscall(425, 8, None))",
+    "a better priority": "os.nice(-10)",
+    "real-time scheduling": "os.sched_setscheduler(0, 1, os.sched_param(1))",
+    "locked memory": "check(libc.mlockall(3))",
+}
+
+
+@pytest.fixture(scope="module")
+def uncounted(needs_sandbox):
+    prepare = (
+        "import ctypes, os\n"
+        "libc = ctypes.CDLL('librt.so.1', use_errno=True)\n"
+        "def check(result):\n"
+        "    if result == -1: raise OSError(ctypes.get_errno(), 'refused')\n"
+    )
+    texts, _ = run(prepare, *UNCOUNTED.values())
+    return dict(zip(UNCOUNTED, texts[1:], strict=True))
+
+
+@pytest.mark.parametrize("what", UNCOUNTED)
+def test_nothing_can_be_held_that_no_limit_counts(uncounted, what):
+    assert uncounted[what].split(":")[0] in ("OSError", "PermissionError"), uncounted[
+        what
+    ]
+
+
+def test_memory_of_deleted_and_of_mapped_files_counts(needs_sandbox):
+    code = (
+        "import os, mmap, time\n"
+        "kept = []\n"
+        "for folder in ('/tmp', '/dev/shm', '/home/student'):\n"
+        "    for n in range(9):\n"
+        "        f = open(f'{folder}/x', 'wb+')\n"
+        "        f.write(bytes(10 * 2**20)); f.flush()\n"
+        "        os.unlink(f.name); kept.append(f)\n"
+        "time.sleep(60)"
+    )
+    _, ended = run(code, memory=150 * MB, disk=100 * MB)
+    assert ended == "memory limit of 150 MB"
+
+
+def test_an_endless_message_does_not_fill_the_memory_of_the_grader(
+    examination, attacking
+):
+    attack = ATTACKS["a message of parts without end"][0]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done = examination(attacking(attack), cell_seconds=5)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert "limit of 128 MB on all it sends" in about(done.report)
+    assert grown < 600 * 1024  # kB
+
+
+def test_a_warm_parent_that_dies_is_replaced(examination, attacking, everything):
+    sandbox = running_sandbox()
+    sandbox._process.kill()
+    sandbox._process.wait()
+    report = examination(attacking()).report
+    assert report["score"] > 0
+    assert report["notes"] == []
+
+
+# Sources that are meant to keep the grader itself busy, before anything is run.
+
+BOMBS = {
+    "signs": "x = " + "-" * 90_000 + "1",
+    "brackets": "x = " + "(" * 90_000,
+    "attributes": "x = a" + ".a" * 45_000,
+    "calls": "x = a" + "()" * 45_000,
+    "conditions": "x = " + "1 if 1 else " * 8_000 + "1",
+    "powers": "x = " + "1 ** " * 18_000 + "1",
+    "comparisons": "x = " + "1 < " * 20_000 + "1",
+    "lambdas": "x = " + "lambda: " * 10_000 + "1",
+    "branches": "if 1: pass\n" + "elif 1: pass\n" * 7_000,
+    "not": "x = " + "not " * 20_000 + "1",
+    "awaits": "x = " + "await " * 15_000 + "1",
+    "strings": "x = " + "'" * 99_000,
+    "formats": 'x = f"' + "{f'" * 30_000,
+    "escapes": "x = " + "\\\n" * 40_000 + "1",
+    "magics": "%time " * 15_000,
+    "magic lines": "%x\n" * 30_000,
+    "questions": "?" * 90_000,
+    "shells": "!" * 90_000,
+    "prompts": "In [1]: " * 12_000,
+    "names": ", ".join(f"a{n}" for n in range(12_000)) + " = range(12_000)",
+    "tabs": "".join(" " * n + "if 1:\n" for n in range(99)) + " " * 99 + "pass",
+    "decorators": "@a\n" * 15_000 + "def f(): pass",
+    "statements": "a\n" * 25_000,
+    "semicolons": "a;" * 25_000,
+    "numbers": "x = " + "9" * 99_000,
+    "bytes": "\x00" * 99_000,
+    "marks": "\ufeff" * 99_000,
+    "far too long": "x = 1 # " + "x" * 3_000_000,
+}
+
+
+MANY = [f"a{n}, a = range({n}), {n}\n" * 20 for n in range(1500)]
+USES = "def softmax(scores):\n    return a + a1 + x + scores * 0\n"
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_no_source_keeps_the_grader_busy_or_breaks_it(master, attacking, bomb):
+    """The grader reads a source only to find what an exercise forbids."""
+    exercise = Exercise("softmax", forbidden=("softmax", "exp"))
+    source = BOMBS[bomb]
+    start = time.monotonic()
+    for data in (attacking(f"{source}\n{WRONG}"), attacking(USES, cells=[source] * 2)):
+        rebuilt = rebuild(master, data)
+        # When it is nested too deeply, the report says so.
+        with contextlib.suppress(MemoryError, RecursionError):
+            assert exercise.forbidden_calls(reachable_source(rebuilt, "softmax")) == []
+    assert time.monotonic() - start < 30
+
+
+def test_thousands_of_definitions_do_not_keep_the_grader_busy(master, attacking):
+    start = time.monotonic()
+    reachable_source(rebuild(master, attacking(USES, cells=MANY)), "softmax")
+    assert time.monotonic() - start < 30
+
+
+def test_what_is_too_long_is_not_run_and_the_report_says_so(examination, attacking):
+    long = "x = 1 #" + "x" * 99_000
+    data = attacking(f"{long * 2}\n{WRONG}", after=["print('RUN')", *[long] * 8])
+    data["cells"].append(code_cell("print('NOT RUN')"))
+    done = examination(data)
+    said = about(done.report)
+    assert "its cell has more than 100000 characters" in said
+    assert "what is beyond was not run" in said
+    assert printed(done.notebook).count("RUN") == 1
