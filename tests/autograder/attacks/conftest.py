@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,14 +138,33 @@ def printed(notebook: nbformat.NotebookNode) -> str:
 
 
 def processes() -> set[int]:
-    """The processes of this machine that are a kernel or a sandbox of a grader."""
-    found = set()
+    """The sandboxes and kernels of this test run, and those that nobody owns."""
+    parents, sandboxes = {}, set()
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
+        if entry.name.isdigit():
             try:
+                stat = (entry / "stat").read_bytes().rpartition(b")")[2].split()
                 words = (entry / "cmdline").read_bytes()
-            except OSError:
+            except OSError:  # it has just ended
                 continue
-            if b"autograder.warm" in words:
-                found.add(int(entry.name))
+            parents[int(entry.name)] = int(stat[1])
+            if b"autograder.warm" in words and stat[0] != b"Z":
+                sandboxes.add(int(entry.name))
+    found = set()
+    for pid in sandboxes:
+        above = pid
+        while above in sandboxes:
+            above = parents.get(above, 0)
+        while above > 1 and above != os.getpid():
+            above = parents.get(above, 0) if parents.get(above, 0) != 1 else -1
+        if above in (0, 1, os.getpid()):
+            found.add(pid)
     return found
+
+
+def left_behind(before: set[int], seconds: float = 10) -> set[int]:
+    """What still runs of a submission, after the moment that killing it takes."""
+    end = time.monotonic() + seconds
+    while (left := processes() - before) and time.monotonic() < end:
+        time.sleep(0.05)
+    return left
