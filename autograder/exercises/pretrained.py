@@ -194,6 +194,11 @@ def tokenizer_of(padding):
     return tokenizer
 
 
+def used_by(texts):
+    """The id of a word in one of the texts."""
+    return WORDS.index(texts[0].split()[0]) + 1
+
+
 def sentences(rng, lengths):
     """Texts of these numbers of words."""
     return [" ".join(rng.choice(WORDS, int(length))) for length in lengths]
@@ -202,21 +207,22 @@ def sentences(rng, lengths):
 @embed.case(title="four texts of different length", points=2)
 def embed_texts(embed, rng):
     texts = sentences(rng, rng.permutation([2, 3, 6, 9]))
-    return embed(texts, tokenizer_of(3), TinyModel(rng))
+    return embed(texts, tokenizer_of(used_by(texts)), TinyModel(rng))
 
 
 @embed.case(title="texts alone and in a batch", points=1)
 def embed_alone(embed, rng):
     texts, model = sentences(rng, [1, 7, 4]), TinyModel(rng, 4)
-    alone = [embed([text], tokenizer_of(1), model) for text in texts]
-    return embed(texts, tokenizer_of(1), model), alone
+    tokenizer = tokenizer_of(used_by(texts))
+    alone = [embed([text], tokenizer, model) for text in texts]
+    return embed(texts, tokenizer, model), alone
 
 
 @embed.case(title="the same text twice, and the order of the texts", points=1)
 def embed_order(embed, rng):
     first, second, third = sentences(rng, [5, 2, 8])
     texts = [third, first, third, second]
-    return embed(texts, tokenizer_of(2), TinyModel(rng, 3)), texts
+    return embed(texts, tokenizer_of(used_by(texts)), TinyModel(rng, 3)), texts
 
 
 @embed.case(title="texts of equal length", points=1)
@@ -227,10 +233,19 @@ def embed_equal(embed, rng):
 @embed.case(title="one long text among short ones", points=1)
 def embed_long(embed, rng):
     texts = sentences(rng, [1, 30, 2])
-    return embed(texts, tokenizer_of(5), TinyModel(rng))
+    return embed(texts, tokenizer_of(used_by(texts)), TinyModel(rng))
 
 
 # search
+
+
+def with_extremes(rng, query, corpus):
+    """The same corpus with a match that is far away, and an opposite that is near."""
+    match, opposite = rng.choice(len(corpus), 2, replace=False)
+    direction = query / query.norm()
+    corpus[int(match)] = 60 * (direction + 0.1 * tensor(rng, len(query)))
+    corpus[int(opposite)] = -0.5 * (direction + 0.1 * tensor(rng, len(query)))
+    return corpus
 
 
 def corpus_of(rng, count, width):
@@ -241,7 +256,8 @@ def corpus_of(rng, count, width):
 
 @search.case(title="the three best of nine, of different lengths", points=2)
 def search_three(search, rng):
-    return search(3 * tensor(rng, 5), corpus_of(rng, 9, 5), 3)
+    query = 3 * tensor(rng, 5)
+    return search(query, with_extremes(rng, query, corpus_of(rng, 9, 5)), 3)
 
 
 @search.case(title="all of them in order, the worst last", points=1)
@@ -251,7 +267,9 @@ def search_all(search, rng):
 
 @search.case(title="the single best of many", points=1)
 def search_one(search, rng):
-    return [search(tensor(rng, 3), corpus_of(rng, 60, 3), 1) for _ in range(4)]
+    query, corpus = tensor(rng, 4, 3), corpus_of(rng, 60, 3)
+    corpus[rng.choice(60, 4, replace=False)] = -2 * query  # opposites
+    return [search(one, corpus, 1) for one in query]
 
 
 @search.case(title="nothing points the same way as the query", points=1)
@@ -264,7 +282,8 @@ def search_opposite(search, rng):
 
 @search.case(title="as many vectors as features", points=1)
 def search_square(search, rng):
-    return search(2 * tensor(rng, 5), corpus_of(rng, 5, 5), 2)
+    query = 2 * tensor(rng, 5)
+    return search(query, with_extremes(rng, query, corpus_of(rng, 5, 5)), 2)
 
 
 @search.case(title="more than there are is a ValueError", points=1)
@@ -274,6 +293,7 @@ def search_too_many(search, rng):
 
 @search.case(title="strided inputs are read and left unchanged", points=1)
 def search_unchanged(search, rng):
-    query, corpus = 4 * tensor(rng, 8)[::2], strided(corpus_of(rng, 7, 4))
+    query = 4 * tensor(rng, 8)[::2]
+    corpus = strided(with_extremes(rng, query, corpus_of(rng, 7, 4)))
     indices, scores = search(query, corpus, 3)
     return indices, scores, query, corpus
