@@ -7,7 +7,10 @@ from typing import Any
 
 import zmq
 from ipykernel.iostream import IOPubThread
+from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
+from ipykernel.zmqshell import ZMQInteractiveShell
+from traitlets import Type, observe
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
 
@@ -33,12 +36,23 @@ class _IOPubThread(IOPubThread):
         return context, pipe
 
 
+class _Shell(ZMQInteractiveShell):
+    @observe("exit_now")
+    def _update_exit_now(self, change: dict[str, Any]) -> None:
+        """``quit()`` ends nothing: the cells below are still to be graded."""
+
+
+class _Kernel(IPythonKernel):
+    shell_class = Type(_Shell)
+
+
 class SubmissionKernelApp(IPKernelApp):
     """A kernel app that takes over listening sockets instead of making its own.
 
     So the folder with the socket files is never visible to the submission.
     """
 
+    kernel_class = Type(_Kernel)
     listening: dict[int, int]  # port number -> file descriptor
 
     def _try_bind_socket(self, s: zmq.Socket, port: int) -> int:

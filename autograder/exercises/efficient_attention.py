@@ -75,7 +75,7 @@ def flops_longer(attention_flops, rng):
 
 @attention_flops.case(title="a single token", points=1)
 def flops_single(attention_flops, rng):
-    return attention_flops(1, int(rng.integers(2, 90)))
+    return attention_flops(1, int(rng.integers(2, 900)))
 
 
 # attention_bytes
@@ -89,7 +89,7 @@ def bytes_drawn(attention_bytes, rng):
 
 @attention_bytes.case(title="one head in float32", points=1)
 def bytes_one_head(attention_bytes, rng):
-    return attention_bytes(int(rng.integers(20, 90)), 1, 4)
+    return attention_bytes(int(rng.integers(20, 900)), 1, 4)
 
 
 @attention_bytes.case(title="more than fits into any memory", points=1)

@@ -66,12 +66,12 @@ def gradients(rng, result, *inputs):
 
 @causal_mask.case(title="the number of tokens is drawn", points=2)
 def causal_drawn(causal_mask, rng):
-    return causal_mask(int(rng.integers(4, 40)))
+    return causal_mask(int(rng.integers(4, 160)))
 
 
 @causal_mask.case(title="more tokens than fit on a page", points=1)
 def causal_long(causal_mask, rng):
-    return causal_mask(int(rng.integers(70, 130)))
+    return causal_mask(int(rng.integers(160, 500)))
 
 
 @causal_mask.case(title="one token may look at itself", points=1)
@@ -104,8 +104,8 @@ def padding_square(padding_mask, rng):
 
 @padding_mask.case(title="one sequence, and the lengths are left unchanged", points=1)
 def padding_unchanged(padding_mask, rng):
-    lengths = torch.from_numpy(rng.integers(1, 12, 1))
-    return padding_mask(lengths, 12), lengths
+    lengths = torch.from_numpy(rng.integers(1, 400, 1))
+    return padding_mask(lengths, 400), lengths
 
 
 @padding_mask.case(title="the mask is on the device of the lengths", points=1)

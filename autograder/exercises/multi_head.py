@@ -475,13 +475,13 @@ def count_drawn(projection_parameter_count, rng):
 
 @projection_parameter_count.case(title="one width, every number of heads", points=1)
 def count_every_number_of_heads(projection_parameter_count, rng):
-    width = 12 * int(rng.integers(2, 60))
+    width = 12 * int(rng.integers(2, 900))
     return [projection_parameter_count(width, heads) for heads in (1, 2, 3, 4, 6, 12)]
 
 
 @projection_parameter_count.case(title="one feature, and one feature a head", points=1)
 def count_extremes(projection_parameter_count, rng):
-    width = int(rng.integers(5, 90))
+    width = int(rng.integers(5, 9000))
     return projection_parameter_count(1, 1), projection_parameter_count(width, width)
 
 

@@ -176,9 +176,8 @@ def encoder_layer_gradients(EncoderLayer, rng):
 
 @EncoderLayer.case(title="names and shapes of torch's layer", points=1, **LOOSE)
 def encoder_layer_names(EncoderLayer, rng):
-    heads, head_dim = rng.integers(2, 5, 2)
-    d_model = int(heads * head_dim)
-    return names_and_shapes(EncoderLayer(d_model, int(heads), d_model + 3))
+    heads, head_dim, d_ff = (int(n) for n in rng.integers(2, 30, 3))
+    return names_and_shapes(EncoderLayer(heads * head_dim, heads, d_ff))
 
 
 @EncoderLayer.case(title="tokens and masks are left unchanged", points=1, **LOOSE)
@@ -259,9 +258,8 @@ def decoder_layer_gradients(DecoderLayer, rng):
 
 @DecoderLayer.case(title="names and shapes of torch's layer", points=1, **LOOSE)
 def decoder_layer_names(DecoderLayer, rng):
-    heads, head_dim = rng.integers(2, 5, 2)
-    d_model = int(heads * head_dim)
-    return names_and_shapes(DecoderLayer(d_model, int(heads), d_model + 3))
+    heads, head_dim, d_ff = (int(n) for n in rng.integers(2, 30, 3))
+    return names_and_shapes(DecoderLayer(heads * head_dim, heads, d_ff))
 
 
 @DecoderLayer.case(
@@ -365,7 +363,7 @@ def encoder_gradients(Encoder, rng):
 
 @Encoder.case(title="names and shapes, with a norm and without", points=1, **LOOSE)
 def encoder_names(Encoder, rng):
-    width, count = int(rng.integers(3, 9)), int(rng.integers(2, 5))
+    width, count = int(rng.integers(3, 300)), int(rng.integers(2, 7))
     with_norm = Encoder(AveragingLayer(width), count, nn.LayerNorm(width))
     plain = Encoder(AveragingLayer(width), count)
     return names_and_shapes(with_norm), names_and_shapes(plain)
@@ -427,7 +425,7 @@ def decoder_gradients(Decoder, rng):
 
 @Decoder.case(title="names and shapes, with a norm and without", points=1, **LOOSE)
 def decoder_names(Decoder, rng):
-    width, count = int(rng.integers(3, 9)), int(rng.integers(2, 5))
+    width, count = int(rng.integers(3, 300)), int(rng.integers(2, 7))
     with_norm = Decoder(LookingLayer(width), count, nn.LayerNorm(width))
     plain = Decoder(LookingLayer(width), count)
     return names_and_shapes(with_norm), names_and_shapes(plain)
@@ -443,13 +441,13 @@ def count_drawn(transformer_parameter_count, rng):
 
 @transformer_parameter_count.case(title="an encoder of one layer alone", points=1)
 def count_encoder(transformer_parameter_count, rng):
-    d_model, d_ff = (int(size) for size in rng.integers(2, 40, 2))
+    d_model, d_ff = (int(size) for size in rng.integers(2, 900, 2))
     return transformer_parameter_count(d_model, d_ff, 1, 0)
 
 
 @transformer_parameter_count.case(title="a decoder of one layer alone", points=1)
 def count_decoder(transformer_parameter_count, rng):
-    d_model, d_ff = (int(size) for size in rng.integers(2, 40, 2))
+    d_model, d_ff = (int(size) for size in rng.integers(2, 900, 2))
     return transformer_parameter_count(d_model, d_ff, 0, 1)
 
 

@@ -184,7 +184,7 @@ def count_growth(vit_parameter_count, rng):
 
 @vit_parameter_count.case(title="one patch of one pixel, no layer", points=1)
 def count_smallest(vit_parameter_count, rng):
-    return vit_parameter_count(1, 1, 1, drawn(rng, 2, 9), 0, 5, drawn(rng, 2, 9))
+    return vit_parameter_count(1, 1, 1, drawn(rng, 2, 90), 0, 5, drawn(rng, 2, 90))
 
 
 # convert_huggingface_vit

@@ -160,6 +160,9 @@ IN_CELLS = {
     "45 a cell that IPython cannot split": "%time %time %time %%time",
 }
 
+MAGICS = {magic: f"magics {n % 4}" for n, magic in enumerate(IN_CELLS)}
+HALF = {"half characters": "\\ud800", "halves of bytes": "\\udc80"}
+
 UNUSABLE = {
     "41 it is no JSON": (b"{broken", "not JSON"),
     "41 it is empty": (b"", "not JSON"),
@@ -194,19 +197,94 @@ UNUSABLE = {
 }
 
 
+# 35 and 46: what a folder of submissions may hold.
+
+NAMES = {
+    "a b": True,
+    "名前 محمد": True,
+    "it's": True,
+    'q"uote': True,
+    "$(touch pwned)": True,
+    "-rf": True,
+    "a;b|c&d": True,
+    "%s%n{0}": True,
+    "=cmd()": True,
+    "a,b": True,
+    "o" * 200: True,
+    "..": None,  # cannot be made
+    "...": False,
+    ".hidden": False,
+    "a*b": False,
+    "a?b": False,
+    "a[b]": False,
+    "new\nline": False,
+    "carriage\rreturn": False,
+    "escape\x1b[31m": False,
+    "back\\slash": False,
+}
+
+
+def write_odd_folders(submitted, text):
+    """Folders and files that no student's notebook program makes."""
+    for name, good in NAMES.items():
+        if good is False:
+            (submitted / name / TOPIC).mkdir(parents=True)
+            (submitted / name / TOPIC / f"{TOPIC}.ipynb").write_text(text)
+
+    def folder(student):
+        path = submitted / student / TOPIC
+        path.mkdir(parents=True)
+        return path
+
+    notebook = submitted / "neighbour a" / TOPIC / f"{TOPIC}.ipynb"
+    os.mkfifo(folder("a pipe") / f"{TOPIC}.ipynb")
+    (folder("a link") / f"{TOPIC}.ipynb").symlink_to(notebook)
+    (folder("a link to itself") / f"{TOPIC}.ipynb").symlink_to(f"{TOPIC}.ipynb")
+    (folder("a link to zeros") / f"{TOPIC}.ipynb").symlink_to("/dev/zero")
+    (folder("a folder") / f"{TOPIC}.ipynb").mkdir()
+    os.link(notebook, folder("a hard link") / f"{TOPIC}.ipynb")
+    timed = folder("a pipe for a time stamp")
+    os.mkfifo(timed / "timestamp.txt")
+    (timed / f"{TOPIC}.ipynb").write_text(text)
+    if os.geteuid() == 0:
+        device = folder("a device") / f"{TOPIC}.ipynb"
+        os.mknod(device, stat.S_IFCHR, os.makedev(1, 5))
+    crowd = folder("a crowd")
+    for number in range(3000):
+        (crowd / f"{number}.ipynb").touch()
+    two = folder("two notebooks")
+    (two / "a.ipynb").write_text(text)
+    (two / "b.ipynb").write_text(text)
+    (folder("renamed") / "evil\x1b[31m\u202e.ipynb").write_text(text)
+    (submitted / "a linked folder").symlink_to(submitted / "neighbour a")
+    (submitted / "a linked chapter").mkdir()
+    (submitted / "a linked chapter" / TOPIC).symlink_to(notebook.parent)
+    (submitted / "a file").write_text("x")
+    os.mkfifo(submitted / "a pipe in place of a folder")
+    (submitted / os.fsdecode(b"bytes\xff") / TOPIC).mkdir(parents=True)
+
+
 @pytest.fixture(scope="module")
 def graded(grade_class, attacking, master, right):
     students = {"honest": attacking(), "neighbour a": submission(master, right)}
     for name, (spoil, _) in SAME_SCORE.items():
         students[name] = attacking()
         spoil(students[name])
-    for name, source in IN_CELLS.items():
-        students[name] = attacking(after=[source])
+    for name in set(MAGICS.values()):
+        own = [IN_CELLS[magic] for magic, place in MAGICS.items() if place == name]
+        students[name] = attacking(after=own)
     students["many magics"] = attacking(cells=list(IN_CELLS.values()))
+    for name, half in HALF.items():
+        text = json.dumps(attacking(WRONG + "# @@@", cells=["x = '@@@'"]))
+        students[name] = json.loads(text.replace("@@@", half))
+    for name, good in NAMES.items():
+        if good:
+            students[name] = submission(master, {})
     students["neighbour z"] = submission(master, right)
 
     def write_files(course):
         submitted = course / "submitted"
+        write_odd_folders(submitted, json.dumps(submission(master, right)))
         marked = submitted / "41 the file begins with a byte-order mark" / TOPIC
         path = marked / f"{TOPIC}.ipynb"
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
@@ -233,16 +311,16 @@ def test_a_notebook_that_was_tampered_with_has_its_honest_score(graded, attack):
 
 @pytest.mark.parametrize("attack", IN_CELLS)
 def test_a_magic_is_worth_nothing_and_costs_nothing(graded, attack):
-    report = graded.reports[attack]
+    report = graded.reports[MAGICS[attack]]
     assert scores(report)["softmax"] == 0
     assert report["score"] == graded.reports["honest"]["score"], about(report)
 
 
 def test_magics_reach_nothing_outside(graded):
-    said = printed(graded.notebook("45 a shell line"))
+    said = printed(graded.notebook(MAGICS["45 a shell line"]))
     assert "SHELL" in said
     assert "root:" not in said
-    written = printed(graded.notebook("45 a file is written"))
+    written = printed(graded.notebook(MAGICS["45 a file is written"]))
     assert "Read-only file system" in written
 
 
@@ -282,102 +360,20 @@ def test_the_report_on_any_tampering_stays_short(master, attacking):
     assert all(len(note) < 500 and note.isprintable() for note in notes)
 
 
-@pytest.mark.parametrize("kind", ["half", "pairs"])
-def test_half_characters_do_no_harm(grade_class, attacking, kind):
-    half = "\\ud800" if kind == "half" else "\\udc80"
-    text = json.dumps(attacking(WRONG + "# @@@", cells=["x = '@@@'"]))
-    data = json.loads(text.replace("@@@", half))
-    graded = grade_class({"half": data})
-    assert graded.reports["half"]["score"] == 25
+@pytest.mark.parametrize("student", HALF)
+def test_half_characters_do_no_harm(graded, student):
+    assert graded.reports[student]["score"] == graded.reports["honest"]["score"]
 
 
-# 35 and 46: what a folder of submissions may hold.
-
-NAMES = {
-    "a b": True,
-    "名前 محمد": True,
-    "it's": True,
-    'q"uote': True,
-    "$(touch pwned)": True,
-    "-rf": True,
-    "a;b|c&d": True,
-    "%s%n{0}": True,
-    "=cmd()": True,
-    "a,b": True,
-    "o" * 200: True,
-    "..": None,  # cannot be made
-    "...": False,
-    ".hidden": False,
-    "a*b": False,
-    "a?b": False,
-    "a[b]": False,
-    "new\nline": False,
-    "carriage\rreturn": False,
-    "escape\x1b[31m": False,
-    "back\\slash": False,
-}
-
-
-@pytest.fixture(scope="module")
-def named(grade_class, attacking, master, right):
-    usable = [name for name, good in NAMES.items() if good]
-    students = {name: submission(master, {}) for name in usable}
-    students["neighbour"] = submission(master, right)
-    text = json.dumps(submission(master, right))
-
-    def spoil(course):
-        submitted = course / "submitted"
-        for name, good in NAMES.items():
-            if good is False:
-                (submitted / name / TOPIC).mkdir(parents=True)
-                (submitted / name / TOPIC / f"{TOPIC}.ipynb").write_text(text)
-
-        def folder(student):
-            path = submitted / student / TOPIC
-            path.mkdir(parents=True)
-            return path
-
-        notebook = submitted / "neighbour" / TOPIC / f"{TOPIC}.ipynb"
-        os.mkfifo(folder("a pipe") / f"{TOPIC}.ipynb")
-        (folder("a link") / f"{TOPIC}.ipynb").symlink_to(notebook)
-        (folder("a link to itself") / f"{TOPIC}.ipynb").symlink_to(f"{TOPIC}.ipynb")
-        (folder("a link to zeros") / f"{TOPIC}.ipynb").symlink_to("/dev/zero")
-        (folder("a folder") / f"{TOPIC}.ipynb").mkdir()
-        os.link(notebook, folder("a hard link") / f"{TOPIC}.ipynb")
-        os.mkfifo(folder("a pipe for a time stamp") / "timestamp.txt")
-        (submitted / "a pipe for a time stamp" / TOPIC / f"{TOPIC}.ipynb").write_text(
-            text
-        )
-        if os.geteuid() == 0:
-            os.mknod(
-                folder("a device") / f"{TOPIC}.ipynb", stat.S_IFCHR, os.makedev(1, 5)
-            )
-        crowd = folder("a crowd")
-        for number in range(3000):
-            (crowd / f"{number}.ipynb").touch()
-        two = folder("two notebooks")
-        (two / "a.ipynb").write_text(text)
-        (two / "b.ipynb").write_text(text)
-        (folder("renamed") / "evil\x1b[31m\u202e.ipynb").write_text(text)
-        (submitted / "a linked folder").symlink_to(submitted / "neighbour")
-        (submitted / "a linked chapter").mkdir()
-        (submitted / "a linked chapter" / TOPIC).symlink_to(notebook.parent)
-        (submitted / "a file").write_text("x")
-        os.mkfifo(submitted / "a pipe in place of a folder")
-        (submitted / os.fsdecode(b"bytes\xff") / TOPIC).mkdir(parents=True)
-
-    return grade_class(students, spoil=spoil)
-
-
-def test_46_names_of_any_script_are_graded(named):
+def test_46_names_of_any_script_are_graded(graded):
     for name, good in NAMES.items():
         if good:
-            assert named.marks[name] == 0
-            assert named.reports[name]["refused"] is None
+            assert graded.marks[name] == 0
+            assert graded.reports[name]["refused"] is None
 
 
-def test_46_names_that_could_mean_more_are_refused_aloud(named):
-    refused = named.outcome.refused
+def test_46_names_that_could_mean_more_are_refused_aloud(graded):
+    refused = graded.outcome.refused
     assert sum("the name has" in reason for reason in refused.values()) == 1 + sum(
         good is False for good in NAMES.values()
     )
@@ -389,36 +385,32 @@ def test_46_names_that_could_mean_more_are_refused_aloud(named):
     ["a pipe", "a link", "a link to itself", "a link to zeros", "a folder", "a crowd"]
     + ["two notebooks", "a linked chapter"],
 )
-def test_35_what_is_no_plain_file_has_zero_points_and_a_reason(named, student):
-    assert named.marks[student] == 0
-    assert named.reports[student]["refused"]
+def test_35_what_is_no_plain_file_has_zero_points_and_a_reason(graded, student):
+    assert graded.marks[student] == 0
+    assert graded.reports[student]["refused"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device files")
-def test_35_a_device_file_has_zero_points_and_a_reason(named):
-    assert "not a plain file" in named.reports["a device"]["refused"]
+def test_35_a_device_file_has_zero_points_and_a_reason(graded):
+    assert "not a plain file" in graded.reports["a device"]["refused"]
 
 
-def test_35_links_to_folders_are_not_followed(named):
-    assert named.outcome.refused["a linked folder"] == "not a folder"
-    assert named.outcome.refused["a file"] == "not a folder"
-    assert named.outcome.refused["a pipe in place of a folder"] == "not a folder"
+def test_35_links_to_folders_are_not_followed(graded):
+    assert graded.outcome.refused["a linked folder"] == "not a folder"
+    assert graded.outcome.refused["a file"] == "not a folder"
+    assert graded.outcome.refused["a pipe in place of a folder"] == "not a folder"
 
 
-def test_35_a_hard_link_and_a_bad_time_stamp_cost_nothing(named, everything):
-    assert named.marks["a hard link"] == everything
-    assert named.marks["a pipe for a time stamp"] == everything
-    assert "time stamp" in about(named.reports["a pipe for a time stamp"])
+def test_35_a_hard_link_and_a_bad_time_stamp_cost_nothing(graded, everything):
+    assert graded.marks["a hard link"] == everything
+    assert graded.marks["a pipe for a time stamp"] == everything
+    assert "time stamp" in about(graded.reports["a pipe for a time stamp"])
 
 
-def test_46_a_renamed_notebook_is_graded_and_noted(named, everything):
-    assert named.marks["renamed"] == everything
-    assert "was named" in about(named.reports["renamed"])
-    assert about(named.reports["renamed"]).isprintable()
-
-
-def test_the_neighbour_of_odd_folders_has_all_points(named, everything):
-    assert named.marks["neighbour"] == everything
+def test_46_a_renamed_notebook_is_graded_and_noted(graded, everything):
+    assert graded.marks["renamed"] == everything
+    assert "was named" in about(graded.reports["renamed"])
+    assert about(graded.reports["renamed"]).isprintable()
 
 
 @pytest.mark.parametrize("constant", [b"true", b"null", b'"x"', b"-1", b"1e400"])
