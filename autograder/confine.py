@@ -78,7 +78,7 @@ def shut_the_door(limits: dict, kept: set[int]) -> None:
         with contextlib.suppress(OSError):  # older kernels lack some
             _write(f"/proc/sys/user/{name}", str(value))
     os.chdir(HOME)
-    os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+    os.nice(NICENESS)
     _limit_resources(limits)
     _drop_privileges()
     forbid_system_calls()

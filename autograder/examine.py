@@ -7,6 +7,7 @@ or displays can change it.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import base64
 import binascii
 import contextlib
@@ -182,7 +183,8 @@ class _Run:
         if all(n in self.given or n in self.refused for n in self.topic.exercises):
             return True
         with tempfile.TemporaryDirectory(prefix="attention-") as folder:
-            client = _Client(self.rebuilt.notebook, self._manager(), self.limits)
+            manager = self._manager()
+            client = _Client(self.rebuilt.notebook, manager, self.limits)
             client.resources = {"metadata": {"path": folder}}
             client.deadline = deadline
             try:
@@ -196,7 +198,7 @@ class _Run:
             except (DeadKernelError, RuntimeError, OSError) as error:
                 return self._blame(0, NotebookNode(metadata={}), str(error))
             finally:
-                await client.close()
+                await client.close(manager)
         return True
 
     def _manager(self) -> AsyncKernelManager:
@@ -291,13 +293,14 @@ class _Client(NotebookClient):
         left = min(self.limits.cell_seconds, self.deadline - time.monotonic())
         return max(1, round(left))
 
-    async def close(self) -> None:
+    async def close(self, manager: AsyncKernelManager) -> None:
         """Kill the kernel, drop what was not sent, close every socket."""
         if self.kc is not None:
             self.kc.stop_channels()
         with contextlib.suppress(Exception):
-            await self.km.shutdown_kernel(now=True)
-        self.km.context.destroy(linger=0)
+            await manager.shutdown_kernel(now=True)
+        manager.context.destroy(linger=0)
+        atexit.unregister(self._cleanup_kernel)  # left by nbclient when a start fails
 
     async def run(self, cell: NotebookNode, number: int) -> str | None:
         """Run a cell; how the kernel ended, if it did."""

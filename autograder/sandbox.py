@@ -37,6 +37,7 @@ from autograder.warden import CHANNELS
 
 NOBODY = 65534
 START_SECONDS = 120
+KILL_SECONDS = 5
 KERNEL_NAME = "attention-sandbox"
 
 
@@ -360,18 +361,25 @@ class SandboxProvisioner(KernelProvisionerBase):
         """``None`` while the kernel runs; ``ended`` says how it ended."""
         if self.ended is None and self._lifeline is not None:
             try:
-                message = self._lifeline.recv(65536)
+                self._last_words(self._lifeline.recv(65536))
             except BlockingIOError:
                 return None
             except OSError:
-                message = b""
-            self.ended = json.loads(message) if message else {"exit": -9, "limit": None}
+                self._last_words(b"")
         return (self.ended or {}).get("exit", 1)
+
+    def _last_words(self, message: bytes) -> None:
+        if self.ended is None:
+            self.ended = json.loads(message) if message else {"exit": -9, "limit": None}
 
     async def wait(self) -> int | None:
         """Wait until the kernel has ended."""
-        while await self.poll() is None:
-            await asyncio.sleep(0.01)
+        if await self.poll() is None:
+            loop = asyncio.get_running_loop()
+            try:
+                self._last_words(await loop.sock_recv(self._lifeline, 65536))
+            except OSError:
+                self._last_words(b"")
         return await self.poll()
 
     async def send_signal(self, signum: int) -> None:
@@ -385,8 +393,10 @@ class SandboxProvisioner(KernelProvisionerBase):
                 self._lifeline.shutdown(socket.SHUT_WR)
 
     async def kill(self, restart: bool = False) -> None:
-        """Kill every process of the submission."""
+        """Kill every process of the submission, and wait until all are gone."""
         self.abandon()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.wait(), KILL_SECONDS)
 
     async def terminate(self, restart: bool = False) -> None:
         """The same as ``kill``."""

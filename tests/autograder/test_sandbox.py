@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,10 +26,11 @@ pytestmark = pytest.mark.usefixtures("needs_sandbox")
 def run(*sources, **limits):
     """Run cells in one sandboxed kernel; text of each, and how it ended."""
     limits = Limits(**{"cell_seconds": 10, "submission_seconds": 30, **limits})
+    manager = SandboxKernelManager(limits=limits)
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
 
     async def go():
-        client = _Client(notebook, SandboxKernelManager(limits=limits), limits)
+        client = _Client(notebook, manager, limits)
         client.deadline = asyncio.get_running_loop().time() + 1e6
         ended = None
         try:
@@ -37,7 +40,7 @@ def run(*sources, **limits):
                     if ended:
                         break
         finally:
-            await client.close()
+            await client.close(manager)
         return ended
 
     ended = asyncio.run(go())
@@ -145,6 +148,37 @@ def test_exit_ends_only_this_kernel():
     _, ended = run("import os; os._exit(3)")
     assert "code 3" in ended
     assert running_sandbox().alive
+
+
+def test_quit_ends_nothing():
+    texts, ended = run("quit()", "print('still here')", "exit()", "print('and here')")
+    assert ended is None
+    assert texts[1:] == ["still here\n", "", "and here\n"]
+
+
+def test_a_grader_of_low_priority_still_starts_kernels():
+    """Whoever grades at night says ``nice``; a process cannot raise its priority."""
+    low = subprocess.run(
+        ["nice", "-n", "19", sys.executable, "-m", "pytest", "-q", __file__]
+        + ["-k", "libraries_of_the_course"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    assert low.returncode == 0, low.stdout
+
+
+def test_a_kernel_is_gone_when_killing_returns():
+    async def go():
+        manager = SandboxKernelManager()
+        await manager.start_kernel()
+        assert await manager.provisioner.poll() is None
+        await manager.provisioner.kill()
+        ended = await manager.provisioner.poll()
+        await manager.shutdown_kernel(now=True)
+        return ended
+
+    assert asyncio.run(go()) is not None
 
 
 def test_endless_loop_is_killed_at_its_limit():
