@@ -7,9 +7,12 @@ that no student ever sees a raw one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from string import ascii_uppercase
+
+from autograder.quiz import BrokenQuiz, read_quiz
 
 _FENCE = re.compile(r"^(?P<fence>`{3,}|:{3,})\{(?P<name>[\w:-]+)\}[ ]*(?P<title>.*)$")
 _PLAIN_FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,})(?!\{)")
@@ -17,7 +20,9 @@ _TARGET = re.compile(r"^\([\w-]+\)=\s*$")
 _OPTION = re.compile(r"^:[\w-]+:")
 _ROLE = re.compile(r"\{(?P<role>[\w:-]+)\}`(?P<text>[^`]+)`")
 _WITH_TARGET = re.compile(r"^(?P<text>.*\S)\s*<(?P<target>[^>]+)>$", re.DOTALL)
-_EQUATION_LABEL = re.compile(r"^(\$\$)\s*\([\w:-]+\)\s*$", re.MULTILINE)
+_FOOTNOTE_TEXT = re.compile(r"^\[\^\w+\]:\s*(?P<text>.*(?:\n[ ]+\S.*)*)", re.MULTILINE)
+_FOOTNOTE_MARK = re.compile(r"\[\^\w+\]")
+EQUATION_LABEL = re.compile(r"^\$\$\s*\((?P<label>[\w:-]+)\)\s*$", re.MULTILINE)
 
 ADMONITIONS = {
     "note": "Note",
@@ -33,21 +38,36 @@ class UnknownMarkup(ValueError):
     """A chapter uses markup that has no plain form."""
 
 
-def plain_markdown(text: str, bibliography: Path | None = None) -> str:
+def plain_markdown(
+    text: str,
+    bibliography: Path | None = None,
+    names: Mapping[str, str] | None = None,
+) -> str:
     """Plain Markdown that says the same as the MyST markdown ``text``.
 
     Args:
         text: MyST markdown, without code cells.
         bibliography: BibTeX file in which citations are looked up.
+        names: what a reader sees for each label that is referred to: "Figure 2" for a
+            figure, "(3)" for an equation, its title for a chapter.
 
     Raises:
-        UnknownMarkup: the text uses a directive or a role that has no plain form.
+        UnknownMarkup: the text uses a directive or a role that has no plain form, or
+            refers to something that has no name.
     """
-    blocks = "\n".join(_plain_lines(text.splitlines()))
-    blocks = _EQUATION_LABEL.sub(r"\1", blocks)
+    names = names or {}
 
     def role(match: re.Match) -> str:
-        return _plain_role(match["role"], match["text"], bibliography)
+        return _plain_role(match["role"], match["text"], bibliography, names)
+
+    def equation_number(match: re.Match) -> str:
+        number = names.get(match["label"])
+        return f"\\tag{{{number.strip('()')}}}\n$$" if number else "$$"
+
+    blocks = "\n".join(_plain_lines(text.splitlines()))
+    blocks = EQUATION_LABEL.sub(equation_number, blocks)
+    blocks = _FOOTNOTE_TEXT.sub(_plain_footnote, blocks)
+    blocks = _FOOTNOTE_MARK.sub(r"\\*", blocks)
 
     return re.sub(r"\n{3,}", "\n\n", _ROLE.sub(role, blocks)).strip()
 
@@ -90,6 +110,8 @@ def _plain_directive(name: str, title: str, body: list[str]) -> Iterator[str]:
         yield from _plain_lines(body)
     elif name == "math":
         yield from ["", "$$", *body, "$$", ""]
+    elif name == "quiz":
+        yield from _plain_quiz(body)
     elif name in ADMONITIONS or name == "admonition":
         first = title.strip() if name == "admonition" else ""
         if name in ADMONITIONS and title.strip():
@@ -101,7 +123,36 @@ def _plain_directive(name: str, title: str, body: list[str]) -> Iterator[str]:
         raise UnknownMarkup(f"the directive {{{name}}} has no plain Markdown form")
 
 
-def _plain_role(role: str, text: str, bibliography: Path | None) -> str:
+def _plain_footnote(match: re.Match) -> str:
+    """A paragraph of its own, where it was written."""
+    return r"\* " + " ".join(match["text"].split())
+
+
+def _plain_quiz(body: list[str]) -> Iterator[str]:
+    """Questions with lettered options; the answers unfold, as they do on the page."""
+    try:
+        questions = read_quiz(body)
+    except BrokenQuiz as error:
+        raise UnknownMarkup(str(error)) from error
+    for number, question in enumerate(questions, start=1):
+        lettered = list(zip(ascii_uppercase, question.options, strict=False))
+        yield from ["", f"**Question {number}.** {question.text}", ""]
+        for letter, option in lettered:
+            yield f"* **{letter}.** {_indented(option.text)}"
+        yield from ["", "<details><summary>Answer</summary>", ""]
+        for letter, option in lettered:
+            verdict = "Right." if option.right else "No."
+            yield f"* **{letter}. {verdict}** {_indented(option.explanation)}"
+        yield from ["", "</details>", ""]
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def _plain_role(
+    role: str, text: str, bibliography: Path | None, names: Mapping[str, str]
+) -> str:
     named = _WITH_TARGET.match(text)
     if role == "math":
         return f"${text}$"
@@ -109,16 +160,14 @@ def _plain_role(role: str, text: str, bibliography: Path | None) -> str:
         return _citation(role, text, bibliography)
     if named and role in ("ref", "doc", "term", "numref", "eq"):
         return named["text"]
-    fallback: dict[str, Callable[[], str]] = {
-        "term": lambda: text,
-        "numref": lambda: "the figure",
-        "eq": lambda: "the equation",
-        "doc": lambda: f"the chapter “{text.rpartition('/')[2].replace('_', ' ')}”",
-        "ref": lambda: re.sub(r"^(section|exercise|fig)-", "", text).replace("-", " "),
-    }
-    if role not in fallback:
+    if role == "term":
+        return text
+    if role not in ("doc", "numref", "eq", "ref"):
         raise UnknownMarkup(f"the role {{{role}}} has no plain Markdown form")
-    return fallback[role]()
+    target = text.rpartition("/")[2]
+    if target not in names:
+        raise UnknownMarkup(f"{{{role}}}`{text}` refers to something without a name")
+    return names[target]
 
 
 def _citation(role: str, keys: str, bibliography: Path | None) -> str:

@@ -11,6 +11,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -18,10 +19,10 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from autograder.exercise import Topic, load_topic, topic_names
-from autograder.plain import plain_markdown
+from autograder.plain import EQUATION_LABEL, plain_markdown
 
 STUB = "raise NotImplementedError"
-CODE_TAGS = ("exercise", "check", "demo", "book-only")
+CODE_TAGS = ("exercise", "check", "demo")
 METADATA_KEY = "attention_from_scratch"
 
 
@@ -76,18 +77,22 @@ def source_notebook(name: str) -> NotebookNode:
 
 def _cells(chapter: NotebookNode, topic: Topic) -> Iterator[NotebookNode]:
     """The cells of the source notebook."""
-    bibliography = chapters_folder() / "references.bib"
+    names = visible_names(chapter)
+
+    def text_cells(source: str) -> Iterator[NotebookNode]:
+        text = plain_markdown(source, chapters_folder() / "references.bib", names)
+        if text:
+            yield nbformat.v4.new_markdown_cell(text)
+
     counts: dict[str, int] = {}
     for cell in chapter.cells:
-        if cell.cell_type == "markdown":
-            text = plain_markdown(cell.source, bibliography)
-            if text:
-                yield nbformat.v4.new_markdown_cell(text)
-            continue
         tags = cell.metadata.get("tags", [])
-        kind = next((tag for tag in CODE_TAGS if tag in tags), "setup")
-        if kind == "book-only":
+        if "book-only" in tags:
             continue
+        if cell.cell_type == "markdown":
+            yield from text_cells(cell.source)
+            continue
+        kind = next((tag for tag in CODE_TAGS if tag in tags), "setup")
         new = nbformat.v4.new_code_cell(cell.source)
         if kind == "exercise":
             name = defined_name(cell.source)
@@ -104,6 +109,44 @@ def _cells(chapter: NotebookNode, topic: Topic) -> Iterator[NotebookNode]:
                 new.metadata["jupyter"] = {"source_hidden": True}
         new.metadata["tags"] = [kind]
         yield new
+        if figure := _figure(cell):
+            number = names[figure["name"]]
+            yield from text_cells(f"**{number}.** {figure['caption']}")
+
+
+def visible_names(chapter: NotebookNode) -> dict[str, str]:
+    """What a reader of the notebook sees for each label: figures, equations, chapters.
+
+    Figures and equations are counted within the notebook.
+    """
+    figures = [figure["name"] for cell in chapter.cells if (figure := _figure(cell))]
+    equations = [
+        match["label"]
+        for cell in chapter.cells
+        if cell.cell_type == "markdown"
+        for match in EQUATION_LABEL.finditer(cell.source)
+    ]
+    return {
+        **{name: f"Figure {n}" for n, name in enumerate(figures, start=1)},
+        **{label: f"({n})" for n, label in enumerate(equations, start=1)},
+        **_titles(),
+    }
+
+
+def _figure(cell: NotebookNode) -> dict[str, str] | None:
+    """Name and caption of the figure that a cell draws."""
+    return cell.metadata.get("mystnb", {}).get("figure")
+
+
+@cache
+def _titles() -> dict[str, str]:
+    """The title of every page, in quotation marks, by the name of its file."""
+    titles = {}
+    for path in sorted(chapters_folder().glob("*.md")):
+        title = re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if title:
+            titles[path.stem] = f"“{title[1].strip()}”"
+    return titles
 
 
 def _nbgrader(grade_id: str, solution: bool = False, points: int | None = None) -> dict:

@@ -28,9 +28,20 @@ def bibliography(tmp_path):
         ("% a comment\nText", "Text"),
         ("see {ref}`the part <section-x>`", "see the part"),
         ("a {term}`query` and {term}`keys <key>`", "a query and keys"),
-        ("{numref}`fig-x` shows", "the figure shows"),
+        ("{numref}`fig-x` shows", "Figure 2 shows"),
+        ("Write {eq}`eq-x`.", "Write (3)."),
+        (
+            "the next chapter, {doc}`several_heads`, has",
+            "the next chapter, “Heads”, has",
+        ),
+        ("Chapter {doc}`../x/several_heads` has", "Chapter “Heads” has"),
         ("{math}`x^2`", "$x^2$"),
-        ("$$\nx\n$$ (eq-x)", "$$\nx\n$$"),
+        ("$$\nx\n$$ (eq-x)", "$$\nx\n\\tag{3}\n$$"),
+        ("$$\nx\n$$ (eq-never-named)", "$$\nx\n$$"),
+        (
+            "Text.[^a] More.\n\n[^a]: Small\n    print.\n\nEnd.",
+            "Text.\\* More.\n\n\\* Small print.\n\nEnd.",
+        ),
         ("```{math}\n:label: eq\nx\n```", "$$\nx\n$$"),
         ("```{note}\nBe kind.\n```", "> **Note**\n>\n> Be kind."),
         ("```{tip} Be kind.\n```", "> **Tip**\n>\n> Be kind."),
@@ -44,7 +55,26 @@ def bibliography(tmp_path):
     ],
 )
 def test_markup_has_a_plain_form(myst, plain):
-    assert plain_markdown(myst) == plain
+    names = {"fig-x": "Figure 2", "eq-x": "(3)", "several_heads": "“Heads”"}
+    assert plain_markdown(myst, names=names) == plain
+
+
+def test_a_quiz_keeps_its_answers_folded_away():
+    quiz = (
+        "```{quiz}\nHow *many* {term}`keys <key>`?\n\n"
+        "- [ ] One.\n\n  That is a query.\n"
+        "- [x] All of\n  them.\n\n  Each has a share,\n  however small.\n"
+        "- [ ] None.\n\n  Weights sum to one.\n```"
+    )
+    assert plain_markdown(quiz) == (
+        "**Question 1.** How *many* keys?\n\n"
+        "* **A.** One.\n* **B.** All of\n  them.\n* **C.** None.\n\n"
+        "<details><summary>Answer</summary>\n\n"
+        "* **A. No.** That is a query.\n"
+        "* **B. Right.** Each has a share,\n  however small.\n"
+        "* **C. No.** Weights sum to one.\n\n"
+        "</details>"
+    )
 
 
 def test_citations_become_author_and_year(bibliography):
@@ -61,6 +91,9 @@ def test_citations_become_author_and_year(bibliography):
         "{unknown}`x`",
         "```{note}\nnever closed",
         "{cite}`x`",
+        "{numref}`fig-elsewhere`",
+        "{doc}`nowhere`",
+        "```{quiz}\nA question without options?\n```",
     ],
 )
 def test_what_has_no_plain_form_stops_the_release(myst):
@@ -75,7 +108,7 @@ def test_released_chapter_has_no_raw_markup(name):
             assert "`{" not in cell.source.replace("`{`", "")
             assert not any(
                 mark in cell.source
-                for mark in ("```{", ":::", "{ref}", "{cite", ")=\n")
+                for mark in ("```{", ":::", "{ref}", "{cite", ")=\n", "[^", "+++")
             )
 
 
