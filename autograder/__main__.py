@@ -1,4 +1,4 @@
-"""The command line: ``python -m autograder check | course | grade | report``."""
+"""The command line: ``python -m autograder COMMAND``."""
 
 from __future__ import annotations
 
@@ -21,29 +21,8 @@ BAD_INPUT = 2
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit status is 2 when its input cannot be used."""
     options = _parser().parse_args(arguments)
-    from autograder.classreport import NoReports
-    from autograder.cluster import ClusterError
-    from autograder.course import CourseError
-    from autograder.gradebook import GradebookError
-    from autograder.rebuild import Unusable
-    from autograder.release import BrokenChapter
-    from autograder.submissions import NothingSubmitted
-
     try:
         return options.run(options)
-    except (
-        BrokenChapter,
-        ClusterError,
-        CourseError,
-        GradebookError,
-        NoReports,
-        NothingSubmitted,
-        SandboxUnavailable,
-        UnknownExercise,
-        Unusable,
-    ) as error:
-        print(f"autograder: {' '.join(str(error).split())}", file=sys.stderr)
-        return BAD_INPUT
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         print(f"autograder: {error.strerror or error}{where}", file=sys.stderr)
@@ -51,6 +30,38 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("autograder: interrupted; run it again to go on", file=sys.stderr)
         return 130
+    except Exception as error:
+        if not isinstance(error, _bad_input()):
+            raise
+        print(f"autograder: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _bad_input() -> tuple[type[Exception], ...]:
+    """The errors that say in one line what cannot be used."""
+    from autograder.classreport import NoReports
+    from autograder.cluster import ClusterError
+    from autograder.course import CourseError
+    from autograder.gradebook import GradebookError
+    from autograder.progress import NoNotebooks
+    from autograder.rebuild import Unusable
+    from autograder.release import BrokenChapter
+    from autograder.reset import CannotReset
+    from autograder.submissions import NothingSubmitted
+
+    return (
+        BrokenChapter,
+        CannotReset,
+        ClusterError,
+        CourseError,
+        GradebookError,
+        NoNotebooks,
+        NoReports,
+        NothingSubmitted,
+        SandboxUnavailable,
+        UnknownExercise,
+        Unusable,
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,6 +78,15 @@ def _parser() -> argparse.ArgumentParser:
         help="run it as yourself, unprotected: only for what you wrote yourself",
     )
     check.set_defaults(run=_check)
+    progress = commands.add_parser("progress", help="what is done, and the next step")
+    progress.add_argument(
+        "folder", nargs="?", type=Path, default=Path(), help="where the notebooks are"
+    )
+    progress.set_defaults(run=_progress)
+    reset = commands.add_parser("reset", help="put the stub of an exercise back")
+    reset.add_argument("notebook", type=Path)
+    reset.add_argument("exercise")
+    reset.set_defaults(run=_reset)
     course = commands.add_parser("course", help="make an nbgrader course of the book")
     course.add_argument("folder", type=Path, metavar="DIR")
     course.add_argument("chapters", nargs="*", help="which ones; all if none is named")
@@ -132,6 +152,20 @@ def _as_text(report: dict[str, Any]) -> str:
         cases = [CaseReport(**case) for case in exercise["cases"]]
         lines += ["", as_text(Report(**{**exercise, "cases": cases}))]
     return "\n".join(lines)
+
+
+def _progress(options: argparse.Namespace) -> int:
+    from autograder.progress import progress
+
+    progress(options.folder)
+    return 0
+
+
+def _reset(options: argparse.Namespace) -> int:
+    from autograder.reset import reset
+
+    reset(options.notebook, options.exercise)
+    return 0
 
 
 def _course(options: argparse.Namespace) -> int:

@@ -10,12 +10,14 @@ import html
 import importlib.util
 import inspect
 import sys
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.answers import answer, decode
+from autograder.answers import Answer, answer, decode
 from autograder.exercise import (
+    Exercise,
     Implementation,
     UnknownExercise,
     find_topic,
@@ -24,8 +26,10 @@ from autograder.exercise import (
 from autograder.judge import Expected, Report, expect, judge, public_seeds, refuse
 from autograder.key import NoKey, read_key
 from autograder.picture import first_difference, side_by_side
+from autograder.record import cell_of, record
 
-_STYLE = """
+NOT_YET = "not implemented yet"  # what the judge says of a stub
+STYLE = """
 <style>
 .attention-check { border-collapse: collapse; margin: .5em 0; font-size: .95em; }
 .attention-check caption { text-align: left; font-weight: 600; padding: .3em 0; }
@@ -67,36 +71,63 @@ def check(implementation: Implementation) -> Points:
     Returns:
         The points, a number.
     """
-    name = getattr(implementation, "__name__", None)
     try:
-        if name is None:
-            raise UnknownExercise(
-                f"check expects a function or a class, not {type(implementation)}"
-            )
-        topic = find_topic(name)
+        exercise = find_exercise(implementation)
     except UnknownExercise as error:
         print(f"check: {error}")
         return Points(0, 0)
-    exercise = topic.exercises[name]
-    used = exercise.forbidden_calls(_source(implementation))
     try:
-        expected = _expected(topic.name, name)
+        judged = examine_here(exercise, implementation)
     except NoKey as error:
         print(f"check: {error}")
         return Points(0, exercise.points)
+    report = judged.report
+    picture = ""
+    if self_study() and _in_kernel() and judged.given:
+        found = first_difference(exercise, report, judged.given, judged.reference)
+        picture = side_by_side(*found) if found else ""
+    show(report, picture, record(report, cell_of(implementation)))
+    return Points(report.score, report.max_score)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A report on an answer, with the answers given (none if refused) and expected."""
+
+    report: Report
+    given: list[Answer]
+    reference: list[Answer]
+
+
+def find_exercise(implementation: Implementation) -> Exercise:
+    """The exercise that ``implementation`` answers, by its name.
+
+    Raises:
+        UnknownExercise: there is none, or it is no function or class.
+    """
+    name = getattr(implementation, "__name__", None)
+    if name is None:
+        raise UnknownExercise(
+            f"expected a function or a class, not {type(implementation)}"
+        )
+    return find_topic(name).exercises[name]
+
+
+def examine_here(exercise: Exercise, implementation: Implementation) -> Judged:
+    """Judge an answer in this process, on the public seeds.
+
+    Raises:
+        NoKey: neither solutions nor a usable key are at hand.
+    """
+    expected = _expected(find_topic(exercise.name).name, exercise.name)
+    used = exercise.forbidden_calls(_source(implementation))
     if used:
-        report = refuse(exercise, forbidden_message(used))
-        show(report)
-        return Points(report.score, report.max_score)
+        return Judged(refuse(exercise, forbidden_message(used)), [], expected.reference)
     given = [
         decode(answer(case, implementation, seed))
         for case, seed in zip(exercise.cases, expected.seeds, strict=True)
     ]
-    report = judge(exercise, given, expected)
-    found = first_difference(exercise, report, given, expected.reference)
-    picture = side_by_side(*found) if found and self_study() and _in_kernel() else ""
-    show(report, picture)
-    return Points(report.score, report.max_score)
+    return Judged(judge(exercise, given, expected), given, expected.reference)
 
 
 def self_study() -> bool:
@@ -120,21 +151,39 @@ def _expected(topic_name: str, exercise_name: str) -> Expected:
 
 
 def _source(implementation: Implementation) -> str:
+    """The whole cell in a notebook, as in grading; else the definition."""
+    cell = cell_of(implementation) if _in_kernel() else ""
+    if cell:
+        return cell
     try:
         return inspect.getsource(implementation)
     except (OSError, TypeError):
         return ""
 
 
-def show(report: Report, picture: str = "") -> None:
+def show(
+    report: Report, picture: str = "", metadata: dict[str, Any] | None = None
+) -> None:
     """Display a report: a table in Jupyter, plain text elsewhere."""
+    page, text = as_html(report) + picture, as_text(report)
+    if report.score < report.max_score and report.message != NOT_YET:
+        call = f"hint({report.name})"
+        if "hint" not in _names_in_notebook():
+            call = f"from autograder.hints import hint; {call}"
+        page += f"<p>Stuck? <code>{html.escape(call)}</code></p>"
+        text += f"\n  Stuck? {call}"
+    display_page(page, text, metadata)
+
+
+def display_page(page: str, text: str, metadata: dict[str, Any] | None = None) -> None:
+    """Display HTML in Jupyter, and the plain text elsewhere."""
     if _in_kernel():
         from IPython.display import display
 
-        page = as_html(report) + picture
-        display({"text/html": page, "text/plain": as_text(report)}, raw=True)
+        data = {"text/html": page, "text/plain": text}
+        display(data, raw=True, metadata=metadata)
     else:
-        print(as_text(report))
+        print(text)
 
 
 def _in_kernel() -> bool:
@@ -145,10 +194,19 @@ def _in_kernel() -> bool:
     return type(get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
+def _names_in_notebook() -> dict[str, Any]:
+    """What the cells of the notebook have defined; nothing elsewhere."""
+    if not _in_kernel():
+        return {}
+    from IPython import get_ipython
+
+    return get_ipython().user_ns
+
+
 def as_text(report: Report) -> str:
     """The report as plain text, a line for each case."""
     lines = []
-    if report.message != "not implemented yet":
+    if report.message != NOT_YET:
         for case in report.cases:
             mark = "passed" if case.passed else "failed"
             line = f"  {mark}  {case.points:g}  {case.title}"
@@ -170,7 +228,7 @@ def _where_to_read(report: Report) -> str:
 
 
 def _advice(report: Report) -> str:
-    if report.message == "not implemented yet":
+    if report.message == NOT_YET:
         return "Not implemented yet. Replace the line that raises NotImplementedError."
     return report.message
 
@@ -178,9 +236,9 @@ def _advice(report: Report) -> str:
 def as_html(report: Report) -> str:
     """The report as an HTML table with its own small style sheet."""
     title = html.escape(report.name)
-    if report.message == "not implemented yet":
+    if report.message == NOT_YET:
         return (
-            f"{_STYLE}<p class='attention-hint'><code>{title}</code>: "
+            f"{STYLE}<p class='attention-hint'><code>{title}</code>: "
             f"{html.escape(_advice(report))}</p>"
         )
     rows = "".join(
@@ -206,7 +264,4 @@ def as_html(report: Report) -> str:
         )
     if report.score < report.max_score:
         hint += f"<p>{html.escape(_where_to_read(report))}</p>"
-    return f"{_STYLE}{table}{hint}"
-
-
-__all__: list[Any] = ["Points", "check"]
+    return f"{STYLE}{table}{hint}"

@@ -135,6 +135,20 @@ def test_forbidden_call_earns_nothing_and_says_so(monkeypatch, capsys):
     assert forbidden_message(["exp"]) in capsys.readouterr().out
 
 
+def test_forbidden_call_is_found_in_a_class_of_a_notebook():
+    cells = run(
+        "from torch import nn\nfrom autograder.check import check",
+        "class MultiHeadAttention(nn.Module):\n"
+        "    def __init__(self, D, h):\n"
+        "        super().__init__()\n"
+        "        self.inner = nn.MultiheadAttention(D, h)\n"
+        "check(MultiHeadAttention)",
+    )
+    table, points = cells[1].outputs
+    assert forbidden_message(["MultiheadAttention"]) in table.data["text/plain"]
+    assert float(points.data["text/plain"]) == 0
+
+
 def test_wrong_answer_is_drawn_beside_the_expected_one():
     cells = run(
         "import numpy as np\nfrom autograder.check import check",
@@ -142,6 +156,7 @@ def test_wrong_answer_is_drawn_beside_the_expected_one():
         "    a = np.exp(X @ q); a /= a.sum()\n    return a @ X, a\ncheck(attend)",
     )
     page = cells[1].outputs[0].data["text/html"]
+    assert "hint(attend)" in page
     assert "differ by up to" in page
     assert "data:image/png;base64," in page
 

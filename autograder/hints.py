@@ -1,0 +1,119 @@
+"""``hint(f)`` and ``solution(f)``: help in a notebook, a little more at each call."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import re
+from collections import Counter
+
+from autograder.check import (
+    NOT_YET,
+    STYLE,
+    display_page,
+    examine_here,
+    find_exercise,
+    self_study,
+)
+from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
+from autograder.judge import Report
+from autograder.key import NoKey
+from autograder.release import chapters_folder
+
+_asked: Counter[str] = Counter()  # how often a hint was asked for, by exercise
+
+
+def hint(implementation: Implementation) -> None:
+    """Show a hint for your answer; one more at each call.
+
+    Args:
+        implementation: the function or class that an exercise asks for.
+    """
+    try:
+        exercise = find_exercise(implementation)
+        report = examine_here(exercise, implementation).report
+    except (UnknownExercise, NoKey) as error:
+        print(f"hint: {error}")
+        return
+    name = exercise.name
+    if report.score == report.max_score:
+        _show(name, [f"{name} has all its points: there is nothing to hint at."])
+        return
+    hints = hints_on(exercise, report)
+    _asked[name] += 1
+    shown = [f"{n}. {text}" for n, text in enumerate(hints, start=1)][: _asked[name]]
+    if len(shown) < len(hints):
+        last = f"hint({name}) once more gives the next hint."
+    elif self_study():
+        last = f"There are no more hints. solution({name}) shows the solution."
+    else:
+        last = "There are no more hints."
+    _show(name, [*shown, last])
+
+
+def solution(implementation: Implementation) -> None:
+    """Show the solution of an exercise, where the course gives solutions.
+
+    Args:
+        implementation: the function or class that the exercise asks for, or its stub.
+    """
+    try:
+        exercise = find_exercise(implementation)
+    except UnknownExercise as error:
+        print(f"solution: {error}")
+        return
+    name = exercise.name
+    if not self_study():
+        _show(name, [f"Solutions are not given in this course. Try hint({name})."])
+        return
+    source = inspect.getsource(find_topic(name).reference(name))
+    page = f"<pre class='attention-solution'>{html.escape(source)}</pre>"
+    display_page(STYLE + page, source)
+
+
+def hints_on(exercise: Exercise, report: Report) -> list[str]:
+    """The hints on an answer, the most general one first.
+
+    Args:
+        exercise: what was asked.
+        report: what is wrong with the answer.
+    """
+    hints = [f"Read again: {where_to_read(exercise.name)}."]
+    if report.message and report.message != NOT_YET:
+        hints.append(report.message)
+    failed = [case for case in report.cases if not case.passed]
+    titles = "; ".join(case.title for case in failed)
+    if report.message == NOT_YET:
+        hints.append(f"These cases will be looked at: {titles}.")
+    else:
+        hints.append(f"These cases fail: {titles}. Try the first one by hand.")
+    return hints
+
+
+def where_to_read(name: str) -> str:
+    """The chapter and, where the chapters are at hand, the section of an exercise."""
+    chapter = find_topic(name).name
+    path = chapters_folder() / f"{chapter}.md"
+    if not path.is_file():
+        title = chapter.replace("_", " ")
+        return f"chapter “{title}”, the section just above the exercise"
+    title, section = _headings_above(path.read_text(encoding="utf-8"), name)
+    return f"chapter “{title}”, section “{section}”"
+
+
+def _headings_above(chapter: str, name: str) -> tuple[str, str]:
+    """The title of a chapter and of the section that holds an exercise."""
+    above = chapter.partition(f":label: exercise-{name}\n")[0]
+    text = re.sub(r"^(`{3,})\{code-cell\}.*?^\1$", "", above, flags=re.M | re.S)
+    headings = re.findall(r"^##? (.+)$", text, re.MULTILINE)
+    return headings[0], headings[-1]
+
+
+def _show(name: str, paragraphs: list[str]) -> None:
+    """Display paragraphs in Jupyter, lines elsewhere."""
+    page = "".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
+    title = html.escape(name)
+    display_page(
+        f"{STYLE}<div class='attention-hint'><code>{title}</code>{page}</div>",
+        "\n".join([f"{name}:", *(f"  {text}" for text in paragraphs)]),
+    )

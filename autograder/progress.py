@@ -1,0 +1,228 @@
+"""How far a student is: read from the saved notebooks, without running anything.
+
+The points are those that ``check`` gave. They count as long as the answer stands in the
+notebook as it was checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+from autograder.rebuild import Unusable, chapter_of, read_submission
+from autograder.record import RECORD, fingerprint, is_stub
+from autograder.release import chapter_names, chapters_folder
+
+CHANGED = "changed since it was checked"
+UNCHECKED = "not checked yet"
+TO_DO = "to do"
+
+
+class NoNotebooks(LookupError):
+    """A folder holds no notebook of the course."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """The state of one exercise.
+
+    Attributes:
+        score: points that its check gave to the answer that is there now.
+        max_score: points of all its cases.
+        state: in words, when it is not done.
+    """
+
+    name: str
+    score: float
+    max_score: float
+    state: str
+
+    @property
+    def done(self) -> bool:
+        """Whether it has all its points."""
+        return self.score >= self.max_score
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """The state of one notebook."""
+
+    name: str
+    path: Path
+    saved: float
+    exercises: list[Work]
+
+    @property
+    def open(self) -> list[Work]:
+        """The exercises that are not done."""
+        return [work for work in self.exercises if not work.done]
+
+    @property
+    def begun(self) -> bool:
+        """Whether an answer was written to any exercise."""
+        return any(work.done or work.state != TO_DO for work in self.exercises)
+
+
+def progress(folder: Path | str = ".") -> None:
+    """Print what is done in the notebooks of a folder, and where to go on.
+
+    Raises:
+        NoNotebooks: there are no notebooks of the course.
+    """
+    chapters, notes = read_folder(Path(folder))
+    print(as_table(chapters, notes))
+
+
+def read_folder(folder: Path) -> tuple[list[Chapter], list[str]]:
+    """The notebooks of a folder and of the folders in it, in the order of the book.
+
+    Returns:
+        The chapters, and a line for each notebook that is not counted.
+
+    Raises:
+        NoNotebooks: there are none.
+    """
+    if not folder.is_dir():
+        raise NoNotebooks(f"there is no folder {folder}")
+    read, notes = [], []
+    for path in sorted([*folder.glob("*.ipynb"), *folder.glob("[!.]*/*.ipynb")]):
+        try:
+            read.append(read_notebook(path))
+        except Unusable as error:
+            notes.append(f"not read: {path}: {error}")
+    found: dict[str, Chapter] = {}
+    for chapter in sorted(filter(None, read), key=lambda c: c.path.stem != c.name):
+        if found.setdefault(chapter.name, chapter) is not chapter:
+            notes.append(f"not counted: {chapter.path}, one more of {chapter.name}")
+    if not found:
+        raise NoNotebooks(
+            f"{folder} holds no notebooks of the course; name the folder in which "
+            "they are"
+        )
+    order = _order()
+    chapters = sorted(found.values(), key=lambda c: (order.get(c.name, 1000), c.name))
+    return chapters, notes
+
+
+def _order() -> dict[str, int]:
+    """The place of each chapter in the book, where the book is at hand."""
+    if not (chapters_folder().parent / "_toc.yml").is_file():
+        return {}
+    return {name: place for place, name in enumerate(chapter_names())}
+
+
+def read_notebook(path: Path) -> Chapter | None:
+    """The state of the exercises in one notebook; ``None`` if it has none.
+
+    Raises:
+        Unusable: it is no notebook, or damaged.
+    """
+    data = read_submission(path)
+    try:
+        exercises = list(_exercises(data["cells"]))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise Unusable("its cells are damaged") from None
+    if not exercises:
+        return None
+    return Chapter(chapter_of(data, path), path, path.stat().st_mtime, exercises)
+
+
+def _exercises(cells: list[dict[str, Any]]) -> list[Work]:
+    as_run = TransformerManager().transform_cell  # as the kernel knows a cell's source
+    sources = {
+        fingerprint(as_run(source(cell)))
+        for cell in cells
+        if cell["cell_type"] == "code" and not is_stub(source(cell))
+    }
+    answers = {grade_id(cell): source(cell) for cell in reversed(cells)}
+    works = []
+    for cell in cells:
+        name = grade_id(cell).removeprefix("check-")
+        if grade_id(cell) == name or name not in answers:
+            continue
+        points = float(cell["metadata"]["nbgrader"]["points"])
+        found = _record(cell, name)
+        score = 0.0
+        if found and found["cell"] in sources:
+            score = float(found["score"])
+            state = f"{score:g} of {points:g} points"
+        elif is_stub(answers[name]):
+            state = TO_DO
+        else:
+            state = CHANGED if found else UNCHECKED
+        works.append(Work(name, score, points, state))
+    return works
+
+
+def source(cell: dict[str, Any]) -> str:
+    """The source of a cell, which a file holds as a text or as lines."""
+    text = cell["source"]
+    return text if isinstance(text, str) else "".join(text)
+
+
+def grade_id(cell: dict[str, Any]) -> str:
+    """The name of a cell in nbgrader; empty if it has none."""
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
+def _record(cell: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """What the last check in a cell found."""
+    records = [
+        output["metadata"][RECORD]
+        for output in cell.get("outputs", [])
+        if RECORD in output.get("metadata", {})
+    ]
+    records = [entry for entry in records if entry["exercise"] == name]
+    return records[-1] if records else None
+
+
+def next_step(chapters: list[Chapter]) -> tuple[Chapter, Work] | None:
+    """Where to go on: in the notebook that was begun and saved last, else in the next.
+
+    Returns:
+        A chapter and the first of its exercises that is open; ``None`` if none is.
+    """
+    begun = [chapter for chapter in chapters if chapter.begun]
+    unfinished = [chapter for chapter in begun if chapter.open]
+    if unfinished:
+        chapter = max(unfinished, key=lambda chapter: chapter.saved)
+        return chapter, chapter.open[0]
+    later = chapters.index(begun[-1]) if begun else 0
+    for chapter in chapters[later:] + chapters[:later]:
+        if chapter.open:
+            return chapter, chapter.open[0]
+    return None
+
+
+def as_table(chapters: list[Chapter], notes: list[str]) -> str:
+    """The table that ``progress`` prints."""
+    rows = [("chapter", "done", "points")]
+    for chapter in chapters:
+        rows.append((chapter.name, *_totals(chapter.exercises)))
+        if chapter.begun:
+            rows += [(f"    {work.name}", work.state) for work in chapter.open]
+    everything = [work for chapter in chapters for work in chapter.exercises]
+    rows.append(("all", *_totals(everything)))
+    width = max(len(row[0]) for row in rows)
+    lines = [
+        f"{first:{width}}  {rest[0]:>8}  {rest[1]:>11}"
+        if len(rest) == 2
+        else f"{first:{width}}  {rest[0]}"
+        for first, *rest in rows
+    ]
+    lines += ["", *notes] if notes else [""]
+    following = next_step(chapters)
+    if following is None:
+        return "\n".join([*lines, "Everything is done."])
+    chapter, work = following
+    lines.append(f"Next: {work.name} in {chapter.path}: {work.state}")
+    return "\n".join(lines)
+
+
+def _totals(works: list[Work]) -> tuple[str, str]:
+    done = sum(work.done for work in works)
+    score, of = sum(w.score for w in works), sum(w.max_score for w in works)
+    return f"{done} of {len(works)}", f"{score:g} of {of:g}"

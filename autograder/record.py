@@ -1,0 +1,88 @@
+"""What ``check`` leaves in a notebook, so that progress can be read from the file.
+
+The outputs of a check cell hold the points it gave. Beside them stands a fingerprint
+of the cell that defined the answer: when that cell is edited later, the points are
+known to be of an older answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import linecache
+from typing import Any
+
+from autograder.exercise import Implementation
+from autograder.judge import Report
+
+RECORD = "autograder"  # the key in the metadata of an output
+
+
+def record(report: Report, source: str) -> dict[str, Any]:
+    """Metadata for the output that shows ``report`` on an answer.
+
+    Args:
+        report: what the check found.
+        source: the notebook cell that defines the answer; empty if there is none.
+    """
+    entry = {
+        "exercise": report.name,
+        "score": report.score,
+        "max_score": report.max_score,
+        "cell": fingerprint(source),
+    }
+    return {RECORD: entry}
+
+
+def fingerprint(source: str) -> str:
+    """A short text that changes when a cell does; space at line ends does not count."""
+    lines = [line.rstrip() for line in source.strip().splitlines()]
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def cell_of(implementation: Implementation) -> str:
+    """Source of the cell in which a notebook defines it; empty if none does.
+
+    ``inspect`` finds no class that is defined in a notebook, so the methods are asked
+    where they are from.
+    """
+    if getattr(implementation, "__module__", None) != "__main__":
+        return ""
+    own = vars(implementation) if isinstance(implementation, type) else {}
+    for part in (implementation, *own.values()):
+        function = getattr(part, "__func__", part)  # of a class or static method
+        code = getattr(function, "__code__", None)
+        lines = linecache.getlines(code.co_filename) if inspect.iscode(code) else []
+        if lines:
+            return "".join(lines)
+    return ""
+
+
+def is_stub(source: str) -> bool:
+    """Whether a cell still is what a student was given: nothing but stubs."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError):
+        return False
+    functions = []
+    for node in body:
+        functions += node.body if isinstance(node, ast.ClassDef) else [node]
+    return all(_does_nothing(node) for node in functions)
+
+
+def _does_nothing(node: ast.stmt) -> bool:
+    """A docstring, or a function that only raises NotImplementedError."""
+    if isinstance(node, ast.FunctionDef):
+        return all(_is_docstring(n) or _is_not_implemented(n) for n in node.body)
+    return _is_docstring(node)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_not_implemented(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Raise) and (
+        ast.unparse(node).startswith("raise NotImplementedError")
+    )

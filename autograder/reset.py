@@ -1,0 +1,111 @@
+"""Put the stub of an exercise back into a notebook; the answer is kept in a file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from autograder.progress import grade_id, source
+from autograder.rebuild import Unusable, chapter_of, read_submission
+from autograder.release import chapters_folder, source_notebook, student_notebook
+
+
+class CannotReset(RuntimeError):
+    """There is nothing to reset, or no stub to put back; the message says which."""
+
+
+def reset(notebook: Path | str, exercise: str) -> None:
+    """Put the stub of an exercise back into a saved notebook, and say what was done.
+
+    The answer that was there is kept in a file beside the notebook. What its check
+    showed is removed.
+
+    Args:
+        notebook: path of the notebook.
+        exercise: name of the exercise.
+
+    Raises:
+        Unusable: it is no notebook.
+        CannotReset: it has no such exercise, or its stub is not at hand.
+    """
+    path = Path(notebook)
+    data = read_submission(path)
+    try:
+        kept = _reset(path, data, exercise)
+    except (AttributeError, KeyError, TypeError):
+        raise Unusable(f"{path}: its cells are damaged") from None
+    if not kept:
+        print(f"{exercise} is its stub already: nothing was changed")
+        return
+    _write(path, data)
+    names = " and ".join(str(file) for file in kept)
+    print(f"{exercise} is its stub again in {path}; your answer is in {names}")
+    print("if the notebook is open: File, Reload Notebook from Disk")
+
+
+def _reset(path: Path, data: dict[str, Any], exercise: str) -> list[Path]:
+    """Change the data of a notebook; the files in which answers were kept."""
+    names = [
+        grade_id(cell).removeprefix("check-")
+        for cell in data["cells"]
+        if grade_id(cell).startswith("check-")
+    ]
+    cells = [cell for cell in data["cells"] if grade_id(cell) == exercise]
+    if exercise not in names or not cells:
+        given = f"it has {', '.join(names)}" if names else "it has none"
+        raise CannotReset(f"{path} has no exercise {exercise!r}; {given}")
+    stub = stub_of(chapter_of(data, path), exercise)
+    answers = [cell for cell in cells if source(cell).strip() != stub.strip()]
+    kept = [_keep(path, exercise, source(cell)) for cell in answers]
+    for cell in answers:
+        cell["source"] = stub.splitlines(keepends=True)
+    for cell in data["cells"]:
+        if grade_id(cell) in (exercise, f"check-{exercise}") and kept:
+            cell["outputs"], cell["execution_count"] = [], None
+    return kept
+
+
+def stub_of(chapter: str, exercise: str) -> str:
+    """The cell of an exercise as students get it.
+
+    Raises:
+        UnknownExercise: there is no such chapter.
+        CannotReset: the chapters are not at hand.
+    """
+    if not chapters_folder().is_dir():
+        raise CannotReset(
+            "the stubs come with a checkout of the course; take the cell from the "
+            "notebook as it was handed out"
+        )
+    for cell in student_notebook(source_notebook(chapter)).cells:
+        if grade_id(cell) == exercise:
+            return cell.source
+    raise CannotReset(f"the chapter {chapter} has no exercise {exercise!r} any more")
+
+
+def _keep(path: Path, exercise: str, answer: str) -> Path:
+    """Write an answer to a file that is not there yet."""
+    number = 1
+    while True:
+        file = path.with_name(f"{path.stem}.{exercise}.{number}.py")
+        try:
+            with file.open("x", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(answer.rstrip() + "\n")
+            return file
+        except FileExistsError:
+            number += 1
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    """Replace the notebook in one step, so that it is never half written."""
+    path = path.resolve()
+    new = path.with_name(f".{path.name}.new")
+    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    try:
+        new.write_text(text, encoding="utf-8")
+    except UnicodeEncodeError:  # half a character, which JSON can only hold escaped
+        new.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    shutil.copymode(path, new)
+    new.replace(path)

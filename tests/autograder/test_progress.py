@@ -1,0 +1,197 @@
+"""Progress is read from saved notebooks: what ``check`` gave to what stands there."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder.__main__ import main
+from autograder.exercise import load_topic
+from autograder.progress import (
+    CHANGED,
+    TO_DO,
+    UNCHECKED,
+    Chapter,
+    Work,
+    next_step,
+    read_folder,
+    read_notebook,
+)
+from autograder.record import is_stub
+from autograder.release import chapter_names, source_notebook, student_notebook
+from benchmarks.classroom import submission
+from tests.autograder.conftest import TOPIC
+
+WRONG = "def attend(q, X):\n    return q"
+WITH_MAGIC = "%matplotlib inline\n"
+
+
+@pytest.fixture(scope="module")
+def worked(master, right):
+    """A notebook as it is saved after all cells but the demonstrations were run."""
+    answers = {**right, "softmax": WITH_MAGIC + right["softmax"], "attend": WRONG}
+    del answers["soft_lookup"]
+    data = submission(master, answers)
+    notebook = nbformat.from_dict(data)
+    notebook.cells = [c for c in notebook.cells if c.metadata.get("tags") != ["demo"]]
+    return NotebookClient(notebook, kernel_name="python3").execute()
+
+
+@pytest.fixture
+def saved(worked, tmp_path):
+    """Save the worked notebook with some of its cells edited; its path."""
+
+    def save(name=f"{TOPIC}.ipynb", **edited):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(submission(worked, edited)))
+        return path
+
+    return save
+
+
+def states(path):
+    return {work.name: work.state for work in read_notebook(path).exercises}
+
+
+def test_points_are_those_that_check_gave(saved):
+    found = {work.name: work for work in read_notebook(saved()).exercises}
+    exercises = load_topic(TOPIC).exercises
+    assert {n: w.max_score for n, w in found.items()} == {
+        name: exercise.points for name, exercise in exercises.items()
+    }
+    assert [name for name, work in found.items() if work.done] == [
+        "alignment_scores",
+        "softmax",
+    ]
+    assert found["attend"].state == f"0 of {exercises['attend'].points} points"
+    assert found["soft_lookup"].state == TO_DO
+
+
+def test_points_do_not_count_for_an_answer_that_was_edited_later(saved):
+    path = saved(alignment_scores="def alignment_scores(q, X):\n    return X @ q")
+    work = read_notebook(path).exercises[0]
+    assert (work.state, work.score, work.done) == (CHANGED, 0, False)
+
+
+def test_space_at_the_end_of_lines_is_no_edit(saved, right):
+    answer = right["alignment_scores"]
+    path = saved(alignment_scores=answer.replace("\n", "  \n") + "\n\n")
+    assert read_notebook(path).exercises[0].done
+
+
+def test_answer_that_went_back_to_its_stub_is_to_do(saved, master):
+    stub = next(c for c in master.cells if c.source.startswith("def softmax"))
+    assert states(saved(softmax=stub.source))["softmax"] == TO_DO
+
+
+def test_answer_without_a_check_is_not_counted(master, right, tmp_path):
+    path = tmp_path / "x.ipynb"
+    path.write_text(json.dumps(submission(master, {"softmax": right["softmax"]})))
+    assert states(path)["softmax"] == UNCHECKED
+
+
+def test_answer_in_a_cell_of_its_own_counts(saved, master, right):
+    stub = next(c for c in master.cells if c.source.startswith("def alignment_scores"))
+    path = saved(alignment_scores=stub.source)
+    data = json.loads(path.read_text())
+    mine = nbformat.v4.new_code_cell(right["alignment_scores"])
+    data["cells"].append(mine)
+    path.write_text(json.dumps(data))
+    assert read_notebook(path).exercises[0].done
+
+
+def test_table_adds_up_and_names_the_next_step(saved, capsys):
+    path = saved()
+    assert main(["progress", str(path.parent)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    exercises = load_topic(TOPIC).exercises
+    total = sum(exercise.points for exercise in exercises.values())
+    got = exercises["alignment_scores"].points + exercises["softmax"].points
+    assert lines[1].split() == [TOPIC, "2", "of", "4", str(got), "of", str(total)]
+    assert lines[4].split() == ["all", "2", "of", "4", str(got), "of", str(total)]
+    assert lines[-1].startswith(f"Next: attend in {path}")
+
+
+def test_notebooks_in_folders_of_their_own_are_found(saved, tmp_path):
+    saved(f"{TOPIC}/{TOPIC}.ipynb")
+    saved(f".ipynb_checkpoints/{TOPIC}.ipynb")
+    chapters, notes = read_folder(tmp_path)
+    assert [chapter.path.parent.name for chapter in chapters] == [TOPIC]
+    assert notes == []
+
+
+def test_copy_is_not_counted_twice_and_said_so(saved, tmp_path):
+    saved(f"{TOPIC}-Copy1.ipynb")
+    path = saved()
+    chapters, notes = read_folder(tmp_path)
+    assert [chapter.path for chapter in chapters] == [path]
+    assert "Copy1" in notes[0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[1]", '{"nbformat": 4, "cells": [3]}', '{"nbformat": 4, "cells": [{}]}'],
+)
+def test_damaged_notebook_is_a_note_and_the_others_count(saved, content):
+    path = saved()
+    path.with_name("damaged.ipynb").write_text(content)
+    chapters, notes = read_folder(path.parent)
+    assert len(chapters) == 1
+    assert len(notes) == 1
+    assert "damaged.ipynb" in notes[0]
+
+
+def test_notebook_of_something_else_is_passed_over(saved):
+    path = saved()
+    other = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
+    nbformat.write(other, path.with_name("other.ipynb"))
+    chapters, notes = read_folder(path.parent)
+    assert (len(chapters), notes) == (1, [])
+
+
+def test_folder_without_notebooks_is_one_line_and_status_2(tmp_path, capsys):
+    for folder in (tmp_path, tmp_path / "missing"):
+        assert main(["progress", str(folder)]) == 2
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def chapter(name, saved, *states):
+    works = [Work(f"{name}{n}", s == "done", 1, s) for n, s in enumerate(states)]
+    return Chapter(name, name, saved, works)
+
+
+@pytest.mark.parametrize(
+    ("chapters", "expected"),
+    [
+        ([("a", 1, TO_DO), ("b", 2, TO_DO)], "a0"),
+        ([("a", 1, "done", TO_DO), ("b", 2, TO_DO)], "a1"),
+        ([("a", 1, "done", TO_DO), ("b", 2, CHANGED)], "b0"),  # saved last
+        ([("a", 1, TO_DO), ("b", 2, "done"), ("c", 0, TO_DO)], "c0"),
+        ([("a", 1, TO_DO), ("b", 2, "done")], "a0"),
+        ([("a", 1, "done"), ("b", 2, "done")], None),
+    ],
+)
+def test_next_step_is_where_one_was_or_what_comes_after(chapters, expected):
+    step = next_step([chapter(*given) for given in chapters])
+    assert (step and step[1].name) == expected
+
+
+def test_when_a_notebook_was_saved_is_read_from_its_file(saved, tmp_path):
+    path = saved()
+    os.utime(path, (1, 1))
+    (found,), _ = read_folder(tmp_path)
+    assert found.saved == 1
+
+
+@pytest.mark.parametrize("name", chapter_names())
+def test_stubs_are_told_from_answers(name):
+    source = source_notebook(name)
+    for notebook, stubs in ((student_notebook(source), True), (source, False)):
+        for cell in notebook.cells:
+            if cell.metadata.get("tags") == ["exercise"]:
+                assert is_stub(cell.source) == stubs, cell.source
