@@ -6,12 +6,9 @@ written, so a run that was killed goes on where it stopped.
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
 import json
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -22,43 +19,24 @@ from concurrent.futures import (
     wait,
 )
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from autograder.course import Settings, master_text, settings_of
-from autograder.examine import (
-    draw_seeds,
-    examine,
-    expected_answers,
-    refused_examination,
-)
+from autograder.examine import draw_seeds
 from autograder.exercise import load_topic
 from autograder.gradebook import MarkWriter
-from autograder.rebuild import Unusable, parse_submission
 from autograder.sandbox import Limits, require_bubblewrap
 from autograder.submissions import Submission, read, students
+from autograder.worker import (
+    Job,
+    examine_submission,
+    refuse_submission,
+    start_worker,
+)
 
 AHEAD = 4  # submissions held ready for each worker
 AHEAD_ON_A_CLUSTER = 200
-_PR_SET_PDEATHSIG = 1
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker needs to know to examine any submission of a chapter."""
-
-    chapter: str
-    master: str
-    seeds: dict[str, list[int]] = field(hash=False)
-    limits: Limits
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes when the released notebook or the limits change."""
-        return hashlib.sha256(f"{self.master}{self.limits}".encode()).hexdigest()
 
 
 @dataclass
@@ -156,7 +134,7 @@ class _Run:
         names = iter(waiting)
 
         def pool(size: int) -> ProcessPoolExecutor:
-            return ProcessPoolExecutor(size, context, initializer=_start_worker)
+            return ProcessPoolExecutor(size, context, initializer=start_worker)
 
         broken = bool(waiting)
         while broken:
@@ -169,7 +147,9 @@ class _Run:
                     yield from self.on(executor, iter([name]), 1)
                 if self.suspects:
                     self.suspects.clear()
-                    report = _refuse(self.job, "it ended the process that examined it")
+                    report = refuse_submission(
+                        self.job, "it ended the process that examined it"
+                    )
                     self._record(self._read(name), *report)
                     yield name
 
@@ -239,13 +219,6 @@ class _Run:
         self.outcome.graded[student] = report
 
 
-def _start_worker() -> None:
-    """Leave interrupts to the writer, and end when it ends, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(ctypes.CDLL(None), "prctl"):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _result(future: Future, job: Job) -> tuple[dict, str]:
     """The outcome of a worker; if the worker failed, zero with the reason."""
     try:
@@ -254,40 +227,7 @@ def _result(future: Future, job: Job) -> tuple[dict, str]:
         raise
     except Exception as error:
         reason = f"could not be examined: {type(error).__name__}: {error}"
-        return _refuse(job, " ".join(reason.split())[:300])
-
-
-def examine_submission(job: Job, submission: Submission) -> tuple[dict, str]:
-    """Examine one submission in a worker.
-
-    Returns:
-        The report, and the JSON text of the executed notebook.
-    """
-    if submission.unusable:
-        return _refuse(job, submission.unusable)
-    try:
-        data = parse_submission(submission.content)
-    except Unusable as error:
-        return _refuse(job, str(error))
-    topic = load_topic(job.chapter)
-    done = examine(_master(job.master), data, topic, _expected(job), job.limits)
-    return done.report, nbformat.writes(done.notebook)
-
-
-def _refuse(job: Job, reason: str) -> tuple[dict, str]:
-    topic = load_topic(job.chapter)
-    done = refused_examination(_master(job.master), topic, reason)
-    return done.report, nbformat.writes(done.notebook)
-
-
-@lru_cache(maxsize=4)
-def _master(text: str) -> nbformat.NotebookNode:
-    return nbformat.reads(text, as_version=4)
-
-
-@lru_cache(maxsize=4)
-def _expected(job: Job) -> dict[str, Any]:
-    return expected_answers(load_topic(job.chapter), job.seeds)
+        return refuse_submission(job, " ".join(reason.split())[:300])
 
 
 def report_path(course: Path, chapter: str, student: str) -> Path:

@@ -79,6 +79,8 @@ class Limits:
 class Sandbox:
     """One bubblewrap with a warm parent in it, from which kernels are forked.
 
+    The parent warms up while this process goes on; the first launch waits for it.
+
     Raises:
         SandboxUnavailable: bubblewrap is missing or may not make namespaces here.
     """
@@ -97,12 +99,23 @@ class Sandbox:
             env={"PATH": os.defpath},
         )
         theirs.close()
+        self._ready = False
+
+    def wait_until_ready(self) -> None:
+        """Wait until the warm parent has imported everything.
+
+        Raises:
+            SandboxUnavailable: it did not come up.
+        """
+        if self._ready:
+            return
         self.control.settimeout(START_SECONDS)
         try:
             ready = self.control.recv(16)
-        except TimeoutError:
+        except OSError:
             ready = b""
-        if ready != b"ready":
+        self._ready = ready == b"ready"
+        if not self._ready:
             self._process.kill()
             self._process.wait()
             self._log.seek(0)
@@ -124,6 +137,7 @@ class Sandbox:
         Closing the lifeline kills the kernel; when the kernel ends otherwise, one
         JSON message on it says how.
         """
+        self.wait_until_ready()
         lifeline, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         request = {"key": key, "limits": asdict(limits)}
         fds = [other.fileno(), *(sock.fileno() for sock in listening)]

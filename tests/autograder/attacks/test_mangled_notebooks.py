@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from autograder.examine import draw_seeds
-from autograder.grade import Job, examine_submission
 from autograder.rebuild import Unusable, parse_submission, rebuild
 from autograder.release import source_notebook, student_notebook
 from autograder.sandbox import Limits
 from autograder.submissions import Submission
+from autograder.worker import Job, examine_submission
 from benchmarks.classroom import right_answers, submission
 from tests.autograder.attacks.conftest import WRONG, left_behind, processes
 from tests.autograder.conftest import TOPIC

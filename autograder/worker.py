@@ -1,0 +1,80 @@
+"""What a worker process does: examine one submission after the other.
+
+A process of its own, so it imports nothing of the gradebook.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import signal
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import nbformat
+
+from autograder.examine import examine, expected_answers, refused_examination
+from autograder.exercise import load_topic
+from autograder.rebuild import Unusable, parse_submission
+from autograder.sandbox import Limits, running_sandbox
+from autograder.submissions import Submission
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker needs to know to examine any submission of a chapter."""
+
+    chapter: str
+    master: str
+    seeds: dict[str, list[int]] = field(hash=False)
+    limits: Limits
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the released notebook or the limits change."""
+        return hashlib.sha256(f"{self.master}{self.limits}".encode()).hexdigest()
+
+
+def start_worker() -> None:
+    """Leave interrupts to the writer, end when it ends, and start the sandbox."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(ctypes.CDLL(None), "prctl"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    running_sandbox()  # warms up while this process imports what it needs
+
+
+def examine_submission(job: Job, submission: Submission) -> tuple[dict, str]:
+    """Examine one submission in a worker.
+
+    Returns:
+        The report, and the JSON text of the executed notebook.
+    """
+    if submission.unusable:
+        return refuse_submission(job, submission.unusable)
+    try:
+        data = parse_submission(submission.content)
+    except Unusable as error:
+        return refuse_submission(job, str(error))
+    topic = load_topic(job.chapter)
+    done = examine(_master(job.master), data, topic, _expected(job), job.limits)
+    return done.report, nbformat.writes(done.notebook)
+
+
+def refuse_submission(job: Job, reason: str) -> tuple[dict, str]:
+    """A report of zero points with the reason, and the notebook as it was released."""
+    topic = load_topic(job.chapter)
+    done = refused_examination(_master(job.master), topic, reason)
+    return done.report, nbformat.writes(done.notebook)
+
+
+@lru_cache(maxsize=4)
+def _master(text: str) -> nbformat.NotebookNode:
+    return nbformat.reads(text, as_version=4)
+
+
+@lru_cache(maxsize=4)
+def _expected(job: Job) -> dict[str, Any]:
+    return expected_answers(load_topic(job.chapter), job.seeds)
