@@ -1,0 +1,132 @@
+"""A real JupyterLab and a real browser in front of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from tests.autograder.conftest import needs_sandbox as needs_sandbox
+from tests.book.conftest import CHROMIUM
+
+PATIENCE = 120  # seconds for what takes two on a quiet machine
+_FOREIGN = re.compile(r"^https?://(?!127\.0\.0\.1[:/])")
+SETTINGS = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    # every cell is in the page, not only those that are in view
+    "notebook-extension/tracker": {"windowingMode": "none"},
+}
+
+
+@pytest.fixture(scope="session")
+def in_browser() -> Callable[[Callable[[Page], Any]], Any]:
+    """Call a function with a page of a headless Chromium; what it returns.
+
+    It runs in a thread of its own, because in this one Playwright may already be
+    running for the tests of the book.
+    """
+    found = [path for name in CHROMIUM if (path := shutil.which(name))]
+    if not found:
+        reason = f"none of {', '.join(CHROMIUM)} is installed"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+
+    def visit(scene: Callable[[Page], Any]) -> Any:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=found[0], args=["--no-sandbox", "--disable-gpu"]
+            )
+            page = browser.new_page(viewport={"width": 1400, "height": 1000})
+            page.set_default_timeout(1000 * PATIENCE)
+            page.route(_FOREIGN, lambda route: route.abort())
+            try:
+                return scene(page)
+            finally:
+                browser.close()
+
+    def call(scene: Callable[[Page], Any]) -> Any:
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(visit, scene).result()
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def jupyter_lab(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Any]:
+    """``with jupyter_lab(folder) as address``: JupyterLab on a folder, then stopped."""
+
+    @contextmanager
+    def serve(folder: Path) -> Iterator[Callable[[str], str]]:
+        own = tmp_path_factory.mktemp("jupyter")
+        for name, settings in SETTINGS.items():
+            path = own / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(settings))
+        folders = {
+            "IPYTHONDIR": "ipython",
+            "JUPYTER_CONFIG_DIR": "config",
+            "JUPYTER_DATA_DIR": "data",
+            "JUPYTER_RUNTIME_DIR": "runtime",
+            "JUPYTERLAB_SETTINGS_DIR": "settings",
+            "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        }
+        port, token = free_port(), secrets.token_hex()
+        log = own / "log"
+        with log.open("w") as file:
+            server = subprocess.Popen(
+                [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
+                + [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+                + [f"--IdentityProvider.token={token}"],
+                cwd=folder,
+                env=os.environ | {k: str(own / name) for k, name in folders.items()},
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        home = f"http://127.0.0.1:{port}"
+        try:
+            wait_for(f"{home}/api/status?token={token}", server, log)
+            yield lambda path: f"{home}/{path}?token={token}"
+        finally:
+            server.terminate()  # shuts the kernels down, too
+            try:
+                server.wait(30)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+    return serve
+
+
+def free_port() -> int:
+    """A port of this machine on which nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
+    """Wait until a server answers."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=PATIENCE):
+                return
+        except (urllib.error.URLError, ConnectionError):
+            gone = server.poll() is not None or time.monotonic() > deadline
+            assert not gone, log.read_text()
+            time.sleep(0.2)

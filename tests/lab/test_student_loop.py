@@ -1,0 +1,193 @@
+"""A student in JupyterLab: run, be told the mistake, ask, mend, see the progress."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from autograder.exercise import load_topic
+from autograder.release import source_notebook, student_notebook
+from benchmarks.classroom import cell_source, submission
+from tests.lab.conftest import PATIENCE
+
+TOPIC = "simplified_attention"
+MINE = "answer of my own"
+HELP = "from autograder.hints import hint, solution\nhint(softmax)"
+PROGRESS = "from autograder.progress import progress\nprogress()"
+
+expect.set_options(1000 * PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def right() -> dict[str, str]:
+    """The right answer to each exercise, as a cell."""
+    return {
+        cell.metadata.nbgrader.grade_id: cell.source
+        for cell in source_notebook(TOPIC).cells
+        if cell.metadata.get("tags") == ["exercise"]
+    }
+
+
+@pytest.fixture(scope="module")
+def notebook(right: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The released notebook, solved but for a softmax that overflows."""
+    wrong = next(
+        mistake
+        for mistake in load_topic(TOPIC).mistakes("softmax")
+        if "exp(1000)" in mistake.hint
+    )
+    written = right | {"softmax": cell_source(wrong, "softmax")}
+    released = student_notebook(source_notebook(TOPIC))
+    path = tmp_path_factory.mktemp("student") / f"{TOPIC}.ipynb"
+    path.write_text(json.dumps(submission(released, written)))
+    return path
+
+
+class Lab:
+    """JupyterLab with one notebook open, as its user sees it."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        page.goto(address)
+        self.idle()
+
+    def idle(self) -> None:
+        """Wait until the kernel has nothing to do."""
+        expect(self.page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible()
+        expect(self.page.get_by_text("[*]:", exact=True)).to_have_count(0)
+
+    def run_all(self) -> None:
+        """Run all cells with the menu."""
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+
+    def cell(self, text: str) -> Locator:
+        """The code cell in whose editor a text stands."""
+        editor = self.page.locator(".jp-InputArea-editor", has_text=text)
+        return self.page.locator(".jp-CodeCell", has=editor).first
+
+    def output(self, text: str) -> Locator:
+        """What the cell with this text shows below it."""
+        return self.cell(text).locator(".jp-OutputArea")
+
+    def write(self, cell: Locator, source: str) -> None:
+        """Replace the source of a cell and run it."""
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.insert_text(source)
+        self.page.keyboard.press("Control+Enter")
+
+    def run(self, text: str) -> None:
+        """Run the cell with this text."""
+        self.cell(text).locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+
+    def add(self, below: str, source: str) -> None:
+        """Add a cell below another one and run it."""
+        self.cell(below).locator(".jp-InputPrompt").click()
+        self.page.keyboard.press("b")
+        self.page.keyboard.press("Enter")
+        self.page.keyboard.insert_text(source)
+        self.page.keyboard.press("Control+Enter")
+
+
+@pytest.fixture(scope="module")
+def seen(
+    notebook: Path, right: dict[str, str], jupyter_lab: Callable, in_browser: Callable
+) -> dict[str, Any]:
+    """What the student saw at each step."""
+    seen: dict[str, Any] = {}
+
+    def scene(page: Page) -> None:
+        lab = Lab(page, address(f"lab/tree/{notebook.name}"))
+        lab.run_all()
+        checked = lab.output("check(softmax)")
+        expect(checked).to_contain_text("of 7 points")
+        seen["wrong"] = checked.inner_text()
+        lab.add("check(softmax)", HELP)
+        asked = lab.output("hint(softmax)")
+        expect(asked).to_contain_text("section")
+        seen["hints"] = [asked.inner_text()]
+        for words in ("exp(1000)", "no more hints"):
+            lab.run("hint(softmax)")
+            expect(asked).to_contain_text(words)
+            seen["hints"].append(asked.inner_text())
+        lab.write(lab.cell("hint(softmax)"), "solution(softmax)")
+        shown = lab.output("solution(softmax)")
+        expect(shown).to_contain_text("def softmax")
+        seen["solution"] = shown.inner_text()
+        lab.write(lab.cell("def softmax"), f"# {MINE}\n{right['softmax']}")
+        lab.run("check(softmax)")
+        expect(checked).to_contain_text("7 of 7 points")
+        seen["right"] = checked.inner_text()
+        lab.run_all()  # other answers use softmax
+        expect(lab.output("check(soft_lookup)")).to_contain_text("10 of 10 points")
+        lab.idle()
+        page.keyboard.press("ControlOrMeta+s")
+        wait_until_saved(notebook)
+        lab.add("check(softmax)", PROGRESS)
+        table = lab.output("progress()")
+        expect(table).to_contain_text("Everything is done.")
+        seen["progress"] = table.inner_text()
+
+    with jupyter_lab(notebook.parent) as address:
+        in_browser(scene)
+    return seen
+
+
+def wait_until_saved(path: Path) -> None:
+    """Wait until what was written in JupyterLab is in the file."""
+    deadline = time.monotonic() + PATIENCE
+    while MINE not in (text := path.read_text()) or "10 of 10 points" not in text:
+        assert time.monotonic() < deadline, "the notebook was not saved"
+        time.sleep(0.1)
+
+
+def test_wrong_answer_is_told_its_misconception(seen):
+    assert "Likely cause. You took the exponential" in seen["wrong"]
+    assert "✗ failed" in seen["wrong"]
+    assert "✓ passed" in seen["wrong"]
+    assert "hint(softmax)" in seen["wrong"]
+
+
+def test_each_hint_says_more(seen):
+    first, second, third = seen["hints"]
+    assert "Step two: weights" in first
+    assert "exp(1000)" not in first
+    assert "exp(1000)" in second
+    assert "scores in the thousands do not overflow" in third
+
+
+def test_solution_is_shown(seen):
+    assert "return" in seen["solution"]
+    assert "NotImplementedError" not in seen["solution"]
+
+
+def test_right_answer_passes(seen):
+    assert "failed" not in seen["right"]
+    assert "Likely cause" not in seen["right"]
+
+
+def test_progress_is_the_same_in_the_notebook_and_in_a_terminal(seen, notebook):
+    points = sum(e.points for e in load_topic(TOPIC).exercises.values())
+    assert f"{points} of {points}" in seen["progress"]
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", "progress"],
+        cwd=notebook.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == seen["progress"].split()
+
+
+def test_notebook_that_jupyterlab_saved_is_a_valid_one(seen, notebook):
+    nbformat.validate(nbformat.read(notebook, 4))
