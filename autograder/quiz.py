@@ -3,11 +3,15 @@
 A question is any markdown up to a list of options. ``- [x]`` marks the right option,
 ``- [ ]`` a wrong one. The first paragraph of an option is what one chooses, the rest,
 indented below it, explains why it is right or wrong.
+
+The right option is shown at a place that follows from the words of the question, so it
+may be written anywhere.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -31,7 +35,7 @@ class Option:
 
 @dataclass
 class Question:
-    """A question in markdown and its options, in the order of the page."""
+    """A question in markdown and its options, in the order in which they are shown."""
 
     text: str
     options: list[Option] = field(default_factory=list)
@@ -79,4 +83,7 @@ def _question(asked: list[str], given: list[tuple[bool, list[str]]]) -> Question
         raise BrokenQuiz(f"{text!r} needs {_FEWEST_OPTIONS} options at least")
     if sum(option.right for option in options) != 1:
         raise BrokenQuiz(f"{text!r} needs exactly one right option")
-    return Question(text, options)
+    (right,) = (option for option in options if option.right)
+    shown = [option for option in options if not option.right]
+    shown.insert(zlib.crc32(text.encode()) % len(options), right)
+    return Question(text, shown)

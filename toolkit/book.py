@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
 _FENCE = re.compile(r"^(`{3,}|~{3,})(?:\{([\w:-]+)\})?")
-_SKIPPED = ("code-cell", "exercise", "solution", "math", "literalinclude", "glossary")
+_SKIPPED = (
+    *("code-cell", "exercise", "solution"),
+    *("math", "literalinclude", "glossary", "quiz"),
+)
 _ROLE = re.compile(r"\{[\w:-]+\}`([^`<]*?)(?:\s*<[^>`]*>)?`")
 _CITATION = re.compile(r"\s*\{cite(?::\w)?\}`[^`]*`")
 
@@ -26,8 +29,9 @@ class Section(NamedTuple):
 def sections() -> list[Section]:
     """The sections of all chapters, in alphabetical order of the chapters.
 
-    Code, exercises, solutions and formulas on lines of their own are left out. Where
-    the chapters are not installed, the documentation of ``torch.nn`` takes their place.
+    Code, exercises, solutions, quizzes and formulas on lines of their own are left out.
+    Where the chapters are not installed, the documentation of ``torch.nn`` takes their
+    place.
     """
     files = sorted(CHAPTERS.glob("*.md"))
     found = [section for file in files for section in _sections_of(file)]
@@ -54,7 +58,7 @@ def _prose(text: str) -> Iterator[str]:
                 closing = None
         elif fence and (fence[2] in _SKIPPED or (not fence[2] and len(fence[1]) == 3)):
             closing = None if _closes_a_box(line, fence) else fence[1]
-        elif not fence and not line.startswith((":", "(", "|", "<!--")):
+        elif not fence and not line.startswith((":", "(", "|", "<!--", "+++")):
             yield line
 
 

@@ -68,11 +68,11 @@ def test_a_quiz_keeps_its_answers_folded_away():
     )
     assert plain_markdown(quiz) == (
         "**Question 1.** How *many* keys?\n\n"
-        "* **A.** One.\n* **B.** All of\n  them.\n* **C.** None.\n\n"
+        "* **A.** One.\n* **B.** None.\n* **C.** All of\n  them.\n\n"
         "<details><summary>Answer</summary>\n\n"
         "* **A. No.** That is a query.\n"
-        "* **B. Right.** Each has a share,\n  however small.\n"
-        "* **C. No.** Weights sum to one.\n\n"
+        "* **B. No.** Weights sum to one.\n"
+        "* **C. Right.** Each has a share,\n  however small.\n\n"
         "</details>"
     )
 

@@ -1,5 +1,8 @@
 """What a quiz may look like, and what is refused."""
 
+from collections import Counter
+from itertools import permutations
+
 import pytest
 
 from autograder.quiz import BrokenQuiz, read_quiz
@@ -14,20 +17,35 @@ def test_questions_follow_each_other_without_any_mark_between_them():
     first, second = read_quiz(text.splitlines())
     assert first.text == "What is\nthis?"
     assert second.text.startswith("Why?\n\n```python")
-    assert [option.text for option in first.options] == [
-        "Choice 1.",
-        "Choice 2.",
-        "Choice 3.",
-    ]
-    assert [option.right for option in second.options] == [False, True, False]
-    assert second.options[2].explanation == "Because of 3."
+    for question in (first, second):
+        right, *wrong = sorted(question.options, key=lambda option: not option.right)
+        assert [option.text for option in wrong] == ["Choice 1.", "Choice 3."]
+        assert (right.text, right.explanation) == ("Choice 2.", "Because of 2.")
+        assert [option.right for option in (right, *wrong)] == [True, False, False]
+
+
+def test_where_the_right_option_is_written_does_not_matter():
+    first, *others = (
+        read_quiz(("What?\n\n" + "".join(order)).splitlines())
+        for order in permutations(map("- [{0}] {0}.\n\n  Why.\n".format, "x  "))
+    )
+    assert all(other == first for other in others)
+
+
+def test_the_right_option_stands_everywhere_alike():
+    quiz = "".join(f"Question {number}?\n\n{OPTIONS}\n" for number in range(300))
+    places = Counter(
+        [option.right for option in question.options].index(True)
+        for question in read_quiz(quiz.splitlines())
+    )
+    assert all(70 < places[place] < 130 for place in range(3))
 
 
 def test_a_choice_and_its_explanation_may_go_over_several_lines():
     long = "- [ ] One\n  choice.\n\n  One reason.\n\n  $$\n  x\n  $$\n"
     (question,) = read_quiz(f"What?\n\n{OPTIONS}{long}".splitlines())
-    assert question.options[3].text == "One\nchoice."
-    assert question.options[3].explanation == "One reason.\n\n$$\nx\n$$"
+    assert question.options[-1].text == "One\nchoice."
+    assert question.options[-1].explanation == "One reason.\n\n$$\nx\n$$"
 
 
 @pytest.mark.parametrize(

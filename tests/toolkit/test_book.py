@@ -12,7 +12,10 @@ def test_sections_are_prose_without_code_exercises_or_markup(tmp_path, monkeypat
         "```{code-cell} ipython3\nprint('hidden')\n```\n\n"
         "````{exercise} Write it\n:label: x\n\nhidden\n````\n\n"
         f"## Next\n\n```{{admonition}} A box\n:class: warning\nkept {words}\n```\n\n"
-        "```bash\nhidden\n```\n## Short\n\ntoo short\n",
+        "```bash\nhidden\n```\n"
+        f"````{{quiz}}\nWhat?\n\n- [x] hidden {words}\n````\n"
+        '+++ {"tags": ["hidden"]}\n'
+        "## Short\n\ntoo short\n",
         encoding="utf-8",
     )
     monkeypatch.setattr(book, "CHAPTERS", tmp_path)

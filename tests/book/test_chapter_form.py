@@ -1,0 +1,132 @@
+"""All chapters have one form: goals, figures, exercises, summary, quiz, mistakes."""
+
+import re
+from collections import Counter
+
+import pytest
+from myst_nb.core.read import read_myst_markdown_notebook
+from nbformat import NotebookNode
+
+from autograder.exercise import load_topic
+from autograder.quiz import Question, read_quiz
+from autograder.release import chapter_names, chapters_folder
+
+END = [
+    "Summary",
+    "Quiz",
+    "Common mistakes and their symptoms",
+    "What we still cannot do",
+]
+
+
+def source(name: str) -> str:
+    return (chapters_folder() / f"{name}.md").read_text(encoding="utf-8")
+
+
+def cells(name: str) -> list[NotebookNode]:
+    return read_myst_markdown_notebook(source(name)).cells
+
+
+def prose(name: str) -> str:
+    """The chapter without its code cells."""
+    texts = (cell.source for cell in cells(name) if cell.cell_type == "markdown")
+    return "\n\n".join(texts)
+
+
+def section(name: str, heading: str) -> str:
+    """The text of a section, without its heading, up to the next one of its level."""
+    found = re.search(
+        rf"^## {heading}\n(.*?)(?=^## |\Z)", prose(name), re.MULTILINE | re.DOTALL
+    )
+    assert found, heading
+    return found[1]
+
+
+def items(text: str) -> int:
+    return len(re.findall(r"^[*-] ", text, re.MULTILINE))
+
+
+def quiz(name: str) -> list[Question]:
+    (body,) = re.findall(r"^````\{quiz\}\n(.*?)^````$", source(name), re.M | re.S)
+    return read_quiz(body.splitlines())
+
+
+@pytest.fixture(params=chapter_names())
+def name(request: pytest.FixtureRequest) -> str:
+    """Each chapter in turn."""
+    return request.param
+
+
+def test_a_chapter_begins_with_what_it_is_good_for(name):
+    opening = prose(name).split("\n## ")[0]
+    _, _, goals = " ".join(opening.split()).partition("you can * ")
+    assert goals, "no goals before the first heading"
+    assert 2 <= goals.count("* ") <= 7
+
+
+def test_a_chapter_has_a_figure_and_every_figure_says_what_it_shows(name):
+    figures = [
+        cell for cell in cells(name) if "figure" in cell.metadata.get("mystnb", {})
+    ]
+    assert figures
+    for cell in figures:
+        mystnb = cell.metadata["mystnb"]
+        assert len(mystnb["figure"]["caption"].split()) >= 5
+        described = (
+            mystnb.get("image", {}).get("alt") or "interactive.show(" in cell.source
+        )
+        assert described, mystnb["figure"]["name"]
+
+
+def test_every_exercise_says_how_hard_it_is_and_how_long_it_takes(name):
+    tasks = re.findall(
+        r"^````\{exercise\} .+\n:label: exercise-(\w+)\n\n(.+)$", source(name), re.M
+    )
+    assert {exercise for exercise, _ in tasks} == set(load_topic(name).exercises)
+    for exercise, first_line in tasks:
+        assert re.match(r"(★★★|★★☆|★☆☆) · \d+ minutes\. \S", first_line), exercise
+
+
+def test_a_chapter_ends_with_summary_quiz_mistakes_and_what_is_missing(name):
+    headings = re.findall(r"^## (.+)$", prose(name), re.MULTILINE)
+    assert headings[-len(END) :] == END
+    assert 3 <= items(section(name, "Summary")) <= 7
+
+
+def test_the_last_section_leads_on(name):
+    assert "{doc}`" in section(name, "What we still cannot do")
+
+
+def test_a_chapter_links_its_terms_and_cites_its_sources(name):
+    assert "{term}`" in prose(name)
+    assert "{cite" in prose(name)
+
+
+def test_the_mistakes_are_those_of_the_chapter_and_stay_in_the_book(name):
+    shown = [cell for cell in cells(name) if "symptoms.show(" in cell.source]
+    assert [cell.source.splitlines()[-1] for cell in shown] == [
+        f'symptoms.show("{name}")'
+    ]
+    assert shown[0].metadata["tags"] == ["book-only", "remove-input"]
+    heading = next(cell for cell in cells(name) if END[2] in cell.source)
+    assert heading.metadata["tags"] == ["book-only"]
+
+
+def test_a_quiz_has_three_to_five_questions_and_explains_each_option(name):
+    questions = quiz(name)
+    assert 3 <= len(questions) <= 5
+    for question in questions:
+        explanations = [option.explanation for option in question.options]
+        assert len(set(explanations)) == len(explanations)
+
+
+def test_neither_place_nor_length_gives_the_answer_away():
+    places, longest, questions = Counter(), 0, 0
+    for name in chapter_names():
+        for question in quiz(name):
+            by_length = sorted(question.options, key=lambda option: len(option.text))
+            places[[option.right for option in question.options].index(True)] += 1
+            longest += by_length[-1].right
+            questions += 1
+    assert max(places.values()) < questions / 2
+    assert longest < questions / 2
