@@ -8,6 +8,7 @@ names of the exercises.
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import sys
 from collections.abc import Iterator
@@ -260,17 +261,47 @@ def student_notebook(source: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def write_notebooks(folder: Path) -> list[Path]:
-    """Write the exercise notebook of every chapter into ``folder``."""
+def write_notebooks(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Write the exercise notebook of every chapter into ``folder``.
+
+    A notebook in which somebody has worked stays as it is.
+
+    Returns:
+        The notebooks that were written, and those that were left alone.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    written, kept = [], []
     for name in chapter_names():
         path = folder / f"{name}.ipynb"
-        nbformat.write(student_notebook(source_notebook(name)), path)
+        if path.exists() and not _is_as_written(path):
+            kept.append(path)
+            continue
+        notebook = student_notebook(source_notebook(name))
+        notebook.metadata[METADATA_KEY]["written"] = _digest(notebook)
+        nbformat.write(notebook, path)
         written.append(path)
-    return written
+    return written, kept
+
+
+def _is_as_written(path: Path) -> bool:
+    """Whether nobody has changed or run anything in a notebook that we wrote."""
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        written = notebook.metadata[METADATA_KEY]["written"]
+    except Exception:  # whatever it is, it is not ours to overwrite
+        return False
+    was_run = any(cell.get("outputs") for cell in notebook.cells)
+    return not was_run and written == _digest(notebook)
+
+
+def _digest(notebook: NotebookNode) -> str:
+    text = "\0".join(cell.source for cell in notebook.cells)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 if __name__ == "__main__":
-    for path in write_notebooks(Path(sys.argv[1])):
+    written, kept = write_notebooks(Path(sys.argv[1]))
+    for path in written:
         print(path)
+    for path in kept:
+        print(f"{path} was left as you have it (rename it to get a new one)")

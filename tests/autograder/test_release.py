@@ -8,6 +8,7 @@ import inspect
 import nbformat
 import pytest
 
+from autograder import release
 from autograder.course import make_course
 from autograder.exercise import load_topic
 from autograder.release import (
@@ -166,6 +167,30 @@ def test_making_a_course_again_keeps_what_an_instructor_changed(course):
 
 
 def test_notebooks_of_all_chapters_are_written(tmp_path):
-    written = write_notebooks(tmp_path / "notebooks")
+    written, kept = write_notebooks(tmp_path / "notebooks")
     assert [path.stem for path in written] == chapter_names()
     assert all(path.stat().st_size > 5000 for path in written)
+    assert kept == []
+
+
+def test_notebook_in_which_somebody_worked_is_not_overwritten(tmp_path, monkeypatch):
+    monkeypatch.setattr(release, "chapter_names", lambda: [TOPIC])
+    (path,), _ = write_notebooks(tmp_path)
+    untouched = path.read_text()
+    assert write_notebooks(tmp_path) == ([path], [])
+    for change in (
+        lambda cells: cells[0].update(source=cells[0].source + "\nA note of mine."),
+        lambda cells: cells.append(nbformat.v4.new_code_cell("1 + 1")),
+        lambda cells: cells[1].outputs.append(nbformat.v4.new_output("stream")),
+        lambda cells: cells.pop(),
+    ):
+        notebook = nbformat.reads(untouched, 4)
+        change(notebook.cells)
+        nbformat.write(notebook, path)
+        worked = path.read_text()
+        assert write_notebooks(tmp_path) == ([], [path])
+        assert path.read_text() == worked
+    for broken in ("", "{}", untouched.replace('"written"', '"other"')):
+        path.write_text(broken)
+        assert write_notebooks(tmp_path) == ([], [path])
+        assert path.read_text() == broken
