@@ -99,6 +99,7 @@ def _cells(chapter: NotebookNode, topic: Topic) -> Iterator[NotebookNode]:
             name = defined_name(cell.source)
             new.source = with_solution(cell.source, _reference_source(topic), name)
             new.metadata["nbgrader"] = _nbgrader(name, solution=True)
+            new.metadata[METADATA_KEY] = {"stub": cell.source}
         elif kind == "check":
             name = checked_name(cell.source)
             points = topic.exercises[name].points if name in topic.exercises else 0

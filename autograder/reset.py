@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from autograder.progress import grade_id, source
-from autograder.rebuild import Unusable, chapter_of, read_submission
-from autograder.release import chapters_folder, source_notebook, student_notebook
+from autograder.rebuild import Unusable, read_submission
+from autograder.release import METADATA_KEY
 
 
 class CannotReset(RuntimeError):
-    """There is nothing to reset, or no stub to put back; the message says which."""
+    """There is no such exercise, or no stub to put back; the message says which."""
 
 
 def reset(notebook: Path | str, exercise: str) -> None:
@@ -28,7 +28,7 @@ def reset(notebook: Path | str, exercise: str) -> None:
 
     Raises:
         Unusable: it is no notebook.
-        CannotReset: it has no such exercise, or its stub is not at hand.
+        CannotReset: it has no such exercise, or does not hold its stub.
     """
     path = Path(notebook)
     data = read_submission(path)
@@ -56,33 +56,20 @@ def _reset(path: Path, data: dict[str, Any], exercise: str) -> list[Path]:
     if exercise not in names or not cells:
         given = f"it has {', '.join(names)}" if names else "it has none"
         raise CannotReset(f"{path} has no exercise {exercise!r}; {given}")
-    stub = stub_of(chapter_of(data, path), exercise)
+    stub = cells[0]["metadata"].get(METADATA_KEY, {}).get("stub")
+    if not isinstance(stub, str):
+        raise CannotReset(
+            f"{path} does not hold the stub of {exercise}; take it from the notebook "
+            "as you got it"
+        )
     answers = [cell for cell in cells if source(cell).strip() != stub.strip()]
     kept = [_keep(path, exercise, source(cell)) for cell in answers]
     for cell in answers:
         cell["source"] = stub.splitlines(keepends=True)
     for cell in data["cells"]:
         if grade_id(cell) in (exercise, f"check-{exercise}") and kept:
-            cell["outputs"], cell["execution_count"] = [], None
+            cell |= {"cell_type": "code", "outputs": [], "execution_count": None}
     return kept
-
-
-def stub_of(chapter: str, exercise: str) -> str:
-    """The cell of an exercise as students get it.
-
-    Raises:
-        UnknownExercise: there is no such chapter.
-        CannotReset: the chapters are not at hand.
-    """
-    if not chapters_folder().is_dir():
-        raise CannotReset(
-            "the stubs come with a checkout of the course; take the cell from the "
-            "notebook as it was handed out"
-        )
-    for cell in student_notebook(source_notebook(chapter)).cells:
-        if grade_id(cell) == exercise:
-            return cell.source
-    raise CannotReset(f"the chapter {chapter} has no exercise {exercise!r} any more")
 
 
 def _keep(path: Path, exercise: str, answer: str) -> Path:

@@ -22,7 +22,12 @@ from autograder.progress import (
     read_notebook,
 )
 from autograder.record import is_stub
-from autograder.release import chapter_names, source_notebook, student_notebook
+from autograder.release import (
+    METADATA_KEY,
+    chapter_names,
+    source_notebook,
+    student_notebook,
+)
 from benchmarks.classroom import submission
 from tests.autograder.conftest import TOPIC
 
@@ -189,9 +194,11 @@ def test_when_a_notebook_was_saved_is_read_from_its_file(saved, tmp_path):
 
 
 @pytest.mark.parametrize("name", chapter_names())
-def test_stubs_are_told_from_answers(name):
+def test_stubs_are_told_from_answers_and_kept_for_a_reset(name):
     source = source_notebook(name)
     for notebook, stubs in ((student_notebook(source), True), (source, False)):
         for cell in notebook.cells:
             if cell.metadata.get("tags") == ["exercise"]:
                 assert is_stub(cell.source) == stubs, cell.source
+                stub = cell.metadata[METADATA_KEY]["stub"]
+                assert (stub.strip() == cell.source.strip()) == stubs

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from autograder import reset as resetting
 from autograder.__main__ import main
+from autograder.release import METADATA_KEY
 from tests.autograder.conftest import TOPIC
 
 MINE = "def softmax(scores):  # für später\n    return scores\n"
@@ -107,10 +107,12 @@ def test_bad_input_is_one_line_and_changes_nothing(
     assert {f: f.read_bytes() for f in notebook.parent.iterdir()} == before
 
 
-def test_without_the_chapters_nothing_is_changed(notebook, monkeypatch, capsys):
-    monkeypatch.setattr(resetting, "chapters_folder", lambda: notebook / "missing")
+def test_notebook_without_the_stub_is_left_alone(notebook, capsys):
+    data = json.loads(notebook.read_text())
+    del cells(data)["softmax"]["metadata"][METADATA_KEY]
+    notebook.write_text(json.dumps(data))
     before = notebook.read_bytes()
     assert main(["reset", str(notebook), "softmax"]) == 2
-    assert "as it was handed out" in capsys.readouterr().err
+    assert "does not hold the stub of softmax" in capsys.readouterr().err
     assert notebook.read_bytes() == before
     assert len(list(notebook.parent.iterdir())) == 1
