@@ -1,0 +1,120 @@
+"""Every chapter's page leads to the notebook that students get."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from sphinx.application import Sphinx
+
+from autograder.release import source_notebook, student_notebook
+from tools.exercise_notebooks import PLACEHOLDER, exercise_notebook
+
+PAGES = {"chapters/scaling": "# Scaling\n\nText.\n", "index": "# Preface\n\nText.\n"}
+HERE = ("https://github.com/someone/a.course", "main")
+
+
+def build(folder: Path, url: str) -> Path:
+    """Build two pages, one of them a chapter, with an address of the repository."""
+    if not (folder / "conf.py").exists():
+        (folder / "conf.py").touch()
+        (folder / "chapters").mkdir()
+        for name, text in PAGES.items():
+            (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    Sphinx(
+        srcdir=folder,
+        confdir=folder,
+        outdir=folder / "html",
+        doctreedir=folder / "doctrees",
+        buildername="html",
+        confoverrides={
+            "extensions": ["myst_parser", "tools.exercise_notebooks"],
+            "html_theme": "sphinx_book_theme",
+            "html_theme_options": {"repository_url": url},
+        },
+        status=None,
+        warning=None,
+    ).build()
+    return folder / "html"
+
+
+def links(page: Path) -> list[str]:
+    """The lines about the exercise notebook."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if "exercise-notebook" in line]
+
+
+@pytest.mark.parametrize("url", [PLACEHOLDER, "", "https://gitlab.com/someone/course"])
+def test_without_a_public_repository_a_notebook_can_only_be_downloaded(tmp_path, url):
+    html = build(tmp_path, url)
+    (line,) = links(html / "chapters" / "scaling.html")
+    assert 'href="../notebooks/scaling.ipynb" download' in line
+    assert "https://" not in line
+    assert links(html / "index.html") == []
+    notebook = nbformat.read(html / "notebooks" / "scaling.ipynb", as_version=4)
+    assert notebook == student_notebook(source_notebook("scaling"))
+
+
+def test_a_public_repository_adds_buttons_that_open_the_exercise_notebook(tmp_path):
+    html = build(tmp_path, "https://github.com/someone/a.course/")
+    (line,) = links(html / "chapters" / "scaling.html")
+    assert (
+        "https://mybinder.org/v2/gh/someone/a.course/main"
+        "?urlpath=lab/tree/_build/notebooks/scaling.ipynb"
+    ) in line
+    assert (
+        "https://colab.research.google.com/github/someone/a.course"
+        "/blob/notebooks/scaling.ipynb"
+    ) in line
+    notebook = nbformat.read(html / "notebooks" / "scaling.ipynb", as_version=4)
+    assert "https://github.com/someone/a.course" in notebook.cells[0].source
+    assert notebook.cells[1:] == student_notebook(source_notebook("scaling")).cells
+
+
+def test_a_notebook_is_written_again_only_when_something_is_new(tmp_path):
+    notebook = build(tmp_path, PLACEHOLDER) / "notebooks" / "scaling.ipynb"
+    first = notebook.stat().st_mtime_ns
+    build(tmp_path, PLACEHOLDER)
+    assert notebook.stat().st_mtime_ns == first
+    (tmp_path / "chapters" / "scaling.md").touch()
+    build(tmp_path, PLACEHOLDER)
+    assert notebook.stat().st_mtime_ns > first
+
+
+@pytest.fixture
+def fetch(tmp_path: Path) -> str:
+    """The first cell, for a repository in a folder of this machine."""
+    origin = tmp_path / "origin"
+    (origin / "autograder").mkdir(parents=True)
+    (origin / "autograder" / "__init__.py").write_text("WHERE = 'cloned'")
+    identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for command in (
+        ["init", "--quiet", "--initial-branch=main"],
+        ["add", "."],
+        [*identity, "commit", "--quiet", "--message=x"],
+    ):
+        subprocess.run(["git", *command], cwd=origin, check=True)
+    cell = exercise_notebook("scaling", HERE).cells[0].source
+    return cell.replace(HERE[0], origin.as_uri())
+
+
+def test_where_the_course_is_missing_the_first_cell_fetches_it(tmp_path, fetch):
+    code = f"{fetch}\nimport autograder\nprint(autograder.WHERE)"
+    without_packages = [sys.executable, "-I", "-S", "-c", code]
+    done = subprocess.run(
+        without_packages, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "cloned\n"
+
+
+def test_where_the_course_is_installed_the_first_cell_does_nothing(tmp_path, fetch):
+    code = f"{fetch}\nfrom autograder.check import check"
+    subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+        check=True,
+    )
+    assert not (tmp_path / "course").exists()
