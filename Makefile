@@ -1,5 +1,6 @@
 # make        build the book and the exercise notebooks
 # make test   check everything
+# make pdf    the book as one file for paper
 # make lab    open the exercise notebooks in JupyterLab
 # make demo   grade a made-up class of thirty
 # make bench   measure the grader against stock nbgrader
@@ -10,7 +11,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := all
-.PHONY: all book notebooks test lab demo bench clean system-packages
+.PHONY: all book pdf notebooks test lab demo bench clean system-packages
 
 all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
@@ -33,6 +34,9 @@ test: book
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m pytest
+
+pdf: book
+	@$(BIN)/python -m tools.book_pdf _build/html _build/attention_from_scratch.pdf
 
 lab: notebooks
 	$(BIN)/jupyter lab _build/notebooks $(if $(filter 0,$(shell id -u)),--allow-root)

@@ -1,15 +1,19 @@
 """Every page of the book as a reader's browser shows it."""
 
+import gzip
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-import yaml
 from playwright.sync_api import Browser, BrowserContext
 
-ROOT = Path(__file__).resolve().parents[2]
+from benchmarks.pages import PICTURES, weight
+from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
+
 WIDTHS = (1280, 360)
+HEAVIEST = 1_500_000  # bytes, compressed, without pictures
 
 TYPESET = "async () => { if (window.MathJax) await MathJax.startup.promise; }"
 MEASURE = """() => {
@@ -37,15 +41,6 @@ MEASURE = """() => {
   };
 }"""
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
-
-
-def pages_of_the_book() -> list[str]:
-    """The pages named in ``_toc.yml``, and those that Sphinx adds."""
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [
-        chapter["file"] for part in contents["parts"] for chapter in part["chapters"]
-    ]
-    return [contents["root"], *chapters, "search", "genindex"]
 
 
 @dataclass
@@ -101,7 +96,7 @@ def visit(browser: Browser, site: str) -> Visit:
     return open_page
 
 
-@pytest.fixture(params=pages_of_the_book())
+@pytest.fixture(params=pages_of_the_site())
 def page(request: pytest.FixtureRequest, visit: Visit) -> Page:
     """Each page in turn."""
     return visit(request.param)
@@ -132,9 +127,60 @@ def test_a_page_is_not_wider_than_the_screen(page: Page):
     assert page.overflow == dict.fromkeys(WIDTHS, 0)
 
 
-@pytest.mark.parametrize("name", pages_of_the_book()[:-2])
+@pytest.mark.parametrize("name", pages_of_the_book())
 def test_no_page_is_empty(name: str, visit: Visit):
-    assert visit(name).seen["words"] > 100
+    seen = visit(name).seen
+    source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
+    assert seen["words"] > max(100, 0.5 * words_of_prose(source))
+    assert len(seen["figures"]) == len(re.findall(r"^ +name: fig-", source, re.M))
+
+
+def words_of_prose(source: str) -> int:
+    """Words that a reader of a page must find, whatever became of its cells."""
+    prose = re.sub(r"^(`{3,})\{code-cell\}.*?^\1$", "", source, flags=re.M | re.S)
+    return len(re.findall(r"[A-Za-z]{2,}", prose.split("---", 2)[-1]))
+
+
+def test_a_page_is_light(browser: Browser, site: str):
+    for name in pages_of_the_site():
+        assert sum(weight(browser, f"{site}{name}.html").values()) < HEAVIEST, name
+
+
+def test_weight_counts_what_a_page_loads_and_no_pictures(
+    browser: Browser, tmp_path: Path
+):
+    script = b"/* a comment */" * 1000
+    (tmp_path / "a.js").write_bytes(script)
+    (tmp_path / "a.png").write_bytes(b"not a picture, but asked for")
+    page = b'<script src="a.js"></script><img src="a.png">'
+    (tmp_path / "page.html").write_bytes(page)
+    assert weight(browser, (tmp_path / "page.html").as_uri()) == {
+        "page.html": len(gzip.compress(page)),
+        "a.js": len(gzip.compress(script)),
+    }
+    assert ".png" in PICTURES
+
+
+@pytest.mark.parametrize("served", [True, False], ids=["server", "file"])
+def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site: str):
+    home = site if served else html.as_uri() + "/"
+    page = Page()
+    with browser.new_context() as context:
+        watch(context, "http://127.0.0.1" if served else "file:///", page)
+        tab = context.new_page()
+        tab.goto(f"{home}chapters/preface.html", wait_until="load")
+        tab.keyboard.press("Control+k")
+        tab.keyboard.type("padding mask")
+        tab.keyboard.press("Enter")
+        tab.wait_for_url("**/search.html?q=padding**")
+        found = tab.locator("#search-results li a")
+        found.first.wait_for()
+        addresses = found.evaluate_all("all => all.map(link => link.href)")
+        assert any("chapters/masking.html" in address for address in addresses)
+        found.first.click()
+        tab.wait_for_selector("main h1")
+        assert "chapters/" in tab.url
+    assert (page.complaints, page.foreign) == ([], [])
 
 
 def test_the_first_page_is_reached_from_the_root(browser: Browser, site: str):
@@ -146,7 +192,7 @@ def test_the_first_page_is_reached_from_the_root(browser: Browser, site: str):
 
 
 def test_the_pages_work_as_files_without_a_web_server(browser: Browser, html: Path):
-    for name in pages_of_the_book():
+    for name in pages_of_the_site():
         page = Page()
         with browser.new_context() as context:
             watch(context, "file:///", page)

@@ -1,0 +1,108 @@
+"""How heavy the pages are, and how soon they are ready, in a headless Chromium.
+
+    python -m benchmarks.pages [_build/html]
+
+A page weighs what it loads, each file compressed as web servers do, pictures apart. It
+is ready when it has loaded, its formulas are typeset and its charts are drawn. Each is
+opened three times, every time with an empty cache; the middle time counts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import statistics
+import sys
+import threading
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, Response, sync_playwright
+
+PICTURES = (".gif", ".ico", ".jpg", ".png", ".svg", ".webp")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+TIMES = 3
+READY = """async () => {
+  if (window.MathJax) await MathJax.startup.promise;
+  const charts = [...document.querySelectorAll('.interactive-chart')];
+  while (!charts.every(chart => chart.classList.contains('is-live'))) {
+    await new Promise(done => requestAnimationFrame(done));
+  }
+}"""
+
+
+def main(arguments: list[str]) -> None:
+    """Print a table of all pages of a built book."""
+    html = Path(arguments[0] if arguments else "_build/html")
+    pages = sorted(html.glob("chapters/*.html"))
+    chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    if not pages or chromium is None:
+        sys.exit(f"no pages in {html}: make book" if chromium else "needs Chromium")
+    handler = partial(_Quiet, directory=str(html))
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
+        sync_playwright() as playwright,
+    ):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
+        print(f"{'page':24}{'kB':>8}{'pictures kB':>13}{'ready s':>9}")
+        for page in pages:
+            address = f"http://127.0.0.1:{server.server_port}/chapters/{page.name}"
+            loaded = sum(weight(browser, address).values()) / 1000
+            pictures = sum(weight(browser, address, pictures=True).values()) / 1000
+            seconds = statistics.median(ready(browser, address) for _ in range(TIMES))
+            print(f"{page.stem:24}{loaded:8.0f}{pictures - loaded:13.0f}{seconds:9.2f}")
+        browser.close()
+        server.shutdown()
+
+
+def weight(browser: Browser, address: str, pictures: bool = False) -> dict[str, int]:
+    """Bytes, compressed, of every file that a page loads.
+
+    Args:
+        browser: where to open the page, with an empty cache.
+        address: of the page.
+        pictures: count them as well.
+
+    Returns:
+        The size of each file by its name.
+    """
+    answers: list[Response] = []
+    with browser.new_context() as context:
+        context.on("response", answers.append)
+        tab = context.new_page()
+        tab.goto(address, wait_until="networkidle")
+        sizes = {}
+        for answer in answers:
+            path = PurePosixPath(urlsplit(answer.url).path)
+            if answer.url.startswith(("data:", "blob:")):
+                continue
+            if pictures or path.suffix not in PICTURES:
+                sizes[path.name] = len(gzip.compress(answer.body()))
+    return sizes
+
+
+def ready(browser: Browser, address: str) -> float:
+    """Seconds until a page can be read, formulas and charts included."""
+    with browser.new_context() as context:
+        tab = context.new_page()
+        start = time.perf_counter()
+        tab.goto(address, wait_until="load")
+        tab.evaluate(READY)
+        return time.perf_counter() - start
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    """Serves files and logs nothing."""
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

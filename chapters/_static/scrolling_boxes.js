@@ -1,0 +1,31 @@
+/* Boxes that can be scrolled sideways can be reached by keyboard, and only those. */
+"use strict";
+
+const BOXES = ".figure-box, .interactive-chart-view, div.math";
+
+function nameBox(box) {
+  const scrolls = box.scrollWidth > box.clientWidth + 1;
+  if (scrolls && !box.hasAttribute("tabindex")) {
+    box.tabIndex = 0;
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", "Wider than the page: scrolls sideways");
+  } else if (!scrolls && box.hasAttribute("tabindex")) {
+    for (const name of ["tabindex", "role", "aria-label"]) {
+      box.removeAttribute(name);
+    }
+  }
+}
+
+addEventListener("load", () => {
+  const observer = new ResizeObserver((changes) => {
+    for (const change of changes) {
+      nameBox(change.target.closest(BOXES));
+    }
+  });
+  for (const box of document.querySelectorAll(BOXES)) {
+    observer.observe(box);
+    for (const child of box.children) {
+      observer.observe(child); // a chart is drawn after the page
+    }
+  }
+});

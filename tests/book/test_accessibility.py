@@ -1,0 +1,149 @@
+"""Pages for those who see other colours, or none, or use no mouse."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from colorspacious import cspace_convert, deltaE
+from playwright.sync_api import Browser
+
+from tests.book.contents import ROOT, pages_of_the_site
+from toolkit import figures
+from tools.accessible_pages import mended
+
+TYPESET = "async () => { if (window.MathJax) await MathJax.startup.promise; }"
+CHARTS_DRAWN = """() => [...document.querySelectorAll('.interactive-chart')].every(
+  chart => chart.classList.contains('is-live'))"""
+# Every rule on a wide light page; in the dark and on a phone those that depend on it.
+LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
+VIEWS = {
+    "light": (1280, {"resultTypes": ["violations"]}),
+    "dark": (360, {"resultTypes": ["violations"], "runOnly": LOOKS}),
+}
+
+
+@pytest.mark.parametrize("theme", VIEWS)
+@pytest.mark.parametrize("name", pages_of_the_site())
+def test_axe_finds_nothing_serious(name: str, theme: str, browser: Browser, site: str):
+    width, options = VIEWS[theme]
+    with browser.new_context(
+        color_scheme=theme,
+        reduced_motion="reduce",
+        viewport={"width": width, "height": 800},
+    ) as context:
+        tab = context.new_page()
+        tab.goto(f"{site}{name}.html", wait_until="networkidle")
+        tab.evaluate(TYPESET)
+        tab.wait_for_function(CHARTS_DRAWN)
+        assert tab.evaluate("document.documentElement.dataset.theme") == theme
+        found = Axe().run(tab, options=options).response["violations"]
+    serious = [
+        (rule["id"], node["target"], node["failureSummary"])
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
+    assert serious == []
+
+
+def test_a_picture_wider_than_a_phone_is_moved_with_the_keyboard(
+    browser: Browser, site: str
+):
+    with browser.new_context(viewport={"width": 360, "height": 800}) as context:
+        tab = context.new_page()
+        tab.goto(f"{site}chapters/simplified_attention.html", wait_until="load")
+        box = tab.locator(".figure-box").first
+        tab.wait_for_function("document.querySelector('.figure-box[tabindex]')")
+        assert box.locator("img").bounding_box()["width"] >= 540
+        box.focus()
+        tab.keyboard.press("ArrowRight")
+        tab.wait_for_function("document.querySelector('.figure-box').scrollLeft > 0")
+        tab.set_viewport_size({"width": 1280, "height": 800})
+        tab.wait_for_function("!document.querySelector('.figure-box[tabindex]')")
+
+
+def test_only_pictures_of_figures_get_a_box():
+    body = '<figure id="a">\n<img alt="x" src="y"/>\n</figure><p><img src="z"/></p>'
+    assert mended(body) == (
+        '<figure id="a">\n<div class="figure-box"><img alt="x" src="y"/></div>\n'
+        '</figure><p><img src="z"/></p>'
+    )
+
+
+VISIONS = (None, "protanomaly", "deuteranomaly", "tritanomaly")
+# Units of CAM02-UCS; one is about what can just be noticed side by side.
+EASY_TO_TELL = 8
+
+
+def css_colours(theme: str) -> dict[str, str]:
+    """The house colours of the pages in one theme."""
+    css = (ROOT / "chapters" / "_static" / "house.css").read_text(encoding="utf-8")
+    selector = "html" if theme == "light" else r'html\[data-theme="dark"\]'
+    block = re.search(rf"^{selector} \{{([^}}]*--house-query[^}}]*)\}}", css, re.M)[1]
+    return dict(re.findall(r"--house-(\w+): (#[0-9a-f]{6})", block))
+
+
+PALETTES = {
+    "figures": {
+        name: getattr(figures, name)
+        for name in ("QUERY", "KEY", "VALUE", "WEIGHT", "NEUTRAL")
+    },
+    "series": {str(n): colour for n, colour in enumerate(figures.SERIES)},
+    "light pages": css_colours("light"),
+    "dark pages": css_colours("dark"),
+}
+INKS = {name: figures.ink(getattr(figures, name)) for name in ("QUERY", "KEY", "VALUE")}
+
+
+def rgb(colour: str) -> np.ndarray:
+    return np.array([int(colour[n : n + 2], 16) for n in (1, 3, 5)]) / 255
+
+
+def as_seen(colour: str, vision: str | None) -> np.ndarray:
+    """What somebody sees whose cones of one kind are missing (Machado et al. 2009)."""
+    if vision is None:
+        return rgb(colour)
+    space = {"name": "sRGB1+CVD", "cvd_type": vision, "severity": 100}
+    return np.clip(cspace_convert(rgb(colour), space, "sRGB1"), 0, 1)
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+@pytest.mark.parametrize("palette", PALETTES)
+def test_house_colours_stay_apart(palette: str, vision: str | None):
+    for (one, a), (other, b) in combinations(PALETTES[palette].items(), 2):
+        difference = deltaE(as_seen(a, vision), as_seen(b, vision), input_space="sRGB1")
+        assert difference >= EASY_TO_TELL, (one, other)
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast as WCAG 2.2 defines it, by the XYZ luminance of another library."""
+    light, dark = sorted(
+        (cspace_convert(rgb(c), "sRGB1", "XYZ100")[1] / 100 for c in (one, other)),
+        reverse=True,
+    )
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("palette", "page"),
+    [
+        (INKS, "#ffffff"),
+        (PALETTES["light pages"], "#ffffff"),
+        (PALETTES["light pages"], "#f3f4f5"),  # inside boxes
+        (PALETTES["dark pages"], "#121212"),
+        (PALETTES["dark pages"], "#29313d"),  # inside boxes
+    ],
+)
+def test_coloured_words_are_easy_to_read(palette: dict[str, str], page: str):
+    for name, colour in palette.items():
+        assert contrast(colour, page) >= 4.5, name
+
+
+def test_the_style_sheets_are_part_of_every_page(html: Path):
+    for name in pages_of_the_site():
+        page = (html / f"{name}.html").read_text(encoding="utf-8")
+        for file in ("house.css", "print.css", "scrolling_boxes.js"):
+            assert f"_static/{file}" in page, (name, file)

@@ -1,0 +1,144 @@
+"""The book as one PDF: everything is in it, and every reference leads somewhere."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from pypdf import PdfReader
+
+from tests.book.contents import ROOT, pages_of_the_book
+from tools.book_pdf import CHROMIUM, CannotPrint, book_as_one_page, main
+
+
+@pytest.fixture(scope="module")
+def pdf(html: Path) -> PdfReader:
+    """The PDF that ``make pdf`` makes of the built pages."""
+    if not any(shutil.which(name) for name in CHROMIUM):
+        reason = "Chromium is not installed"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    file = html.parent / "attention_from_scratch.pdf"
+    file.unlink(missing_ok=True)
+    done = subprocess.run(["make", "pdf"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return PdfReader(file)
+
+
+def bookmarks(pdf: PdfReader) -> dict[str, int]:
+    """Pages, from 1, of the headings of the highest level."""
+    return {
+        entry.title: pdf.get_destination_page_number(entry) + 1
+        for entry in pdf.outline
+        if not isinstance(entry, list)
+    }
+
+
+def test_every_chapter_begins_where_the_contents_say(pdf: PdfReader, html: Path):
+    contents = pdf.pages[1].extract_text()
+    begins = bookmarks(pdf)
+    for name in pages_of_the_book():
+        soup = BeautifulSoup((html / f"{name}.html").read_text(), "html.parser")
+        title = soup.select_one("article h1").get_text().removesuffix("#")
+        assert title in begins
+        assert f"{title} {begins[title]}" in contents
+        assert title in pdf.pages[begins[title] - 1].extract_text().replace("\n", " ")
+
+
+def test_every_chapter_has_pages_of_text(pdf: PdfReader):
+    begins = sorted(bookmarks(pdf).values())
+    assert len(begins) == 1 + len(pages_of_the_book())
+    assert len(pdf.pages) > 10 * len(begins)
+    for first, next_one in zip(begins, [*begins[1:], len(pdf.pages) + 1], strict=True):
+        pages = range(first - 1, next_one - 1)
+        # A page from the middle of each chapter: reading all would take half a minute.
+        text = pdf.pages[pages[len(pages) // 2]].extract_text()
+        assert len(text) > 200
+        assert "??" not in text
+
+
+def test_every_link_leads_to_a_place_in_the_book_or_out(pdf: PdfReader):
+    places = pdf.named_destinations
+    inside = 0
+    for page in pdf.pages:
+        for reference in page.get("/Annots") or []:
+            note = reference.get_object()
+            if "/Dest" in note:
+                assert note["/Dest"] in places
+                inside += 1
+            else:
+                assert re.match(r"https?://", note["/A"]["/URI"]), note["/A"]
+    assert inside > 300
+
+
+def test_every_figure_is_there_and_places_have_one_name(html: Path):
+    printed = BeautifulSoup(book_as_one_page(ROOT, html), "html.parser")
+    for name in pages_of_the_book():
+        source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
+        for figure in re.findall(r"^ +name: (fig-\S+)$", source, re.M):
+            place = printed.find(id=f"{name.rpartition('/')[2]}--{figure}")
+            assert place is not None, figure
+            assert place.select_one("img[src]"), figure
+    ids = Counter(element["id"] for element in printed.select("[id]"))
+    for link in printed.select('a[href^="#"]'):
+        assert ids[link["href"][1:]] == 1, link
+
+
+PAGE = """<html><head><link rel="stylesheet" href="../_static/a.css">
+<script src="../_static/chart.js"></script></head><body><article><h1>{title}</h1>
+<p id="top">See <a href="#top">above</a>, <a href="two.html#top">the other</a>,
+<a href="../_downloads/a.ipynb">the notebook</a>, <a href="https://x.org">x</a>.</p>
+<div class="solution">Answer</div><p>Last words.</p></article></body></html>"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Two built pages."""
+    (tmp_path / "_config.yml").write_text("{title: T & U, author: A, copyright: 1}")
+    toc = {
+        "root": "c/one",
+        "parts": [{"caption": "P", "chapters": [{"file": "c/two"}]}],
+    }
+    (tmp_path / "_toc.yml").write_text(yaml.safe_dump(toc))
+    (tmp_path / "html" / "c").mkdir(parents=True)
+    for name in ("one", "two"):
+        file = tmp_path / "html" / "c" / f"{name}.html"
+        file.write_text(PAGE.format(title=name.title()))
+    return tmp_path
+
+
+def test_links_between_pages_become_links_inside(small: Path):
+    page = book_as_one_page(small, small / "html")
+    assert '<a href="#one--top">above</a>, <a href="#two--top">the other</a>' in page
+    assert "\nthe notebook, " in page
+    assert '<a href="https://x.org">x</a>' in page
+    assert '<link href="_static/a.css"' in page
+    assert "chart.js" not in page
+    assert "<title>T &amp; U</title>" in page
+
+
+def test_solutions_come_last(small: Path):
+    page = book_as_one_page(small, small / "html")
+    first, second = page.split('id="two"')
+    for chapter in (first, second):
+        assert chapter.index("Last words") < chapter.index(">Solutions<")
+        assert chapter.index(">Solutions<") < chapter.index("Answer")
+
+
+@pytest.mark.parametrize("loss", ["missing", "empty"])
+def test_a_page_that_was_not_built_is_named(
+    loss: str, small: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    page = small / "html" / "c" / "two.html"
+    page.unlink() if loss == "missing" else page.write_text("<article></article>")
+    with pytest.raises(CannotPrint, match=r"two\.html"):
+        book_as_one_page(small, small / "html")
+    monkeypatch.chdir(small)
+    if any(shutil.which(name) for name in CHROMIUM):
+        assert main(["html", "book.pdf"]) == 2
+        assert "two.html" in capsys.readouterr().err
+    assert not (small / "book.pdf").exists()

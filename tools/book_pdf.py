@@ -1,0 +1,305 @@
+"""The whole book as one PDF, printed by Chromium from the pages of the Jupyter Book.
+
+    python -m tools.book_pdf _build/html attention_from_scratch.pdf
+
+The pages of ``_toc.yml`` become one document: what has to be unique in it gets the name
+of its page in front, links between pages become links inside, solutions move to the end
+of their chapter, and a contents page says where everything is. Nothing is executed and
+nothing comes from another host. How it looks on paper is in ``print.css``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import io
+import posixpath
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urldefrag
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+from playwright.sync_api import Page, sync_playwright
+from pypdf import PdfReader
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+BAD_INPUT = 2
+# What only works on a screen.
+NOT_ON_PAPER = ", ".join(
+    ("script", "a.headerlink", "details.hide", ".toctree-wrapper", ".only-on-screen")
+)
+FOOTER = (
+    '<div style="width: 100%; font: 8pt DejaVu Sans, sans-serif; text-align: center;">'
+    '<span class="pageNumber"></span></div>'
+)
+TYPESET = """async () => {
+  if (window.MathJax) await MathJax.startup.promise;
+  await document.fonts.ready;
+  await Promise.all([...document.images].map(image => image.decode()));
+}"""
+NUMBER_CONTENTS = """(pages) => {
+  for (const row of document.querySelectorAll('.contents-of-book a')) {
+    const page = pages[row.getAttribute('href').slice(1)];
+    row.querySelector('.page-number').textContent = page;
+  }
+}"""
+
+
+class CannotPrint(Exception):
+    """Why there is no PDF, in one line for whoever asked for it."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading in the contents, and the pages under it."""
+
+    caption: str
+    pages: list[str]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the book; the exit status is 2 when that is not possible."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.book_pdf", description="Print the built book as a PDF."
+    )
+    parser.add_argument("html", type=Path, help="folder of the built pages")
+    parser.add_argument("pdf", type=Path, help="file to write")
+    options = parser.parse_args(arguments)
+    try:
+        pages = print_book(Path.cwd(), options.html, options.pdf)
+    except CannotPrint as error:
+        print(f"book_pdf: {error}", file=sys.stderr)
+        return BAD_INPUT
+    print(f"{options.pdf}: {pages} pages")
+    return 0
+
+
+def print_book(root: Path, built: Path, pdf: Path) -> int:
+    """Write the book that was built in ``built`` to ``pdf``.
+
+    Args:
+        root: folder of ``_config.yml`` and ``_toc.yml``.
+        built: folder of the HTML pages.
+        pdf: file to write.
+
+    Returns:
+        The number of pages.
+
+    Raises:
+        CannotPrint: a page was not built, or there is no Chromium.
+    """
+    chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
+    if chromium is None:
+        raise CannotPrint(f"needs Chromium; none of {', '.join(CHROMIUM)} is installed")
+    document = built / "_print.html"  # beside the pages, so that addresses stay right
+    document.write_text(book_as_one_page(root, built), encoding="utf-8")
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+            )
+            page = browser.new_context(offline=True).new_page()
+            page.set_default_timeout(300_000)
+            page.emulate_media(media="print", color_scheme="light")
+            page.goto(document.absolute().as_uri())
+            page.evaluate(TYPESET)
+            # Where a chapter begins is known once it is printed.
+            page.evaluate(NUMBER_CONTENTS, page_numbers(printed(page, tagged=False)))
+            content = printed(page, tagged=True)
+            browser.close()
+    finally:
+        document.unlink()
+    pdf.parent.mkdir(parents=True, exist_ok=True)
+    pdf.write_bytes(content)
+    return len(PdfReader(io.BytesIO(content)).pages)
+
+
+def printed(page: Page, tagged: bool) -> bytes:
+    """What is open in the browser as a PDF; with ``tagged``, also with bookmarks."""
+    return page.pdf(
+        format="A4",
+        outline=tagged,
+        tagged=tagged,
+        print_background=True,
+        display_header_footer=True,
+        header_template="<span></span>",
+        footer_template=FOOTER,
+        margin={"top": "18mm", "bottom": "18mm", "left": "20mm", "right": "20mm"},
+    )
+
+
+def page_numbers(pdf: bytes) -> dict[str, int]:
+    """The page, from 1, of each place in a PDF that something links to."""
+    reader = PdfReader(io.BytesIO(pdf))
+    return {
+        name.removeprefix("/"): reader.get_destination_page_number(place) + 1
+        for name, place in reader.named_destinations.items()
+    }
+
+
+def book_as_one_page(root: Path, built: Path) -> str:
+    """One HTML document with everything that ``_toc.yml`` names."""
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    parts = parts_of_book(root / "_toc.yml")
+    names = [name for part in parts for name in part.pages]
+    soups = {name: read_page(built, name) for name in names}
+    titles = {name: title_of(soup, name) for name, soup in soups.items()}
+    chapters = []
+    for part in parts:
+        for name in part.pages:
+            caption = part.caption if name == part.pages[0] else ""
+            chapters.append(chapter(soups[name], name, caption, set(names)))
+    title, author = html.escape(config["title"]), html.escape(config["author"])
+    return (
+        f'<!doctype html>\n<html lang="en" data-theme="light">\n<head>\n'
+        f'<meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="author" content="{author}">\n'
+        f"{head_for_paper(soups[names[0]], names[0])}\n</head>\n"
+        f'<body class="book-on-paper"><div class="bd-content"><main class="bd-article">'
+        f'<header class="cover"><p class="cover-title">{title}</p>'
+        f"<p>{author}</p><p>{html.escape(str(config['copyright']))}</p></header>\n"
+        f"{contents(parts, titles)}\n{''.join(chapters)}</main></div></body></html>"
+    )
+
+
+def parts_of_book(toc: Path) -> list[Part]:
+    """The parts of a ``_toc.yml``, the first page in front without a caption."""
+    table = yaml.safe_load(toc.read_text(encoding="utf-8"))
+    parts = [Part("", [table["root"], *pages_below(table)])]
+    for part in table.get("parts", []):
+        parts.append(Part(part.get("caption", ""), list(pages_below(part))))
+    return parts
+
+
+def pages_below(entry: dict) -> Iterator[str]:
+    """Pages named under an entry of ``_toc.yml``, in their order."""
+    for child in entry.get("chapters", []) + entry.get("sections", []):
+        if "file" in child:
+            yield child["file"]
+            yield from pages_below(child)
+
+
+def read_page(built: Path, name: str) -> BeautifulSoup:
+    """A built page, parsed."""
+    file = built / f"{name}.html"
+    if not file.is_file():
+        raise CannotPrint(
+            f"{file} does not exist; build the book first, with make book"
+        )
+    return BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+
+
+def title_of(soup: BeautifulSoup, name: str) -> str:
+    """Number and title of a page."""
+    heading = soup.select_one("article h1")
+    if heading is None:
+        raise CannotPrint(f"{name}.html has no title; is the page empty?")
+    for link in heading.select("a.headerlink"):
+        link.extract()
+    return heading.get_text()
+
+
+def head_for_paper(soup: BeautifulSoup, name: str) -> str:
+    """Style sheets and MathJax of a page; its other scripts are for the screen."""
+    folder = posixpath.dirname(name)
+    kept = []
+    for element in soup.head.select('link[rel="stylesheet"], script'):
+        address = element.get("href") or element.get("src") or ""
+        code = element.string or ""
+        if element.name == "script" and "mathjax" not in (address + code).lower():
+            continue
+        for attribute in ("href", "src"):
+            if attribute in element.attrs:
+                element[attribute] = from_root(element[attribute], folder)
+        kept.append(str(element))
+    return "\n".join(kept)
+
+
+def from_root(address: str, folder: str) -> str:
+    """A relative address of a page in ``folder``, as seen from the root of the site."""
+    if ":" in address.split("/")[0] or address.startswith("//"):
+        return address
+    return posixpath.normpath(posixpath.join(folder, address))
+
+
+def contents(parts: list[Part], titles: dict[str, str]) -> str:
+    """The contents page; its page numbers are filled in after printing once."""
+    rows = []
+    for part in parts:
+        if part.caption:
+            rows.append(f'<p class="part-of-book">{html.escape(part.caption)}</p>')
+        for name in part.pages:
+            rows.append(
+                f'<p><a href="#{anchor(name)}"><span>{html.escape(titles[name])}</span>'
+                '<span class="page-number">000</span></a></p>'
+            )
+    return f'<nav class="contents-of-book"><h1>Contents</h1>{"".join(rows)}</nav>'
+
+
+def chapter(soup: BeautifulSoup, name: str, caption: str, names: set[str]) -> str:
+    """The content of a page as a chapter of the document."""
+    article = soup.select_one("article")
+    for element in article.select(NOT_ON_PAPER):
+        element.decompose()
+    rename(article, name)
+    for link in article.select("a[href]"):
+        redirect(link, name, names)
+    for image in article.select("img[src]"):
+        image["src"] = from_root(image["src"], posixpath.dirname(name))
+    move_solutions_to_the_end(soup, article)
+    heading = f'<p class="part-of-book">{html.escape(caption)}</p>' if caption else ""
+    return (
+        f'<section class="chapter" id="{anchor(name)}">{heading}'
+        f"{article.decode_contents()}</section>\n"
+    )
+
+
+def anchor(name: str, fragment: str = "") -> str:
+    """The name, in the document, of a page or of a place on it."""
+    return posixpath.basename(name) + (f"--{fragment}" if fragment else "")
+
+
+def rename(article: Tag, name: str) -> None:
+    """Put the name of the page before the names of its places."""
+    for element in article.select("[id]"):
+        element["id"] = anchor(name, element["id"])
+    for element in article.select("[for], [aria-labelledby], [aria-describedby]"):
+        for attribute in ("for", "aria-labelledby", "aria-describedby"):
+            if attribute in element.attrs:
+                element[attribute] = anchor(name, str(element[attribute]))
+
+
+def redirect(link: Tag, name: str, names: set[str]) -> None:
+    """Let a link to a page of the book stay in the document."""
+    address, fragment = urldefrag(link["href"])
+    if ":" in address.split("/")[0]:
+        return
+    target = name
+    if address:
+        target = from_root(address, posixpath.dirname(name)).removesuffix(".html")
+    if target in names:
+        link["href"] = "#" + anchor(target, fragment)
+    else:  # a file beside the pages, which paper does not have
+        link.unwrap()
+
+
+def move_solutions_to_the_end(soup: BeautifulSoup, article: Tag) -> None:
+    """On paper nothing can be folded away, so solutions come last."""
+    solutions = article.select(".solution")
+    if not solutions:
+        return
+    section = soup.new_tag("section", attrs={"class": "solutions-of-chapter"})
+    heading = soup.new_tag("h2")
+    heading.string = "Solutions"
+    section.append(heading)
+    for solution in solutions:
+        section.append(solution.extract())
+    article.append(section)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
