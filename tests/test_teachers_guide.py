@@ -1,0 +1,89 @@
+"""The syllabuses name every chapter, and hours that add up."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from autograder.release import chapter_names
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
+WORDS_A_MINUTE = 100
+SYLLABUS = re.compile(r"^### (?P<title>.+)\n(?P<text>(?:(?!^##).*\n)*)", re.M)
+WEEK = re.compile(
+    r"^\| (?P<week>\d+) \| (?P<chapters>.+?) \| (?P<hours>[\d.]+) \|", re.M
+)
+NUMBERS = {"Four": 4, "Eight": 8, "Fourteen": 14}
+
+
+def guide() -> str:
+    return (CHAPTERS / "teachers_guide.md").read_text(encoding="utf-8")
+
+
+def hours(chapter: str) -> float:
+    """Of the exercises, as they say themselves, and of the text without its code."""
+    source = (CHAPTERS / f"{chapter}.md").read_text(encoding="utf-8")
+    exercises = re.findall(r"^★\S+ · (\d+) minutes", source, re.M)
+    code = r"^(`{3,})\{code-cell\}.*?^\1$"
+    words = re.findall(r"[A-Za-z]{2,}", re.sub(code, "", source, flags=re.M | re.S))
+    return (sum(map(int, exercises)) + len(words) / WORDS_A_MINUTE) / 60
+
+
+@pytest.fixture(params=SYLLABUS.finditer(guide()), ids=lambda found: found["title"][:8])
+def syllabus(request: pytest.FixtureRequest) -> re.Match[str]:
+    return request.param
+
+
+def test_weeks_are_as_many_as_the_title_says(syllabus):
+    weeks = [int(row["week"]) for row in WEEK.finditer(syllabus["text"])]
+    assert weeks == list(range(1, NUMBERS[syllabus["title"].split()[0]] + 1))
+
+
+def test_the_hours_of_a_week_are_those_of_its_chapters(syllabus):
+    for row in WEEK.finditer(syllabus["text"]):
+        chapters = re.findall(r"\{doc\}`(\w+)`", row["chapters"])
+        exact = sum(hours(chapter) for chapter in chapters)
+        assert float(row["hours"]) == pytest.approx(exact, abs=0.5), (
+            f"week {row['week']} takes {exact:.1f} hours, not {row['hours']}"
+        )
+
+
+def test_the_longer_syllabuses_have_every_chapter_once_and_in_order():
+    in_order = chapter_names()
+    for found in SYLLABUS.finditer(guide()):
+        rows = " ".join(row["chapters"] for row in WEEK.finditer(found["text"]))
+        named = [c for c in re.findall(r"\{doc\}`(\w+)`", rows) if c in in_order]
+        assert named == [c for c in in_order if c in named]
+        assert found["title"].startswith("Four ") or named == in_order
+
+
+def test_the_shares_of_the_marks_add_up():
+    assert sum(int(share) for share in re.findall(r"\| (\d+) % \|", guide())) == 100
+
+
+def test_the_setting_for_pages_without_solutions_works(tmp_path: Path):
+    setting = yaml.safe_load(re.search(r"```yaml\n(.*?)```", guide(), re.S)[1])
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config["sphinx"]["config"].update(setting)
+    config["sphinx"]["config"]["bibtex_bibfiles"] = []
+    (tmp_path / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    (tmp_path / "_toc.yml").write_text("{format: jb-book, root: chapters/page}")
+    chapters = tmp_path / "chapters"
+    shutil.copytree(CHAPTERS / "_static", chapters / "_static")
+    (chapters / "page.md").write_text(
+        "# Page\n\n```{exercise} Sum\n:label: e\n\nAdd it up.\n```\n\n"
+        "```{solution} e\n:label: s\n\nThe answer is known.\n```\n"
+    )
+    build = [Path(sys.executable).parent / "jupyter-book", "build", ".", "--quiet"]
+    done = subprocess.run(
+        [*build, "--warningiserror"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "_build" / "html" / "chapters" / "page.html"
+    assert "Add it up" in page.read_text(encoding="utf-8")
+    assert "The answer is known" not in page.read_text(encoding="utf-8")
