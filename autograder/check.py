@@ -29,15 +29,15 @@ from autograder.picture import first_difference, side_by_side
 from autograder.record import cell_of, record
 
 NOT_YET = "not implemented yet"  # what the judge says of a stub
+# The class stands twice, to weigh more than JupyterLab's style of tables.
 STYLE = """
 <style>
 .attention-check { border-collapse: collapse; margin: .5em 0; font-size: .95em; }
 .attention-check caption { text-align: left; font-weight: 600; padding: .3em 0; }
-.attention-check th, .attention-check td {
+.attention-check.attention-check th, .attention-check.attention-check td {
   text-align: left; vertical-align: top; padding: .25em .8em .25em 0;
   border-bottom: 1px solid rgba(128, 128, 128, .35); background: transparent; }
-.attention-check .points { text-align: right; white-space: nowrap; }
-.attention-check tfoot td { font-weight: 600; }
+.attention-check.attention-check .points { text-align: right; white-space: nowrap; }
 .attention-hint { border-left: 4px solid #D55E00; padding: .3em .8em; margin: .5em 0;
   max-width: 46em; }
 </style>

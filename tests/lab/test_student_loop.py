@@ -113,6 +113,10 @@ def seen(
         checked = lab.output("check(softmax)")
         expect(checked).to_contain_text("of 7 points")
         seen["wrong"] = checked.inner_text()
+        titles = checked.locator("td:nth-child(2)")
+        seen["titles"] = titles.evaluate_all(
+            "cells => cells.map(cell => getComputedStyle(cell).textAlign)"
+        )
         lab.add("check(softmax)", HELP)
         asked = lab.output("hint(softmax)")
         expect(asked).to_contain_text("section")
@@ -157,6 +161,11 @@ def test_wrong_answer_is_told_its_misconception(seen):
     assert "✗ failed" in seen["wrong"]
     assert "✓ passed" in seen["wrong"]
     assert "hint(softmax)" in seen["wrong"]
+
+
+def test_text_in_the_table_begins_at_the_left(seen):
+    assert len(seen["titles"]) == len(load_topic(TOPIC).exercises["softmax"].cases)
+    assert set(seen["titles"]) == {"left"}  # JupyterLab's own tables are right-aligned
 
 
 def test_each_hint_says_more(seen):
