@@ -11,7 +11,7 @@ from typing import NamedTuple
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
 _FENCE = re.compile(r"^(`{3,}|~{3,})(?:\{([\w:-]+)\})?")
 _SKIPPED = (
-    *("code-cell", "exercise", "solution"),
+    *("code-cell", "exercise", "solution", "raw"),
     *("math", "literalinclude", "glossary", "quiz"),
 )
 _ROLE = re.compile(r"\{[\w:-]+\}`([^`<]*?)(?:\s*<[^>`]*>)?`")

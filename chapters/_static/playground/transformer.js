@@ -1,0 +1,157 @@
+/* The translator of the chapter on decoding: it reads a date and writes YYYY-MM-DD. */
+"use strict";
+
+globalThis.Playground ??= {};
+{
+  const {
+    matrix, row, gather, add, linear, layerNorm, relu,
+    attend, feedForward, encoderLayer,
+    readLinear, readNorm, readAttention, readFeedForward, readEncoderLayer,
+  } = Playground;
+
+  const SIZES = { width: 64, heads: 4, layers: 2, inner: 128, eps: 1e-5 };
+  const [START, END, FIRST_CHARACTER] = [1, 2, 3]; // ids; 0 is padding
+  const LENGTH = 11; // ten characters and the end
+
+  /** The text has characters that the model has never seen. */
+  class UnknownCharacters extends Error {
+    constructor(characters) {
+      super(`no ids for ${characters.join(" ")}`);
+      this.characters = characters;
+    }
+  }
+
+  class Translator {
+    /** @param {Playground.Weights} weights  what the chapter trained */
+    constructor(weights) {
+      const { width, heads, layers, inner, eps } = SIZES;
+      weights.expect({ heads, eps, norm_first: true, activation: "relu" });
+      this.source = [...weights.facts.source];
+      this.target = [...weights.facts.target];
+      const table = (name, size) =>
+        matrix(size, width, weights.take(`${name}.weight`, size, width));
+      this.sourceTable = table("source_table", this.source.length + FIRST_CHARACTER);
+      this.targetTable = table("target_table", this.target.length + FIRST_CHARACTER);
+      const sizes = { width, heads, inner, eps, activation: relu };
+      const numbers = [...Array(layers).keys()];
+      this.encoder = numbers.map((l) =>
+        readEncoderLayer(weights, `encoder.layers.${l}`, sizes),
+      );
+      this.decoder = numbers.map((l) =>
+        readDecoderLayer(weights, `decoder.layers.${l}`, sizes),
+      );
+      this.encoderNorm = readNorm(weights, "encoder.norm", width, eps);
+      this.decoderNorm = readNorm(weights, "decoder.norm", width, eps);
+      this.output = readLinear(weights, "output", this.targetTable.rows, width);
+      weights.allTaken();
+    }
+
+    /** The ids of a text that is to be read, or written ("target"). */
+    ids(text, vocabulary = this.source) {
+      const characters = [...text];
+      const unknown = characters.filter((c) => !vocabulary.includes(c));
+      if (unknown.length > 0) {
+        throw new UnknownCharacters([...new Set(unknown)]);
+      }
+      return characters.map((c) => vocabulary.indexOf(c) + FIRST_CHARACTER);
+    }
+
+    /** The name of an id of the target: a character, "start" or "end". */
+    name(id) {
+      return this.target[id - FIRST_CHARACTER] ?? ["padding", "start", "end"][id];
+    }
+
+    /** Memory (T, E) of the source, and who looked where: weights[layer][head][n].
+
+        @param {Set} off  heads switched off: "encoder 0 3" is head 3 of layer 0 */
+    read(ids, off = new Set()) {
+      const positions = sinusoids(ids.length, SIZES.width);
+      let x = add(gather(this.sourceTable, ids), positions);
+      const weights = this.encoder.map((layer, l) => {
+        const isOff = (head) => off.has(`encoder ${l} ${head}`);
+        const done = encoderLayer(x, layer, { isOff });
+        x = done.x;
+        return done.weights;
+      });
+      return { memory: layerNorm(x, this.encoderNorm), weights };
+    }
+
+    /** Logits (t, V) after each place of the prefix; a place sees none behind it. */
+    write(prefix, memory, off = new Set()) {
+      const positions = sinusoids(prefix.length, SIZES.width);
+      let x = add(gather(this.targetTable, prefix), positions);
+      const looked = { decoder: [], cross: [] };
+      this.decoder.forEach((layer, l) => {
+        const self = attend(x, layer.norms[0], layer.self, {
+          visible: (n, t) => t <= n,
+          isOff: (h) => off.has(`decoder ${l} ${h}`),
+        });
+        const cross = attend(
+          self.x, layer.norms[1], layer.cross,
+          { isOff: (h) => off.has(`cross ${l} ${h}`) }, memory,
+        );
+        x = feedForward(cross.x, layer.norms[2], layer.feedForward);
+        looked.decoder.push(self.weights);
+        looked.cross.push(cross.weights);
+      });
+      return { logits: linear(layerNorm(x, this.decoderNorm), this.output), ...looked };
+    }
+
+    /** Read a text and write its translation, the most probable character each time.
+
+        @param {string|null} truth  teacher forcing: read this in place of what was
+            written
+        @returns {{prefix, written, logits, encoder, decoder, cross}} place t has read
+            prefix[0..t] and writes written[t] */
+    translate(text, { off = new Set(), truth = null } = {}) {
+      const { memory, weights: encoder } = this.read(this.ids(text), off);
+      const prefix = [START];
+      if (truth !== null) {
+        prefix.push(...this.ids(truth, this.target).slice(0, LENGTH - 1));
+      } else {
+        for (let token = 0; prefix.length < LENGTH; prefix.push(token)) {
+          const { logits } = this.write(prefix, memory, off);
+          token = largest(row(logits, prefix.length - 1));
+          if (token === END) {
+            break;
+          }
+        }
+      }
+      const done = this.write(prefix, memory, off); // once more, for all places
+      const written = prefix.map((_, t) => largest(row(done.logits, t)));
+      return { prefix, written, encoder, ...done };
+    }
+
+    /** The text of what was written, up to its end. */
+    text(written) {
+      const end = written.indexOf(END);
+      const ids = end < 0 ? written : written.slice(0, end);
+      return ids.map((id) => this.target[id - FIRST_CHARACTER] ?? "").join("");
+    }
+  }
+
+  function readDecoderLayer(weights, name, { width, heads, inner, eps, activation }) {
+    return {
+      self: readAttention(weights, `${name}.self_attn`, width, heads),
+      cross: readAttention(weights, `${name}.multihead_attn`, width, heads),
+      feedForward: readFeedForward(weights, name, width, inner, activation),
+      norms: [1, 2, 3].map((n) => readNorm(weights, `${name}.norm${n}`, width, eps)),
+    };
+  }
+
+  /** Positions (length, width): sines and cosines of falling frequency, in turn. */
+  function sinusoids(length, width) {
+    const positions = matrix(length, width);
+    for (let n = 0; n < length; n++) {
+      for (let i = 0; i < width; i += 2) {
+        const angle = n * 10_000 ** (-i / width);
+        row(positions, n).set([Math.sin(angle), Math.cos(angle)], i);
+      }
+    }
+    return positions;
+  }
+
+  const largest = (logits) => logits.indexOf(Math.max(...logits));
+
+  Object.assign(Playground, { Translator, UnknownCharacters });
+}

@@ -1,0 +1,136 @@
+/* What both pages need to show numbers: bars, shaded texts, and clear messages. */
+"use strict";
+
+globalThis.Playground ??= {};
+{
+  /** Start the playground of a page, or say in the page why it cannot start.
+
+      @param {string} name  as in data-playground="dates"
+      @param {() => object} load  makes the model; may throw a WeightsError
+      @param {(model, board) => void} run  brings the board to life */
+  function start(name, load, run) {
+    const place = document.querySelector(`[data-playground="${name}"]`);
+    const message = place.querySelector(".playground-message");
+    const board = place.querySelector(".playground-board");
+    try {
+      const model = load();
+      board.hidden = false;
+      run(model, board);
+      message.hidden = true;
+    } catch (error) {
+      board.hidden = true;
+      message.textContent =
+        error instanceof Playground.WeightsError
+          ? error.message
+          : `The playground stopped: ${error.message}`;
+      if (!(error instanceof Playground.WeightsError)) {
+        throw error;
+      }
+    }
+  }
+
+  /** An element with its attributes and children; strings become text. */
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      made.setAttribute(name, value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  function percent(share) {
+    const digits = share > 0.0005 && share < 0.995 ? 1 : 0;
+    return `${(100 * share).toFixed(digits)} %`;
+  }
+
+  /** A row for each name: its bar and its share. The largest is marked. */
+  function showBars(table, names, shares) {
+    const largest = shares.indexOf(Math.max(...shares));
+    const rows = names.map((name, i) => {
+      const bar = element("span", { class: "playground-bar" });
+      bar.style.setProperty("--share", shares[i]);
+      const tr = element(
+        "tr", {},
+        element("th", { scope: "row" }, name),
+        element("td", { "aria-hidden": "true" }, bar),
+        element("td", {}, percent(shares[i])),
+      );
+      tr.classList.toggle("is-largest", i === largest);
+      return tr;
+    });
+    table.replaceChildren(...rows);
+  }
+
+  /** Shade an element by a weight from 0 to 1. */
+  function shade(cell, weight) {
+    const shown = Math.min(1, weight);
+    cell.style.setProperty("--weight", shown.toFixed(3));
+    cell.classList.toggle("is-strong", shown > 0.75);
+  }
+
+  /** A text whose characters are shaded by how much they are read. */
+  function showStrip(strip, symbols, weights) {
+    const characters = symbols.map((symbol, t) => {
+      const title = `${symbol} ${percent(weights[t])}`;
+      const span = element("span", { title }, symbol);
+      span.classList.toggle("is-word", symbol.length > 1);
+      shade(span, weights[t]);
+      return span;
+    });
+    const text = element("span", { "aria-hidden": "true" }, ...characters);
+    const spoken = `reads most: ${largestOf(symbols, weights)}`;
+    const words = element("span", { class: "playground-spoken" }, spoken);
+    strip.replaceChildren(text, words);
+  }
+
+  /** The three that are read most, in words. */
+  function largestOf(names, weights) {
+    const order = weights.map((_, t) => t).sort((a, b) => weights[b] - weights[a]);
+    return order
+      .slice(0, 3)
+      .map((t) => `${names[t] === " " ? "space" : names[t]} ${percent(weights[t])}`)
+      .join(", ");
+  }
+
+  /** A switch for one head: a labelled checkbox that keeps a set up to date. */
+  function headSwitch(label, changed) {
+    const box = element("input", { type: "checkbox" });
+    box.checked = true;
+    box.addEventListener("change", () => changed(!box.checked));
+    return { box, label: element("label", {}, box, ` ${label}`) };
+  }
+
+  /** Put a question to the model many times without freezing the page.
+
+      @param {Array} questions
+      @param {(question) => boolean} isRight
+      @param {{button, progress, result}} parts  of the page
+      @param {() => string} conditions  what to say beside the score */
+  function offerExam(questions, isRight, { button, progress, result }, conditions) {
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      progress.hidden = false;
+      progress.max = questions.length;
+      const said = conditions();
+      let right = 0;
+      for (const [i, question] of questions.entries()) {
+        right += isRight(question);
+        if (i % 10 === 9) {
+          progress.value = i + 1;
+          await new Promise((resume) => setTimeout(resume));
+        }
+      }
+      const share = ((100 * right) / questions.length).toFixed(1);
+      const score = `${right} of ${questions.length} right, ${share} %`;
+      result.textContent = `${score}, ${said}.`;
+      progress.hidden = true;
+      button.disabled = false;
+    });
+  }
+
+  Object.assign(Playground, {
+    start, element, percent, showBars, shade, showStrip, largestOf,
+    headSwitch, offerExam,
+  });
+}

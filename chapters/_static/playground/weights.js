@@ -1,0 +1,118 @@
+/* The numbers that a chapter trained, and what must be true of them.
+
+   A file such as dates.weights.js is a script that leaves one object in
+   Playground.files, because browsers refuse to fetch data from file:// addresses.
+   toolkit/playground.py describes the format. */
+"use strict";
+
+globalThis.Playground ??= {};
+{
+  const FORMAT = 1;
+
+  /** The weights cannot be used; the message says why, for the reader of the page. */
+  class WeightsError extends Error {}
+
+  /** The tensors of one model, by the names that PyTorch gave them. */
+  class Weights {
+    /** @param {string} name  of the file: "dates" for dates.weights.js
+        @param {string} model  the class that was trained */
+    constructor(name, model) {
+      const file = Playground.files?.[name];
+      if (!file) {
+        throw new WeightsError(
+          `The trained weights are missing: ${name}.weights.js was not found or is ` +
+            "broken. Build the book again (make book).",
+        );
+      }
+      if (file.format !== FORMAT || file.model !== model) {
+        throw new WeightsError(
+          `The weights do not fit this page: it reads a ${model}, format ${FORMAT}, ` +
+            `but ${name}.weights.js has a ${file.model}, format ${file.format}.`,
+        );
+      }
+      this.facts = file.facts;
+      this.tensors = divide(decode(file.numbers), file);
+    }
+
+    /** The numbers of one tensor, which must have this shape. Each is taken once. */
+    take(name, ...shape) {
+      const found = this.tensors.get(name);
+      if (found?.shape.join() !== shape.join()) {
+        const instead = found ? `(${found.shape.join(", ")})` : "no such tensor";
+        throw new WeightsError(
+          `The weights do not fit this page: ${name} should have the shape ` +
+            `(${shape.join(", ")}), found ${instead}.`,
+        );
+      }
+      this.tensors.delete(name);
+      return found.numbers;
+    }
+
+    /** How the layers were trained; who computes otherwise must not start. */
+    expect(facts) {
+      for (const [name, value] of Object.entries(facts)) {
+        if (this.facts[name] !== value) {
+          throw new WeightsError(
+            `The weights do not fit this page: it computes with ${name} = ${value}, ` +
+              `the model was trained with ${name} = ${this.facts[name]}.`,
+          );
+        }
+      }
+    }
+
+    /** To be called when the model is complete: nothing may be left over. */
+    allTaken() {
+      if (this.tensors.size > 0) {
+        const names = [...this.tensors.keys()].slice(0, 3).join(", ");
+        throw new WeightsError(
+          `The weights do not fit this page: it has no use for ${names}.`,
+        );
+      }
+    }
+  }
+
+  /** The bytes behind a base64 text. */
+  function decode(base64) {
+    try {
+      return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    } catch {
+      throw new WeightsError("The weights are damaged: they are no base64 text.");
+    }
+  }
+
+  /** Cut the bytes into the tensors that the file lists, in its order. */
+  function divide(bytes, { tensors, crc32: expected }) {
+    const count = tensors.reduce((sum, [, shape]) => sum + size(shape), 0);
+    if (bytes.length !== 4 * count || crc32(bytes) !== expected) {
+      throw new WeightsError(
+        `The weights are damaged: ${bytes.length} bytes with the checksum ` +
+          `${crc32(bytes)}, expected ${4 * count} bytes with ${expected}.`,
+      );
+    }
+    const numbers = new Float32Array(bytes.buffer); // little-endian, like the file
+    const found = new Map();
+    let start = 0;
+    for (const [name, shape] of tensors) {
+      const end = start + size(shape);
+      found.set(name, { shape, numbers: numbers.subarray(start, end) });
+      start = end;
+    }
+    return found;
+  }
+
+  const size = (shape) => shape.reduce((product, length) => product * length, 1);
+
+  /** The checksum of zip files, as zlib.crc32 computes it in Python. */
+  function crc32(bytes) {
+    let rest = -1;
+    for (const byte of bytes) {
+      rest ^= byte;
+      for (let bit = 0; bit < 8; bit++) {
+        rest = (rest >>> 1) ^ (rest & 1 ? 0xedb88320 : 0);
+      }
+    }
+    return ~rest >>> 0;
+  }
+
+  Object.assign(Playground, { Weights, WeightsError });
+}

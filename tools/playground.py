@@ -1,0 +1,119 @@
+"""Sphinx extension: models that chapters trained, alive on pages of their own.
+
+A chapter gives a model away with ``toolkit.playground``. The model arrives here as an
+output of the chapter, from the cache or fresh, and is written into a script beside the
+other static files. Pages with a playground load that script and those that compute;
+other pages load nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from myst_nb.core.render import MimeData, load_mime_renders
+from sphinx.application import Sphinx
+from sphinx.builders import Builder
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from toolkit.playground import MIME, script
+
+FOLDER = "playground"  # in the static files
+COMPUTING = {
+    "dates": ("weights", "tensor", "attention", "transformer", "view"),
+    "digits": ("weights", "tensor", "attention", "vit", "view", "drawing"),
+}
+
+logger = logging.getLogger(__name__)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx and with MyST-NB, whose list of renderers lives as long."""
+    renderers = load_mime_renders()
+    if ModelRenderer not in renderers:
+        renderers.append(ModelRenderer)
+    app.connect("env-purge-doc", forget)
+    app.connect("doctree-read", note_scripts)
+    app.connect("write-started", write_models)
+    app.connect("html-page-context", load_on_pages_with_a_playground)
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
+
+
+class ModelRenderer:
+    """Takes models out of the outputs of chapters; nothing of them is shown there."""
+
+    mime_priority_overrides = (("*", MIME, 1),)
+
+    @staticmethod
+    def handle_mime(
+        renderer: Any, data: MimeData, inline: bool
+    ) -> list[nodes.Element] | None:
+        """Nothing to be seen for a model, None for any other output."""
+        if data.mime_type != MIME:
+            return None
+        env, name = renderer.renderer.sphinx_env, data.content["name"]
+        models(env).setdefault(env.docname, {})[name] = data.content["file"]
+        return [nodes.comment(text=f"{name}: a model for the playground")]
+
+
+def models(env: BuildEnvironment) -> dict[str, dict[str, Any]]:
+    """The models that each page gave away, by page and name; kept between builds."""
+    if not hasattr(env, "playground_models"):
+        env.playground_models = {}
+    return env.playground_models
+
+
+def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """A page is read again, and gives away what it has by itself."""
+    models(env).pop(docname, None)
+
+
+def playground_of(html: str) -> str | None:
+    """The name of the playground in the HTML of a page."""
+    return next((n for n in COMPUTING if f'data-playground="{n}"' in html), None)
+
+
+def note_scripts(app: Sphinx, doctree: nodes.document) -> None:
+    """A page with a playground is out of date when a script or style changes.
+
+    Otherwise Sphinx would find nothing to do, and not even copy the new file.
+    """
+    if any(playground_of(raw.astext()) for raw in doctree.findall(nodes.raw)):
+        for static in app.config.html_static_path:
+            for file in sorted(Path(app.srcdir, static, FOLDER).glob("*.*")):
+                app.env.note_dependency(str(file))
+
+
+def write_models(app: Sphinx, builder: Builder) -> None:
+    """Write all models into scripts beside the other static files of the book."""
+    if builder.format != "html":
+        return
+    folder = Path(app.outdir) / "_static" / FOLDER
+    for given in models(app.env).values():
+        for name, file in given.items():
+            folder.mkdir(parents=True, exist_ok=True)
+            target = folder / f"{name}.weights.js"
+            target.write_text(script(name, file), encoding="ascii")
+
+
+def load_on_pages_with_a_playground(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Ask for the scripts on pages that need them, in the order in which they build.
+
+    A page whose model nobody gave away would only tell its reader so. That is a
+    warning, which stops the build of the book.
+    """
+    name = playground_of(context.get("body", ""))
+    if name is None:
+        return
+    if not any(name in given for given in models(app.env).values()):
+        logger.warning(
+            "no chapter gave away the model %r that this page runs", name,
+            location=pagename, type="playground",
+        )  # fmt: skip
+    app.add_css_file(f"{FOLDER}/playground.css")
+    for script_name in (f"{name}.weights", *COMPUTING[name], f"{name}_page"):
+        app.add_js_file(f"{FOLDER}/{script_name}.js", loading_method="defer")
