@@ -74,7 +74,7 @@ def weight(browser: Browser, address: str, pictures: bool = False) -> dict[str, 
     """
     answers: list[Response] = []
     with browser.new_context() as context:
-        context.on("response", answers.append)
+        context.on("response", lambda answer: answers.append(answer))
         tab = context.new_page()
         tab.goto(address, wait_until="networkidle")
         sizes = {}

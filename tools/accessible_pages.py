@@ -3,7 +3,8 @@
 Pictures get a box of their own, in which they can be moved sideways where the page is
 narrower than they can be read at. Boxes that scroll can be reached by keyboard. Roles
 that docutils gives to a bibliography are those of an older standard; they become the
-ones that browsers know. On paper, pages follow ``print.css``.
+ones that browsers know. On paper, pages follow ``print.css``. Search works from a
+folder as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ from sphinx.application import Sphinx
 
 PICTURE = re.compile(r"(<figure\b[^>]*>\s*)(<img\b[^>]*>)")
 SCRIPT = "scrolling_boxes.js"
+# Browsers let no page read the files beside it, so there search shows titles alone.
+SEARCH_IN_FILES = (
+    'if (location.protocol === "file:") '
+    "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;"
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -22,6 +28,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", mend_page)
     app.add_css_file("print.css", media="print")
     app.add_js_file(SCRIPT, loading_method="defer")
+    app.add_js_file(None, body=SEARCH_IN_FILES, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -30,7 +30,7 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 BAD_INPUT = 2
 # What only works on a screen.
 NOT_ON_PAPER = ", ".join(
-    ("script", "a.headerlink", "details.hide", ".toctree-wrapper", ".only-on-screen")
+    ("script", "a.headerlink", "details.hide", ".toctree-wrapper", ".noprint")
 )
 FOOTER = (
     '<div style="width: 100%; font: 8pt DejaVu Sans, sans-serif; text-align: center;">'
@@ -158,7 +158,7 @@ def book_as_one_page(root: Path, built: Path) -> str:
         f'<!doctype html>\n<html lang="en" data-theme="light">\n<head>\n'
         f'<meta charset="utf-8"><title>{title}</title>'
         f'<meta name="author" content="{author}">\n'
-        f"{head_for_paper(soups[names[0]], names[0])}\n</head>\n"
+        f"{head_for_paper(soups)}\n</head>\n"
         f'<body class="book-on-paper"><div class="bd-content"><main class="bd-article">'
         f'<header class="cover"><p class="cover-title">{title}</p>'
         f"<p>{author}</p><p>{html.escape(str(config['copyright']))}</p></header>\n"
@@ -203,19 +203,20 @@ def title_of(soup: BeautifulSoup, name: str) -> str:
     return heading.get_text()
 
 
-def head_for_paper(soup: BeautifulSoup, name: str) -> str:
-    """Style sheets and MathJax of a page; its other scripts are for the screen."""
-    folder = posixpath.dirname(name)
-    kept = []
-    for element in soup.head.select('link[rel="stylesheet"], script'):
-        address = element.get("href") or element.get("src") or ""
-        code = element.string or ""
-        if element.name == "script" and "mathjax" not in (address + code).lower():
-            continue
-        for attribute in ("href", "src"):
-            if attribute in element.attrs:
-                element[attribute] = from_root(element[attribute], folder)
-        kept.append(str(element))
+def head_for_paper(soups: dict[str, BeautifulSoup]) -> str:
+    """Style sheets of all pages, and MathJax; other scripts are for the screen."""
+    kept: dict[str, None] = {}
+    for name, soup in soups.items():
+        for element in soup.head.select('link[rel="stylesheet"], script'):
+            address = element.get("href") or element.get("src") or ""
+            about = (address + (element.string or "")).lower()
+            if element.name == "script" and "mathjax" not in about:
+                continue
+            for attribute in ("href", "src"):
+                if attribute in element.attrs:
+                    folder = posixpath.dirname(name)
+                    element[attribute] = from_root(element[attribute], folder)
+            kept[str(element)] = None
     return "\n".join(kept)
 
 
@@ -288,8 +289,8 @@ def redirect(link: Tag, name: str, names: set[str]) -> None:
 
 
 def move_solutions_to_the_end(soup: BeautifulSoup, article: Tag) -> None:
-    """On paper nothing can be folded away, so solutions come last."""
-    solutions = article.select(".solution")
+    """On paper nothing can be folded away, so solutions and answers come last."""
+    solutions = article.select(".solution, .quiz-answers")
     if not solutions:
         return
     section = soup.new_tag("section", attrs={"class": "solutions-of-chapter"})

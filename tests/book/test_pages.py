@@ -178,7 +178,7 @@ def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site
         addresses = found.evaluate_all("all => all.map(link => link.href)")
         assert any("chapters/masking.html" in address for address in addresses)
         found.first.click()
-        tab.wait_for_selector("main h1")
+        tab.wait_for_selector("article h1")
         assert "chapters/" in tab.url
     assert (page.complaints, page.foreign) == ([], [])
 

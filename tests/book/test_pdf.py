@@ -88,10 +88,11 @@ def test_every_figure_is_there_and_places_have_one_name(html: Path):
         assert ids[link["href"][1:]] == 1, link
 
 
-PAGE = """<html><head><link rel="stylesheet" href="../_static/a.css">
+PAGE = """<html><head>{head}<link rel="stylesheet" href="../_static/a.css">
 <script src="../_static/chart.js"></script></head><body><article><h1>{title}</h1>
 <p id="top">See <a href="#top">above</a>, <a href="two.html#top">the other</a>,
-<a href="../_downloads/a.ipynb">the notebook</a>, <a href="https://x.org">x</a>.</p>
+<a href="../notebooks/a.ipynb">the notebook</a>, <a href="https://x.org">x</a>.</p>
+<p class="noprint">Click here.</p>
 <div class="solution">Answer</div><p>Last words.</p></article></body></html>"""
 
 
@@ -107,7 +108,8 @@ def small(tmp_path: Path) -> Path:
     (tmp_path / "html" / "c").mkdir(parents=True)
     for name in ("one", "two"):
         file = tmp_path / "html" / "c" / f"{name}.html"
-        file.write_text(PAGE.format(title=name.title()))
+        style = '<link rel="stylesheet" href="../_static/b.css">' * (name == "two")
+        file.write_text(PAGE.format(title=name.title(), head=style))
     return tmp_path
 
 
@@ -116,8 +118,10 @@ def test_links_between_pages_become_links_inside(small: Path):
     assert '<a href="#one--top">above</a>, <a href="#two--top">the other</a>' in page
     assert "\nthe notebook, " in page
     assert '<a href="https://x.org">x</a>' in page
-    assert '<link href="_static/a.css"' in page
+    assert page.count('<link href="_static/a.css"') == 1
+    assert page.count('<link href="_static/b.css"') == 1
     assert "chart.js" not in page
+    assert "Click here" not in page
     assert "<title>T &amp; U</title>" in page
 
 
