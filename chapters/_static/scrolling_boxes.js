@@ -1,7 +1,9 @@
 /* Boxes that can be scrolled sideways can be reached by keyboard, and only those. */
 "use strict";
 
-const BOXES = ".figure-box, .interactive-chart-view, div.math";
+const BOXES = [
+  ".figure-box", ".interactive-chart-view", ".pst-scrollable-table-container", "div.math",
+].join();
 
 function nameBox(box) {
   const scrolls = box.scrollWidth > box.clientWidth + 1;
