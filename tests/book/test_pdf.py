@@ -86,6 +86,9 @@ def test_every_figure_is_there_and_places_have_one_name(html: Path):
     ids = Counter(element["id"] for element in printed.select("[id]"))
     for link in printed.select('a[href^="#"]'):
         assert ids[link["href"][1:]] == 1, link
+    for code in printed.select("pre, code"):
+        code.decompose()
+    assert "??" not in printed.get_text()
 
 
 PAGE = """<html><head>{head}<link rel="stylesheet" href="../_static/a.css">
