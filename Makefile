@@ -4,7 +4,7 @@
 # make lab    open the exercise notebooks in JupyterLab
 # make demo   grade a made-up class of thirty
 # make bench   measure the grader against stock nbgrader
-# make clean  remove what was built (the environment in .venv stays)
+# make clean  remove what was built (the environment and the notebooks stay)
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -39,7 +39,7 @@ pdf: book
 	@$(BIN)/python -m tools.book_pdf _build/html _build/attention_from_scratch.pdf
 
 lab: notebooks
-	$(BIN)/jupyter lab _build/notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
+	PATH="$(CURDIR)/$(BIN):$$PATH" jupyter lab _build/notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 demo: $(INSTALLED)
 	$(BIN)/python -m benchmarks.demo_class _build/demo
@@ -48,8 +48,10 @@ demo: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.grading --sizes 10 100 1000 | tee benchmarks/measured.txt
 
+# The notebooks stay: somebody may have worked in them.
 clean:
-	rm -rf _build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .pytest_cache .ruff_cache .hypothesis
+	@test ! -d _build || find _build -mindepth 1 -maxdepth 1 ! -name notebooks -exec rm -rf {} +
 
 # PYTHON is only asked once, when the environment is made.
 $(INSTALLED): requirements.txt constraints.txt pyproject.toml | system-packages
