@@ -132,7 +132,7 @@ def test_no_page_is_empty(name: str, visit: Visit):
     seen = visit(name).seen
     source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
     assert seen["words"] > max(100, 0.5 * words_of_prose(source))
-    assert len(seen["figures"]) == len(re.findall(r"^ +name: fig-", source, re.M))
+    assert len(seen["figures"]) >= len(re.findall(r"^ +name: fig-", source, re.M))
 
 
 def words_of_prose(source: str) -> int:
@@ -144,6 +144,28 @@ def words_of_prose(source: str) -> int:
 def test_a_page_is_light(browser: Browser, site: str):
     for name in pages_of_the_site():
         assert sum(weight(browser, f"{site}{name}.html").values()) < HEAVIEST, name
+
+
+ICONS = """async () => {
+  const icons = [...document.querySelectorAll('.fa-solid')];
+  const font = '900 16px "Font Awesome 6 Free"';
+  await document.fonts.load(font);
+  return {
+    drawn: icons.map(icon => getComputedStyle(icon, '::before').content.length),
+    font: document.fonts.check(font),
+  };
+}"""
+
+
+def test_icons_are_drawn_without_the_script_for_them(browser: Browser, site: str):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        for name in ("chapters/notation", "search"):
+            tab.goto(f"{site}{name}.html", wait_until="load")
+            icons = tab.evaluate(ICONS)
+            assert len(icons["drawn"]) > 5
+            assert set(icons["drawn"]) == {len('"x"')}
+            assert icons["font"]
 
 
 def test_weight_counts_what_a_page_loads_and_no_pictures(
