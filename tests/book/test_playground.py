@@ -1,0 +1,595 @@
+"""The playground computes what PyTorch computes, and a reader can use it."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from myst_nb.core.read import read_myst_markdown_notebook
+from playwright.sync_api import Browser, Page, expect
+from torch import Tensor, nn
+
+from solutions.vision_transformer import VisionTransformer, attention_rollout
+from toolkit import datasets, images
+
+PAGES = ("playground_dates", "playground_digits")
+SAMPLES = 50
+TOLERANCE = {"rtol": 0, "atol": 1e-4}
+PAD, START, END = 0, 1, 2
+
+
+# The built page, as a file and without a network
+
+
+class Opened:
+    """A page of the built book in a browser, and what the browser complained about."""
+
+    def __init__(self, html: Path, context: Any, name: str) -> None:
+        self.complaints: list[str] = []
+        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        context.on("console", self._console)
+        context.on("request", self._request)
+        self.page: Page = context.new_page()
+        self.address = (html / "chapters" / f"{name}.html").as_uri()
+
+    def _console(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def _request(self, asked: Any) -> None:
+        if not asked.url.startswith(("file:", "data:", "blob:")):
+            self.complaints.append(f"asked for {asked.url}")
+
+    def load(self) -> Page:
+        self.page.goto(self.address)
+        return self.page
+
+
+def open_page(html: Path, browser: Browser, name: str) -> Iterator[Page]:
+    with browser.new_context(offline=True) as context:
+        opened = Opened(html, context, name)
+        yield opened.load()
+        assert opened.complaints == []
+
+
+@pytest.fixture
+def dates(html: Path, browser: Browser) -> Iterator[Page]:
+    yield from open_page(html, browser, "playground_dates")
+
+
+@pytest.fixture
+def digits(html: Path, browser: Browser) -> Iterator[Page]:
+    yield from open_page(html, browser, "playground_digits")
+
+
+# PyTorch's side
+
+
+def weights_file(html: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The facts and the tensors that the built book ships."""
+    script = html / "_static" / "playground" / f"{name}.weights.js"
+    text = script.read_text(encoding="ascii")
+    file = json.loads(text[text.index("] = {") + 4 : text.rindex(";")])
+    numbers = np.frombuffer(base64.b64decode(file["numbers"]), dtype="<f4").copy()
+    sizes = [int(np.prod(shape)) for _, shape in file["tensors"]]
+    parts = torch.from_numpy(numbers).split(sizes)
+    tensors = {
+        name: part.reshape(shape)
+        for (name, shape), part in zip(file["tensors"], parts, strict=True)
+    }
+    return file["facts"], tensors
+
+
+def chapters_class(root: Path, chapter: str, name: str) -> type[nn.Module]:
+    """A class as a cell of a chapter defines it."""
+    text = (root / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
+    source, target = datasets.date_vocabularies()
+    ids = torch.ones(4, 11, dtype=torch.long)  # the cell tries its class on some
+    scope = {
+        **{"torch": torch, "nn": nn, "PAD": PAD, "sources": ids, "targets": ids},
+        **{"source_characters": source, "target_characters": target},
+    }
+    for cell in read_myst_markdown_notebook(text).cells:
+        if cell.cell_type == "code" and f"\nclass {name}(" in cell.source:
+            exec(cell.source, scope)
+            return scope[name]
+    raise LookupError(f"{chapter}.md defines no {name}")
+
+
+class Watched:
+    """Makes every attention of a model remember its weights (B, h, N, T), in order."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.weights: list[Tensor] = []
+        for part in model.modules():
+            if isinstance(part, nn.MultiheadAttention):
+                part.register_forward_pre_hook(self._ask, with_kwargs=True)
+                part.register_forward_hook(self._note)
+
+    @staticmethod
+    def _ask(part, args, kwargs):
+        wanted = {"need_weights": True, "average_attn_weights": False}
+        return args, {**kwargs, **wanted}
+
+    def _note(self, part, args, output):
+        self.weights.append(output[1].detach())
+
+
+@pytest.fixture
+def translator(root: Path, html: Path, capsys) -> nn.Module:
+    """The chapter's own class with the weights that the page has."""
+    model = chapters_class(root, "decoding", "Translator")()
+    _, tensors = weights_file(html, "dates")
+    missing = model.load_state_dict(tensors, strict=False)
+    assert (missing.missing_keys, missing.unexpected_keys) == (["positions"], [])
+    return model  # in training mode, in which torch's layers take no short cut
+
+
+@pytest.fixture
+def vit(html: Path) -> nn.Module:
+    model = VisionTransformer(8, 2, 1, 64, 4, 4, 128, 10)
+    _, tensors = weights_file(html, "digits")
+    model.load_state_dict(tensors)
+    return model
+
+
+def switch_off(attention: nn.MultiheadAttention, head: int) -> None:
+    """Nothing that the head reads gets through the output projection."""
+    d = attention.head_dim
+    with torch.no_grad():
+        attention.out_proj.weight[:, head * d : (head + 1) * d] = 0
+
+
+def held_out_dates() -> list[datasets.Line]:
+    """The lines that the chapter tests its model with."""
+    rng = np.random.default_rng(0)
+    datasets.dates(12_000, rng)
+    return datasets.dates(600, rng, held_out=True)
+
+
+# In the page: everything that is to be compared, as plain numbers
+
+RUN_TRANSLATOR = """([lines, off]) => {
+  const weights = new Playground.Weights("dates", "Translator");
+  const model = new Playground.Translator(weights);
+  return lines.map(([source, truth]) => {
+    const done = model.translate(source, { truth, off: new Set(off) });
+    const { encoder, decoder, cross, logits } = done;
+    return { logits: [...logits.data], encoder, decoder, cross };
+  });
+}"""
+RUN_VIT = """([images, options]) => {
+  const weights = new Playground.Weights("digits", "VisionTransformer");
+  const model = new Playground.VisionTransformer(weights);
+  const asked = { ...options };
+  asked.hidden = new Set(options.hidden ?? []);
+  asked.off = new Set(options.off ?? []);
+  return images.map((image) => {
+    const { logits, weights } = model.forward(image, asked);
+    return { logits: [...logits], weights, rollout: Playground.rollout(weights) };
+  });
+}"""
+
+
+def close(found: Any, expected: Tensor) -> None:
+    found = torch.tensor(found).reshape(expected.shape)
+    torch.testing.assert_close(found, expected, check_dtype=False, **TOLERANCE)
+
+
+@pytest.mark.parametrize("off", [(), ("encoder 0 1", "decoder 1 3", "cross 1 2")])
+@torch.no_grad()
+def test_the_translator_computes_what_torch_computes(dates, translator, off):
+    parts = {
+        "encoder": [layer.self_attn for layer in translator.encoder.layers],
+        "decoder": [layer.self_attn for layer in translator.decoder.layers],
+        "cross": [layer.multihead_attn for layer in translator.decoder.layers],
+    }
+    for name in off:
+        part, layer, head = name.split()
+        switch_off(parts[part][int(layer)], int(head))
+    lines = held_out_dates()[:SAMPLES]
+    pairs = [[line.source, line.target] for line in lines]
+    found = dates.evaluate(RUN_TRANSLATOR, [pairs, list(off)])
+    source, target = datasets.date_vocabularies()
+    watched = Watched(translator)
+    for line, there in zip(lines, found, strict=True):
+        watched.weights.clear()
+        prefix = torch.tensor([[START, *target.encode(line.target)]])
+        logits = translator(torch.tensor([source.encode(line.source)]), prefix)
+        close(there["logits"], logits[0])
+        e0, e1, d0, c0, d1, c1 = (weights[0] for weights in watched.weights)
+        close(there["encoder"], torch.stack([e0, e1]))
+        close(there["decoder"], torch.stack([d0, d1]))
+        close(there["cross"], torch.stack([c0, c1]))
+
+
+@torch.no_grad()
+def seen(model: nn.Module, facts: dict, pictures: Tensor, **changes: Any) -> list:
+    """What torch's model gives: logits, weights, rollout; under the same changes."""
+    tokens = model.embedding((pictures - facts["mean"]) / facts["deviation"])
+    positions = model.embedding.positions
+    patches = tokens[:, 1:] - positions[:, 1:]
+    patches = patches[:, changes.get("order", range(16))]
+    if changes.get("positions", True):
+        patches = patches + positions[:, 1:]
+    left = [p for p in range(16) if p not in changes.get("hidden", ())]
+    tokens = torch.cat([tokens[:, :1], patches[:, left]], dim=1)
+    watched = Watched(model)
+    for layer in model.layers:
+        tokens = layer(tokens)
+    logits = model.head(model.norm(tokens[:, 0]))
+    weights = watched.weights
+    return [logits, torch.stack(weights, dim=1), attention_rollout(weights)]
+
+
+SHUFFLED = [int(p) for p in np.random.default_rng(0).permutation(16)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"order": SHUFFLED},
+        {"positions": False, "order": SHUFFLED},
+        {"hidden": [0, 5, 6]},
+        {"off": ["0 1", "3 2"]},
+    ],
+    ids=["nothing", "shuffled", "no positions", "hidden patches", "heads off"],
+)
+def test_the_vision_transformer_computes_what_torch_computes(
+    digits, html, vit, changes
+):
+    facts, _ = weights_file(html, "digits")
+    for name in changes.get("off", []):
+        layer, head = map(int, name.split())
+        switch_off(vit.layers[layer].self_attn, head)
+    pictures = images.digits().test_images[:SAMPLES]
+    logits, weights, rollout = seen(vit, facts, pictures, **changes)
+    found = digits.evaluate(RUN_VIT, [pictures.flatten(1).tolist(), changes])
+    close([there["logits"] for there in found], logits)
+    close([there["weights"] for there in found], weights)
+    close([there["rollout"] for there in found], rollout)
+
+
+def test_the_erf_of_gelu_is_right_where_it_bends(digits):
+    x = torch.linspace(-6, 6, 1001)
+    found = digits.evaluate(
+        "x => [...Playground.gelu({ rows: 1, columns: 1, data: new Float32Array(x) })"
+        ".data]",
+        x.tolist(),
+    )
+    torch.testing.assert_close(torch.tensor(found), F.gelu(x), rtol=0, atol=1e-6)
+
+
+# The same score as in the chapter
+
+
+def text_of(html: Path, chapter: str, pattern: str) -> str:
+    """What a cell of a chapter has printed."""
+    page = (html / "chapters" / f"{chapter}.html").read_text(encoding="utf-8")
+    return re.search(pattern, re.sub(r"<[^>]*>", "", page))[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "chapter", "printed"),
+    [
+        ("dates", "decoding", r"held-out dates without an error: ([\d.]+)%"),
+        ("digits", "vision_transformer", r"ViT .* test ([\d.]+)%"),
+    ],
+)
+def test_the_model_passes_its_exam_with_the_chapters_score(
+    html, request, name, chapter, printed
+):
+    page = request.getfixturevalue(name)
+    page.locator(f"#{name}-exam").click()
+    score = page.locator(f"#{name}-score")
+    expect(score).to_contain_text("right", timeout=300_000)
+    percent = re.search(r"right, ([\d.]+) %", score.inner_text())[1]
+    assert percent == text_of(html, chapter, printed)
+
+
+# A reader types
+
+
+def test_a_date_is_written_and_can_be_stepped_through(dates: Page):
+    dates.get_by_label("A date, as people write it").fill("July 4, 1984")
+    expect(dates.locator("#dates-result")).to_have_text("1984-07-04")
+    assert dates.get_by_role("radio", name=re.compile("place")).count() == 11
+    dates.get_by_role("radio", name=re.compile("place 1:")).focus()
+    dates.keyboard.press("Space")
+    status = dates.locator("#dates-status")
+    expect(status).to_contain_text("Place 1 of 11 has read start and writes 1")
+    dates.get_by_role("button", name="forward").click()
+    expect(status).to_contain_text("Place 2 of 11 has read 1 and writes 9")
+    dates.get_by_role("button", name="back").click()
+    expect(dates.get_by_role("button", name="back")).to_be_disabled()
+
+
+def shares(page: Page, name: str) -> list[float]:
+    cells = page.locator(f"#{name}-shares td:last-child").all_inner_texts()
+    return [float(text.split()[0]) for text in cells]
+
+
+def test_a_higher_temperature_evens_the_probabilities_out(dates: Page):
+    slider = dates.get_by_role("slider", name="temperature")
+    cold = shares(dates, "dates")
+    slider.focus()
+    for _ in range(20):
+        dates.keyboard.press("ArrowRight")
+    expect(dates.locator("#dates-degrees")).to_have_text("3.0")
+    warm = shares(dates, "dates")
+    assert max(warm) < max(cold)
+    assert sum(warm) == pytest.approx(100, abs=1)
+
+
+def test_with_teacher_forcing_the_decoder_reads_what_it_is_told(dates: Page):
+    dates.get_by_label("teacher forcing").check()
+    truth = dates.get_by_label("Text that the decoder reads")
+    assert truth.input_value() == "2026-07-03"  # begins with what was written
+    truth.fill("1999-12")
+    reads = dates.locator(".playground-reads").all_inner_texts()
+    assert reads == ["start", *"1999-12"]
+    dates.get_by_label("teacher forcing").uncheck()
+    expect(dates.locator("#dates-result")).to_have_text("2026-07-03")
+
+
+def test_a_character_without_an_id_is_named_and_nothing_is_written(dates: Page):
+    field = dates.get_by_label("A date, as people write it")
+    field.fill("3. Juli 2026 ☀ Ж")
+    problem = dates.locator("#dates-problem")
+    expect(problem).to_contain_text("no ids for “☀”, “Ж”")
+    assert not dates.locator("#dates-result").is_visible()
+    field.fill("")
+    expect(problem).to_have_text("Type a date.")
+    field.fill("3. Juli 2026")
+    expect(problem).to_be_empty()
+    expect(dates.locator("#dates-result")).to_have_text("2026-07-03")
+
+
+def test_accents_count_however_they_are_typed(dates: Page):
+    field = dates.get_by_label("A date, as people write it")
+    field.fill("2001. ma\u0301jus 5.")  # a letter and an accent, as some systems do
+    expect(dates.locator("#dates-result")).to_have_text("2001-05-05")
+
+
+def test_each_kind_of_attention_is_shown_for_each_head(dates: Page):
+    strips = dates.locator(".playground-strip")
+    for kind, length in [("decoder, in the source", 21), ("what it has read", 6)]:
+        dates.get_by_role("radio", name=kind).check()
+        assert strips.count() == 8
+        assert dates.locator(".playground-strip").first.locator("[title]").count() == (
+            length
+        )
+    dates.get_by_role("radio", name="encoder").check()
+    dates.get_by_role("slider", name="for the character").focus()
+    before = strips.all_inner_texts()
+    dates.keyboard.press("End")
+    expect(dates.locator("#dates-query-text")).to_have_text("21, 6")
+    assert strips.all_inner_texts() != before
+
+
+def test_a_head_that_is_switched_off_changes_the_answer_of_the_others(dates: Page):
+    before = shares(dates, "dates")
+    dates.get_by_label("temperature").fill("3")
+    boxes = dates.get_by_role("checkbox", name=re.compile("layer"))
+    for n in range(8):
+        boxes.nth(n).uncheck()
+    assert shares(dates, "dates") != before
+    assert dates.locator(".playground-strip.is-off").count() == 8
+    dates.get_by_role("button", name="all heads on").click()
+    assert dates.locator(".playground-strip.is-off").count() == 0
+    expect(dates.locator("#dates-result")).to_have_text("2026-07-03")
+
+
+# A reader draws
+
+
+def oval(x: float, y: float, wide: float, high: float) -> list[tuple[float, float]]:
+    turns = np.linspace(-np.pi / 2, 1.5 * np.pi, 30)
+    return [(x + wide * np.cos(t), y + high * np.sin(t)) for t in turns]
+
+
+DRAWN = {
+    0: [oval(0.5, 0.5, 0.22, 0.34)],
+    1: [[(0.38, 0.3), (0.5, 0.16), (0.5, 0.84)]],
+    4: [[(0.56, 0.16), (0.28, 0.62), (0.76, 0.62)], [(0.6, 0.4), (0.6, 0.88)]],
+    8: [oval(0.5, 0.31, 0.16, 0.16), oval(0.5, 0.66, 0.19, 0.19)],
+}
+
+
+@pytest.mark.parametrize("digit", DRAWN)
+def test_a_digit_that_is_drawn_with_the_pointer_is_recognised(digits, digit):
+    canvas = digits.locator("#digits-canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    for stroke in DRAWN[digit]:
+        for n, (x, y) in enumerate(stroke):
+            digits.mouse.move(
+                box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3
+            )
+            if n == 0:
+                digits.mouse.down()
+        digits.mouse.up()
+    expect(digits.locator("#digits-result")).to_contain_text(f"says {digit},")
+
+
+def test_a_finger_draws_and_does_not_move_the_page(html, browser):
+    with browser.new_context(has_touch=True, offline=True) as context:
+        page = Opened(html, context, "playground_digits").load()
+        box = page.locator("#digits-canvas").bounding_box()
+        session = context.new_cdp_session(page)
+        before = page.evaluate("scrollY")
+        for kind, x, y in [
+            ("touchStart", 0.36, 0.3),
+            ("touchMove", 0.5, 0.12),
+            ("touchMove", 0.5, 0.9),
+        ]:
+            at = {"x": box["x"] + x * box["width"], "y": box["y"] + y * box["height"]}
+            session.send(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [at]}
+            )
+        session.send(
+            "Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []}
+        )
+        expect(page.locator("#digits-result")).to_contain_text("says 1,")
+        assert page.evaluate("scrollY") == before
+
+
+def test_a_digit_is_drawn_with_the_keyboard_alone(digits: Page):
+    digits.get_by_role("button", name="clear").click()
+    expect(digits.locator("#digits-result")).to_contain_text("board is empty")
+    digits.locator("#digits-canvas").focus()
+    slanted = ["ArrowUp", "ArrowRight"] * 2
+    for key in [
+        *["ArrowLeft"] * 2,
+        *["Space", *slanted, *["ArrowDown"] * 12, "Space"],
+    ]:
+        digits.keyboard.press(key)
+    expect(digits.locator("#digits-result")).to_contain_text("says 1,")
+    expect(digits.locator("#digits-pen-status")).to_contain_text("Pen up, row 14")
+    digits.keyboard.press("Backspace")
+    expect(digits.locator("#digits-result")).to_contain_text("board is empty")
+    digits.keyboard.press("Tab")  # the board does not hold the focus
+    assert digits.evaluate("document.activeElement.id") != "digits-canvas"
+
+
+def test_without_positions_the_order_of_the_patches_does_not_matter(digits: Page):
+    digits.get_by_label("leave the positions out").check()
+    before = shares(digits, "digits")
+    digits.get_by_role("button", name="shuffle").click()
+    assert shares(digits, "digits") == pytest.approx(before, abs=0.11)
+    expect(digits.locator("#digits-result")).to_contain_text("patches shuffled")
+    digits.get_by_label("leave the positions out").uncheck()
+    assert shares(digits, "digits") != pytest.approx(before, abs=0.11)
+
+
+def test_a_patch_is_taken_out_by_pressing_it(digits: Page):
+    before = shares(digits, "digits")
+    patch = digits.get_by_role("button", name=re.compile("row 2 column 2"))
+    patch.focus()
+    digits.keyboard.press("Enter")
+    assert patch.get_attribute("aria-pressed") == "true"
+    assert shares(digits, "digits") != before
+    expect(digits.locator("#digits-result")).to_contain_text("1 of 16 patches")
+    digits.get_by_role("button", name="all as it was").click()
+    assert shares(digits, "digits") == before
+
+
+# What goes wrong is said
+
+
+BROKEN = {
+    "missing": (lambda text: "", "trained weights are missing"),
+    "damaged": (
+        lambda text: text.replace('"numbers":"', '"numbers":"AAAA'),
+        "weights are damaged",
+    ),
+    "one bit": (
+        lambda text: re.sub(r'("numbers":".{999})(.)', flip, text, count=1),
+        "weights are damaged",
+    ),
+    "no base64": (
+        lambda text: text.replace('"numbers":"', '"numbers":"%'),
+        "no base64",
+    ),
+    "another format": (
+        lambda text: text.replace('"format":1', '"format":2'),
+        "format 2",
+    ),
+    "another class": (
+        lambda text: re.sub(r'"model":"\w+"', '"model":"Recurrent"', text),
+        "has a Recurrent",
+    ),
+    "other heads": (
+        lambda text: text.replace('"heads":4', '"heads":8'),
+        "heads = 8",
+    ),
+    "norm last": (
+        lambda text: text.replace('"norm_first":true', '"norm_first":false'),
+        "norm_first = false",
+    ),
+    "another name": (
+        lambda text: re.sub(r"(\w+)\.linear1\.weight", r"\1.other.weight", text),
+        "no such tensor",
+    ),
+    "another shape": (
+        lambda text: text.replace("[128,64]", "[64,128]"),
+        "should have the shape (128, 64), found (64, 128)",
+    ),
+}
+
+
+def flip(found: re.Match) -> str:
+    return found[1] + ("B" if found[2] == "A" else "A")
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("way", BROKEN)
+def test_weights_that_do_not_fit_stop_the_page_with_a_message(html, browser, name, way):
+    change, expected = BROKEN[way]
+    script = html / "_static" / "playground" / f"{name.split('_')[1]}.weights.js"
+    text = script.read_text(encoding="ascii")
+    assert change(text) != text
+    with browser.new_context() as context:
+        context.route(
+            "**/*.weights.js*",
+            lambda route: route.fulfill(
+                body=change(text), content_type="text/javascript"
+            ),
+        )
+        page = Opened(html, context, name).load()
+        message = page.locator(".playground-message")
+        expect(message).to_be_visible()
+        expect(message).to_contain_text(expected)
+        assert not page.locator(".playground-board").is_visible()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_without_javascript_the_page_says_what_it_needs(html, browser, name):
+    with browser.new_context(java_script_enabled=False) as context:
+        page = Opened(html, context, name).load()
+        assert "needs JavaScript" in page.locator(".playground-message").inner_text()
+        assert not page.locator(".playground-board").is_visible()
+
+
+# Everybody can use it
+
+UNNAMED = """() => [...document.querySelectorAll(
+  '.playground :is(input, select, button, canvas, progress:not([hidden]))'
+)].filter((control) => !(
+  control.labels?.[0]?.innerText.trim() || control.ariaLabel || control.innerText.trim()
+)).map((control) => control.outerHTML)"""
+NO_FOCUS_RING = """() => [...document.querySelectorAll(
+  '.playground :is(input, select, button, canvas)'
+)].filter((control) => {
+  if (control.disabled || !control.checkVisibility()) return false;
+  control.focus({ focusVisible: true });
+  return parseFloat(getComputedStyle(control).outlineWidth) < 2;
+}).map((control) => control.outerHTML)"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_control_has_a_name_and_a_visible_focus(html, browser, name, theme):
+    with browser.new_context(color_scheme=theme) as context:
+        page = Opened(html, context, name).load()
+        assert page.evaluate(UNNAMED) == []
+        assert page.evaluate(NO_FOCUS_RING) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_phone_shows_the_whole_playground(html, browser, name):
+    with browser.new_context(viewport={"width": 360, "height": 640}) as context:
+        page = Opened(html, context, name).load()
+        wide = page.evaluate(
+            "() => [...document.querySelectorAll('.playground *')].filter(e => "
+            "e.checkVisibility() && e.getBoundingClientRect().right > innerWidth)"
+            ".map(e => e.outerHTML)"
+        )
+        assert wide == []
