@@ -246,6 +246,8 @@ def chapter(soup: BeautifulSoup, name: str, caption: str, names: set[str]) -> st
     article = soup.select_one("article")
     for element in article.select(NOT_ON_PAPER):
         element.decompose()
+    for folded in article.select("details:not(.quiz-option)"):
+        folded["open"] = ""
     rename(article, name)
     for link in article.select("a[href]"):
         redirect(link, name, names)

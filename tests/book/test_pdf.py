@@ -95,6 +95,8 @@ PAGE = """<html><head>{head}<link rel="stylesheet" href="../_static/a.css">
 <script src="../_static/chart.js"></script></head><body><article><h1>{title}</h1>
 <p id="top">See <a href="#top">above</a>, <a href="two.html#top">the other</a>,
 <a href="../notebooks/a.ipynb">the notebook</a>, <a href="https://x.org">x</a>.</p>
+<details class="mistake"><summary>One</summary>Two</details>
+<details class="quiz-option"><summary>Three</summary>Four</details>
 <p class="noprint">Click here.</p>
 <div class="solution">Answer</div><p>Last words.</p></article></body></html>"""
 
@@ -126,6 +128,13 @@ def test_links_between_pages_become_links_inside(small: Path):
     assert "chart.js" not in page
     assert "Click here" not in page
     assert "<title>T &amp; U</title>" in page
+
+
+def test_nothing_but_the_answers_of_a_quiz_stays_folded(small: Path):
+    page = BeautifulSoup(book_as_one_page(small, small / "html"), "html.parser")
+    assert len(page.select("details")) == 4
+    assert all(fold["class"] == ["mistake"] for fold in page.select("details[open]"))
+    assert len(page.select("details[open]")) == 2
 
 
 def test_solutions_come_last(small: Path):
