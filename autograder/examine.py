@@ -105,7 +105,8 @@ def examine(
     start = time.monotonic()
     rebuilt = rebuild(master, data)
     run = _Run(topic, expected, rebuilt, limits, sandbox)
-    asyncio.run(run.to_the_end())
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]
     report = summary(topic, reports, notes=rebuilt.notes + run.notes)
     report["seconds"] = round(time.monotonic() - start, 3)
@@ -261,6 +262,18 @@ class _Run:
         if other and report.score < report.max_score and report.mistake is None:
             report = Report(**{**vars(report), "message": other})
         return report
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """Leaves signals as they are.
+
+    nbclient would take SIGTERM and SIGINT for itself: a worker that is told to end
+    would only end its kernel, and whoever waits for the worker would wait for ever.
+    """
+
+    def add_signal_handler(self, *arguments: Any) -> None:
+        """Refuse, in the way that nbclient expects in a thread."""
+        raise RuntimeError("signals belong to the process, not to one notebook")
 
 
 class _Client(NotebookClient):

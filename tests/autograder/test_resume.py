@@ -78,6 +78,36 @@ def test_full_disk_loses_nothing(course, master, right, monkeypatch):
     assert list(outcome.graded) == ["one"]
 
 
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_an_examination_ends_when_its_process_is_told_to(
+    needs_sandbox, master, tmp_path, told
+):
+    notebook = tmp_path / "notebook.ipynb"
+    endless = submission(master, {"softmax": "while True: pass"})
+    notebook.write_text(json.dumps(endless))
+    script = tmp_path / "run.py"
+    script.write_text(
+        "from autograder import examine as e\n"
+        "from autograder.__main__ import main\n"
+        "real = e._Client.run\n"
+        "async def run(self, cell, number):\n"
+        "    if 'while' in cell.source:\n"
+        "        print('running', flush=True)\n"
+        "    return await real(self, cell, number)\n"
+        "e._Client.run = run\n"
+        f"raise SystemExit(main(['check', {str(notebook)!r}]))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout.readline() == "running\n"
+    process.send_signal(told)
+    assert process.wait(timeout=15) != 0
+
+
 def test_submission_that_kills_its_worker_costs_nobody_else(
     course, master, right, tmp_path
 ):
