@@ -32,7 +32,7 @@ from jupyter_client.provisioning import KernelProvisionerBase
 from traitlets import Instance
 
 from autograder.answers import MAX_BYTES
-from autograder.confine import HOME
+from autograder.confine import HOME, PRIVATE_FOLDERS
 from autograder.warden import CHANNELS
 
 NOBODY = 65534
@@ -222,7 +222,7 @@ def bubblewrap_command(control_fd: int) -> list[str]:
         "HOME": HOME,
         "USER": "student",
         "LANG": "C.UTF-8",
-        "PYTHONPATH": os.pathsep.join(["/course", *_site_folders()]),
+        "PYTHONPATH": os.pathsep.join(["/course", *_site_folders().values()]),
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "MPLCONFIGDIR": "/tmp/matplotlib",
@@ -280,7 +280,7 @@ def _shown_paths() -> dict[str, str | None]:
         checkout.is_relative_to(Path(path).resolve()) for path in system
     ):
         shown[str(checkout)] = None
-    shown |= {path: path for path in _site_folders()}
+    shown |= {inside: path for path, inside in _site_folders().items()}
     shown["/course/autograder"] = str(package)
     import toolkit
 
@@ -288,13 +288,22 @@ def _shown_paths() -> dict[str, str | None]:
     return shown
 
 
-def _site_folders() -> list[str]:
-    """The folders of installed libraries on this interpreter's path."""
-    return [
-        str(Path(path).resolve())
+def _site_folders() -> dict[str, str]:
+    """The folders of installed libraries, and where each is shown in the sandbox.
+
+    That is its own place, unless a private folder of the submission would hide it.
+    """
+    found = [
+        Path(path).resolve()
         for path in dict.fromkeys(sys.path)
         if Path(path).name in ("site-packages", "dist-packages")
     ]
+    return {
+        str(path): f"/course/libraries/{number}"
+        if any(path.is_relative_to(private) for private in PRIVATE_FOLDERS)
+        else str(path)
+        for number, path in enumerate(found)
+    }
 
 
 def _bind_arguments(shown: dict[str, str | None]) -> list[str]:

@@ -250,6 +250,20 @@ def test_missing_bubblewrap_is_one_clear_line(monkeypatch):
     require_bubblewrap.cache_clear()
 
 
+def test_libraries_in_a_private_folder_are_shown_elsewhere(monkeypatch, tmp_path):
+    """The private /tmp of a submission would hide an environment that lies there."""
+    libraries = tmp_path / "env" / "site-packages"
+    libraries.mkdir(parents=True)
+    monkeypatch.setattr("sys.path", [*sys.path, str(libraries)])
+    monkeypatch.setattr("autograder.sandbox.PRIVATE_FOLDERS", (str(tmp_path),))
+    command = bubblewrap_command(7)
+    bind = command.index(str(libraries))
+    assert command[bind - 1] == "--ro-bind"
+    place = command[bind + 1]
+    assert place.startswith("/course/")
+    assert place in command[command.index("PYTHONPATH") + 1].split(":")
+
+
 def test_command_shows_no_folder_of_the_user():
     words = bubblewrap_command(3)
     shown = [words[i + 2] for i, word in enumerate(words) if word == "--ro-bind"]
