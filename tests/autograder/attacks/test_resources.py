@@ -142,7 +142,7 @@ ATTACKS = {
         "import os\n"
         "for n in range(9999): os.write(1, b'x' * 65536); os.write(2, b'x' * 65536)\n"
         "raise SystemError('written')\n",
-        ("written", "output limit of 1 MB"),
+        ("written", "output limit of 1 MB", "limit of 8 MB on all it sends"),
     ),
     "25 a flood of pictures": (
         "from IPython.display import display\n"
