@@ -17,6 +17,9 @@ from tools.accessible_pages import mended
 TYPESET = "async () => { if (window.MathJax) await MathJax.startup.promise; }"
 CHARTS_DRAWN = """() => [...document.querySelectorAll('.interactive-chart')].every(
   chart => chart.classList.contains('is-live'))"""
+BOXES_NAMED = """() => [...document.querySelectorAll(
+  '.figure-box, .interactive-chart-view, .pst-scrollable-table-container, div.math'
+)].every(b => b.scrollWidth <= b.clientWidth + 1 || b.hasAttribute('tabindex'))"""
 # Every rule on a wide light page; in the dark and on a phone those that depend on it.
 LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
 VIEWS = {
@@ -42,6 +45,7 @@ def test_axe_finds_nothing_serious(name: str, theme: str, browser: Browser, site
         tab.goto(f"{site}{name}.html", wait_until="networkidle")
         tab.evaluate(TYPESET)
         tab.wait_for_function(CHARTS_DRAWN)
+        tab.wait_for_function(BOXES_NAMED)
         assert tab.evaluate("document.documentElement.dataset.theme") == theme
         if name != PAGE_FOR_CODE:
             tab.evaluate(BLEACH_CODE)

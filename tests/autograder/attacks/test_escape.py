@@ -213,8 +213,9 @@ def test_a_checkout_inside_a_folder_that_is_shown_is_hidden(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "base_exec_prefix", str(ROOT))
     try:
         (text,), _ = run(
-            "import os, numpy\n"
-            f"print(sorted(os.listdir({str(ROOT)!r})), os.listdir('/course'))"
+            "import glob, os, numpy\n"
+            f"found = glob.glob({str(ROOT / '*')!r}, include_hidden=True)\n"
+            "print([os.path.basename(path) for path in found], os.listdir('/course'))"
         )
     finally:
         stop_sandbox()
