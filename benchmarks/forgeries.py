@@ -27,7 +27,7 @@ from tests.autograder.attacks.conftest import WRONG
 from tests.autograder.attacks.test_forging import IN_THE_SOLUTION
 from tests.autograder.conftest import TOPIC
 
-PATIENCE = 60  # seconds for one notebook under stock nbgrader
+PATIENCE = 30  # seconds for one notebook under stock nbgrader
 HONEST = "the same answers, no attack"
 
 
