@@ -40,7 +40,7 @@ CHAPTERS = ("simplified_attention", "qkv_projections", "masking")
 def main() -> int:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--students", type=int, default=8, help="in each chapter")
+    parser.add_argument("--students", type=int, default=12, help="in each chapter")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument(
         "--sizes", type=int, nargs="*", help="only ours, growing classes"
