@@ -10,20 +10,17 @@ opened three times, every time with an empty cache; the middle time counts.
 from __future__ import annotations
 
 import gzip
-import shutil
 import statistics
 import sys
-import threading
 import time
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Response, sync_playwright
+from playwright.sync_api import Browser, Response
+
+from tools.chromium import NoChromium, headless_chromium, served
 
 PICTURES = (".gif", ".ico", ".jpg", ".png", ".svg", ".webp")
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 TIMES = 3
 READY = """async () => {
   if (window.MathJax) await MathJax.startup.promise;
@@ -38,27 +35,24 @@ def main(arguments: list[str]) -> None:
     """Print a table of all pages of a built book."""
     html = Path(arguments[0] if arguments else "_build/html")
     pages = sorted(html.glob("chapters/*.html"))
-    chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
-    if not pages or chromium is None:
-        sys.exit(f"no pages in {html}: make book" if chromium else "needs Chromium")
-    handler = partial(_Quiet, directory=str(html))
-    with (
-        ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
-        sync_playwright() as playwright,
-    ):
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-        )
+    if not pages:
+        sys.exit(f"no pages in {html}: make book")
+    try:
+        measure(html, pages)
+    except NoChromium as error:
+        sys.exit(f"needs Chromium; {error}")
+
+
+def measure(html: Path, pages: list[Path]) -> None:
+    """Print a line for each page."""
+    with served(html) as home, headless_chromium() as browser:
         print(f"{'page':24}{'kB':>8}{'pictures kB':>13}{'ready s':>9}")
         for page in pages:
-            address = f"http://127.0.0.1:{server.server_port}/chapters/{page.name}"
+            address = f"{home}chapters/{page.name}"
             loaded = sum(weight(browser, address).values()) / 1000
             pictures = sum(weight(browser, address, pictures=True).values()) / 1000
             seconds = statistics.median(ready(browser, address) for _ in range(TIMES))
             print(f"{page.stem:24}{loaded:8.0f}{pictures - loaded:13.0f}{seconds:9.2f}")
-        browser.close()
-        server.shutdown()
 
 
 def weight(browser: Browser, address: str, pictures: bool = False) -> dict[str, int]:
@@ -95,13 +89,6 @@ def ready(browser: Browser, address: str) -> float:
         tab.goto(address, wait_until="load")
         tab.evaluate(READY)
         return time.perf_counter() - start
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    """Serves files and logs nothing."""
-
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
 
 
 if __name__ == "__main__":

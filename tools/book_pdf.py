@@ -14,7 +14,6 @@ import argparse
 import html
 import io
 import posixpath
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,10 +22,11 @@ from urllib.parse import urldefrag
 
 import yaml
 from bs4 import BeautifulSoup, Tag
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from pypdf import PdfReader
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+from tools.chromium import NoChromium, chromium, headless_chromium
+
 BAD_INPUT = 2
 # What only works on a screen.
 NOT_ON_PAPER = ", ".join(
@@ -92,16 +92,14 @@ def print_book(root: Path, built: Path, pdf: Path) -> int:
     Raises:
         CannotPrint: a page was not built, or there is no Chromium.
     """
-    chromium = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
-    if chromium is None:
-        raise CannotPrint(f"needs Chromium; none of {', '.join(CHROMIUM)} is installed")
+    try:
+        chromium()
+    except NoChromium as error:
+        raise CannotPrint(f"needs Chromium; {error}") from error
     document = built / "_print.html"  # beside the pages, so that addresses stay right
     document.write_text(book_as_one_page(root, built), encoding="utf-8")
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-            )
+        with headless_chromium() as browser:
             page = browser.new_context(offline=True).new_page()
             page.set_default_timeout(300_000)
             page.emulate_media(media="print", color_scheme="light")
@@ -110,7 +108,6 @@ def print_book(root: Path, built: Path, pdf: Path) -> int:
             # Where a chapter begins is known once it is printed.
             page.evaluate(NUMBER_CONTENTS, page_numbers(printed(page, tagged=False)))
             content = printed(page, tagged=True)
-            browser.close()
     finally:
         document.unlink()
     pdf.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,5 @@
 """The book as one PDF: everything is in it, and every reference leads somewhere."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -13,15 +12,13 @@ from bs4 import BeautifulSoup
 from pypdf import PdfReader
 
 from tests.book.contents import ROOT, pages_of_the_book
-from tools.book_pdf import CHROMIUM, CannotPrint, book_as_one_page, main
+from tools.book_pdf import CannotPrint, book_as_one_page, main
+from tools.chromium import NAMES
 
 
 @pytest.fixture(scope="module")
-def pdf(html: Path) -> PdfReader:
+def pdf(html: Path, needs_chromium: None) -> PdfReader:
     """The PDF that ``make pdf`` makes of the built pages."""
-    if not any(shutil.which(name) for name in CHROMIUM):
-        reason = "Chromium is not installed"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
     file = html.parent / "attention_from_scratch.pdf"
     file.unlink(missing_ok=True)
     done = subprocess.run(["make", "pdf"], cwd=ROOT, capture_output=True, text=True)
@@ -153,7 +150,7 @@ def test_a_page_that_was_not_built_is_named(
     with pytest.raises(CannotPrint, match=r"two\.html"):
         book_as_one_page(small, small / "html")
     monkeypatch.chdir(small)
-    if any(shutil.which(name) for name in CHROMIUM):
+    if any(shutil.which(name) for name in NAMES):
         assert main(["html", "book.pdf"]) == 2
         assert "two.html" in capsys.readouterr().err
     assert not (small / "book.pdf").exists()

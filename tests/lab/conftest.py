@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from tests.autograder.conftest import needs_sandbox as needs_sandbox
-from tests.book.conftest import CHROMIUM
+from tools.chromium import headless_chromium
 
 PATIENCE = 120  # seconds for what takes two on a quiet machine
 _FOREIGN = re.compile(r"^https?://(?!127\.0\.0\.1[:/])")
@@ -35,29 +34,21 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="session")
-def in_browser() -> Callable[[Callable[[Page], Any]], Any]:
+def in_browser(
+    needs_chromium: None,
+) -> Callable[[Callable[[Page], Any]], Any]:
     """Call a function with a page of a headless Chromium; what it returns.
 
     It runs in a thread of its own, because in this one Playwright may already be
     running for the tests of the book.
     """
-    found = [path for name in CHROMIUM if (path := shutil.which(name))]
-    if not found:
-        reason = f"none of {', '.join(CHROMIUM)} is installed"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
     def visit(scene: Callable[[Page], Any]) -> Any:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=found[0], args=["--no-sandbox", "--disable-gpu"]
-            )
+        with headless_chromium() as browser:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
             page.set_default_timeout(1000 * PATIENCE)
             page.route(_FOREIGN, lambda route: route.abort())
-            try:
-                return scene(page)
-            finally:
-                browser.close()
+            return scene(page)
 
     def call(scene: Callable[[Page], Any]) -> Any:
         with ThreadPoolExecutor(1) as thread:

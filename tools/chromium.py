@@ -1,0 +1,68 @@
+"""The Chromium of this machine, without a window, and a server for built pages."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+class NoChromium(RuntimeError):
+    """None of the programs that would do is installed."""
+
+
+def chromium() -> str:
+    """Path of the installed Chromium.
+
+    Raises:
+        NoChromium: there is none; the message names what was looked for.
+    """
+    for name in NAMES:
+        if path := shutil.which(name):
+            return path
+    raise NoChromium(f"none of {', '.join(NAMES)} is installed")
+
+
+@contextmanager
+def headless_chromium() -> Iterator[Browser]:
+    """A browser, closed at the end.
+
+    Raises:
+        NoChromium: none is installed.
+    """
+    program = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a web server on this machine that serves a folder."""
+    handler = partial(_Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    """Serves files and logs nothing."""
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
