@@ -43,7 +43,7 @@ def context_vector(
             f"a state {tuple(state.shape)} cannot be compared with encoder states "
             f"{tuple(encoder_states.shape)}; their last sizes must be equal"
         )
-    scores = (encoder_states @ state.unsqueeze(-1)).squeeze(-1)  # (B, T)
+    scores = (state.unsqueeze(1) @ encoder_states.mT).squeeze(1)  # (B, T)
     if source_mask is None:
         weights = scores.softmax(dim=-1)
     else:
