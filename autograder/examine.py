@@ -299,7 +299,7 @@ class _Client(NotebookClient):
         self._answer_room = 8 * MAX_BYTES
         self.failed: str | None = None  # how the last cell failed, if it did
         self._answers: dict[int, str] | None = None
-        self._asked = 0
+        self._asked_for: dict[str, int] = {}  # as JSON has it: by text
         self._broken: str | None = None
 
     def _seconds_left(self, cell: NotebookNode) -> int:
@@ -337,7 +337,8 @@ class _Client(NotebookClient):
             f"__import__('autograder.respond').respond.respond"
             f"({topic!r}, {name!r}, {seeds!r})"
         )
-        self._answers, self._asked = {}, len(seeds)
+        self._answers = {}
+        self._asked_for = {str(number): number for number in range(len(seeds))}
         try:
             ended = await self.run(question, -1)
             return self._answers, ended
@@ -396,7 +397,8 @@ class _Client(NotebookClient):
         if self._answers is not None and kind == "display_data":
             sent = content["data"].get(MIME_TYPE)
             if sent is not None:
-                self._take(sent["case"], sent["answer"])
+                for number, text in sent.items():
+                    self._take(number, text)
                 return
         if not self._spend(_size(content)):
             return
@@ -405,10 +407,11 @@ class _Client(NotebookClient):
         elif len(cell.outputs) < KEPT_OUTPUTS:
             _add_output(cell.outputs, kind, content)
 
-    def _take(self, number: Any, text: Any) -> None:
-        if type(number) is not int or not 0 <= number < self._asked:
+    def _take(self, name: str, text: Any) -> None:
+        number = self._asked_for.get(name)
+        if number is None or number in self._answers:
             return
-        if isinstance(text, str) and number not in self._answers:
+        if isinstance(text, str):
             self._answer_room -= len(text)
             if self._answer_room < 0:
                 self._break(f"answer limit of {8 * MAX_BYTES // 2**20} MB")

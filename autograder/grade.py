@@ -22,11 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from autograder import worker
 from autograder.course import Settings, master_text, settings_of
 from autograder.examine import draw_seeds
 from autograder.exercise import load_topic
 from autograder.gradebook import MarkWriter
-from autograder.sandbox import Limits, require_bubblewrap
+from autograder.sandbox import Limits, Sandbox, require_bubblewrap
 from autograder.submissions import Submission, read, students
 from autograder.worker import (
     Job,
@@ -130,28 +131,33 @@ class _Run:
         When a worker dies, what its pool was at is examined again one by one, so that
         only the submission that kills a worker is lost. Then a new pool goes on.
         """
-        context = multiprocessing.get_context("spawn")
+        # Workers are forks of a server, so that all of them share its imports.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["__main__", worker.__name__])
         names = iter(waiting)
-
-        def pool(size: int) -> ProcessPoolExecutor:
-            return ProcessPoolExecutor(size, context, initializer=start_worker)
-
         broken = bool(waiting)
         while broken:
-            with pool(jobs) as executor:
-                yield from self.on(executor, names, AHEAD * jobs)
-            suspects, self.suspects = self.suspects, []
-            broken = bool(suspects)
-            for name in suspects:
-                with pool(1) as executor:
-                    yield from self.on(executor, iter([name]), 1)
-                if self.suspects:
-                    self.suspects.clear()
-                    report = refuse_submission(
-                        self.job, "it ended the process that examined it"
+            with Sandbox() as sandbox:
+
+                def pool(size: int, where: str = sandbox.address) -> Executor:
+                    return ProcessPoolExecutor(
+                        size, context, initializer=start_worker, initargs=(where,)
                     )
-                    self._record(self._read(name), *report)
-                    yield name
+
+                with pool(jobs) as executor:
+                    yield from self.on(executor, names, AHEAD * jobs)
+                suspects, self.suspects = self.suspects, []
+                broken = bool(suspects)
+                for name in suspects:
+                    with pool(1) as executor:
+                        yield from self.on(executor, iter([name]), 1)
+                    if self.suspects:
+                        self.suspects.clear()
+                        report = refuse_submission(
+                            self.job, "it ended the process that examined it"
+                        )
+                        self._record(self._read(name), *report)
+                        yield name
 
     def on(self, executor: Executor, names: Iterator[str], ahead: int) -> Iterator[str]:
         """Examine with an executor, at most ``ahead`` submissions at a time.

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import zmq
-from ipykernel.iostream import IOPubThread
+from ipykernel.iostream import IOPubThread, OutStream
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.zmqshell import ZMQInteractiveShell
@@ -36,6 +36,18 @@ class _IOPubThread(IOPubThread):
         return context, pipe
 
 
+class Stream(OutStream):
+    """Standard output or error of a submission."""
+
+    def flush(self) -> None:
+        """Send what was printed, if anything was: waiting for the other thread is slow.
+
+        ipykernel flushes both streams before each display and after each cell.
+        """
+        if self._buffers:
+            super().flush()
+
+
 class _Shell(ZMQInteractiveShell):
     @observe("exit_now")
     def _update_exit_now(self, change: dict[str, Any]) -> None:
@@ -59,6 +71,12 @@ class SubmissionKernelApp(IPKernelApp):
         s.setsockopt(zmq.USE_FD, self.listening[port])
         s.bind(f"ipc://{self.ip}-{port}")
         return port
+
+    def parse_command_line(self, argv: list[str] | None = None) -> None:
+        """There is none, and a parser of all possible options takes its time."""
+
+    def _configure_logging(self) -> None:
+        """Nobody reads the log."""
 
     def init_connection_file(self) -> None:
         """There is none: the connection is handed over by the parent."""
@@ -94,6 +112,8 @@ def run_kernel(key: str, channels: dict[str, int]) -> None:
     config.HistoryManager.enabled = False
     config.Session.key = key.encode()
     config.IPKernelApp.log_level = 50
+    config.IPKernelApp.outstream_class = f"{__name__}.{Stream.__name__}"
+    config.Kernel._execute_sleep = 0.0  # nothing here needs to be waited for
     app = SubmissionKernelApp.instance(config=config)
     app.transport = "ipc"
     app.ip = "/tmp/kernel"

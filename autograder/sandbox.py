@@ -1,8 +1,8 @@
 """A place where other people's code can run and touch nothing.
 
-bubblewrap gives the warm parent (``autograder.warm``) a read-only system, no network,
+bubblewrap gives the warm parents (``autograder.warm``) a read-only system, no network,
 no secrets and no files but the libraries. ``SandboxProvisioner`` is a Jupyter kernel
-provisioner that lets the warm parent fork a kernel, so nbclient needs no change.
+provisioner that lets a warm parent fork a kernel, so nbclient needs no change.
 """
 
 from __future__ import annotations
@@ -77,9 +77,11 @@ class Limits:
 
 
 class Sandbox:
-    """One bubblewrap with a warm parent in it, from which kernels are forked.
+    """One bubblewrap, in which warm parents fork kernels.
 
-    The parent warms up while this process goes on; the first launch waits for it.
+    Everything is imported once. Then each grader that connects to ``address`` gets a
+    warm parent of its own, so that what ends one costs the others nothing. The sandbox
+    warms up while this process goes on. Use as a context manager, or close it.
 
     Raises:
         SandboxUnavailable: bubblewrap is missing or may not make namespaces here.
@@ -87,47 +89,97 @@ class Sandbox:
 
     def __init__(self) -> None:
         require_bubblewrap()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.control = ours
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen(
-            bubblewrap_command(theirs.fileno()),
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            env={"PATH": os.defpath},
-        )
-        theirs.close()
+        self._folder = tempfile.TemporaryDirectory(prefix="attention-")
+        self.address = f"{self._folder.name}/sandbox"
+        self._lifeline, theirs = socket.socketpair()
+        with (
+            theirs,
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener,
+            Path(_log(self.address)).open("wb") as log,
+        ):
+            listener.bind(self.address)
+            listener.listen(socket.SOMAXCONN)
+            self._process = subprocess.Popen(
+                bubblewrap_command(listener.fileno(), theirs.fileno()),
+                pass_fds=[listener.fileno(), theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={"PATH": os.defpath},
+                start_new_session=True,  # an interrupt is for the grader alone
+            )
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether bubblewrap still runs."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End everything that runs in it."""
+        self._lifeline.close()
+        self._process.kill()
+        self._process.wait()
+        self._folder.cleanup()
+
+
+class WarmParent:
+    """A process in a sandbox that has imported everything and forks kernels.
+
+    Args:
+        address: of the sandbox.
+
+    Raises:
+        SandboxUnavailable: the sandbox is gone.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
         self._ready = False
+        self._control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._control.connect(address)
+        except OSError as error:
+            self._control.close()
+            raise SandboxUnavailable(f"the sandbox is gone: {error}") from error
 
     def wait_until_ready(self) -> None:
-        """Wait until the warm parent has imported everything.
+        """Wait until it has imported everything.
 
         Raises:
             SandboxUnavailable: it did not come up.
         """
         if self._ready:
             return
-        self.control.settimeout(START_SECONDS)
+        self._control.settimeout(START_SECONDS)
         try:
-            ready = self.control.recv(16)
+            self._ready = self._control.recv(16) == b"ready"
         except OSError:
-            ready = b""
-        self._ready = ready == b"ready"
+            self._ready = False
+        self._control.settimeout(None)
         if not self._ready:
-            self._process.kill()
-            self._process.wait()
-            self._log.seek(0)
-            last = self._log.read().decode(errors="replace").strip().splitlines()[-1:]
+            last = []
+            with contextlib.suppress(OSError):
+                log = Path(_log(self._address)).read_bytes().decode(errors="replace")
+                last = log.strip().splitlines()[-1:]
             raise SandboxUnavailable(
                 f"the sandbox did not start: {' '.join(last) or 'no reason given'}"
             )
 
     @property
     def alive(self) -> bool:
-        """Whether the warm parent still runs."""
-        return self._process.poll() is None
+        """Whether it still listens."""
+        try:
+            return bool(self._control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
 
     def launch(
         self, key: str, listening: list[socket.socket], limits: Limits
@@ -142,40 +194,63 @@ class Sandbox:
         request = {"key": key, "limits": asdict(limits)}
         fds = [other.fileno(), *(sock.fileno() for sock in listening)]
         try:
-            socket.send_fds(self.control, [json.dumps(request).encode()], fds)
+            socket.send_fds(self._control, [json.dumps(request).encode()], fds)
         finally:
             other.close()
         return lifeline
 
     def close(self) -> None:
-        """End the warm parent and every kernel that it forked."""
-        self.control.close()
-        self._process.kill()
-        self._process.wait()
-        self._log.close()
+        """Let it end."""
+        self._control.close()
 
 
-_running: Sandbox | None = None
+def _log(address: str) -> str:
+    """Where a sandbox writes what it has to complain about."""
+    return f"{address}.log"
 
 
-def running_sandbox() -> Sandbox:
-    """The sandbox of this process; started when needed, restarted when dead."""
-    global _running
-    if _running is None or not _running.alive:
-        if _running is None:
+_shared: str | None = None  # address of a sandbox that belongs to another process
+_own: Sandbox | None = None
+_parent: WarmParent | None = None
+
+
+def use_sandbox(address: str) -> None:
+    """Fork kernels in the sandbox of another process, as long as it is there."""
+    global _shared
+    _shared = address
+
+
+def warm_parent() -> WarmParent:
+    """The warm parent of this process; started when needed, replaced when dead."""
+    global _shared, _own, _parent
+    if _own is not None and not _own.alive:
+        stop_sandbox()
+    if _parent is not None and not _parent.alive:
+        _parent.close()
+        _parent = None
+    if _parent is None and _shared is not None:
+        try:
+            _parent = WarmParent(_shared)
+        except SandboxUnavailable:
+            _shared = None
+    if _parent is None:
+        if _own is None:
+            _own = Sandbox()
             atexit.register(stop_sandbox)
-        else:
-            _running.close()
-        _running = Sandbox()
-    return _running
+        _parent = WarmParent(_own.address)
+    return _parent
 
 
 def stop_sandbox() -> None:
-    """End the sandbox of this process, if there is one."""
-    global _running
-    if _running is not None:
-        _running.close()
-        _running = None
+    """End the warm parent of this process, and the sandbox if it is its own."""
+    global _own, _parent
+    if _parent is not None:
+        _parent.close()
+        _parent = None
+    if _own is not None:
+        _own.close()
+        _own = None
+    atexit.unregister(stop_sandbox)
 
 
 @cache
@@ -207,8 +282,8 @@ def require_bubblewrap() -> None:
         )
 
 
-def bubblewrap_command(control_fd: int) -> list[str]:
-    """The command that starts the warm parent in its sandbox.
+def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
+    """The command that starts a sandbox: for its two sockets see ``warm.main``.
 
     Started by root there are two stages: the first, still as root, shows the libraries
     at their places; the second, as nobody, isolates. So what is inside never has
@@ -247,7 +322,8 @@ def bubblewrap_command(control_fd: int) -> list[str]:
             "-s",
             "-m",
             "autograder.warm",
-            str(control_fd),
+            str(listener_fd),
+            str(lifeline_fd),
         ),
     ]
     if not as_root:
@@ -361,10 +437,10 @@ class SandboxProvisioner(KernelProvisionerBase):
                 sock.listen(16)
             limits = getattr(self.parent, "limits", Limits())
             try:
-                self._lifeline = running_sandbox().launch(key, listening, limits)
+                self._lifeline = warm_parent().launch(key, listening, limits)
             except OSError:  # the warm parent has just died
                 stop_sandbox()
-                self._lifeline = running_sandbox().launch(key, listening, limits)
+                self._lifeline = warm_parent().launch(key, listening, limits)
             self._lifeline.setblocking(False)
         finally:
             for sock in listening:

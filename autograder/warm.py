@@ -1,9 +1,10 @@
-"""The warm parent: runs inside the sandbox and forks one kernel per submission.
+"""Warm parents: they run inside the sandbox and fork one kernel per submission.
 
-It imports everything a notebook needs before any thread or event loop exists, then
-waits for requests. Each request forks a *warden*, which forks the kernel into
-namespaces of its own. The warden watches the limits and outlives the kernel; when it
-ends, nothing of the submission is left.
+The first process imports everything a notebook needs before any thread or event loop
+exists, then forks a warm parent for each grader that connects. That one waits for
+requests. Each request forks a *warden*, which forks the kernel into namespaces of its
+own. The warden watches the limits and outlives the kernel; when it ends, nothing of
+the submission is left.
 
 A request is a JSON text with file descriptors attached: the lifeline, a socket on which
 the warden reports how the kernel ended (and whose closing kills it), then the
@@ -16,6 +17,7 @@ import gc
 import importlib
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -45,15 +47,35 @@ MODULES = (
 )
 
 
-def main(control_fd: int) -> None:
-    """Serve requests from the control socket until it is closed."""
+def main(listener_fd: int, lifeline_fd: int) -> None:
+    """Fork a warm parent for each connection to a listening socket.
+
+    All of them end when the other end of the lifeline is closed, also by the death of
+    the grader: this process is the first one in the sandbox.
+    """
     if not supported():
         raise RuntimeError("there is no filter of system calls for this processor")
+    gc.disable()  # nothing of what is imported is garbage
     import_everything()
-    control = socket.socket(fileno=control_fd)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # wardens are not waited for
+    gc.enable()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody is waited for
     gc.collect()
     gc.freeze()  # keeps the garbage collector from copying the shared pages
+    listener = socket.socket(fileno=listener_fd)
+    poller = select.poll()
+    poller.register(listener_fd, select.POLLIN)
+    poller.register(lifeline_fd, select.POLLIN)
+    while all(fd != lifeline_fd for fd, _ in poller.poll()):
+        control, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            serve(control)
+            os._exit(0)
+        control.close()
+
+
+def serve(control: socket.socket) -> None:
+    """Serve requests from a control socket until it is closed."""
     control.send(b"ready")
     while True:
         message, fds, _, _ = socket.recv_fds(control, 65536, 1 + len(CHANNELS))
@@ -82,4 +104,4 @@ def import_everything() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(*map(int, sys.argv[1:]))

@@ -13,11 +13,12 @@ from functools import lru_cache
 from typing import Any
 
 import nbformat
+import torch
 
 from autograder.examine import examine, expected_answers, refused_examination
 from autograder.exercise import load_topic
 from autograder.rebuild import Unusable, parse_submission
-from autograder.sandbox import Limits, running_sandbox
+from autograder.sandbox import Limits, use_sandbox
 from autograder.submissions import Submission
 
 _PR_SET_PDEATHSIG = 1
@@ -38,12 +39,17 @@ class Job:
         return hashlib.sha256(f"{self.master}{self.limits}".encode()).hexdigest()
 
 
-def start_worker() -> None:
-    """Leave interrupts to the writer, end when it ends, and start the sandbox."""
+def start_worker(sandbox: str) -> None:
+    """Leave interrupts to the writer, end when it ends, and enter its sandbox.
+
+    Args:
+        sandbox: address of the writer's sandbox.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(ctypes.CDLL(None), "prctl"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    running_sandbox()  # warms up while this process imports what it needs
+    use_sandbox(sandbox)
+    torch.set_num_threads(1)  # the other processors have submissions of their own
 
 
 def examine_submission(job: Job, submission: Submission) -> tuple[dict, str]:
@@ -60,14 +66,19 @@ def examine_submission(job: Job, submission: Submission) -> tuple[dict, str]:
         return refuse_submission(job, str(error))
     topic = load_topic(job.chapter)
     done = examine(_master(job.master), data, topic, _expected(job), job.limits)
-    return done.report, nbformat.writes(done.notebook)
+    return done.report, _text(done.notebook)
 
 
 def refuse_submission(job: Job, reason: str) -> tuple[dict, str]:
     """A report of zero points with the reason, and the notebook as it was released."""
     topic = load_topic(job.chapter)
     done = refused_examination(_master(job.master), topic, reason)
-    return done.report, nbformat.writes(done.notebook)
+    return done.report, _text(done.notebook)
+
+
+def _text(notebook: nbformat.NotebookNode) -> str:
+    """As ``nbformat.writes``, which would validate once more what was validated."""
+    return nbformat.v4.writes(notebook)
 
 
 @lru_cache(maxsize=4)

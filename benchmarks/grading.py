@@ -1,8 +1,9 @@
 """Seconds a submission: stock nbgrader, this grader, and a bare fork.
 
-All three grade the same made-up class, one after another in one run. The bare fork runs
-the same cells and cases in a child of a process that has imported everything, with no
-kernel, no sandbox, no judge and no gradebook: a floor that no grader can go below.
+All three grade the same made-up class, one after another in one run. The bare fork
+(``benchmarks.bare_fork``) runs the same cells and cases in a child of a process that
+has imported everything, with no kernel, no sandbox, no judge and no gradebook: a floor
+that no grader can go below.
 Run with ``make bench``, which keeps what it prints in ``benchmarks/measured.txt``.
 """
 
@@ -26,12 +27,8 @@ import nbformat
 import psutil
 from nbgrader.api import Gradebook
 
-from autograder.answers import answer
 from autograder.course import make_course, settings_of
-from autograder.examine import draw_seeds
-from autograder.exercise import load_topic
 from autograder.grade import grade
-from autograder.rebuild import STUDENT, parse_submission, rebuild
 from benchmarks.classroom import hand_in, make_class
 
 CHAPTERS = ("simplified_attention", "qkv_projections", "masking")
@@ -40,7 +37,7 @@ CHAPTERS = ("simplified_attention", "qkv_projections", "masking")
 def main() -> int:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--students", type=int, default=12, help="in each chapter")
+    parser.add_argument("--students", type=int, default=30, help="in each chapter")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument(
         "--sizes", type=int, nargs="*", help="only ours, growing classes"
@@ -55,14 +52,14 @@ def main() -> int:
 def compare(folder: Path, students: int, jobs: int) -> None:
     """Stock nbgrader, ours and the bare fork on the same submissions."""
     course = folder / "ours"
-    classes = prepare(course, CHAPTERS, students)
+    prepare(course, CHAPTERS, students)
     shutil.copytree(course, folder / "stock")
     count = students * len(CHAPTERS)
     print(f"{datetime.date.today()}, {os.cpu_count()} processors\n")
     rows = {
         "stock nbgrader": lambda: stock(folder / "stock"),
         "this grader": lambda: [grade(c, course, jobs=jobs) for c in CHAPTERS],
-        "bare fork": lambda: bare_forks(course, classes, jobs),
+        "bare fork": lambda: bare_forks(course, jobs),
     }
     print(f"{count} submissions to {len(CHAPTERS)} chapters, {jobs} jobs\n")
     print(f"{'':16}{'s/submission':>13}{'ratio':>8}{'peak MB':>9}")
@@ -97,16 +94,13 @@ def growth(folder: Path, sizes: list[int], jobs: int) -> None:
         print(f"{size:11}{result['seconds']:9.1f}{each:14.3f}{result['peak']:9.0f}")
 
 
-def prepare(course: Path, chapters: tuple[str, ...], students: int) -> dict:
+def prepare(course: Path, chapters: tuple[str, ...], students: int) -> None:
     """A course with a class in each chapter; no attacks, which stock cannot take."""
     with contextlib.redirect_stdout(io.StringIO()):
         make_course(course, list(chapters))
-    classes = {}
     for chapter in chapters:
         master = nbformat.read(course / "release" / chapter / f"{chapter}.ipynb", 4)
-        classes[chapter] = make_class(chapter, master, students, attacks=False)
-        hand_in(course, chapter, classes[chapter])
-    return classes
+        hand_in(course, chapter, make_class(chapter, master, students, attacks=False))
 
 
 def stock(course: Path) -> None:
@@ -120,42 +114,16 @@ def stock(course: Path) -> None:
         )
 
 
-def bare_forks(course: Path, classes: dict, jobs: int) -> None:
-    """Fork, run the cells, answer the cases, exit; nothing else."""
-    for chapter, students in classes.items():
-        topic = load_topic(chapter)
-        seeds = draw_seeds(topic)
-        text = (course / "release" / chapter / f"{chapter}.ipynb").read_text()
-        master = nbformat.reads(text, 4)
-        running: set[int] = set()
-        for student in students:
-            path = course / "submitted" / student / chapter / f"{chapter}.ipynb"
-            if len(running) == jobs:
-                running.remove(os.wait()[0])
-            child = os.fork()
-            if child == 0:
-                data = parse_submission(path.read_bytes())
-                run_cells(rebuild(master, data).notebook, topic, seeds)
-                os._exit(0)
-            running.add(child)
-        while running:
-            running.remove(os.wait()[0])
-
-
-def run_cells(notebook: nbformat.NotebookNode, topic: object, seeds: dict) -> None:
-    """Execute the cells that grading executes, in this process."""
-    scope: dict = {}
-    for cell in notebook.cells:
-        role = cell.metadata.role
-        with contextlib.suppress(Exception):
-            if role in ("setup", "exercise", STUDENT):
-                exec(cell.source, scope)
-            elif role == "check":
-                name = cell.metadata.exercise
-                for case, seed in zip(
-                    topic.exercises[name].cases, seeds[name], strict=True
-                ):
-                    answer(case, scope.get(name), seed)
+def bare_forks(course: Path, jobs: int) -> None:
+    """Run the same cells and cases with nothing around them."""
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run(
+        [sys.executable, "-m", "benchmarks.bare_fork", str(course), str(jobs)]
+        + list(CHAPTERS),
+        env=os.environ | one_thread,
+        check=True,
+        capture_output=True,
+    )
 
 
 def scores(course: Path) -> dict[tuple[str, str], float]:
@@ -194,7 +162,7 @@ def watch_memory(result: dict[str, float], stopped: Callable[[], bool]) -> None:
             with contextlib.suppress(psutil.Error):
                 total += process.memory_full_info().pss
         result["peak"] = max(result["peak"], total / 2**20)
-        time.sleep(0.25)
+        time.sleep(1)  # looking is slow, and what it takes is taken from all three
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from autograder.sandbox import (
     SandboxUnavailable,
     bubblewrap_command,
     require_bubblewrap,
-    running_sandbox,
+    warm_parent,
 )
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
@@ -147,7 +147,7 @@ def test_no_further_namespaces_can_be_made():
 def test_exit_ends_only_this_kernel():
     _, ended = run("import os; os._exit(3)")
     assert "code 3" in ended
-    assert running_sandbox().alive
+    assert warm_parent().alive
 
 
 def test_quit_ends_nothing():
@@ -258,7 +258,7 @@ def test_libraries_in_a_private_folder_are_shown_elsewhere(monkeypatch, tmp_path
     libraries.mkdir(parents=True)
     monkeypatch.setattr("sys.path", [*sys.path, str(libraries)])
     monkeypatch.setattr("autograder.sandbox.PRIVATE_FOLDERS", (str(tmp_path),))
-    command = bubblewrap_command(7)
+    command = bubblewrap_command(7, 8)
     bind = command.index(str(libraries))
     assert command[bind - 1] == "--ro-bind"
     place = command[bind + 1]
@@ -267,7 +267,7 @@ def test_libraries_in_a_private_folder_are_shown_elsewhere(monkeypatch, tmp_path
 
 
 def test_command_shows_no_folder_of_the_user():
-    words = bubblewrap_command(3)
+    words = bubblewrap_command(3, 4)
     shown = [words[i + 2] for i, word in enumerate(words) if word == "--ro-bind"]
     assert str(Path.home()) not in shown
     assert "/" not in shown

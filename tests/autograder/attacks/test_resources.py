@@ -6,14 +6,18 @@ Each attacker's softmax is wrong and holds the attack; the limits are small.
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
+import signal
 import time
+from pathlib import Path
 
 import pytest
 
+from autograder import sandbox
 from autograder.exercise import Exercise
 from autograder.rebuild import reachable_source, rebuild
-from autograder.sandbox import Limits, running_sandbox
+from autograder.sandbox import Limits, stop_sandbox, warm_parent
 from benchmarks.classroom import submission
 from tests.autograder.attacks.conftest import (
     WRONG,
@@ -392,13 +396,50 @@ def test_an_endless_message_does_not_fill_the_memory_of_the_grader(
     assert grown < 600 * 1024  # kB
 
 
-def test_a_warm_parent_that_dies_is_replaced(examination, attacking, everything):
-    sandbox = running_sandbox()
-    sandbox._process.kill()
-    sandbox._process.wait()
+def children(pid):
+    task = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in task.read_text().split()]
+
+
+def test_a_sandbox_that_dies_is_replaced(examination, attacking, everything):
+    warm_parent()
+    sandbox._own._process.kill()
+    sandbox._own._process.wait()
     report = examination(attacking()).report
     assert report["score"] > 0
     assert report["notes"] == []
+
+
+def test_a_warm_parent_that_dies_is_replaced_and_no_other_is_lost(
+    examination, attacking, everything
+):
+    mine = warm_parent()
+    mine.wait_until_ready()
+    waiting = [sandbox._own._process.pid]
+    while below := children(waiting[-1]):  # bubblewrap, the imports, the warm parents
+        waiting.append(below[-1])
+    with contextlib.closing(sandbox.WarmParent(sandbox._own.address)) as another:
+        another.wait_until_ready()
+        os.kill(waiting[-1], signal.SIGKILL)
+        while mine.alive:
+            time.sleep(0.01)
+        assert another.alive
+        report = examination(attacking()).report
+        assert warm_parent() is not mine
+    assert report["score"] > 0
+    assert report["notes"] == []
+
+
+def test_graders_may_share_a_sandbox_until_it_is_gone(monkeypatch):
+    stop_sandbox()
+    monkeypatch.setattr(sandbox, "_shared", None)
+    with sandbox.Sandbox() as theirs:
+        sandbox.use_sandbox(theirs.address)
+        warm_parent().wait_until_ready()
+        assert sandbox._own is None
+    while (parent := warm_parent()) and sandbox._own is None:
+        time.sleep(0.01)
+    parent.wait_until_ready()
 
 
 # Sources that are meant to keep the grader itself busy, before anything is run.

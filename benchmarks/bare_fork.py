@@ -1,0 +1,73 @@
+"""Grade in forks of a warm process, with nothing around them.
+
+What it would take at least: no kernel, no sandbox, no limits, no judge, no gradebook.
+Called by ``benchmarks.grading``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+
+from autograder.answers import answer
+from autograder.examine import draw_seeds
+from autograder.exercise import Topic, load_topic
+from autograder.rebuild import STUDENT, parse_submission, rebuild
+from autograder.warm import import_everything
+
+
+def main() -> int:
+    """Run every submission of some chapters of a course."""
+    course, jobs, *chapters = sys.argv[1:]
+    import_everything()
+    gc.collect()
+    gc.freeze()
+    for chapter in chapters:
+        grade(Path(course), chapter, int(jobs))
+    return 0
+
+
+def grade(course: Path, chapter: str, jobs: int) -> None:
+    """Fork for each submission, run the cells, answer the cases, exit."""
+    topic = load_topic(chapter)
+    seeds = draw_seeds(topic)
+    master = nbformat.read(course / "release" / chapter / f"{chapter}.ipynb", 4)
+    running: set[int] = set()
+    for path in sorted(course.glob(f"submitted/*/{chapter}/{chapter}.ipynb")):
+        if len(running) == jobs:
+            running.remove(os.wait()[0])
+        child = os.fork()
+        if child == 0:
+            data = parse_submission(path.read_bytes())
+            run_cells(rebuild(master, data).notebook, topic, seeds)
+            os._exit(0)
+        running.add(child)
+    while running:
+        running.remove(os.wait()[0])
+
+
+def run_cells(
+    notebook: nbformat.NotebookNode, topic: Topic, seeds: dict[str, list[int]]
+) -> None:
+    """Execute the cells that grading executes, in this process."""
+    scope: dict = {}
+    for cell in notebook.cells:
+        role = cell.metadata.role
+        with contextlib.suppress(Exception):
+            if role in ("setup", "exercise", STUDENT):
+                exec(cell.source, scope)
+            elif role == "check":
+                name = cell.metadata.exercise
+                for case, seed in zip(
+                    topic.exercises[name].cases, seeds[name], strict=True
+                ):
+                    answer(case, scope.get(name), seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
