@@ -8,12 +8,14 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.exercise import UnknownExercise, load_topic
-from autograder.sandbox import SandboxUnavailable
+from autograder.sandbox import Sandbox, SandboxUnavailable
+
+if TYPE_CHECKING:
+    from autograder.grade import Outcome
 
 BAD_INPUT = 2
 
@@ -91,8 +93,8 @@ def _parser() -> argparse.ArgumentParser:
     course.add_argument("folder", type=Path, metavar="DIR")
     course.add_argument("chapters", nargs="*", help="which ones; all if none is named")
     course.set_defaults(run=_course)
-    grade = commands.add_parser("grade", help="grade all submissions of a chapter")
-    grade.add_argument("chapter")
+    grade = commands.add_parser("grade", help="grade all submissions of chapters")
+    grade.add_argument("chapters", nargs="+", metavar="CHAPTER")
     grade.add_argument("--course", type=Path, required=True, metavar="DIR")
     grade.add_argument("--jobs", type=_positive, metavar="N", help="how many at once")
     grade.add_argument("--force", action="store_true", help="examine all of them again")
@@ -178,25 +180,33 @@ def _course(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    from tqdm import tqdm
+    for chapter in options.chapters:
+        load_topic(chapter)
+    with _place(options.cluster) as place:  # warms up during the imports
+        from tqdm import tqdm
 
-    from autograder.grade import grade
+        from autograder.grade import grade
 
-    def progress(items: Any, total: int) -> Any:
-        return tqdm(items, total=total, unit="submission", disable=None)
+        def progress(items: Any, total: int) -> Any:
+            return tqdm(items, total=total, unit="submission", disable=None)
 
-    with _cluster(options.cluster) as executor:
-        outcome = grade(
-            options.chapter,
-            options.course,
-            jobs=options.jobs,
-            force=options.force,
-            executor=executor,
-            progress=progress,
-        )
+        for chapter in options.chapters:
+            outcome = grade(
+                chapter,
+                options.course,
+                jobs=options.jobs,
+                force=options.force,
+                progress=progress,
+                **place,
+            )
+            _print_outcome(chapter, outcome)
+    return 0
+
+
+def _print_outcome(chapter: str, outcome: Outcome) -> None:
     reports = outcome.graded
     print(
-        f"{options.chapter}: {len(reports)} examined, {len(outcome.unchanged)} "
+        f"{chapter}: {len(reports)} examined, {len(outcome.unchanged)} "
         "unchanged since the last run"
     )
     for student, reason in sorted(outcome.refused.items()):
@@ -216,19 +226,24 @@ def _grade(options: argparse.Namespace) -> int:
     )
     for mistake, count in mistakes.most_common(5):
         print(f"  {count} times  {mistake}")
-    return 0
 
 
 @contextlib.contextmanager
-def _cluster(address: str | None) -> Iterator[Executor | None]:
-    """The executor of a dask cluster; none without an address."""
-    if address is None:
-        yield None
-        return
-    from autograder.cluster import cluster_executor
+def _place(cluster: str | None) -> Iterator[dict[str, Any]]:
+    """Where to examine: on a dask cluster, or in a sandbox on this machine."""
+    if cluster is not None:
+        from autograder.cluster import cluster_executor
 
-    with cluster_executor(address) as executor:
-        yield executor
+        with cluster_executor(cluster) as executor:
+            yield {"executor": executor}
+        return
+    try:
+        sandbox = Sandbox()
+    except SandboxUnavailable:
+        yield {}  # it is needed only if there is something to examine
+        return
+    with sandbox:
+        yield {"sandbox": sandbox}
 
 
 def _report(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ written, so a run that was killed goes on where it stopped.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -65,6 +66,7 @@ def grade(
     force: bool = False,
     limits: Limits | None = None,
     executor: Executor | None = None,
+    sandbox: Sandbox | None = None,
     progress: Callable[[Iterable, int], Iterable] = lambda items, total: items,
 ) -> Outcome:
     """Examine every submission of a chapter and record the marks.
@@ -72,10 +74,12 @@ def grade(
     Args:
         chapter: name of the chapter.
         course: folder of an nbgrader course, made by ``course.make_course``.
-        jobs: how many to examine at once; as many as there are processors if None.
+        jobs: how many to examine at once; two for each processor if None, because
+            worker and kernel wait for each other in turn.
         force: examine again what has a report already.
         limits: what a submission may use; as the course says if None.
         executor: where to examine, in place of processes on this machine.
+        sandbox: of this machine, if one is running already; it stays open.
         progress: wraps the stream of finished submissions; gets it and its length.
 
     Raises:
@@ -105,8 +109,8 @@ def grade(
     with MarkWriter(settings.gradebook, settings.course_id, chapter) as writer:
         run.writer = writer
         if executor is None:
-            jobs = min(jobs or os.cpu_count() or 1, max(1, len(waiting)))
-            finished = run.on_this_machine(waiting, jobs)
+            jobs = min(jobs or 2 * (os.cpu_count() or 1), max(1, len(waiting)))
+            finished = run.on_this_machine(waiting, jobs, sandbox)
         else:
             finished = run.on(executor, iter(waiting), AHEAD_ON_A_CLUSTER)
         for _ in progress(finished, len(waiting)):
@@ -125,7 +129,9 @@ class _Run:
     writer: MarkWriter | None = None
     suspects: list[str] = field(default_factory=list)
 
-    def on_this_machine(self, waiting: list[str], jobs: int) -> Iterator[str]:
+    def on_this_machine(
+        self, waiting: list[str], jobs: int, given: Sandbox | None
+    ) -> Iterator[str]:
         """Examine with worker processes.
 
         When a worker dies, what its pool was at is examined again one by one, so that
@@ -137,7 +143,8 @@ class _Run:
         names = iter(waiting)
         broken = bool(waiting)
         while broken:
-            with Sandbox() as sandbox:
+            lent = given is not None and given.alive
+            with contextlib.nullcontext(given) if lent else Sandbox() as sandbox:
 
                 def pool(size: int, where: str = sandbox.address) -> Executor:
                     return ProcessPoolExecutor(

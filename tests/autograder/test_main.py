@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from autograder.__main__ import main
+from autograder.course import make_course
 from benchmarks.classroom import hand_in, submission
 from tests.autograder.conftest import TOPIC
 
@@ -87,6 +88,18 @@ def test_grade_says_what_happened(needs_sandbox, course, master, right, capsys):
     said = capsys.readouterr().out
     assert "2 examined" in said
     assert "zero: two: nothing was submitted" in said
+
+
+def test_grade_takes_several_chapters(needs_sandbox, tmp_path, capsys):
+    chapters = ["scaling", TOPIC]
+    make_course(tmp_path / "course", chapters)
+    for chapter in chapters:
+        path = tmp_path / "course" / "release" / chapter / f"{chapter}.ipynb"
+        blank = json.loads(path.read_text())
+        hand_in(tmp_path / "course", chapter, {"one": blank})
+    assert main(["grade", *chapters, "--course", str(tmp_path / "course")]) == 0
+    said = capsys.readouterr().out
+    assert [f"{chapter}: 1 examined" in said for chapter in chapters] == [True, True]
 
 
 @pytest.mark.parametrize(
