@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import multiprocessing
+import os
 import signal
+import threading
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -48,8 +51,16 @@ def start_worker(sandbox: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(ctypes.CDLL(None), "prctl"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # That was about the server that forked this process; now about the writer.
+    threading.Thread(target=_end_with_writer, daemon=True).start()
     use_sandbox(sandbox)
     torch.set_num_threads(1)  # the other processors have submissions of their own
+
+
+def _end_with_writer() -> None:
+    if (writer := multiprocessing.parent_process()) is not None:
+        writer.join()
+        os._exit(1)
 
 
 def examine_submission(job: Job, submission: Submission) -> tuple[dict, str]:

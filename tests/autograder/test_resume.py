@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,17 @@ pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
 
 
+def in_session(number):
+    """Processes of a session that have not ended."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, session = entry.read_text().rpartition(")")[2].split()[:4]
+            if int(session) == number and state != "Z":
+                found.append(int(entry.parent.name))
+    return found
+
+
 def test_killed_run_goes_on_where_it_stopped(course, master):
     students = make_class(TOPIC, master, 10, attacks=False)
     hand_in(course, TOPIC, students)
@@ -31,12 +44,17 @@ def test_killed_run_goes_on_where_it_stopped(course, master):
         [*command, "--course", str(course), "--jobs", "2"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     reports = course / "reports" / TOPIC
     while process.poll() is None and len(list(reports.glob("[!.]*.json"))) < 3:
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
+    end = time.monotonic() + 20
+    while running := in_session(process.pid):
+        assert time.monotonic() < end, f"its workers go on: {running}"
+        time.sleep(0.05)
     done = {path.stem: path.read_text() for path in reports.glob("[!.]*.json")}
     assert 3 <= len(done) < len(students)
     for student in done:  # what has a report is in the gradebook
