@@ -180,9 +180,9 @@ def _course(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    for chapter in options.chapters:
-        load_topic(chapter)
     with _place(options.cluster) as place:  # warms up during the imports
+        for chapter in options.chapters:
+            load_topic(chapter)
         from tqdm import tqdm
 
         from autograder.grade import grade

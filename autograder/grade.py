@@ -137,20 +137,21 @@ class _Run:
         When a worker dies, what its pool was at is examined again one by one, so that
         only the submission that kills a worker is lost. Then a new pool goes on.
         """
+        if not waiting:
+            return
         # Workers are forks of a server, so that all of them share its imports.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["__main__", worker.__name__])
         names = iter(waiting)
-        broken = bool(waiting)
-        while broken:
-            lent = given is not None and given.alive
-            with contextlib.nullcontext(given) if lent else Sandbox() as sandbox:
+        with contextlib.nullcontext(given) if given else Sandbox() as sandbox:
 
-                def pool(size: int, where: str = sandbox.address) -> Executor:
-                    return ProcessPoolExecutor(
-                        size, context, initializer=start_worker, initargs=(where,)
-                    )
+            def pool(size: int) -> ProcessPoolExecutor:
+                return ProcessPoolExecutor(
+                    size, context, initializer=start_worker, initargs=(sandbox.address,)
+                )
 
+            broken = True
+            while broken:
                 with pool(jobs) as executor:
                     yield from self.on(executor, names, AHEAD * jobs)
                 suspects, self.suspects = self.suspects, []
