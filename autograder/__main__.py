@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import secrets
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.exercise import UnknownExercise, load_topic
+from autograder.exercise import UnknownExercise, load_topic, require_topic
 from autograder.sandbox import Sandbox, SandboxUnavailable
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ def _check(options: argparse.Namespace) -> int:
     if not options.no_sandbox:
         require_bubblewrap()
     master = student_notebook(source_notebook(topic.name))
-    expected = expected_answers(topic, draw_seeds(topic))
+    seeds = draw_seeds(topic, secrets.token_bytes())
+    expected = expected_answers(topic, seeds)
     try:
         examination = examine(
             master, data, topic, expected, Limits(), sandbox=not options.no_sandbox
@@ -182,7 +184,7 @@ def _course(options: argparse.Namespace) -> int:
 def _grade(options: argparse.Namespace) -> int:
     with _place(options.cluster) as place:  # warms up during the imports
         for chapter in options.chapters:
-            load_topic(chapter)
+            require_topic(chapter)
         from tqdm import tqdm
 
         from autograder.grade import grade
@@ -249,7 +251,7 @@ def _place(cluster: str | None) -> Iterator[dict[str, Any]]:
 def _report(options: argparse.Namespace) -> int:
     from autograder.classreport import write_class_report
 
-    load_topic(options.chapter)
+    require_topic(options.chapter)
     for what, path in write_class_report(options.course, options.chapter).items():
         print(f"{what + ':':12} {path}")
     return 0

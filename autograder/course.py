@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 from traitlets.config import Config, PyFileConfigLoader
 
-from autograder.exercise import load_topic
+from autograder.exercise import require_topic
 from autograder.gradebook import put_scripts_on_path
 from autograder.key import write_key
 from autograder.release import STUB, BrokenChapter, chapter_names, source_notebook
@@ -109,7 +109,7 @@ def master_text(course: Path, chapter: str) -> str:
         UnknownExercise: there is no such chapter.
         CourseError: the course has not released it.
     """
-    load_topic(chapter)
+    require_topic(chapter)
     path = course / "release" / chapter / f"{chapter}.ipynb"
     if not path.exists():
         raise CourseError(

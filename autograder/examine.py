@@ -13,12 +13,12 @@ import binascii
 import contextlib
 import json
 import re
-import secrets
 import signal
 import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import nbformat
@@ -65,10 +65,19 @@ class Examination:
     notebook: NotebookNode
 
 
-def draw_seeds(topic: Topic) -> dict[str, list[int]]:
-    """Fresh secret seeds for every case of every exercise of a topic."""
+def draw_seeds(topic: Topic, secret: bytes) -> dict[str, list[int]]:
+    """A seed for every case of every exercise of a topic.
+
+    Args:
+        secret: at most 64 bytes; who does not know them cannot guess a seed.
+    """
+
+    def seed(name: str, number: int) -> int:
+        text = f"{name}/{number}".encode()
+        return int.from_bytes(blake2b(text, key=secret, digest_size=6).digest())
+
     return {
-        name: [secrets.randbits(48) for _ in exercise.cases]
+        name: [seed(name, number) for number in range(len(exercise.cases))]
         for name, exercise in topic.exercises.items()
     }
 
@@ -282,9 +291,9 @@ class _Client(NotebookClient):
     def __init__(
         self, notebook: NotebookNode, manager: AsyncKernelManager, limits: Limits
     ) -> None:
-        place_for_questions = nbformat.v4.new_code_cell()
+        cells = [_code_cell(""), *notebook.cells]  # the first one is for questions
         super().__init__(
-            nbformat.v4.new_notebook(cells=[place_for_questions, *notebook.cells]),
+            NotebookNode(notebook, cells=cells),
             km=manager,
             allow_errors=True,
             record_timing=False,
@@ -333,7 +342,7 @@ class _Client(NotebookClient):
         self, topic: str, name: str, seeds: list[int]
     ) -> tuple[dict[int, str], str | None]:
         """Put all cases of an exercise; the encoded answers, and how it ended."""
-        question = nbformat.v4.new_code_cell(
+        question = _code_cell(
             f"__import__('autograder.respond').respond.respond"
             f"({topic!r}, {name!r}, {seeds!r})"
         )
@@ -451,6 +460,22 @@ def _how_it_exited(code: int) -> str:
     return f"the process was ended by signal {-code} ({what.lower()})"
 
 
+def _code_cell(source: str) -> NotebookNode:
+    """As ``nbformat.v4.new_code_cell``, which would validate it, slowly."""
+    return NotebookNode(
+        cell_type="code",
+        metadata=NotebookNode(),
+        source=source,
+        outputs=[],
+        execution_count=None,
+    )
+
+
+def _output(kind: str, **fields: Any) -> NotebookNode:
+    """As ``nbformat.v4.new_output``, which would validate it, slowly."""
+    return NotebookNode(output_type=kind, **fields)
+
+
 def _size(content: Any) -> int:
     """About how many bytes a message holds."""
     if isinstance(content, str):
@@ -471,10 +496,10 @@ def _add_output(outputs: list[NotebookNode], kind: str, content: Any) -> None:
         if last and last.output_type == "stream" and last.name == name:
             last.text = _cut(last.text + text)
         else:
-            outputs.append(nbformat.v4.new_output("stream", name=name, text=text))
+            outputs.append(_output("stream", name=name, text=text))
     elif kind == "error":
         outputs.append(
-            nbformat.v4.new_output(
+            _output(
                 "error",
                 ename=_cut(content["ename"], 200),
                 evalue=_cut(content["evalue"], 1000),
@@ -489,7 +514,7 @@ def _add_output(outputs: list[NotebookNode], kind: str, content: Any) -> None:
         if image:
             kept["image/png"] = image
         if kept:
-            outputs.append(nbformat.v4.new_output("display_data", kept))
+            outputs.append(_output("display_data", data=kept, metadata={}))
 
 
 def _kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
@@ -525,9 +550,12 @@ def _report_outputs(report: Report) -> list[NotebookNode]:
     page = f'<div class="tex2jax_ignore mathjax_ignore">{as_html(report)}</div>'
     table = {"text/html": page, "text/plain": as_text(report)}
     return [
-        nbformat.v4.new_output("display_data", table),
-        nbformat.v4.new_output(
-            "execute_result", {"text/plain": f"{report.score:g}"}, execution_count=None
+        _output("display_data", data=table, metadata={}),
+        _output(
+            "execute_result",
+            data={"text/plain": f"{report.score:g}"},
+            metadata={},
+            execution_count=None,
         ),
     ]
 

@@ -171,9 +171,8 @@ def topic_names() -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules([_exercise_folder()]))
 
 
-@cache
-def load_topic(name: str) -> Topic:
-    """The exercises of topic ``name``.
+def require_topic(name: str) -> None:
+    """Make sure that there are exercises on topic ``name``, without importing them.
 
     Raises:
         UnknownExercise: there is no such topic.
@@ -182,6 +181,16 @@ def load_topic(name: str) -> Topic:
         raise UnknownExercise(
             f"there is no chapter {name!r}; there are {', '.join(topic_names())}"
         )
+
+
+@cache
+def load_topic(name: str) -> Topic:
+    """The exercises of topic ``name``.
+
+    Raises:
+        UnknownExercise: there is no such topic.
+    """
+    require_topic(name)
     module = _import(f"autograder.exercises.{name}")
     found = [value for value in vars(module).values() if isinstance(value, Exercise)]
     return Topic(name, {exercise.name: exercise for exercise in found})

@@ -10,6 +10,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -25,8 +26,6 @@ from typing import Any
 
 from autograder import worker
 from autograder.course import Settings, master_text, settings_of
-from autograder.examine import draw_seeds
-from autograder.exercise import load_topic
 from autograder.gradebook import MarkWriter
 from autograder.sandbox import Limits, Sandbox, require_bubblewrap
 from autograder.submissions import Submission, read, students
@@ -92,8 +91,8 @@ def grade(
     course = course.resolve()
     settings = settings_of(course)
     master = master_text(course, chapter)
-    seeds = draw_seeds(load_topic(chapter))
-    job = Job(chapter, master, seeds, limits or settings.limits)
+    secret = secrets.token_bytes()
+    job = Job(chapter, master, secret, limits or settings.limits)
     names, refused = students(course / "submitted")
     outcome = Outcome(refused=refused)
     waiting = []
@@ -141,7 +140,7 @@ class _Run:
             return
         # Workers are forks of a server, so that all of them share its imports.
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["__main__", worker.__name__])
+        context.set_forkserver_preload(["__main__", "torch", worker.__name__])
         names = iter(waiting)
         with contextlib.nullcontext(given) if given else Sandbox() as sandbox:
 

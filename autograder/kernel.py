@@ -6,6 +6,8 @@ import os
 from typing import Any
 
 import zmq
+from IPython.core.application import BaseIPythonApplication
+from IPython.core.compilerop import CachingCompiler
 from ipykernel.iostream import IOPubThread, OutStream
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
@@ -49,23 +51,70 @@ class Stream(OutStream):
 
 
 class _Shell(ZMQInteractiveShell):
+    _transformed = ("", "")
+
+    def transform_cell(self, raw_cell: str) -> str:
+        """Turn magics and the like into Python; ipykernel asks twice for each cell."""
+        if self._transformed[0] != raw_cell:
+            self._transformed = (raw_cell, super().transform_cell(raw_cell))
+        return self._transformed[1]
+
     @observe("exit_now")
     def _update_exit_now(self, change: dict[str, Any]) -> None:
         """``quit()`` ends nothing: the cells below are still to be graded."""
 
 
 class _Kernel(IPythonKernel):
+    """A kernel that can be made before its channels."""
+
     shell_class = Type(_Shell)
+    compiler_class = Type(CachingCompiler)  # names cells without a slow hash
+
+    @classmethod
+    def instance(cls, **traits: Any) -> _Kernel:
+        """The kernel of this process, with these traits."""
+        if not cls.initialized():
+            return super().instance(**traits)
+        kernel = super().instance()
+        for name, value in traits.items():
+            if value is not None:
+                setattr(kernel, name, value)
+        for publisher in (kernel.shell.displayhook, kernel.shell.display_pub):
+            publisher.session = kernel.session
+            publisher.pub_socket = kernel.iopub_socket
+        return kernel
 
 
 class SubmissionKernelApp(IPKernelApp):
     """A kernel app that takes over listening sockets instead of making its own.
 
-    So the folder with the socket files is never visible to the submission.
+    So the folder with the socket files is never visible to the submission. What needs
+    neither threads nor sockets is made before the fork, by ``prepare``.
     """
 
     kernel_class = Type(_Kernel)
     listening: dict[int, int]  # port number -> file descriptor
+
+    def prepare(self) -> None:
+        """The first steps of a kernel app, and all that come after its sockets."""
+        BaseIPythonApplication.initialize(self, [])
+        self.init_pdb()
+        self.kernel = self.kernel_class.instance(
+            parent=self, log=self.log, profile_dir=self.profile_dir
+        )
+        self.init_path()
+        self.init_shell()
+        self.init_gui_pylab()
+        self.init_extensions()
+        self.init_code()
+
+    def initialize(self, argv: list[str] | None = None) -> None:
+        """The steps in between."""
+        self.init_sockets()
+        self.log_connection_info()
+        self.init_io()
+        self.init_signal()
+        self.init_kernel()
 
     def _try_bind_socket(self, s: zmq.Socket, port: int) -> int:
         s.setsockopt(zmq.USE_FD, self.listening[port])
@@ -78,12 +127,6 @@ class SubmissionKernelApp(IPKernelApp):
     def _configure_logging(self) -> None:
         """Nobody reads the log."""
 
-    def init_connection_file(self) -> None:
-        """There is none: the connection is handed over by the parent."""
-
-    def write_connection_file(self, **kwargs: Any) -> None:
-        """There is none."""
-
     def init_iopub(self, context: zmq.Context) -> None:
         """Start the thread that sends outputs."""
         socket = context.socket(zmq.XPUB)
@@ -94,27 +137,32 @@ class SubmissionKernelApp(IPKernelApp):
         self.iopub_thread.start()
         self.iopub_socket = self.iopub_thread.background_socket
 
-    def init_heartbeat(self) -> None:
-        """The grader watches the process itself."""
-
     def init_crash_handler(self) -> None:
         """Nobody reads the standard error of this process."""
 
 
+def prepare_kernel() -> None:
+    """Make as much of a kernel as can be made before the fork."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.IPKernelApp.log_level = 50
+    config.IPKernelApp.ipython_dir = "/tmp"
+    config.IPKernelApp.auto_create = True
+    config.ProfileDir.location = "/tmp/profile"
+    config.IPKernelApp.outstream_class = f"{__name__}.{Stream.__name__}"
+    config.Kernel._execute_sleep = 0.0  # nothing here needs to be waited for
+    SubmissionKernelApp.instance(config=config).prepare()
+
+
 def run_kernel(key: str, channels: dict[str, int]) -> None:
-    """Run a kernel on listening unix sockets until it is told to shut down.
+    """Run the prepared kernel on listening unix sockets until it is told to shut down.
 
     Args:
         key: the session key of the connection.
         channels: file descriptor of the listening socket of each channel.
     """
-    config = Config()
-    config.HistoryManager.enabled = False
-    config.Session.key = key.encode()
-    config.IPKernelApp.log_level = 50
-    config.IPKernelApp.outstream_class = f"{__name__}.{Stream.__name__}"
-    config.Kernel._execute_sleep = 0.0  # nothing here needs to be waited for
-    app = SubmissionKernelApp.instance(config=config)
+    app = SubmissionKernelApp.instance()
+    app.session.key = key.encode()
     app.transport = "ipc"
     app.ip = "/tmp/kernel"
     app.listening = {}
@@ -122,5 +170,5 @@ def run_kernel(key: str, channels: dict[str, int]) -> None:
         os.set_inheritable(fd, False)
         setattr(app, f"{channel}_port", port)
         app.listening[port] = fd
-    app.initialize([])
+    app.initialize()
     app.start()

@@ -36,6 +36,7 @@ from autograder.confine import HOME, PRIVATE_FOLDERS
 from autograder.warden import CHANNELS
 
 NOBODY = 65534
+HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"  # where malloc asks for them
 START_SECONDS = 120
 KILL_SECONDS = 5
 KERNEL_NAME = "attention-sandbox"
@@ -304,6 +305,8 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MALLOC_ARENA_MAX": "2",  # address space is limited
+        # Huge pages: less to copy in each fork.
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
@@ -348,8 +351,9 @@ def _shown_paths() -> dict[str, str | None]:
         path for path in ("/usr", "/lib", "/lib64", "/bin") if Path(path).exists()
     ]
     system += [sys.base_prefix, sys.base_exec_prefix]
-    etc = [p for p in ("/etc/ld.so.cache", "/etc/localtime") if Path(p).exists()]
-    shown: dict[str, str | None] = {path: path for path in [*system, *etc]}
+    other = ("/etc/ld.so.cache", "/etc/localtime", HUGE_PAGES)
+    system += [path for path in other if Path(path).exists()]
+    shown: dict[str, str | None] = {path: path for path in system}
     package = Path(__file__).resolve().parent
     checkout = package.parent
     if str(checkout) not in _site_folders() and any(

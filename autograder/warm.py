@@ -57,6 +57,12 @@ def main(listener_fd: int, lifeline_fd: int) -> None:
         raise RuntimeError("there is no filter of system calls for this processor")
     gc.disable()  # nothing of what is imported is garbage
     import_everything()
+    from autograder.kernel import prepare_kernel
+
+    prepare_kernel()
+    threads = len(os.listdir("/proc/self/task"))
+    if threads != 1:
+        raise RuntimeError(f"{threads} threads run after the imports; forking needs 1")
     gc.enable()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody is waited for
     gc.collect()
@@ -98,9 +104,6 @@ def import_everything() -> None:
     for name in topic_names():
         load_topic(name)
     sys.modules["torch"].set_num_threads(1)
-    threads = len(os.listdir("/proc/self/task"))
-    if threads != 1:
-        raise RuntimeError(f"{threads} threads run after the imports; forking needs 1")
 
 
 if __name__ == "__main__":

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import json
 import multiprocessing
 import os
 import signal
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import nbformat
-import torch
 
-from autograder.examine import examine, expected_answers, refused_examination
+from autograder.examine import (
+    draw_seeds,
+    examine,
+    expected_answers,
+    refused_examination,
+)
 from autograder.exercise import load_topic
 from autograder.rebuild import Unusable, parse_submission
 from autograder.sandbox import Limits, use_sandbox
@@ -33,7 +38,7 @@ class Job:
 
     chapter: str
     master: str
-    seeds: dict[str, list[int]] = field(hash=False)
+    secret: bytes
     limits: Limits
 
     @property
@@ -54,6 +59,8 @@ def start_worker(sandbox: str) -> None:
     # That was about the server that forked this process; now about the writer.
     threading.Thread(target=_end_with_writer, daemon=True).start()
     use_sandbox(sandbox)
+    import torch  # the writer, which names this module, does without
+
     torch.set_num_threads(1)  # the other processors have submissions of their own
 
 
@@ -77,19 +84,14 @@ def examine_submission(job: Job, submission: Submission) -> tuple[dict, str]:
         return refuse_submission(job, str(error))
     topic = load_topic(job.chapter)
     done = examine(_master(job.master), data, topic, _expected(job), job.limits)
-    return done.report, _text(done.notebook)
+    return done.report, json.dumps(done.notebook)
 
 
 def refuse_submission(job: Job, reason: str) -> tuple[dict, str]:
     """A report of zero points with the reason, and the notebook as it was released."""
     topic = load_topic(job.chapter)
     done = refused_examination(_master(job.master), topic, reason)
-    return done.report, _text(done.notebook)
-
-
-def _text(notebook: nbformat.NotebookNode) -> str:
-    """As ``nbformat.writes``, which would validate once more what was validated."""
-    return nbformat.v4.writes(notebook)
+    return done.report, json.dumps(done.notebook)
 
 
 @lru_cache(maxsize=4)
@@ -99,4 +101,5 @@ def _master(text: str) -> nbformat.NotebookNode:
 
 @lru_cache(maxsize=4)
 def _expected(job: Job) -> dict[str, Any]:
-    return expected_answers(load_topic(job.chapter), job.seeds)
+    topic = load_topic(job.chapter)
+    return expected_answers(topic, draw_seeds(topic, job.secret))
