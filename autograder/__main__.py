@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.exercise import UnknownExercise, load_topic, require_topic
-from autograder.sandbox import Sandbox, SandboxUnavailable
+from autograder.sandbox import SandboxUnavailable
 
 if TYPE_CHECKING:
     from autograder.grade import Outcome
@@ -182,7 +182,7 @@ def _course(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    with _place(options.cluster) as place:  # warms up during the imports
+    with _place(options) as place:  # warms up during the imports
         for chapter in options.chapters:
             require_topic(chapter)
         from tqdm import tqdm
@@ -196,7 +196,6 @@ def _grade(options: argparse.Namespace) -> int:
             outcome = grade(
                 chapter,
                 options.course,
-                jobs=options.jobs,
                 force=options.force,
                 progress=progress,
                 **place,
@@ -231,21 +230,23 @@ def _print_outcome(chapter: str, outcome: Outcome) -> None:
 
 
 @contextlib.contextmanager
-def _place(cluster: str | None) -> Iterator[dict[str, Any]]:
-    """Where to examine: on a dask cluster, or in a sandbox on this machine."""
-    if cluster is not None:
+def _place(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Where to examine: on a dask cluster, or with workers on this machine."""
+    if options.cluster is not None:
         from autograder.cluster import cluster_executor
 
-        with cluster_executor(cluster) as executor:
+        with cluster_executor(options.cluster) as executor:
             yield {"executor": executor}
         return
+    from autograder.pool import Pool
+
     try:
-        sandbox = Sandbox()
+        pool = Pool(options.jobs)
     except SandboxUnavailable:
-        yield {}  # it is needed only if there is something to examine
+        yield {}  # workers are needed only if there is something to examine
         return
-    with sandbox:
-        yield {"sandbox": sandbox}
+    with pool:
+        yield {"pool": pool}
 
 
 def _report(options: argparse.Namespace) -> int:

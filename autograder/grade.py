@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import multiprocessing
-import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
@@ -17,24 +15,18 @@ from concurrent.futures import (
     BrokenExecutor,
     Executor,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder import worker
 from autograder.course import Settings, master_text, settings_of
 from autograder.gradebook import MarkWriter
-from autograder.sandbox import Limits, Sandbox, require_bubblewrap
+from autograder.pool import Pool
+from autograder.sandbox import Limits
 from autograder.submissions import Submission, read, students
-from autograder.worker import (
-    Job,
-    examine_submission,
-    refuse_submission,
-    start_worker,
-)
+from autograder.worker import Job, examine_submission, refuse_submission
 
 AHEAD = 4  # submissions held ready for each worker
 AHEAD_ON_A_CLUSTER = 200
@@ -65,7 +57,7 @@ def grade(
     force: bool = False,
     limits: Limits | None = None,
     executor: Executor | None = None,
-    sandbox: Sandbox | None = None,
+    pool: Pool | None = None,
     progress: Callable[[Iterable, int], Iterable] = lambda items, total: items,
 ) -> Outcome:
     """Examine every submission of a chapter and record the marks.
@@ -73,12 +65,11 @@ def grade(
     Args:
         chapter: name of the chapter.
         course: folder of an nbgrader course, made by ``course.make_course``.
-        jobs: how many to examine at once; two for each processor if None, because
-            worker and kernel wait for each other in turn.
+        jobs: how many to examine at once, if there is no pool; see ``Pool``.
         force: examine again what has a report already.
         limits: what a submission may use; as the course says if None.
         executor: where to examine, in place of processes on this machine.
-        sandbox: of this machine, if one is running already; it stays open.
+        pool: workers on this machine, if there are some already; they stay.
         progress: wraps the stream of finished submissions; gets it and its length.
 
     Raises:
@@ -102,18 +93,20 @@ def grade(
             outcome.unchanged.append(name)
         else:
             waiting.append(name)
-    if executor is None and waiting:
-        require_bubblewrap()
     run = _Run(course, settings, job, outcome)
     with MarkWriter(settings.gradebook, settings.course_id, chapter) as writer:
         run.writer = writer
-        if executor is None:
-            jobs = min(jobs or 2 * (os.cpu_count() or 1), max(1, len(waiting)))
-            finished = run.on_this_machine(waiting, jobs, sandbox)
-        else:
-            finished = run.on(executor, iter(waiting), AHEAD_ON_A_CLUSTER)
-        for _ in progress(finished, len(waiting)):
-            pass
+        with contextlib.ExitStack() as stack:
+            names = iter(waiting)
+            if executor is not None:
+                finished = run.on(executor, names, AHEAD_ON_A_CLUSTER)
+            elif waiting:
+                pool = pool or stack.enter_context(Pool(jobs))
+                finished = run.on_this_machine(names, pool)
+            else:
+                finished = names
+            for _ in progress(finished, len(waiting)):
+                pass
     return outcome
 
 
@@ -128,43 +121,26 @@ class _Run:
     writer: MarkWriter | None = None
     suspects: list[str] = field(default_factory=list)
 
-    def on_this_machine(
-        self, waiting: list[str], jobs: int, given: Sandbox | None
-    ) -> Iterator[str]:
+    def on_this_machine(self, names: Iterator[str], pool: Pool) -> Iterator[str]:
         """Examine with worker processes.
 
-        When a worker dies, what its pool was at is examined again one by one, so that
-        only the submission that kills a worker is lost. Then a new pool goes on.
+        When a worker dies, what the workers were at is examined again one by one, so
+        that only the submission that kills a worker is lost. Then new workers go on.
         """
-        if not waiting:
-            return
-        # Workers are forks of a server, so that all of them share its imports.
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["__main__", "torch", worker.__name__])
-        names = iter(waiting)
-        with contextlib.nullcontext(given) if given else Sandbox() as sandbox:
-
-            def pool(size: int) -> ProcessPoolExecutor:
-                return ProcessPoolExecutor(
-                    size, context, initializer=start_worker, initargs=(sandbox.address,)
-                )
-
-            broken = True
-            while broken:
-                with pool(jobs) as executor:
-                    yield from self.on(executor, names, AHEAD * jobs)
-                suspects, self.suspects = self.suspects, []
-                broken = bool(suspects)
-                for name in suspects:
-                    with pool(1) as executor:
-                        yield from self.on(executor, iter([name]), 1)
-                    if self.suspects:
-                        self.suspects.clear()
-                        report = refuse_submission(
-                            self.job, "it ended the process that examined it"
-                        )
-                        self._record(self._read(name), *report)
-                        yield name
+        while True:
+            yield from self.on(pool.executor, names, AHEAD * pool.jobs)
+            if not self.suspects:
+                return
+            pool.replace()
+            suspects, self.suspects = self.suspects, []
+            for name in suspects:
+                with pool.workers(1) as alone:
+                    yield from self.on(alone, iter([name]), 1)
+                if self.suspects:
+                    self.suspects.clear()
+                    reason = "it ended the process that examined it"
+                    self._record(self._read(name), *refuse_submission(self.job, reason))
+                    yield name
 
     def on(self, executor: Executor, names: Iterator[str], ahead: int) -> Iterator[str]:
         """Examine with an executor, at most ``ahead`` submissions at a time.

@@ -19,6 +19,8 @@ from autograder.exercise import Case, Exercise, Topic
 
 OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
 
+Share = Callable[[str, Callable[[], Any]], Any]
+
 _KINDS = {
     "b": "truth values",
     "i": "integers",
@@ -98,25 +100,45 @@ def public_seeds(exercise: Exercise) -> list[int]:
     ]
 
 
-def expect(topic: Topic, exercise: Exercise, seeds: Sequence[int]) -> Expected:
-    """Run the reference and the known mistakes on the cases of ``exercise``."""
-    reference = topic.reference(exercise.name)
-    answers = _answers(exercise, reference, seeds)
-    others = [
-        _answers(exercise, reference, [seed + step for seed in seeds])
-        for step in range(1, OTHER_SEEDS + 1)
-    ]
+def expect(
+    topic: Topic,
+    exercise: Exercise,
+    seeds: Sequence[int],
+    share: Share = lambda name, work_out: work_out(),
+) -> Expected:
+    """Run the reference and the known mistakes on the cases of ``exercise``.
+
+    Args:
+        topic: the exercises of the chapter.
+        exercise: one of them.
+        seeds: the seed of each case.
+        share: called with a name and what works something out; returns what that
+            returns, now or in another process that was given the same seeds.
+    """
+
+    def right_answers() -> tuple[list[Answer], list[bool]]:
+        reference = topic.reference(exercise.name)
+        answers, *others = (
+            _answers(exercise, reference, [seed + step for seed in seeds])
+            for step in range(1 + OTHER_SEEDS)
+        )
+        return answers, [
+            all(disagreement(case, first, other) is None for other in rest)
+            for case, first, *rest in zip(exercise.cases, answers, *others, strict=True)
+        ]
+
+    def mistaken_answers() -> list[KnownMistake]:
+        return [
+            KnownMistake(m.name, m.hint, _answers(exercise, m.implementation, seeds))
+            for m in topic.mistakes(exercise.name)
+        ]
+
+    answers, constant = share(f"{exercise.name}.right", right_answers)
     return Expected(
         list(seeds),
         answers,
-        [
-            all(disagreement(case, first, other) is None for other in rest)
-            for case, first, *rest in zip(exercise.cases, answers, *others, strict=True)
-        ],
-        lambda: [
-            KnownMistake(m.name, m.hint, _answers(exercise, m.implementation, seeds))
-            for m in topic.mistakes(exercise.name)
-        ],
+        constant,
+        lambda: share(f"{exercise.name}.mistaken", mistaken_answers),
     )
 
 

@@ -6,12 +6,12 @@ import os
 from typing import Any
 
 import zmq
-from IPython.core.application import BaseIPythonApplication
-from IPython.core.compilerop import CachingCompiler
 from ipykernel.iostream import IOPubThread, OutStream
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.zmqshell import ZMQInteractiveShell
+from IPython.core.application import BaseIPythonApplication
+from IPython.core.compilerop import CachingCompiler
 from traitlets import Type, observe
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
