@@ -12,11 +12,12 @@ from autograder.seccomp import forbid_system_calls
 
 HOME = "/home/student"
 PRIVATE_FOLDERS = ("/tmp", HOME, "/dev/shm")
+HIDDEN = "/sys"  # the imports could look up there how to get huge pages
 NICENESS = 3  # whoever watches the limits comes first
 
 _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x00020000, 0x08000000, 0x40000000
 _CLONE_NEWUSER, _CLONE_NEWPID = 0x10000000, 0x20000000
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 2, 4, 8
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 38, 24
 _LAST_CAPABILITY = 40
@@ -58,6 +59,9 @@ def enter_namespaces(limits: dict) -> None:
     for folder in PRIVATE_FOLDERS:
         flags = _MS_NOSUID | _MS_NODEV
         _call(_libc.mount, b"tmpfs", folder.encode(), b"tmpfs", flags, options)
+    if os.path.exists(HIDDEN):
+        options = b"size=4k,mode=0000"
+        _call(_libc.mount, b"none", HIDDEN.encode(), b"tmpfs", _MS_RDONLY, options)
 
 
 def shut_the_door(limits: dict, kept: set[int]) -> None:

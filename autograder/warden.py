@@ -24,6 +24,10 @@ POLL_SECONDS = 0.05
 DRAIN_SECONDS = 0.3
 # A socket keeps unread bytes in memory that belongs to no process.
 FREE_DESCRIPTORS, DESCRIPTOR_BYTES = 512, 128 * 1024
+_NUMBERS = {
+    *("RssAnon", "VmSwap", "HugetlbPages", "FDSize"),  # in status
+    *("Pss_Anon", "SwapPss", "Private_Dirty"),  # in smaps_rollup
+}
 
 
 def guard(request: dict, fds: list[int]) -> None:
@@ -116,11 +120,9 @@ def _broken(
         return f"time limit of {limits['submission_seconds']:g} s"
     if used.seconds > limits["cpu_seconds"]:
         return _processor_time(limits)
-    files = _private_files()
-    if used.memory - baseline + files > limits["memory"]:
-        used = usage(kernel, exactly=True)
-        if used.memory - baseline + files > limits["memory"]:
-            return f"memory limit of {_megabytes(limits['memory'])} MB"
+    most = limits["memory"] - _private_files()
+    if used.memory - baseline > most and usage(kernel, baseline).memory > most:
+        return f"memory limit of {_megabytes(limits['memory'])} MB"
     return None
 
 
@@ -149,25 +151,38 @@ class Usage:
     seconds: float = 0.0
 
 
-def usage(kernel: int, exactly: bool = False) -> Usage:
+def usage(kernel: int, imports: int | None = None) -> Usage:
     """Measure a kernel and all processes that it started.
 
     Args:
         kernel: the first process of the submission.
-        exactly: share out pages that several processes use; slower. Otherwise each
+        imports: memory of a fork that has done nothing yet. If given, memory is
+            measured exactly, which is slower: pages that several processes use are
+            shared out, and those of the imports are not counted. Otherwise each
             process counts in full, which is never too little.
     """
     memory, seconds, descriptors = 0, 0.0, 0
+    share = 0 if imports is None else _share_of_imports()
     for process in _processes(kernel):
-        fields = _status(process)
+        fields = _numbers(f"{process}/status")
         held = sum(fields.get(n, 0) for n in ("RssAnon", "VmSwap", "HugetlbPages"))
-        if exactly:
-            held = min(held, _proportional(process, held))
+        if imports is not None and (parts := _numbers(f"{process}/smaps_rollup")):
+            is_fork = held * 1024 >= imports
+            held = parts["Pss_Anon"] + parts["SwapPss"] - (share if is_fork else 0)
         memory += held * 1024
         descriptors += fields.get("FDSize", 0)
         seconds += _processor_seconds(process)
     memory += max(0, descriptors - FREE_DESCRIPTORS) * DESCRIPTOR_BYTES
     return Usage(memory, seconds)
+
+
+def _share_of_imports() -> int:
+    """What each fork of the warm parent counts of its pages now, in kB.
+
+    This process is one and has hardly written to them.
+    """
+    parts = _numbers("/proc/self/smaps_rollup")
+    return max(0, parts["Pss_Anon"] - parts["Private_Dirty"])
 
 
 def _processes(kernel: int) -> list[str]:
@@ -185,28 +200,15 @@ def _processes(kernel: int) -> list[str]:
         return []
 
 
-def _status(process: str) -> dict[str, int]:
-    """The numbers in a process's status; memory in kB."""
+def _numbers(path: str) -> dict[str, int]:
+    """The numbers in a file of /proc, memory in kB; none if it may not be read."""
     fields = {}
-    with contextlib.suppress(OSError), open(f"{process}/status") as status:
-        for line in status:
+    with contextlib.suppress(OSError), open(path) as lines:
+        for line in lines:
             name, _, value = line.partition(":")
-            if name in ("RssAnon", "VmSwap", "HugetlbPages", "FDSize"):
+            if name in _NUMBERS:
                 fields[name] = int(value.split()[0])
     return fields
-
-
-def _proportional(process: str, otherwise: int) -> int:
-    """Private memory of a process and its part of what is shared, in kB."""
-    try:
-        with open(f"{process}/smaps_rollup") as rollup:
-            return sum(
-                int(line.split()[1])
-                for line in rollup
-                if line.startswith(("Pss_Anon:", "SwapPss:"))
-            )
-    except OSError:
-        return otherwise
 
 
 def _processor_seconds(process: str) -> float:

@@ -385,6 +385,30 @@ def test_memory_of_deleted_and_of_mapped_files_counts(needs_sandbox):
     assert ended == "memory limit of 150 MB"
 
 
+@pytest.mark.parametrize("size, told", [(120, None), (165, "memory limit of 150 MB")])
+def test_memory_counts_from_where_the_libraries_end(needs_sandbox, size, told):
+    _, ended = run(
+        f"x = b'x' * {size * MB}\nimport time; time.sleep(0.5)", memory=150 * MB
+    )
+    assert ended == told
+
+
+def test_what_processes_share_counts_once(needs_sandbox):
+    code = (
+        "import os, time\n"
+        "x = b'x' * (100 * 2**20)\n"
+        "for _ in range(5):\n"
+        "    if os.fork() == 0:\n"
+        "        time.sleep(5)\n"
+        "        os._exit(0)\n"
+        "time.sleep(0.5)\n"
+        "print('MANY')"
+    )
+    (text,), ended = run(code, memory=150 * MB)
+    assert ended is None
+    assert "MANY" in text
+
+
 def test_an_endless_message_does_not_fill_the_memory_of_the_grader(
     examination, attacking
 ):
