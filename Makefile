@@ -4,6 +4,7 @@
 # make lab    open the exercise notebooks in JupyterLab
 # make demo   grade a made-up class of thirty
 # make bench   measure the grader against stock nbgrader
+# make attacks try on both what submissions may try
 # make clean  remove what was built (the environment and the notebooks stay)
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 
 .DEFAULT_GOAL := all
-.PHONY: all book pdf notebooks test lab demo bench clean system-packages
+.PHONY: all book pdf notebooks test lab demo bench attacks clean system-packages
 
 all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
@@ -47,6 +48,11 @@ demo: $(INSTALLED)
 # Against stock nbgrader, and how the time grows with the class: half an hour.
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.grading --sizes 10 100 1000 | tee benchmarks/measured.txt
+
+attacks: $(INSTALLED)
+	$(BIN)/python -m benchmarks.forgeries | tee benchmarks/attacked.txt
+	@echo | tee -a benchmarks/attacked.txt
+	$(BIN)/python -m benchmarks.escapes | tee -a benchmarks/attacked.txt
 
 # The notebooks stay: somebody may have worked in them.
 clean:

@@ -187,20 +187,20 @@ def _grade(options: argparse.Namespace) -> int:
             require_topic(chapter)
         from tqdm import tqdm
 
-        from autograder.grade import grade
+        from autograder.grade import grade_chapters
 
         def progress(items: Any, total: int) -> Any:
             return tqdm(items, total=total, unit="submission", disable=None)
 
-        for chapter in options.chapters:
-            outcome = grade(
-                chapter,
-                options.course,
-                force=options.force,
-                progress=progress,
-                **place,
-            )
-            _print_outcome(chapter, outcome)
+        outcomes = grade_chapters(
+            options.chapters,
+            options.course,
+            force=options.force,
+            progress=progress,
+            **place,
+        )
+    for chapter, outcome in outcomes.items():
+        _print_outcome(chapter, outcome)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Grade many submissions of one chapter into the gradebook of a course.
+"""Grade many submissions into the gradebook of a course.
 
 Workers examine, one writer records. A submission's report is the last thing to be
 written, so a run that was killed goes on where it stopped.
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.course import Settings, master_text, settings_of
+from autograder.course import master_text, settings_of
 from autograder.gradebook import MarkWriter
 from autograder.pool import Pool
 from autograder.sandbox import Limits
@@ -49,8 +49,16 @@ class Outcome:
     changes: list[str] = field(default_factory=list)
 
 
-def grade(
-    chapter: str,
+def grade(chapter: str, course: Path, **options: Any) -> Outcome:
+    """Examine every submission of a chapter and record the marks.
+
+    For the options and errors, see ``grade_chapters``.
+    """
+    return grade_chapters([chapter], course, **options)[chapter]
+
+
+def grade_chapters(
+    chapters: Iterable[str],
     course: Path,
     *,
     jobs: int | None = None,
@@ -59,11 +67,11 @@ def grade(
     executor: Executor | None = None,
     pool: Pool | None = None,
     progress: Callable[[Iterable, int], Iterable] = lambda items, total: items,
-) -> Outcome:
-    """Examine every submission of a chapter and record the marks.
+) -> dict[str, Outcome]:
+    """Examine every submission of some chapters and record the marks.
 
     Args:
-        chapter: name of the chapter.
+        chapters: their names.
         course: folder of an nbgrader course, made by ``course.make_course``.
         jobs: how many to examine at once, if there is no pool; see ``Pool``.
         force: examine again what has a report already.
@@ -71,6 +79,9 @@ def grade(
         executor: where to examine, in place of processes on this machine.
         pool: workers on this machine, if there are some already; they stay.
         progress: wraps the stream of finished submissions; gets it and its length.
+
+    Returns:
+        What was done, by chapter.
 
     Raises:
         CourseError: the folder is no course, or has no such chapter.
@@ -81,107 +92,56 @@ def grade(
     """
     course = course.resolve()
     settings = settings_of(course)
-    master = master_text(course, chapter)
-    secret = secrets.token_bytes()
-    job = Job(chapter, master, secret, limits or settings.limits)
+    masters = {chapter: master_text(course, chapter) for chapter in chapters}
     names, refused = students(course / "submitted")
-    outcome = Outcome(refused=refused)
-    waiting = []
-    for name in names:
-        submission = read(course / "submitted", name, chapter)
-        if not force and _is_finished(course, job, submission):
-            outcome.unchanged.append(name)
+    with contextlib.ExitStack() as stack:
+        parts = []
+        for chapter, master in masters.items():
+            secret = secrets.token_bytes()
+            job = Job(chapter, master, secret, limits or settings.limits)
+            writer = MarkWriter(settings.gradebook, settings.course_id, chapter)
+            stack.enter_context(writer)
+            outcome = Outcome(refused=refused)
+            parts.append(_Chapter(course, job, writer, outcome))
+        waiting = [
+            (part, name)
+            for part in parts
+            for name in names
+            if force or not part.is_finished(name)
+        ]
+        run = _Run(iter(waiting))
+        if executor is not None:
+            finished = run.on(executor, run.waiting, AHEAD_ON_A_CLUSTER)
+        elif waiting:
+            pool = pool or stack.enter_context(Pool(jobs))
+            finished = run.on_this_machine(pool)
         else:
-            waiting.append(name)
-    run = _Run(course, settings, job, outcome)
-    with MarkWriter(settings.gradebook, settings.course_id, chapter) as writer:
-        run.writer = writer
-        with contextlib.ExitStack() as stack:
-            names = iter(waiting)
-            if executor is not None:
-                finished = run.on(executor, names, AHEAD_ON_A_CLUSTER)
-            elif waiting:
-                pool = pool or stack.enter_context(Pool(jobs))
-                finished = run.on_this_machine(names, pool)
-            else:
-                finished = names
-            for _ in progress(finished, len(waiting)):
-                pass
-    return outcome
+            finished = iter(())
+        for _ in progress(finished, len(waiting)):
+            pass
+    return {part.job.chapter: part.outcome for part in parts}
 
 
-@dataclass
-class _Run:
-    """One grading run."""
+@dataclass(frozen=True)
+class _Chapter:
+    """The submissions to one chapter."""
 
     course: Path
-    settings: Settings
     job: Job
+    writer: MarkWriter
     outcome: Outcome
-    writer: MarkWriter | None = None
-    suspects: list[str] = field(default_factory=list)
 
-    def on_this_machine(self, names: Iterator[str], pool: Pool) -> Iterator[str]:
-        """Examine with worker processes.
+    def is_finished(self, name: str) -> bool:
+        """Whether an earlier run recorded this very submission; remembers that."""
+        finished = _is_finished(self.course, self.job, self.read(name))
+        if finished:
+            self.outcome.unchanged.append(name)
+        return finished
 
-        When a worker dies, what the workers were at is examined again one by one, so
-        that only the submission that kills a worker is lost. Then new workers go on.
-        """
-        while True:
-            yield from self.on(pool.executor, names, AHEAD * pool.jobs)
-            if not self.suspects:
-                return
-            pool.replace()
-            suspects, self.suspects = self.suspects, []
-            for name in suspects:
-                with pool.workers(1) as alone:
-                    yield from self.on(alone, iter([name]), 1)
-                if self.suspects:
-                    self.suspects.clear()
-                    reason = "it ended the process that examined it"
-                    self._record(self._read(name), *refuse_submission(self.job, reason))
-                    yield name
-
-    def on(self, executor: Executor, names: Iterator[str], ahead: int) -> Iterator[str]:
-        """Examine with an executor, at most ``ahead`` submissions at a time.
-
-        When the executor breaks, ``suspects`` holds the names that it took with it,
-        and ``names`` those that were not begun.
-        """
-        running: dict[Future, Submission] = {}
-        try:
-            while True:
-                while len(running) < ahead and not self.suspects:
-                    name = next(names, None)
-                    if name is None:
-                        break
-                    submission = self._read(name)
-                    try:
-                        future = executor.submit(
-                            examine_submission, self.job, submission
-                        )
-                        running[future] = submission
-                    except BrokenExecutor:
-                        self.suspects.append(name)
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    submission = running.pop(future)
-                    try:
-                        report, notebook = _result(future, self.job)
-                    except BrokenExecutor:
-                        self.suspects.append(submission.student)
-                        continue
-                    self._record(submission, report, notebook)
-                    yield submission.student
-        finally:
-            for future in running:
-                future.cancel()
-
-    def _read(self, name: str) -> Submission:
+    def read(self, name: str) -> Submission:
         return read(self.course / "submitted", name, self.job.chapter)
 
-    def _record(self, submission: Submission, report: dict, notebook: str) -> None:
+    def record(self, submission: Submission, report: dict, notebook: str) -> None:
         """Write one outcome: notebook, gradebook, and last of all the report."""
         student, chapter = submission.student, self.job.chapter
         for name, before in self.writer.scores(student).items():
@@ -206,6 +166,75 @@ class _Run:
         path = report_path(self.course, chapter, student)
         _write_atomically(path, json.dumps(record, indent=1))
         self.outcome.graded[student] = report
+
+
+_Work = Iterator[tuple[_Chapter, str]]  # a chapter and the name of a student
+
+
+@dataclass
+class _Run:
+    """One grading run: what waits to be examined, and what has to be done again."""
+
+    waiting: _Work
+    suspects: list[tuple[_Chapter, str]] = field(default_factory=list)
+
+    def on_this_machine(self, pool: Pool) -> Iterator[str]:
+        """Examine with worker processes.
+
+        When a worker dies, what the workers were at is examined again one by one, so
+        that only the submission that kills a worker is lost. Then new workers go on.
+        """
+        while True:
+            yield from self.on(pool.executor, self.waiting, AHEAD * pool.jobs)
+            if not self.suspects:
+                return
+            pool.replace()
+            suspects, self.suspects = self.suspects, []
+            for chapter, name in suspects:
+                with pool.workers(1) as alone:
+                    yield from self.on(alone, iter([(chapter, name)]), 1)
+                if self.suspects:
+                    self.suspects.clear()
+                    reason = "it ended the process that examined it"
+                    report = refuse_submission(chapter.job, reason)
+                    chapter.record(chapter.read(name), *report)
+                    yield name
+
+    def on(self, executor: Executor, work: _Work, ahead: int) -> Iterator[str]:
+        """Examine with an executor, at most ``ahead`` submissions at a time.
+
+        When the executor breaks, ``suspects`` holds what it took with it, and ``work``
+        what was not begun.
+        """
+        running: dict[Future, tuple[_Chapter, Submission]] = {}
+        try:
+            while True:
+                while len(running) < ahead and not self.suspects:
+                    chapter, name = next(work, (None, None))
+                    if chapter is None:
+                        break
+                    submission = chapter.read(name)
+                    try:
+                        future = executor.submit(
+                            examine_submission, chapter.job, submission
+                        )
+                        running[future] = chapter, submission
+                    except BrokenExecutor:
+                        self.suspects.append((chapter, name))
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    chapter, submission = running.pop(future)
+                    try:
+                        report, notebook = _result(future, chapter.job)
+                    except BrokenExecutor:
+                        self.suspects.append((chapter, submission.student))
+                        continue
+                    chapter.record(submission, report, notebook)
+                    yield submission.student
+        finally:
+            for future in running:
+                future.cancel()
 
 
 def _result(future: Future, job: Job) -> tuple[dict, str]:

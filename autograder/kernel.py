@@ -84,6 +84,14 @@ class _Kernel(IPythonKernel):
             publisher.pub_socket = kernel.iopub_socket
         return kernel
 
+    def _publish_execute_input(self, *arguments: Any) -> None:
+        """The examiner knows what it asked for."""
+
+    def _publish_status(self, status: str, *arguments: Any) -> None:
+        """The examiner waits for the kernel to be idle again, not for it to begin."""
+        if status == "idle":
+            super()._publish_status(status, *arguments)
+
 
 class SubmissionKernelApp(IPKernelApp):
     """A kernel app that takes over listening sockets instead of making its own.

@@ -302,7 +302,6 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         "MPLCONFIGDIR": "/tmp/matplotlib",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MALLOC_ARENA_MAX": "2",  # address space is limited
         # Huge pages: less to copy in each fork.

@@ -37,7 +37,6 @@ MODULES = (
     "IPython.core.logger",
     "IPython.core.oinspect",
     "IPython.extensions.storemagic",
-    "ipykernel.debugger",
     "ipykernel.ipkernel",
     "matplotlib.pyplot",
     "matplotlib_inline.backend_inline",
@@ -97,6 +96,7 @@ def serve(control: socket.socket) -> None:
 
 def import_everything() -> None:
     """Import what notebooks, cases and kernels use, while there is one thread."""
+    sys.modules["debugpy"] = None  # a large import, and ipykernel does without
     for module in MODULES:
         importlib.import_module(module)
     from autograder.exercise import load_topic, topic_names

@@ -4,7 +4,7 @@ Each attack is one submission in a class of its own, with a neighbour who is gra
 after it, and whether it worked is seen from outside: a file that changed, a secret in
 the notebook that was kept, a process that still runs. Stock nbgrader, which protects
 nothing, runs in a bubblewrap in which all but the course is read-only.
-Run with ``python -m benchmarks.escapes``.
+Run with ``make attacks``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -27,6 +28,7 @@ import nbformat
 
 from autograder.course import make_course
 from benchmarks.classroom import hand_in, right_answers, submission
+from benchmarks.stock import autograde, boxed
 
 TOPIC = "simplified_attention"
 ATTACKER, NEIGHBOUR = "a", "z"
@@ -59,8 +61,8 @@ class Attack:
 
 def main() -> int:
     """Try each attack on both graders and print what came of it."""
-    print(f"{'':58}{'stock nbgrader':>26}{'this grader':>26}")
-    print(f"{'what the submission tries':58}" + f"{'worked':>15}{'neighbour':>11}" * 2)
+    print(f"{'':46}{'stock nbgrader':>20}{'ours':>20}")
+    print(f"{'a submission tries to':46}" + f"{'worked':>9}{'neighbour':>11}" * 2)
     counts = [0, 0]
     with tempfile.TemporaryDirectory(prefix="escapes-") as folder, listener() as heard:
         blank = Path(folder) / "blank"
@@ -79,10 +81,11 @@ def main() -> int:
                 worked = attack.worked(course)
                 counts[which] += worked
                 graded = (course / "autograded" / NEIGHBOUR).exists()
-                row += f"{'yes' if worked else 'no':>15}"
+                row += f"{'yes' if worked else 'no':>9}"
                 row += f"{'graded' if graded else 'lost':>11}"
-            print(f"{attack.name:58}{row}", flush=True)
-    print(f"\nworked: stock {counts[0]}, this grader {counts[1]} of {number + 1}")
+            print(f"{attack.name:46}{row}", flush=True)
+    print(f"\nworked, of {number + 1}:")
+    print(f"stock nbgrader {counts[0]}, this grader {counts[1]}")
     return 0
 
 
@@ -205,35 +208,24 @@ def hand_in_attack(course: Path, attack: Attack) -> None:
 
 def stock(course: Path) -> None:
     """``nbgrader autograde``, where it can write to nothing but the course."""
-    home = course / "home"
-    home.mkdir()
-    box = ["bwrap", "--die-with-parent", "--unshare-pid", "--ro-bind", "/", "/"]
-    box += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
-    box += ["--bind", str(course), str(course), "--chdir", str(course)]
-    grading = f"{sys.executable} -m nbgrader autograde {TOPIC}"
     # Whoever is still there a moment later can be seen.
-    script = f"{grading}; touch {course}/over; sleep 1; exit 0"
-    run([*box, "--", "sh", "-c", script], environment(course, home))
+    script = f"{shlex.join(autograde(TOPIC))}; touch over; sleep 1; exit 0"
+    run([*boxed(course), "sh", "-c", script], course)
 
 
 def ours(course: Path) -> None:
     """``autograder grade``, as it is."""
-    home = course / "home"
-    home.mkdir()
     grading = [sys.executable, "-m", "autograder", "grade", TOPIC]
-    run([*grading, "--course", str(course)], environment(course, home))
+    run([*grading, "--course", str(course)], course)
     (course / "over").touch()
     time.sleep(1)
 
 
-def environment(course: Path, home: Path) -> dict[str, str]:
-    """That of the grader: it has a secret and a home folder."""
-    own = {"HOME": str(home), "MPLCONFIGDIR": "/tmp", "COURSE": str(course)}
-    return os.environ | own | {"TOKEN": SECRET}
-
-
-def run(command: list[str], env: dict[str, str]) -> None:
-    """Run a grader, and stop it if it does not end."""
+def run(command: list[str], course: Path) -> None:
+    """Run a grader, which has a secret and a home folder; stop it if it hangs."""
+    (course / "home").mkdir(exist_ok=True)
+    own = {"HOME": str(course / "home"), "COURSE": str(course), "TOKEN": SECRET}
+    env = os.environ | own
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE)
 

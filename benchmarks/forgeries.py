@@ -1,9 +1,7 @@
 """What forged points are worth: stock nbgrader and this grader, side by side.
 
 Each notebook of the attack tests is right but for one exercise, which is wrong and
-holds the attack. It is graded by both. Run with
-``python -m benchmarks.forgeries``; the notebooks run without protection under stock
-nbgrader, as they would for an instructor.
+holds the attack. It is graded by both. Run with ``make attacks``.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from autograder.course import make_course, settings_of
 from autograder.grade import grade
 from autograder.sandbox import Limits
 from benchmarks.classroom import hand_in, right_answers, submission
+from benchmarks.stock import autograde, boxed
 from tests.autograder.attacks.conftest import WRONG
 from tests.autograder.attacks.test_forging import IN_THE_SOLUTION
 from tests.autograder.conftest import TOPIC
@@ -54,20 +53,17 @@ def main() -> int:
         ended = {student: stock(theirs, student) for student in students}
         marks = [scores(ours, students), scores(theirs, students)]
     honest = [mark["s00"] for mark in marks]
-    print(f"{'attack':62} {'stock nbgrader':>26} {'this grader':>12}")
+    print(f"{'points for a wrong answer and':60}{'stock nbgrader':>20}{'ours':>6}")
     gained = 0
     for student, name in zip(students, attacks, strict=True):
         told = ended[student] or (
             "not graded" if marks[1][student] is None else f"{marks[1][student]:g}"
         )
         gained += (marks[1][student] or 0) > honest[1]
-        print(f"{name:62} {told:>26} {marks[0][student]:12g}")
+        print(f"{name:60}{told:>20}{marks[0][student]:6g}")
     more = sum(mark > honest[0] for mark in marks[0].values())
-    print(
-        f"\nmore points than without the attack: stock {gained}, this grader {more}",
-        end=" ",
-    )
-    print(f"of {len(attacks) - 1}")
+    print(f"\nearned more than without the attack, of {len(attacks) - 1}:")
+    print(f"stock nbgrader {gained}, this grader {more}")
     return 0
 
 
@@ -75,16 +71,7 @@ def stock(course: Path, student: str) -> str:
     """Autograde one submission; how that went wrong, if it did."""
     try:
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "nbgrader",
-                "autograde",
-                TOPIC,
-                "--student",
-                student,
-            ],
-            cwd=course,
+            [*boxed(course), *autograde(TOPIC), "--student", student],
             capture_output=True,
             text=True,
             timeout=PATIENCE,
