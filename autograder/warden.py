@@ -161,18 +161,19 @@ def usage(kernel: int, imports: int | None = None) -> Usage:
             shared out, and those of the imports are not counted. Otherwise each
             process counts in full, which is never too little.
     """
-    memory, seconds, descriptors = 0, 0.0, 0
+    memory, seconds, descriptors, imported = 0, 0.0, 0, 0
     share = 0 if imports is None else _share_of_imports()
     for process in _processes(kernel):
         fields = _numbers(f"{process}/status")
         held = sum(fields.get(n, 0) for n in ("RssAnon", "VmSwap", "HugetlbPages"))
         if imports is not None and (parts := _numbers(f"{process}/smaps_rollup")):
-            is_fork = held * 1024 >= imports
-            held = parts["Pss_Anon"] + parts["SwapPss"] - (share if is_fork else 0)
+            imported += share * 1024 if held * 1024 >= imports else 0
+            held = parts["Pss_Anon"] + parts["SwapPss"]
         memory += held * 1024
         descriptors += fields.get("FDSize", 0)
         seconds += _processor_seconds(process)
     memory += max(0, descriptors - FREE_DESCRIPTORS) * DESCRIPTOR_BYTES
+    memory -= min(imported, imports or 0)  # large programs may look like forks
     return Usage(memory, seconds)
 
 

@@ -409,6 +409,17 @@ def test_what_processes_share_counts_once(needs_sandbox):
     assert "MANY" in text
 
 
+def test_programs_do_not_pass_for_forks_that_share_the_imports(needs_sandbox):
+    code = (
+        "import subprocess, sys, time\n"
+        "hold = 'x = b\"x\" * (260 * 2**20); import time; time.sleep(30)'\n"
+        "for _ in range(8): subprocess.Popen([sys.executable, '-S', '-c', hold])\n"
+        "time.sleep(8)"
+    )
+    _, ended = run(code, memory=1850 * MB)
+    assert ended == "memory limit of 1850 MB"
+
+
 def test_an_endless_message_does_not_fill_the_memory_of_the_grader(
     examination, attacking
 ):
