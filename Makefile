@@ -1,11 +1,11 @@
-# make        build the book and the exercise notebooks
-# make test   check everything
-# make pdf    the book as one file for paper
-# make lab    open the exercise notebooks in JupyterLab
-# make demo   grade a made-up class of thirty
+# make         build the book and the exercise notebooks
+# make test    check everything
+# make pdf     the book as one file for paper
+# make lab     open the exercise notebooks in JupyterLab
+# make demo    grade a made-up class of thirty
 # make bench   measure the grader against stock nbgrader
 # make attacks try on both what submissions may try
-# make clean  remove what was built (the environment and the notebooks stay)
+# make clean   remove what was built (the environment and the notebooks stay)
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -49,6 +49,7 @@ demo: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.grading --sizes 10 100 1000 | tee benchmarks/measured.txt
 
+# What is earned and what is damaged by attacks, on both: ten minutes.
 attacks: $(INSTALLED)
 	$(BIN)/python -m benchmarks.forgeries | tee benchmarks/attacked.txt
 	@echo | tee -a benchmarks/attacked.txt

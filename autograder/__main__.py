@@ -182,9 +182,9 @@ def _course(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
+    for chapter in options.chapters:
+        require_topic(chapter)
     with _place(options) as place:  # warms up during the imports
-        for chapter in options.chapters:
-            require_topic(chapter)
         from tqdm import tqdm
 
         from autograder.grade import grade_chapters

@@ -32,7 +32,7 @@ from nbformat import NotebookNode
 from autograder.answers import MAX_BYTES, Answer, decode
 from autograder.check import as_html, as_text, forbidden_message
 from autograder.exercise import Topic
-from autograder.judge import Expected, Report, Share, expect, judge, refuse
+from autograder.judge import Expected, Report, Share, alone, expect, judge, refuse
 from autograder.rebuild import MAX_SOURCE, STUDENT, Rebuilt, reachable_source, rebuild
 from autograder.respond import MIME_TYPE
 from autograder.sandbox import Limits, SandboxKernelManager, SandboxUnavailable
@@ -84,14 +84,14 @@ def draw_seeds(topic: Topic, secret: bytes) -> dict[str, list[int]]:
 
 
 def expected_answers(
-    topic: Topic, seeds: Mapping[str, list[int]], *share: Share
+    topic: Topic, seeds: Mapping[str, list[int]], share: Share = alone
 ) -> dict[str, Expected]:
     """The right answers and those of the known mistakes, for all exercises.
 
     For ``share``, see ``judge.expect``.
     """
     return {
-        name: expect(topic, exercise, seeds[name], *share)
+        name: expect(topic, exercise, seeds[name], share)
         for name, exercise in topic.exercises.items()
     }
 

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +64,10 @@ def main() -> int:
     print(f"{'':46}{'stock nbgrader':>20}{'ours':>20}")
     print(f"{'a submission tries to':46}" + f"{'worked':>9}{'neighbour':>11}" * 2)
     counts = [0, 0]
-    with tempfile.TemporaryDirectory(prefix="escapes-") as folder, listener() as heard:
+    with (
+        tempfile.TemporaryDirectory(prefix="escapes-") as folder,
+        contextlib.closing(Listener()) as heard,
+    ):
         blank = Path(folder) / "blank"
         with contextlib.redirect_stdout(io.StringIO()):
             make_course(blank, [TOPIC])
@@ -237,7 +240,7 @@ def notebook(course: Path, step: str, student: str) -> str:
 
 
 def in_the_notebook(text: str) -> Callable[[Path], bool]:
-    """Whether the attacker's cells put out a text that no source holds as it is."""
+    """Whether the cells of the attacker put out a text."""
 
     def found(course: Path) -> bool:
         kept = notebook(course, "autograded", ATTACKER)
@@ -281,13 +284,6 @@ class Listener:
     def close(self) -> None:
         """Listen no more."""
         self._server.close()
-
-
-@contextlib.contextmanager
-def listener() -> Iterator[Listener]:
-    """A listener for as long as it is needed."""
-    with contextlib.closing(Listener()) as heard:
-        yield heard
 
 
 if __name__ == "__main__":
