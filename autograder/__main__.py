@@ -120,9 +120,10 @@ def _positive(text: str) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from autograder.examine import draw_seeds, examine, expected_answers
+    from autograder.limits import Limits
     from autograder.rebuild import chapter_of, read_submission
     from autograder.release import source_notebook, student_notebook
-    from autograder.sandbox import Limits, require_bubblewrap, stop_sandbox
+    from autograder.sandbox import require_bubblewrap, stop_sandbox
 
     data = read_submission(options.notebook)
     topic = load_topic(chapter_of(data, options.notebook))

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 
+from autograder.limits import Limits
 from autograder.seccomp import forbid_system_calls
 
 HOME = "/home/student"
@@ -39,7 +40,7 @@ _INSIDE = {  # what can be made in the submission's own user namespace
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def enter_namespaces(limits: dict) -> None:
+def enter_namespaces(limits: Limits) -> None:
     """Give this process, and those it forks, a world of their own.
 
     The process itself keeps seeing the processes outside; its children do not.
@@ -54,7 +55,7 @@ def enter_namespaces(limits: dict) -> None:
     _write("/proc/self/gid_map", f"{group} {group} 1")
     _call(_libc.mount, b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
     options = (
-        f"size={int(limits['disk'])},nr_inodes={int(limits['files'])},mode=0755"
+        f"size={int(limits.disk)},nr_inodes={int(limits.files)},mode=0755"
     ).encode()
     for folder in PRIVATE_FOLDERS:
         flags = _MS_NOSUID | _MS_NODEV
@@ -64,7 +65,7 @@ def enter_namespaces(limits: dict) -> None:
         _call(_libc.mount, b"none", HIDDEN.encode(), b"tmpfs", _MS_RDONLY, options)
 
 
-def shut_the_door(limits: dict, kept: set[int]) -> None:
+def shut_the_door(limits: Limits, kept: set[int]) -> None:
     """Make the first process of the new namespaces one that can do no harm.
 
     Args:
@@ -88,14 +89,14 @@ def shut_the_door(limits: dict, kept: set[int]) -> None:
     forbid_system_calls()
 
 
-def _limit_resources(limits: dict) -> None:
+def _limit_resources(limits: Limits) -> None:
     for name, value in (
         # Room beyond the limit on memory, so that who uses it up slowly is told so.
-        ("RLIMIT_AS", _address_space() + 1.5 * limits["memory"]),
-        ("RLIMIT_NPROC", limits["processes"]),
-        ("RLIMIT_NOFILE", limits["open_files"]),
-        ("RLIMIT_FSIZE", limits["file_size"]),
-        ("RLIMIT_CPU", limits["cpu_seconds"] + 2),  # the warden is first
+        ("RLIMIT_AS", _address_space() + 1.5 * limits.memory),
+        ("RLIMIT_NPROC", limits.processes),
+        ("RLIMIT_NOFILE", limits.open_files),
+        ("RLIMIT_FSIZE", limits.file_size),
+        ("RLIMIT_CPU", limits.cpu_seconds + 2),  # the warden is first
         ("RLIMIT_SIGPENDING", 1024),
         ("RLIMIT_CORE", 0),
         ("RLIMIT_MEMLOCK", 0),

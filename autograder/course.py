@@ -11,8 +11,8 @@ from traitlets.config import Config, PyFileConfigLoader
 from autograder.exercise import require_topic
 from autograder.gradebook import put_scripts_on_path
 from autograder.key import write_key
+from autograder.limits import Limits
 from autograder.release import STUB, BrokenChapter, chapter_names, source_notebook
-from autograder.sandbox import Limits
 
 CONFIG_FILE = r'''"""nbgrader's settings for this course."""
 

@@ -33,9 +33,10 @@ from autograder.answers import MAX_BYTES, Answer, decode
 from autograder.check import as_html, as_text, forbidden_message
 from autograder.exercise import Topic
 from autograder.judge import Expected, Report, Share, alone, expect, judge, refuse
+from autograder.limits import Limits, megabytes
 from autograder.rebuild import MAX_SOURCE, STUDENT, Rebuilt, reachable_source, rebuild
 from autograder.respond import MIME_TYPE
-from autograder.sandbox import Limits, SandboxKernelManager, SandboxUnavailable
+from autograder.sandbox import SandboxKernelManager, SandboxUnavailable
 
 MAX_RESTARTS = 3
 GRACE_SECONDS = 2
@@ -232,33 +233,43 @@ class _Run:
             seeds = self.expected[name].seeds
             texts, ended = await client.ask(self.topic.name, name, seeds)
             answers = {n: decode(text) for n, text in texts.items() if n < len(seeds)}
+            for given in answers.values():
+                self._note_limit(cell, f"{given.raised}: {given.detail}")
             if ended is None:
                 self.given[name] = answers
             return ended
         if role not in ("setup", "exercise", STUDENT) or number in self.skipped:
             return None
         ended = await client.run(cell, number)
-        if role == "exercise" and client.failed:
-            name = cell.metadata.exercise
-            self.cell_errors[name] = f"its cell stopped with {client.failed}"
+        if client.failed:
+            self._note_limit(cell, client.failed)
+            if role == "exercise":
+                name = cell.metadata.exercise
+                self.cell_errors[name] = f"its cell stopped with {client.failed}"
         return ended
+
+    def _note_limit(self, cell: NotebookNode, error: str) -> None:
+        """Name the limit at which the system may have raised an error.
+
+        Only "perhaps": the code itself can raise whatever it likes.
+        """
+        limit = self.limits.behind(error) if self.sandbox else None
+        if limit:
+            self._note(f"{_where(cell)} stopped, perhaps at the {limit}")
 
     def _blame(self, number: int, cell: NotebookNode, ended: str) -> bool:
         """Remember which cell ended the kernel, so that the next one skips it."""
-        role, name = cell.metadata.get("role"), cell.metadata.get("exercise")
-        where = {
-            "exercise": f"the cell of {name}",
-            "check": f"calling {name}",
-            STUDENT: "a cell of yours",
-        }.get(role, "the notebook")
-        note = f"{where} ended the kernel: {ended}"
-        if note not in self.notes:
-            self.notes.append(note)
-        if name:
+        note = f"{_where(cell)} ended the kernel: {ended}"
+        self._note(note)
+        if name := cell.metadata.get("exercise"):
             self.refused[name] = note
-        if role != "check":
+        if cell.metadata.get("role") != "check":
             self.skipped.add(number)
         return False
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
 
     def report(self, name: str) -> Report:
         """Judge the answers to one exercise."""
@@ -275,6 +286,16 @@ class _Run:
         if other and report.score < report.max_score and report.mistake is None:
             report = Report(**{**vars(report), "message": other})
         return report
+
+
+def _where(cell: NotebookNode) -> str:
+    """Where in a notebook something happened, in words."""
+    role, name = cell.metadata.get("role"), cell.metadata.get("exercise")
+    return {
+        "exercise": f"the cell of {name}",
+        "check": f"calling {name}",
+        STUDENT: "a cell of yours",
+    }.get(role, "the notebook")
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -427,7 +448,7 @@ class _Client(NotebookClient):
         if isinstance(text, str):
             self._answer_room -= len(text)
             if self._answer_room < 0:
-                self._break(f"answer limit of {8 * MAX_BYTES // 2**20} MB")
+                self._break(f"answer limit of {megabytes(8 * MAX_BYTES)}")
             else:
                 self._answers[number] = text
 
@@ -435,7 +456,7 @@ class _Client(NotebookClient):
         """Whether a message of this size may still be sent."""
         self._room -= MESSAGE_BYTES + size
         if self._room < 0:
-            self._break(f"output limit of {self.limits.output_bytes // 2**20} MB")
+            self._break(self.limits.called("output_bytes"))
         return self._room >= 0
 
     def _break(self, limit: str) -> None:
@@ -451,10 +472,8 @@ class _Client(NotebookClient):
         ended = getattr(self.km.provisioner, "ended", None)
         if ended is not None:
             return ended["limit"] or _how_it_exited(ended["exit"])
-        seconds = self.limits.cell_seconds
-        if time.monotonic() >= self.deadline:
-            seconds = self.limits.submission_seconds
-        return f"time limit of {seconds:g} s"
+        late = time.monotonic() >= self.deadline
+        return self.limits.called("submission_seconds" if late else "cell_seconds")
 
 
 def _how_it_exited(code: int) -> str:

@@ -23,8 +23,8 @@ from typing import Any
 
 from autograder.course import master_text, settings_of
 from autograder.gradebook import MarkWriter
+from autograder.limits import Limits
 from autograder.pool import Pool
-from autograder.sandbox import Limits
 from autograder.submissions import Submission, read, students
 from autograder.worker import Job, examine_submission, refuse_submission
 

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from queue import Empty
@@ -33,6 +33,7 @@ from traitlets import Instance
 
 from autograder.answers import MAX_BYTES
 from autograder.confine import HOME, PRIVATE_FOLDERS
+from autograder.limits import Limits
 from autograder.warden import CHANNELS
 
 NOBODY = 65534
@@ -44,37 +45,6 @@ KERNEL_NAME = "attention-sandbox"
 
 class SandboxUnavailable(RuntimeError):
     """This machine cannot isolate submissions; the message says what to do."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one submission may use. Bytes, seconds and counts.
-
-    Attributes:
-        memory: of all its processes and files together, beyond the shared libraries.
-        disk: size of each of its private folders (home, /tmp, /dev/shm).
-        files: inodes in each of them.
-        file_size: largest file.
-        processes: processes and threads.
-        open_files: open files of one process.
-        cpu_seconds: processor time of all its processes together.
-        cell_seconds: wall time of a cell, and of the questions on one exercise.
-        submission_seconds: wall time of everything.
-        output_bytes: what it may print or display, over all cells.
-        message_bytes: of everything it sends, answers and outputs.
-    """
-
-    memory: int = 2 * 2**30
-    disk: int = 256 * 2**20
-    files: int = 4096
-    file_size: int = 128 * 2**20
-    processes: int = 128
-    open_files: int = 512
-    cpu_seconds: float = 300
-    cell_seconds: float = 30
-    submission_seconds: float = 180
-    output_bytes: int = 8 * 2**20
-    message_bytes: int = 128 * 2**20
 
 
 class Sandbox:

@@ -17,6 +17,7 @@ import traceback
 from dataclasses import dataclass
 
 from autograder.confine import PRIVATE_FOLDERS, enter_namespaces, shut_the_door
+from autograder.limits import Limits
 from autograder.relay import Relay
 
 CHANNELS = ("shell", "stdin", "control", "iopub")
@@ -40,13 +41,13 @@ def guard(request: dict, fds: list[int]) -> None:
     lifeline, *outer = (socket.socket(fileno=fd) for fd in fds)
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        limits = request["limits"]
+        limits = Limits(**request["limits"])
         enter_namespaces(limits)
         poller = select.poll()
         relay = Relay(outer, poller)
         kernel = os.fork()
         if kernel == 0:
-            _become_kernel(request, relay.inner)
+            _become_kernel(request["key"], limits, relay.inner)
         for sock in relay.inner:
             sock.close()
         ended = _watch(kernel, lifeline, poller, relay, limits)
@@ -56,13 +57,13 @@ def guard(request: dict, fds: list[int]) -> None:
         lifeline.send(json.dumps(ended).encode())
 
 
-def _become_kernel(request: dict, listening: list[socket.socket]) -> None:
+def _become_kernel(key: str, limits: Limits, listening: list[socket.socket]) -> None:
     try:
         channels = {n: s.detach() for n, s in zip(CHANNELS, listening, strict=True)}
-        shut_the_door(request["limits"], set(channels.values()))
+        shut_the_door(limits, set(channels.values()))
         from autograder.kernel import run_kernel
 
-        run_kernel(request["key"], channels)
+        run_kernel(key, channels)
     finally:
         os._exit(1)
 
@@ -72,7 +73,7 @@ def _watch(
     lifeline: socket.socket,
     poller: select.poll,
     relay: Relay,
-    limits: dict,
+    limits: Limits,
 ) -> dict:
     """Wait until the kernel ends, is abandoned by the grader, or breaks a limit."""
     ending = os.pidfd_open(kernel)
@@ -90,9 +91,8 @@ def _watch(
             else:
                 relay.handle(fd, event)
         now = time.monotonic()
-        if relay.received > limits["message_bytes"]:
-            size = _megabytes(limits["message_bytes"])
-            reason = f"limit of {size} MB on all it sends, outputs and answers"
+        if relay.received > limits.message_bytes:
+            reason = limits.called("message_bytes")
         elif now >= look:
             used = usage(kernel)
             reason = reason or _broken(used, now - start, kernel, baseline, limits)
@@ -107,31 +107,23 @@ def _watch(
     code = os.waitstatus_to_exitcode(status)
     if reason is None and code == -signal.SIGKILL:  # it cannot do this itself
         reason = "the memory of this machine"
-        if used.seconds > limits["cpu_seconds"] - 1:
-            reason = _processor_time(limits)
+        if used.seconds > limits.cpu_seconds - 1:
+            reason = limits.called("cpu_seconds")
     return {"exit": code, "limit": reason}
 
 
 def _broken(
-    used: Usage, seconds: float, kernel: int, baseline: int, limits: dict
+    used: Usage, seconds: float, kernel: int, baseline: int, limits: Limits
 ) -> str | None:
     """The limit that is broken, if one is."""
-    if seconds > limits["submission_seconds"]:
-        return f"time limit of {limits['submission_seconds']:g} s"
-    if used.seconds > limits["cpu_seconds"]:
-        return _processor_time(limits)
-    most = limits["memory"] - _private_files()
+    if seconds > limits.submission_seconds:
+        return limits.called("submission_seconds")
+    if used.seconds > limits.cpu_seconds:
+        return limits.called("cpu_seconds")
+    most = limits.memory - _private_files()
     if used.memory - baseline > most and usage(kernel, baseline).memory > most:
-        return f"memory limit of {_megabytes(limits['memory'])} MB"
+        return limits.called("memory")
     return None
-
-
-def _processor_time(limits: dict) -> str:
-    return f"processor time limit of {limits['cpu_seconds']:g} s"
-
-
-def _megabytes(size: float) -> int:
-    return int(size) // 2**20
 
 
 def _private_files() -> int:

@@ -30,8 +30,9 @@ from autograder.examine import (
     refused_examination,
 )
 from autograder.exercise import load_topic
+from autograder.limits import Limits
 from autograder.rebuild import Unusable, parse_submission
-from autograder.sandbox import Limits, use_sandbox
+from autograder.sandbox import use_sandbox
 from autograder.submissions import Submission
 
 _PR_SET_PDEATHSIG = 1

@@ -19,7 +19,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.course import make_course, settings_of
 from autograder.grade import grade
-from autograder.sandbox import Limits
+from autograder.limits import Limits
 from benchmarks.classroom import hand_in, right_answers, submission
 from benchmarks.stock import autograde, boxed
 from tests.autograder.attacks.conftest import WRONG

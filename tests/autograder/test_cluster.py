@@ -16,7 +16,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.cluster import ClusterError, cluster_executor
 from autograder.grade import grade
-from autograder.sandbox import Limits
+from autograder.limits import Limits
 from benchmarks.classroom import hand_in, make_class
 from tests.autograder.conftest import TOPIC
 from tests.autograder.test_grade import marks

@@ -17,7 +17,7 @@ from autograder.course import CourseError
 from autograder.exercise import UnknownExercise, load_topic
 from autograder.grade import grade
 from autograder.gradebook import GradebookError
-from autograder.sandbox import Limits
+from autograder.limits import Limits
 from autograder.submissions import NothingSubmitted
 from benchmarks.classroom import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC

@@ -16,7 +16,7 @@ from nbgrader.api import Gradebook
 from autograder.course import make_course
 from autograder.grade import grade
 from autograder.gradebook import GradebookError
-from autograder.sandbox import Limits
+from autograder.limits import Limits
 from benchmarks.classroom import hand_in, submission
 from tests.autograder.conftest import TOPIC
 

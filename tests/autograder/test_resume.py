@@ -16,7 +16,7 @@ import pytest
 
 from autograder import grade as grading
 from autograder.gradebook import GradebookError
-from autograder.sandbox import Limits
+from autograder.limits import Limits
 from benchmarks.classroom import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.test_grade import marks

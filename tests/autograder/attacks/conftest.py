@@ -21,7 +21,7 @@ from nbgrader.api import Gradebook
 
 from autograder.examine import examine
 from autograder.grade import Outcome, grade
-from autograder.sandbox import Limits
+from autograder.limits import Limits
 from benchmarks.classroom import hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell
 

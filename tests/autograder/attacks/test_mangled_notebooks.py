@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from autograder.limits import Limits
 from autograder.rebuild import Unusable, parse_submission, rebuild
 from autograder.release import source_notebook, student_notebook
-from autograder.sandbox import Limits
 from autograder.submissions import Submission
 from autograder.worker import Job, examine_submission
 from benchmarks.classroom import right_answers, submission
