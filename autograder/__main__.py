@@ -251,10 +251,17 @@ def _place(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from autograder.classreport import write_class_report
+    from autograder.classreport import read_reports, write_class_report
+    from autograder.course import settings_of
+    from autograder.gradebook import ChapterMarks
 
-    require_topic(options.chapter)
-    for what, path in write_class_report(options.course, options.chapter).items():
+    course, chapter = options.course, options.chapter
+    require_topic(chapter)
+    read_reports(course, chapter)
+    settings = settings_of(course.resolve())
+    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
+        marks = book.read()
+    for what, path in write_class_report(course, chapter, marks).items():
         print(f"{what + ':':12} {path}")
     return 0
 

@@ -1,7 +1,7 @@
 """What a class got wrong: one self-contained page, and tables for other programs.
 
-Everything is computed from the reports that ``grade`` left, so it can be made anew at
-any time. The page loads nothing and runs nothing.
+Everything is computed from the reports that ``grade`` left and from the marks in the
+gradebook, so it can be made anew at any time. The page loads nothing and runs nothing.
 """
 
 from __future__ import annotations
@@ -11,14 +11,20 @@ import csv
 import html
 import io
 import json
+import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+if TYPE_CHECKING:
+    from autograder.gradebook import Marks
+
+# Where a formula may begin: also after what some countries' spreadsheets take for the
+# end of a cell.
+_FORMULA = re.compile(r"""((?:^|[;\t\r\n])[\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])""")
 
 
 class NoReports(RuntimeError):
@@ -27,7 +33,11 @@ class NoReports(RuntimeError):
 
 @dataclass(frozen=True)
 class ClassReport:
-    """The reports on one chapter, in the order of the students' names."""
+    """The reports on one chapter, in the order of the students' names.
+
+    ``score`` in a report is what counts: with scores by hand, extra credit and late
+    penalties, where the gradebook has them.
+    """
 
     chapter: str
     reports: list[dict[str, Any]]
@@ -75,8 +85,15 @@ class ClassReport:
         ]
 
 
-def read_reports(course: Path, chapter: str) -> ClassReport:
+def read_reports(
+    course: Path, chapter: str, marks: Mapping[str, Marks] | None = None
+) -> ClassReport:
     """The reports on a chapter.
+
+    Args:
+        course: folder of the course.
+        chapter: its name.
+        marks: what the gradebook holds, by student.
 
     Raises:
         NoReports: there are none.
@@ -88,6 +105,7 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
             reports.append(json.loads(path.read_text(encoding="utf-8")))
         except ValueError:
             continue  # a run that was killed writes it anew
+        reports[-1] |= _by_hand(reports[-1], (marks or {}).get(path.stem))
     if not reports:
         raise NoReports(
             f"{chapter} has no reports in {course}: grade it first with "
@@ -96,14 +114,33 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
     return ClassReport(chapter, reports)
 
 
-def write_class_report(course: Path, chapter: str) -> dict[str, Path]:
+def _by_hand(report: dict[str, Any], marks: Marks | None) -> dict[str, Any]:
+    """The scores that count, in place of those in a report."""
+    if marks is None:
+        return {"late_penalty": 0.0}
+    exercises = [
+        {**exercise, "score": marks.final.get(exercise["name"], exercise["score"])}
+        for exercise in report["exercises"]
+    ]
+    return {
+        "score": marks.total,
+        "late_penalty": marks.penalty,
+        "exercises": exercises,
+    }
+
+
+def write_class_report(
+    course: Path, chapter: str, marks: Mapping[str, Marks] | None = None
+) -> dict[str, Path]:
     """Write the page and the tables of a chapter into ``reports/``.
+
+    For the arguments and errors, see ``read_reports``.
 
     Returns:
         What was written: ``page``, ``scores``, ``cases``, ``canvas``, ``moodle`` and
         ``gradescope`` (a folder with a ``results.json`` for each student).
     """
-    report = read_reports(course, chapter)
+    report = read_reports(course, chapter, marks)
     folder = course / "reports"
     paths = {
         "page": folder / f"{chapter}.html",
@@ -117,9 +154,9 @@ def write_class_report(course: Path, chapter: str) -> dict[str, Path]:
     names = [exercise["name"] for exercise in report.reports[0]["exercises"]]
     _write_csv(
         paths["scores"],
-        ["student", "score", "max_score", *names, "refused"],
+        ["student", "score", "max_score", "late_penalty", *names, "refused"],
         (
-            [r["student"], r["score"], r["max_score"]]
+            [r["student"], r["score"], r["max_score"], r["late_penalty"]]
             + [exercise["score"] for exercise in r["exercises"]]
             + [r["refused"] or ""]
             for r in report.reports
@@ -195,9 +232,7 @@ def _write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None
 
 
 def _harmless(value: Any) -> Any:
-    if isinstance(value, str) and value.lstrip().startswith(_FORMULA):
-        return "'" + value
-    return value
+    return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 
 def as_page(report: ClassReport) -> str:
@@ -212,8 +247,8 @@ def as_page(report: ClassReport) -> str:
         ("median", f"{statistics.median(scores):.1f}"),
         ("full points", sum(score == report.max_score for score in scores)),
         (
-            "seconds a submission",
-            f"{statistics.fmean(seconds):.2f}" if seconds else "-",
+            "seconds a submission, and the longest",
+            f"{statistics.fmean(seconds):.2f}, {max(seconds):.2f}" if seconds else "-",
         ),
     ]
     chapter = html.escape(report.chapter)
@@ -298,7 +333,9 @@ def _score_figure(report: ClassReport) -> Any:
     )
     ax = figure.add_subplot()
     bins = min(20, max(1, int(report.max_score)))
-    ax.hist(scores, bins=bins, range=(0, report.max_score), color="#0072B2")
+    ax.hist(
+        scores, bins=bins, range=(0, max(report.max_score, *scores)), color="#0072B2"
+    )
     ax.set(xlabel=f"points of {report.max_score:g}", ylabel="students")
     ax.spines[["top", "right"]].set_visible(False)
     return figure

@@ -48,11 +48,13 @@ class Settings:
         gradebook: SQLAlchemy address of the gradebook.
         course_id: nbgrader's name of the course.
         limits: what one submission may use.
+        late: nbgrader's settings for late submissions, None if there are none.
     """
 
     gradebook: str
     course_id: str
     limits: Limits
+    late: Config | None = None
 
 
 def settings_of(course: Path) -> Settings:
@@ -78,6 +80,9 @@ def settings_of(course: Path) -> Settings:
         str(url or f"sqlite:///{course / 'gradebook.db'}"),
         str(directory.get("course_id", "")),
         _limits(config),
+        config
+        if {"AssignLatePenalties", "LateSubmissionPlugin"} & set(config)
+        else None,
     )
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.course import master_text, settings_of
-from autograder.gradebook import MarkWriter
+from autograder.gradebook import ChapterMarks
 from autograder.limits import Limits
 from autograder.pool import Pool
 from autograder.submissions import Submission, read, students
@@ -99,10 +99,14 @@ def grade_chapters(
         for chapter, master in masters.items():
             secret = secrets.token_bytes()
             job = Job(chapter, master, secret, limits or settings.limits)
-            writer = MarkWriter(settings.gradebook, settings.course_id, chapter)
-            stack.enter_context(writer)
+            marks = stack.enter_context(
+                ChapterMarks(
+                    settings.gradebook, settings.course_id, chapter, settings.late
+                )
+            )
+            before = {name: found.automatic for name, found in marks.read().items()}
             outcome = Outcome(refused=refused)
-            parts.append(_Chapter(course, job, writer, outcome))
+            parts.append(_Chapter(course, job, marks, before, outcome))
         waiting = [
             (part, name)
             for part in parts
@@ -124,16 +128,29 @@ def grade_chapters(
 
 @dataclass(frozen=True)
 class _Chapter:
-    """The submissions to one chapter."""
+    """The submissions to one chapter.
+
+    ``before`` are the automatic scores that the gradebook held when the run began, by
+    student and exercise.
+    """
 
     course: Path
     job: Job
-    writer: MarkWriter
+    marks: ChapterMarks
+    before: dict[str, dict[str, float | None]]
     outcome: Outcome
 
     def is_finished(self, name: str) -> bool:
-        """Whether an earlier run recorded this very submission; remembers that."""
-        finished = _is_finished(self.course, self.job, self.read(name))
+        """Whether an earlier run recorded this very submission; remembers that.
+
+        Not if the gradebook says something else: it may be a new one, or nbgrader's own
+        autograder may have been at it.
+        """
+        report = _report_on(self.course, self.job, self.read(name))
+        if report is None:
+            return False
+        recorded = {e["name"]: e["score"] for e in report["exercises"]}
+        finished = self.before.get(name) == recorded
         if finished:
             self.outcome.unchanged.append(name)
         return finished
@@ -144,10 +161,11 @@ class _Chapter:
     def record(self, submission: Submission, report: dict, notebook: str) -> None:
         """Write one outcome: notebook, gradebook, and last of all the report."""
         student, chapter = submission.student, self.job.chapter
-        for name, before in self.writer.scores(student).items():
-            now = next((e for e in report["exercises"] if e["name"] == name), None)
-            if now and now["score"] != before:
-                line = f"{student}: {name} {before:g} -> {now['score']:g}"
+        before = self.before.get(student, {})
+        for exercise in report["exercises"]:
+            name, now = exercise["name"], exercise["score"]
+            if before.get(name) not in (None, now):
+                line = f"{student}: {name} {before[name]:g} -> {now:g}"
                 self.outcome.changes.append(line)
         if submission.note:
             report["notes"].append(submission.note)
@@ -155,7 +173,7 @@ class _Chapter:
         _write_atomically(folder / f"{chapter}.ipynb", notebook)
         if submission.timestamp:
             _write_atomically(folder / "timestamp.txt", submission.timestamp)
-        if not self.writer.write(student, report, submission.timestamp):
+        if not self.marks.write(student, report, submission.timestamp):
             report["notes"].append("the time stamp could not be read")
         record = {
             **report,
@@ -253,17 +271,18 @@ def report_path(course: Path, chapter: str, student: str) -> Path:
     return course / "reports" / chapter / f"{student}.json"
 
 
-def _is_finished(course: Path, job: Job, submission: Submission) -> bool:
-    """Whether an earlier run recorded this very submission to this very chapter."""
+def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:
+    """An earlier run's report on this very submission to this very chapter."""
     try:
         path = report_path(course, job.chapter, submission.student)
         report = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return (
-        report.get("submission") == submission.digest
-        and report.get("chapter_notebook") == job.fingerprint
-    )
+        same = (
+            report["submission"] == submission.digest
+            and report["chapter_notebook"] == job.fingerprint
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return report if same else None
 
 
 def _write_atomically(path: Path, text: str) -> None:

@@ -1,25 +1,59 @@
-"""Write marks into nbgrader's gradebook."""
+"""The marks in nbgrader's gradebook: written and read."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook, MissingEntry
+import nbformat
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Grade,
+    Gradebook,
+    MissingEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from nbgrader.utils import parse_utc
+from sqlalchemy import select
 from sqlalchemy.exc import SAWarning, SQLAlchemyError
+from traitlets.config import Config
 
 
 class GradebookError(RuntimeError):
     """The gradebook cannot be used; the message says why and what to do."""
 
 
-class MarkWriter:
-    """One open gradebook into which the marks of one chapter are written.
+@dataclass
+class Marks:
+    """What a student has in one chapter.
+
+    Attributes:
+        automatic: the scores that the grader gave, by exercise.
+        final: those that count: a score by hand goes before, extra credit is added.
+        penalty: points lost because it was late.
+    """
+
+    automatic: dict[str, float | None]
+    final: dict[str, float]
+    penalty: float
+
+    @property
+    def total(self) -> float:
+        """What ``nbgrader export`` writes as the score."""
+        return max(0.0, sum(self.final.values()) - self.penalty)
+
+
+class ChapterMarks:
+    """One open gradebook with the marks of one chapter.
 
     Use as a context manager.
 
@@ -27,13 +61,17 @@ class MarkWriter:
         url: SQLAlchemy address of the gradebook.
         course_id: nbgrader's name of the course.
         chapter: the assignment, which is also the name of its notebook.
+        late: nbgrader's settings for late submissions, if the course has some.
 
     Raises:
         GradebookError: it cannot be opened, or the chapter was never released in it.
     """
 
-    def __init__(self, url: str, course_id: str, chapter: str) -> None:
+    def __init__(
+        self, url: str, course_id: str, chapter: str, late: Config | None = None
+    ) -> None:
         self.chapter = chapter
+        self._url, self._late = url, late
         put_scripts_on_path()
         try:
             self._gradebook = Gradebook(url, course_id)
@@ -48,7 +86,7 @@ class MarkWriter:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise GradebookError(f"the gradebook cannot be opened: {reason}") from error
 
-    def __enter__(self) -> MarkWriter:
+    def __enter__(self) -> ChapterMarks:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -97,6 +135,8 @@ class MarkWriter:
                 hint = exercise["message"] if exercise["mistake"] else None
                 comment.auto_comment = hint
             book.db.commit()
+            if self._late is not None:
+                self._assign_penalty(student)
             return readable
         except SQLAlchemyError as error:
             book.db.rollback()
@@ -105,19 +145,63 @@ class MarkWriter:
                 "run the same command again when it can"
             ) from error
 
-    def scores(self, student: str) -> dict[str, float]:
-        """The automatic scores a student has now, by exercise."""
+    def _assign_penalty(self, student: str) -> None:
+        """Let nbgrader take off points, if this student was late."""
+        from nbgrader.preprocessors import AssignLatePenalties
+
+        where = {"student": student, "db_url": self._url}
+        where |= dict.fromkeys(("notebook", "assignment"), self.chapter)
+        log = logging.getLogger(__name__)  # it would tell about each who was late
+        log.setLevel(logging.CRITICAL)
         try:
-            notebook = self._gradebook.find_submission_notebook(
-                self.chapter, self.chapter, student
+            assign = AssignLatePenalties(config=self._late, log=log)
+            assign.preprocess(nbformat.v4.new_notebook(), {"nbgrader": where})
+        except SQLAlchemyError:
+            raise
+        except Exception as error:  # the plugin may be the instructor's own
+            raise GradebookError(
+                f"nbgrader_config.py: the penalty of {student} for being late cannot "
+                f"be worked out: {type(error).__name__}: {_line(error)}"
+            ) from error
+
+    def read(self) -> dict[str, Marks]:
+        """What the gradebook holds now, by student.
+
+        Raises:
+            GradebookError: it cannot be read.
+        """
+        query = (
+            select(
+                SubmittedAssignment.student_id,
+                SubmittedNotebook.late_submission_penalty,
+                BaseCell.name,
+                Grade.auto_score,
+                Grade.score,
             )
-        except MissingEntry:
-            return {}
-        return {
-            grade.name.removeprefix("check-"): grade.auto_score
-            for grade in notebook.grades
-            if grade.auto_score is not None
-        }
+            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+            .join(
+                SubmittedAssignment,
+                SubmittedAssignment.id == SubmittedNotebook.assignment_id,
+            )
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(BaseCell, BaseCell.id == Grade.cell_id)
+            .where(Assignment.name == self.chapter)
+        )
+        marks: dict[str, Marks] = defaultdict(lambda: Marks({}, {}, 0.0))
+        try:
+            for student, penalty, cell, automatic, final in self._gradebook.db.execute(
+                query
+            ):
+                name = cell.removeprefix("check-")
+                marks[student].automatic[name] = automatic
+                marks[student].final[name] = final
+                marks[student].penalty = penalty or 0.0
+            self._gradebook.db.rollback()  # do not keep it locked
+        except SQLAlchemyError as error:
+            raise GradebookError(
+                f"the gradebook cannot be read: {_line(error)}"
+            ) from error
+        return dict(marks)
 
 
 def _line(error: Exception) -> str:

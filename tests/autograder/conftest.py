@@ -10,9 +10,9 @@ import pytest
 from autograder.course import make_course
 from autograder.examine import draw_seeds, examine, expected_answers
 from autograder.exercise import load_topic
+from autograder.limits import Limits
 from autograder.release import source_notebook, student_notebook
 from autograder.sandbox import (
-    Limits,
     SandboxUnavailable,
     require_bubblewrap,
     stop_sandbox,

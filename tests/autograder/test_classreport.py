@@ -15,6 +15,7 @@ from autograder.classreport import (
     read_reports,
     write_class_report,
 )
+from autograder.gradebook import Marks
 from tests.autograder.conftest import TOPIC
 
 HOSTILE = '<script>alert(1)</script><img src="http://far.away/x">'
@@ -115,7 +116,7 @@ def test_tables_are_safe_in_spreadsheets(course):
         for row in rows(paths[name]):
             assert not any(cell.startswith(("=", "+", "@")) for cell in row)
     table = {row[0]: row for row in rows(paths["scores"])}
-    assert table["ada"][1:4] == ["3", "3", "3"]
+    assert [float(cell) for cell in table["ada"][1:5]] == [3, 3, 0, 3]
     assert table["'=cmd()"][1] == "1"
     canvas = rows(paths["canvas"])
     assert canvas[1][0].strip() == "Points Possible"
@@ -123,6 +124,30 @@ def test_tables_are_safe_in_spreadsheets(course):
     assert {row[3]: row[5] for row in canvas[2:]}["ada"] == "3"
     moodle = {row[0]: row[2] for row in rows(paths["moodle"])}
     assert moodle["ben"] == "softmax: You did it."
+
+
+def test_separators_inside_text_make_no_new_cells(course):
+    path = course / "reports" / TOPIC / "fay.json"
+    name = 'fay;=cmd()\t+cmd();"=cmd()"\n @cmd()'
+    path.write_text(json.dumps(report(name, (True, True))))
+    paths = write_class_report(course, TOPIC)
+    for name in ("scores", "canvas", "moodle"):
+        for separator in (";", "\t", ","):
+            with paths[name].open(newline="") as file:
+                for row in csv.reader(file, delimiter=separator):
+                    cells = [cell.lstrip(' "') for cell in row]
+                    assert not any(c.startswith(("=", "+", "@")) for c in cells)
+
+
+def test_marks_by_hand_go_before_those_in_the_reports(course):
+    marks = {"ben": Marks({"softmax": 1.0}, {"softmax": 2.5}, penalty=0.5)}
+    table = rows(write_class_report(course, TOPIC, marks)["scores"])
+    header = table[0]
+    found = {row[0]: dict(zip(header, row, strict=True)) for row in table[1:]}
+    assert float(found["ben"]["score"]) == 2
+    assert float(found["ben"]["softmax"]) == 2.5
+    assert float(found["ben"]["late_penalty"]) == 0.5
+    assert float(found["ada"]["score"]) == 3
 
 
 def test_gradescope_results_add_up():

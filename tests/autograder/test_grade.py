@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import shutil
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.course import CourseError
+from autograder.__main__ import main
+from autograder.course import CourseError, make_course
 from autograder.exercise import UnknownExercise, load_topic
 from autograder.grade import grade
 from autograder.gradebook import GradebookError
@@ -164,6 +166,88 @@ def test_scores_and_comments_by_hand_survive(graded, tmp_path):
         assert found.score == 1.5
         comment = book.find_comment("softmax", TOPIC, TOPIC, "wrong")
         assert comment.comment == "Well tried"
+
+
+def test_a_mark_that_differs_from_its_report_is_set_right(graded, tmp_path, everything):
+    """As when nbgrader's own autograder believed what a submission printed."""
+    course = tmp_path / "course"
+    shutil.copytree(graded[0], course, symlinks=True)
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.find_grade("check-softmax", TOPIC, TOPIC, "blank").auto_score = 99
+        book.db.commit()
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert list(outcome.graded) == ["blank"]
+    assert outcome.changes == ["blank: softmax 99 -> 0"]
+    assert marks(course) == marks(graded[0])
+
+
+def test_a_gradebook_that_was_made_anew_is_filled_again(graded, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(graded[0], course, symlinks=True)
+    (course / "gradebook.db").unlink()
+    make_course(course, [TOPIC])
+    grade(TOPIC, course, limits=LIMITS)
+    assert marks(course) == marks(graded[0])
+
+
+def test_exported_scores_are_those_that_nbgrader_exports(graded, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(graded[0], course, symlinks=True)
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        by_hand = book.find_grade("check-softmax", TOPIC, TOPIC, "blank")
+        by_hand.manual_score, by_hand.extra_credit = 2.5, 1
+        book.find_submission_notebook(TOPIC, TOPIC, "right").late_submission_penalty = 3
+        book.db.commit()
+    nbgrader(course, "export")
+    with (course / "grades.csv").open() as file:
+        theirs = {r["student_id"]: float(r["score"]) for r in csv.DictReader(file)}
+    assert main(["report", TOPIC, "--course", str(course)]) == 0
+    with (course / "reports" / f"{TOPIC}_scores.csv").open() as file:
+        ours = {r["student"]: float(r["score"]) for r in csv.DictReader(file)}
+    assert ours == theirs
+    assert theirs["blank"] == 3.5
+    with (course / "reports" / f"{TOPIC}_canvas.csv").open() as file:
+        canvas = {r["SIS Login ID"]: r[TOPIC] for r in list(csv.DictReader(file))[1:]}
+    assert {name: float(score) for name, score in canvas.items()} == theirs
+
+
+def test_who_is_late_loses_what_the_course_says(course, master, right, everything):
+    (course / "own_penalty.py").write_text(
+        "from nbgrader.plugins import BasePlugin\n"
+        "class Penalty(BasePlugin):\n"
+        "    def late_submission_penalty(self, student, score, late):\n"
+        "        return late / 3600\n"
+    )
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write(
+            "import sys; sys.path.append(__file__.rpartition('/')[0])\n"
+            "c.AssignLatePenalties.plugin_class = 'own_penalty.Penalty'\n"
+        )
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.update_or_create_assignment(TOPIC, duedate="2026-10-01 12:00:00 UTC")
+    hand_in(course, TOPIC, dict.fromkeys(["late", "early"], submission(master, right)))
+    for name, hour in (("late", 14), ("early", 11)):
+        stamp = course / "submitted" / name / TOPIC / "timestamp.txt"
+        stamp.write_text(f"2026-10-01 {hour}:00:00 UTC")
+    grade(TOPIC, course, limits=LIMITS)
+    assert main(["report", TOPIC, "--course", str(course)]) == 0
+    with (course / "reports" / f"{TOPIC}_scores.csv").open() as file:
+        scores = {r["student"]: float(r["score"]) for r in csv.DictReader(file)}
+    assert scores == {"late": everything - 2, "early": everything}
+    assert sorted(grade(TOPIC, course, limits=LIMITS).unchanged) == ["early", "late"]
+
+
+def test_a_penalty_that_cannot_be_worked_out_is_one_line(course, master, right):
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write("c.LateSubmissionPlugin.penalty_method = 'half'\n")
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.update_or_create_assignment(TOPIC, duedate="2026-10-01 12:00:00 UTC")
+    hand_in(course, TOPIC, {"late": submission(master, right)})
+    stamp = course / "submitted" / "late" / TOPIC / "timestamp.txt"
+    stamp.write_text("2026-10-01 14:00:00 UTC")
+    with pytest.raises(GradebookError, match="penalty of late .* cannot be worked out"):
+        grade(TOPIC, course, limits=LIMITS)
+    assert not (course / "reports" / TOPIC / "late.json").exists()
 
 
 def test_nbgrader_makes_feedback_and_exports(graded, tmp_path):
