@@ -11,7 +11,7 @@ from traitlets.config import Config, PyFileConfigLoader
 from autograder.exercise import require_topic
 from autograder.gradebook import put_scripts_on_path
 from autograder.key import write_key
-from autograder.limits import Limits
+from autograder.limits import LEAST, Limits
 from autograder.release import STUB, BrokenChapter, chapter_names, source_notebook
 
 CONFIG_FILE = r'''"""nbgrader's settings for this course."""
@@ -95,10 +95,12 @@ def _limits(config: Config) -> Limits:
                 f"nbgrader_config.py sets c.Limits.{name}; there are "
                 f"{', '.join(sorted(known))}"
             )
-        if not isinstance(value, int | float) or value <= 0:
+        least = LEAST.get(name, 0)
+        if not isinstance(value, int | float) or value < least or value <= 0:
+            expected = f"at least {least}" if least else "a number above 0"
             raise CourseError(
-                f"nbgrader_config.py sets c.Limits.{name} = {value!r}; expected a "
-                "number above 0"
+                f"nbgrader_config.py sets c.Limits.{name} = {value!r}; expected "
+                f"{expected}"
             )
     return Limits(**given)
 

@@ -29,11 +29,11 @@ from nbclient.client import CellExecutionComplete
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from autograder.answers import MAX_BYTES, Answer, decode
+from autograder.answers import Answer, decode
 from autograder.check import as_html, as_text, forbidden_message
 from autograder.exercise import Topic
 from autograder.judge import Expected, Report, Share, alone, expect, judge, refuse
-from autograder.limits import Limits, megabytes
+from autograder.limits import Limits
 from autograder.rebuild import MAX_SOURCE, STUDENT, Rebuilt, reachable_source, rebuild
 from autograder.respond import MIME_TYPE
 from autograder.sandbox import SandboxKernelManager, SandboxUnavailable
@@ -330,7 +330,7 @@ class _Client(NotebookClient):
         self.limits = limits
         self.deadline = 0.0
         self._room = limits.output_bytes
-        self._answer_room = 8 * MAX_BYTES
+        self._answer_room = 0
         self.failed: str | None = None  # how the last cell failed, if it did
         self._answers: dict[int, str] | None = None
         self._asked_for: dict[str, int] = {}  # as JSON has it: by text
@@ -371,7 +371,7 @@ class _Client(NotebookClient):
             f"__import__('autograder.respond').respond.respond"
             f"({topic!r}, {name!r}, {seeds!r})"
         )
-        self._answers = {}
+        self._answers, self._answer_room = {}, self.limits.answer_bytes
         self._asked_for = {str(number): number for number in range(len(seeds))}
         try:
             ended = await self.run(question, -1)
@@ -448,7 +448,7 @@ class _Client(NotebookClient):
         if isinstance(text, str):
             self._answer_room -= len(text)
             if self._answer_room < 0:
-                self._break(f"answer limit of {megabytes(8 * MAX_BYTES)}")
+                self._break(self.limits.called("answer_bytes"))
             else:
                 self._answers[number] = text
 

@@ -14,6 +14,14 @@ _SAID = {
     r"Errno 28\b": "disk",
 }
 
+# What a kernel needs to start; sizes are in bytes, which is easily forgotten.
+LEAST = {
+    "memory": 128 * 2**20,
+    "processes": 16,
+    "open_files": 64,
+    **dict.fromkeys(("disk", "file_size", "answer_bytes", "message_bytes"), 2**20),
+}
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -30,6 +38,7 @@ class Limits:
         cell_seconds: wall time of a cell, and of the questions on one exercise.
         submission_seconds: wall time of everything.
         output_bytes: what it may print or display, over all cells.
+        answer_bytes: of its answers to all cases of an exercise, as they are sent.
         message_bytes: of everything it sends, answers and outputs.
     """
 
@@ -43,6 +52,7 @@ class Limits:
     cell_seconds: float = 30
     submission_seconds: float = 180
     output_bytes: int = 8 * 2**20
+    answer_bytes: int = 64 * 2**20
     message_bytes: int = 128 * 2**20
 
     def called(self, limit: str) -> str:
@@ -58,6 +68,7 @@ class Limits:
             "cell_seconds": f"time limit of {self.cell_seconds:g} s",
             "submission_seconds": f"time limit of {self.submission_seconds:g} s",
             "output_bytes": f"output limit of {megabytes(self.output_bytes)}",
+            "answer_bytes": f"answer limit of {megabytes(self.answer_bytes)}",
             "message_bytes": f"limit of {megabytes(self.message_bytes)} on all it "
             "sends, outputs and answers",
         }[limit]

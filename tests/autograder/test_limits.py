@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.limits import Limits
+from autograder.limits import LEAST, Limits
+from tests.autograder.test_sandbox import run
 
 LIMITS = Limits(disk=20 * 2**20, files=30, open_files=40, processes=50)
 
@@ -65,6 +66,11 @@ def test_memory_that_was_not_to_be_had(greedy):
     with pytest.raises((MemoryError, RuntimeError)) as caught:
         greedy()
     assert LIMITS.behind(said(caught.value)) == "memory limit of 2048 MB"
+
+
+def test_with_the_least_that_may_be_set_a_kernel_starts(needs_sandbox):
+    (text,), ended = run("print('runs')", **LEAST)
+    assert (text, ended) == ("runs\n", None)
 
 
 def test_errors_of_a_student_are_no_limits():

@@ -166,6 +166,9 @@ def test_course_sets_the_limits_and_a_typing_error_is_named(course, master, righ
     path.write_text(text + "\nc.Limits.memroy = 2**28\n")
     with pytest.raises(CourseError, match="c.Limits.memroy; there are .*memory"):
         settings_of(course)
-    path.write_text(text + "\nc.Limits.memory = -1\n")
+    path.write_text(text + "\nc.Limits.cell_seconds = -1\n")
     with pytest.raises(CourseError, match="expected a number above 0"):
+        settings_of(course)
+    path.write_text(text + "\nc.Limits.memory = 512  # megabytes?\n")
+    with pytest.raises(CourseError, match="memory = 512; expected at least 134217728"):
         settings_of(course)

@@ -317,6 +317,15 @@ def test_a_submission_of_many_slow_cells_ends_at_its_own_limit(examination, atta
     assert report["seconds"] < 20
 
 
+def test_answers_are_limited_by_themselves(examination, attacking):
+    large = "import numpy as np\ndef softmax(scores): return np.zeros(50_000)\n"
+    data = attacking(large)
+    assert "shape" in about(examination(data).report)
+    report = examination(data, answer_bytes=MB).report
+    assert "calling softmax ended the kernel: answer limit of 1 MB" in about(report)
+    assert scores(report)["attend"] > 0
+
+
 def test_a_submission_that_dies_again_and_again_is_given_up(graded):
     report = graded.reports["killers"]
     assert scores(report)["attend"] == 0
