@@ -228,10 +228,12 @@ def _write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
-        writer.writerows([_harmless(value) for value in row] for row in rows)
+        writer.writerows([_cell(value) for value in row] for row in rows)
 
 
-def _harmless(value: Any) -> Any:
+def _cell(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 
@@ -294,7 +296,7 @@ main { max-width: 60rem; margin: 0 auto; padding: 1rem; overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; width: 100%; }
 caption { text-align: left; font-weight: 600; padding: .3rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0;
-  border-bottom: 1px solid #ccc; overflow-wrap: anywhere; }
+  border-bottom: 1px solid #ccc; overflow-wrap: anywhere; min-width: 5.5em; }
 img { max-width: 100%; height: auto; }
 @media print { main { max-width: none; } h2 { break-after: avoid; } }
 """
@@ -306,11 +308,16 @@ def _table(header: list[str], rows: list[list[Any]], caption: str) -> str:
     head = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in header)
     head = f"<thead><tr>{head}</tr></thead>" if any(header) else ""
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(str(v))}</td>" for v in row) + "</tr>"
+        "<tr>" + "".join(f"<td>{_breakable(v)}</td>" for v in row) + "</tr>"
         for row in rows
     )
     caption = html.escape(caption)
     return f"<table><caption>{caption}</caption>{head}<tbody>{body}</tbody></table>"
+
+
+def _breakable(value: Any) -> str:
+    """Text for a cell, in which names may go on in the next line."""
+    return html.escape(str(value)).replace("_", "_<wbr>")
 
 
 def _picture(figure: Any, caption: str) -> str:
@@ -319,7 +326,8 @@ def _picture(figure: Any, caption: str) -> str:
     figure.savefig(buffer, format="png", dpi=120, bbox_inches="tight")
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
     alt = html.escape(f"{caption}. {figure.get_label()}", quote=True)
-    return f'<figure><img alt="{alt}" src="data:image/png;base64,{data}"></figure>'
+    image = f'<img alt="{alt}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{html.escape(caption)}</figcaption></figure>"
 
 
 def _score_figure(report: ClassReport) -> Any:
