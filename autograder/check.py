@@ -23,12 +23,19 @@ from autograder.exercise import (
     find_topic,
     load_topic,
 )
-from autograder.judge import Expected, Report, expect, judge, public_seeds, refuse
+from autograder.judge import (
+    NOT_YET,
+    Expected,
+    Report,
+    expect,
+    judge,
+    public_seeds,
+    refuse,
+)
 from autograder.key import NoKey, read_key
 from autograder.picture import first_difference, side_by_side
 from autograder.record import cell_of, record
 
-NOT_YET = "not implemented yet"  # what the judge says of a stub
 # The class stands twice, to weigh more than JupyterLab's style of tables.
 STYLE = """
 <style>

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 
 from autograder.check import (
-    NOT_YET,
     STYLE,
     display_page,
     examine_here,
@@ -16,7 +15,7 @@ from autograder.check import (
     self_study,
 )
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
-from autograder.judge import Report
+from autograder.judge import NOT_YET, Report
 from autograder.key import NoKey
 from autograder.release import chapters_folder
 

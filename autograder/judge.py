@@ -17,6 +17,7 @@ import numpy as np
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Case, Exercise, Topic
 
+NOT_YET = "not implemented yet"  # what is said of a stub
 OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
 
 Share = Callable[[str, Callable[[], Any]], Any]  # see ``expect``
@@ -201,7 +202,7 @@ def _diagnose(
 ) -> tuple[str | None, str]:
     """The known mistake that agrees with the student on every case, and its hint."""
     if all(answer.raised == "NotImplementedError" for answer in given):
-        return None, "not implemented yet"
+        return None, NOT_YET
     for known in expected.mistakes:
         if all(
             disagreement(case, theirs, ours) is None
@@ -223,7 +224,7 @@ def disagreement(case: Case, right: Answer, given: Answer) -> str | None:
     if right.unreadable is not None:
         return f"expected what cannot be read: {right.unreadable}"
     if given.raised == "NotImplementedError" != right.raised:
-        return "not implemented yet"
+        return NOT_YET
     if right.raised is not None:
         if given.raised is None:
             return f"expected a {right.raised}, but nothing was raised"

@@ -20,6 +20,7 @@ from toolkit import figures
 
 WIDTH = 560  # pixels, in notebooks and on paper
 MIME = "application/vnd.vegalite.v5+json"  # the newest that JupyterLab draws
+TAKEN = {"autosize", "background", "height", "padding", "width"}  # signals of Vega
 _FONT = "DejaVu Sans, Verdana, sans-serif"
 
 STYLE: dict[str, Any] = {
@@ -64,7 +65,7 @@ class InteractiveChart:
         alt: says what is to be seen, for readers who cannot see it.
 
     Raises:
-        ValueError: ``alt`` says nothing.
+        ValueError: ``alt`` says nothing, or a parameter has a name that Vega needs.
     """
 
     def __init__(self, chart: Any, alt: str) -> None:
@@ -74,6 +75,11 @@ class InteractiveChart:
                 f"say in a full sentence what the chart shows, not {alt!r}"
             )
         self.spec = house_spec(chart, alt)
+        for name in TAKEN & _parameters(self.spec):
+            raise ValueError(
+                f"a parameter is called {name!r}, which is Vega's name for a measure "
+                "of the chart itself; give it another name"
+            )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return {MIME: self.spec, "text/plain": self.spec["description"]}
@@ -116,6 +122,17 @@ def house_spec(chart: Any, alt: str) -> dict[str, Any]:
         spec.setdefault("height", 260)
         spec.setdefault("autosize", {"type": "fit", "contains": "padding"})
     return spec
+
+
+def _parameters(spec: Any) -> set[str]:
+    """The names of all parameters in a specification."""
+    if isinstance(spec, list):
+        return set().union(*map(_parameters, spec))
+    if not isinstance(spec, dict):
+        return set()
+    own = {str(each.get("name")) for each in spec.get("params", [])}
+    views = ("layer", "vconcat", "hconcat", "concat", "spec")
+    return own.union(*(_parameters(spec.get(view)) for view in views))
 
 
 def _is_composed(spec: dict[str, Any]) -> bool:

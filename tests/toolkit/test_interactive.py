@@ -10,9 +10,9 @@ ALT = "One bar whose height follows the slider."
 
 
 def bars():
-    height = alt.param("height", value=1, bind=alt.binding_range(min=0, max=4))
+    level = alt.param("level", value=1, bind=alt.binding_range(min=0, max=4))
     data = alt.Data(values=[{"key": "a", "score": 2.0}])
-    return alt.Chart(data).mark_bar().encode(x="key:N", y="score:Q").add_params(height)
+    return alt.Chart(data).mark_bar().encode(x="key:N", y="score:Q").add_params(level)
 
 
 def test_notebooks_get_a_format_that_jupyterlab_draws_and_a_description():
@@ -54,6 +54,14 @@ def test_a_specification_is_not_changed():
     own = {"vconcat": [{"mark": "bar"}]}
     interactive.house_spec(own, ALT)
     assert own == {"vconcat": [{"mark": "bar"}]}
+
+
+@pytest.mark.parametrize("name", ["width", "height", "padding"])
+def test_a_parameter_may_not_take_a_name_of_vega(name):
+    taken = bars().add_params(alt.param(name, value=1))
+    for chart in (taken, alt.vconcat(bars(), alt.layer(bars(), taken))):
+        with pytest.raises(ValueError, match=f"a parameter is called '{name}'"):
+            interactive.InteractiveChart(chart, ALT)
 
 
 def test_charts_have_house_colours_and_keep_what_they_set_themselves():
