@@ -16,6 +16,7 @@ import nbformat
 from nbgrader.api import (
     Assignment,
     BaseCell,
+    Comment,
     Grade,
     Gradebook,
     MissingEntry,
@@ -122,18 +123,19 @@ class ChapterMarks:
                 warnings.simplefilter("ignore", SAWarning)
                 book.update_or_create_student(student)
                 book.update_or_create_submission(chapter, student, **when)
+            notebook = book.find_submission_notebook(chapter, chapter, student)
+            grades = self._by_cell(Grade, notebook)
+            comments = self._by_cell(Comment, notebook)
             for exercise in report["exercises"]:
-                where = (chapter, chapter, student)
-                grade = book.find_grade(f"check-{exercise['name']}", *where)
+                grade = grades[f"check-{exercise['name']}"]
                 changed = grade.auto_score != exercise["score"]
                 by_hand = grade.manual_score is not None
                 grade.auto_score = exercise["score"]
                 grade.needs_manual_grade = by_hand and (
                     changed or grade.needs_manual_grade
                 )
-                comment = book.find_comment(exercise["name"], *where)
                 hint = exercise["message"] if exercise["mistake"] else None
-                comment.auto_comment = hint
+                comments[exercise["name"]].auto_comment = hint
             book.db.commit()
             if self._late is not None:
                 self._assign_penalty(student)
@@ -144,6 +146,19 @@ class ChapterMarks:
                 f"the gradebook cannot be written: {_line(error)}; "
                 "run the same command again when it can"
             ) from error
+        except KeyError as error:
+            book.db.rollback()
+            raise GradebookError(
+                f"the gradebook has no cell {error} in {chapter}, which was released "
+                f"from another version of the book: delete source/{chapter} and "
+                "release it again with `python -m autograder course DIR`"
+            ) from error
+
+    def _by_cell(self, kind: type, notebook: SubmittedNotebook) -> dict[str, Any]:
+        """All grades or comments of a notebook, in one query, by name of the cell."""
+        query = select(BaseCell.name, kind).join(kind, kind.cell_id == BaseCell.id)
+        query = query.where(kind.notebook_id == notebook.id)
+        return dict(self._gradebook.db.execute(query).all())
 
     def _assign_penalty(self, student: str) -> None:
         """Let nbgrader take off points, if this student was late."""

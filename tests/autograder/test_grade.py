@@ -332,6 +332,19 @@ def test_unusable_course_is_one_clear_error(course, master, right, spoil, error,
         grade(TOPIC, course, limits=LIMITS)
 
 
+def test_a_gradebook_of_another_version_is_named(course, master, right):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.db.delete(book.find_grade_cell("check-softmax", TOPIC, TOPIC))
+        book.db.commit()
+    with pytest.raises(
+        GradebookError, match="no cell 'check-softmax' in .* release it"
+    ):
+        grade(TOPIC, course, limits=LIMITS)
+    assert marks(course) == {"one": 0}
+    assert not (course / "reports" / TOPIC / "one.json").exists()
+
+
 def test_unknown_chapter_is_named(course):
     with pytest.raises(UnknownExercise, match="there is no chapter 'nonsense'"):
         grade("nonsense", course)
