@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import logging
 import secrets
 import sys
 from collections import Counter
@@ -24,6 +25,8 @@ BAD_INPUT = 2
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit status is 2 when its input cannot be used."""
     options = _parser().parse_args(arguments)
+    # nbgrader logs each error of the database with its traceback, and raises it too.
+    logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
     try:
         return options.run(options)
     except OSError as error:

@@ -19,6 +19,7 @@ from nbgrader.api import (
     Comment,
     Grade,
     Gradebook,
+    InvalidEntry,
     MissingEntry,
     SubmittedAssignment,
     SubmittedNotebook,
@@ -140,7 +141,7 @@ class ChapterMarks:
             if self._late is not None:
                 self._assign_penalty(student)
             return readable
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, InvalidEntry) as error:  # nbgrader's, for the same
             book.db.rollback()
             raise GradebookError(
                 f"the gradebook cannot be written: {_line(error)}; "
@@ -150,8 +151,10 @@ class ChapterMarks:
             book.db.rollback()
             raise GradebookError(
                 f"the gradebook has no cell {error} in {chapter}, which was released "
-                f"from another version of the book: delete source/{chapter} and "
-                "release it again with `python -m autograder course DIR`"
+                "from another version of the book: grade with that version, or give "
+                f"up its marks with `nbgrader db assignment remove {chapter} --force`, "
+                f"delete source/{chapter} and release it again with "
+                "`python -m autograder course DIR`"
             ) from error
 
     def _by_cell(self, kind: type, notebook: SubmittedNotebook) -> dict[str, Any]:

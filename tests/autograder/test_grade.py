@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -330,6 +332,28 @@ def test_unusable_course_is_one_clear_error(course, master, right, spoil, error,
     spoil(course)
     with pytest.raises(error, match=words):
         grade(TOPIC, course, limits=LIMITS)
+
+
+def test_a_gradebook_that_cannot_be_written_is_one_line(course, master, right):
+    """From the real command: nbgrader would log a traceback, and wraps the error."""
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    database = course / "gradebook.db"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON student "
+            "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
+        )
+        connection.commit()
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", "grade", TOPIC, "--course", str(course)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert "the gradebook cannot be written" in line
+    assert "database or disk is full" in line
+    assert not (course / "reports" / TOPIC / "one.json").exists()
 
 
 def test_a_gradebook_of_another_version_is_named(course, master, right):
