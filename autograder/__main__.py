@@ -260,10 +260,14 @@ def _report(options: argparse.Namespace) -> int:
 
     course, chapter = options.course, options.chapter
     require_topic(chapter)
-    read_reports(course, chapter)
+    reports = read_reports(course, chapter)  # none at all is the first thing to say
     settings = settings_of(course.resolve())
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
+    for student in sorted(set(marks) - {r["student"] for r in reports.reports}):
+        print(f"not in the tables: {student}: has marks but no report; grade again")
+    for student in sorted({r["student"] for r in reports.reports} - set(marks)):
+        print(f"not in the tables: {student}: is no longer in the gradebook")
     for what, path in write_class_report(course, chapter, marks).items():
         print(f"{what + ':':12} {path}")
     return 0

@@ -45,7 +45,12 @@ class ClassReport:
     @property
     def max_score(self) -> float:
         """Points that can be had."""
-        return self.reports[0]["max_score"]
+        return max(report["max_score"] for report in self.reports)
+
+    @property
+    def names(self) -> list[str]:
+        """All that has a score: exercises, and an instructor's own cells."""
+        return list(dict.fromkeys(n for r in self.reports for n in _scores(r)))
 
     @property
     def examined(self) -> list[dict[str, Any]]:
@@ -101,11 +106,10 @@ def read_reports(
     folder = course / "reports" / chapter
     reports = []
     for path in sorted(folder.glob("*.json")):
-        try:
-            reports.append(json.loads(path.read_text(encoding="utf-8")))
-        except ValueError:
-            continue  # a run that was killed writes it anew
-        reports[-1] |= _by_hand(reports[-1], (marks or {}).get(path.stem))
+        report = _report_in(path)
+        if report is None or (marks is not None and path.stem not in marks):
+            continue  # no report, or of a student who was removed from the gradebook
+        reports.append(_with_marks(report, marks and marks[path.stem]))
     if not reports:
         raise NoReports(
             f"{chapter} has no reports in {course}: grade it first with "
@@ -114,19 +118,38 @@ def read_reports(
     return ClassReport(chapter, reports)
 
 
-def _by_hand(report: dict[str, Any], marks: Marks | None) -> dict[str, Any]:
-    """The scores that count, in place of those in a report."""
+def _report_in(path: Path) -> dict[str, Any] | None:
+    """What a file holds if it is a report, and not something that lies beside."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        [(e["name"], e["score"], e["max_score"]) for e in report["exercises"]]
+        ours = report["student"] == path.stem and "score" in report
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # a run that was killed writes it anew
+    return report if ours else None
+
+
+def _with_marks(report: dict[str, Any], marks: Marks | None) -> dict[str, Any]:
+    """A report with the scores that count in place of its own."""
     if marks is None:
-        return {"late_penalty": 0.0}
+        return {**report, "late_penalty": 0.0, "own": {}}
     exercises = [
         {**exercise, "score": marks.final.get(exercise["name"], exercise["score"])}
         for exercise in report["exercises"]
     ]
+    names = {exercise["name"] for exercise in exercises}
     return {
+        **report,
         "score": marks.total,
+        "max_score": sum(marks.most.values()),
         "late_penalty": marks.penalty,
         "exercises": exercises,
+        "own": {name: s for name, s in marks.final.items() if name not in names},
     }
+
+
+def _scores(report: dict[str, Any]) -> dict[str, float]:
+    return {e["name"]: e["score"] for e in report["exercises"]} | report["own"]
 
 
 def write_class_report(
@@ -151,13 +174,13 @@ def write_class_report(
         "gradescope": folder / f"{chapter}_gradescope",
     }
     paths["page"].write_text(as_page(report), encoding="utf-8")
-    names = [exercise["name"] for exercise in report.reports[0]["exercises"]]
+    names = report.names
     _write_csv(
         paths["scores"],
         ["student", "score", "max_score", "late_penalty", *names, "refused"],
         (
             [r["student"], r["score"], r["max_score"], r["late_penalty"]]
-            + [exercise["score"] for exercise in r["exercises"]]
+            + [_scores(r).get(name, "") for name in names]
             + [r["refused"] or ""]
             for r in report.reports
         ),
@@ -185,6 +208,8 @@ def write_class_report(
         ([r["student"], r["score"], _in_words(r)] for r in report.reports),
     )
     paths["gradescope"].mkdir(exist_ok=True)
+    for old in paths["gradescope"].glob("*.json"):
+        old.unlink()
     for r in report.reports:
         results = json.dumps(gradescope_results(r), indent=1)
         path = paths["gradescope"] / f"{r['student']}.json"
@@ -194,10 +219,14 @@ def write_class_report(
 
 def gradescope_results(report: dict[str, Any]) -> dict[str, Any]:
     """A report in the form of Gradescope's ``results.json``."""
+    lines = [report["refused"]] if report["refused"] else list(report["notes"])
+    cases = [case for e in report["exercises"] for case in e["cases"]]
+    if report["score"] != sum(case["points"] for case in cases if case["passed"]):
+        lines.append("The score counts marks by hand and points lost for lateness.")
     return {
         "score": report["score"],
         "output_format": "text",
-        "output": report["refused"] or "\n".join(report["notes"]),
+        "output": "\n".join(lines),
         "tests": [
             {
                 "name": f"{exercise['name']}: {case['title']}",
@@ -232,6 +261,7 @@ def _write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None
 
 
 def _cell(value: Any) -> Any:
+    """Whole numbers without a point, text without formulas."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
@@ -247,7 +277,7 @@ def as_page(report: ClassReport) -> str:
         ("points to be had", f"{report.max_score:g}"),
         ("mean", f"{statistics.fmean(scores):.1f}"),
         ("median", f"{statistics.median(scores):.1f}"),
-        ("full points", sum(score == report.max_score for score in scores)),
+        ("full points", sum(score >= report.max_score for score in scores)),
         (
             "seconds a submission, and the longest",
             f"{statistics.fmean(seconds):.2f}, {max(seconds):.2f}" if seconds else "-",
@@ -352,15 +382,12 @@ def _score_figure(report: ClassReport) -> Any:
 def _rate_figure(report: ClassReport) -> Any:
     from matplotlib.figure import Figure
 
-    names = [exercise["name"] for exercise in report.reports[0]["exercises"]]
+    most = {e["name"]: e["max_score"] for r in report.reports for e in r["exercises"]}
     total = max(1, len(report.examined))
+    names = list(most)
     rates = [
-        sum(
-            r["exercises"][n]["score"] == r["exercises"][n]["max_score"]
-            for r in report.examined
-        )
-        / total
-        for n in range(len(names))
+        sum(_scores(r).get(name, 0) >= most[name] for r in report.examined) / total
+        for name in names
     ]
     figure = Figure(figsize=(7, 0.8 + 0.35 * len(names)))
     figure.set_label(

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import nbformat
-from traitlets.config import Config, PyFileConfigLoader
+from jupyter_core.paths import jupyter_config_path
+from nbformat import NotebookNode
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 
 from autograder.exercise import require_topic
 from autograder.gradebook import put_scripts_on_path
 from autograder.key import write_key
-from autograder.limits import LEAST, Limits
-from autograder.release import STUB, BrokenChapter, chapter_names, source_notebook
+from autograder.limits import LEAST, MOST, Limits
+from autograder.release import (
+    STUB,
+    BrokenChapter,
+    chapter_names,
+    points_in,
+    source_notebook,
+    tests_in,
+)
 
 CONFIG_FILE = r'''"""nbgrader's settings for this course."""
 
@@ -24,8 +41,8 @@ c.ExecutePreprocessor.timeout = 120
 # What `nbgrader zip_collect` takes from the names of files that Canvas or Moodle packs
 # into an archive, such as doejane_123_456_masking-1.ipynb: student and chapter.
 c.FileNameCollectorPlugin.named_regexp = (
-    r".*/(?P<student_id>[^/_]+)_[^/]*?"
-    r"(?P<file_id>{chapters})(?:-\d+)?\.ipynb$"
+    r".*/(?P<student_id>[^/_]+)_(?:[^/]*/)?[^/]*?"
+    r"(?P<file_id>{chapters})(?:-\d+| ?\(\d+\))?\.ipynb$"
 )
 
 # A gradebook elsewhere, for instance in PostgreSQL:
@@ -74,15 +91,14 @@ def settings_of(course: Path) -> Settings:
         raise CourseError(
             f"{course / 'nbgrader_config.py'} cannot be read: {error}"
         ) from error
-    directory = config.CourseDirectory
-    url = directory.db_url if "db_url" in directory else None
+    late = {"AssignLatePenalties", "LateSubmissionPlugin"} & set(config)
+    if late and str(course) not in sys.path:
+        sys.path.append(str(course))  # where nbgrader looks for a course's own plugins
     return Settings(
-        str(url or f"sqlite:///{course / 'gradebook.db'}"),
-        str(directory.get("course_id", "")),
+        _gradebook_address(course, config),
+        str(config.CourseDirectory.get("course_id", "")),
         _limits(config),
-        config
-        if {"AssignLatePenalties", "LateSubmissionPlugin"} & set(config)
-        else None,
+        config if late else None,
     )
 
 
@@ -96,17 +112,40 @@ def _limits(config: Config) -> Limits:
                 f"{', '.join(sorted(known))}"
             )
         least = LEAST.get(name, 0)
-        if not isinstance(value, int | float) or value < least or value <= 0:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and value > 0 and least <= value <= MOST):
             expected = f"at least {least}" if least else "a number above 0"
             raise CourseError(
                 f"nbgrader_config.py sets c.Limits.{name} = {value!r}; expected "
-                f"{expected}"
+                f"{expected} and at most {MOST}"
             )
     return Limits(**given)
 
 
 def _configuration(course: Path) -> Config:
-    return PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
+    """The settings, from the same files as nbgrader's: the course's come first."""
+    config = Config()
+    for folder in [*reversed(jupyter_config_path()), str(course)]:
+        with contextlib.suppress(ConfigFileNotFound):
+            loader = PyFileConfigLoader("nbgrader_config.py", path=folder)
+            config.merge(loader.load_config())
+    return config
+
+
+def _gradebook_address(course: Path, config: Config) -> str:
+    """The address of the gradebook; a file is looked for in the course."""
+    directory = config.CourseDirectory
+    given = directory.db_url if "db_url" in directory else "sqlite:///gradebook.db"
+    try:
+        address = make_url(str(given))
+    except ArgumentError:
+        raise CourseError(
+            f"nbgrader_config.py sets c.CourseDirectory.db_url = {given!r}, which is "
+            "no address of a database, such as sqlite:///gradebook.db"
+        ) from None
+    if address.drivername.startswith("sqlite") and address.database:
+        address = address.set(database=str(course / address.database))
+    return address.render_as_string(hide_password=False)
 
 
 def master_text(course: Path, chapter: str) -> str:
@@ -114,7 +153,7 @@ def master_text(course: Path, chapter: str) -> str:
 
     Raises:
         UnknownExercise: there is no such chapter.
-        CourseError: the course has not released it.
+        CourseError: the course has not released it, or with tests of its own.
     """
     require_topic(chapter)
     path = course / "release" / chapter / f"{chapter}.ipynb"
@@ -123,7 +162,39 @@ def master_text(course: Path, chapter: str) -> str:
             f"the course has no release of {chapter} ({path} is missing): run "
             f"`python -m autograder course {course}`"
         )
-    return path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    _require_our_tests(nbformat.reads(text, as_version=4), chapter, path)
+    return text
+
+
+def _require_our_tests(notebook: NotebookNode, chapter: str, path: Path) -> None:
+    """Make sure that a notebook has no tests that this grader would not run.
+
+    Raises:
+        CourseError: it has.
+    """
+    for name in tests_in(notebook):
+        if not name.startswith("check-"):
+            raise CourseError(
+                f"{path}: {name} is a test of your own, and this grader asks only the "
+                "exercises of the book: make it a manually graded cell, or take it out"
+            )
+
+
+def _require_our_points(source: NotebookNode, fresh: NotebookNode, path: Path) -> None:
+    """Make sure that exercises have the points that the grader gives.
+
+    Raises:
+        CourseError: some have others.
+    """
+    ours = points_in(fresh)
+    for name, points in points_in(source).items():
+        if points != ours.get(name, points):
+            raise CourseError(
+                f"{path}: {name} has {points:g} points, and the grader gives "
+                f"{ours[name]:g}: put them back; to weigh a chapter, do so where you "
+                "add up the marks"
+            )
 
 
 def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
@@ -143,6 +214,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     Raises:
         UnknownExercise: there is no chapter of one of these names.
         BrokenChapter: a chapter could not be released.
+        CourseError: a notebook in source/ has tests or points of the instructor's own.
     """
     from nbgrader.apps.api import NbGraderAPI
 
@@ -161,17 +233,40 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     names = names or chapter_names()
     for name in names:
         path = folder / "source" / name / f"{name}.ipynb"
-        if not path.exists():
-            notebook = source_notebook(name)
+        notebook = source_notebook(name)
+        if path.exists():
+            kept = nbformat.read(path, as_version=4)
+            _require_our_tests(kept, name, path)
+            _require_our_points(kept, notebook, path)
+        else:
             path.parent.mkdir(parents=True, exist_ok=True)
             nbformat.write(notebook, path)
             write_key(name, path.with_suffix(".key"))
     config = _configuration(folder)
     config.CourseDirectory.root = str(folder)
+    config.CourseDirectory.db_url = _gradebook_address(folder, config)
     api = NbGraderAPI(config=config)
     api.log_level = "ERROR"
     for name in names:
-        result = api.generate_assignment(name, force=True, create=True)
-        if not result["success"]:
-            raise BrokenChapter(f"nbgrader could not release {name}:\n{result['log']}")
+        with _kept_if_it_fails(folder / "release" / name):
+            result = api.generate_assignment(name, force=True, create=True)
+            if not result["success"]:
+                errors = re.findall(r"^\s*\w+Error: .*$", result["log"], re.MULTILINE)
+                why = (errors or [result["log"]])[-1].strip()
+                raise BrokenChapter(f"nbgrader could not release {name}: {why}")
     return names
+
+
+@contextlib.contextmanager
+def _kept_if_it_fails(folder: Path) -> Iterator[None]:
+    """Put a folder back as it was if an error is raised."""
+    with tempfile.TemporaryDirectory() as elsewhere:
+        copy = Path(elsewhere) / folder.name
+        if folder.exists():
+            shutil.copytree(folder, copy)
+        try:
+            yield
+        except BaseException:
+            if copy.exists():
+                shutil.copytree(copy, folder, dirs_exist_ok=True)
+            raise

@@ -7,7 +7,9 @@ written, so a run that was killed goes on where it stopped.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
@@ -21,10 +23,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.course import master_text, settings_of
+import nbformat
+
+from autograder.course import CourseError, master_text, settings_of
 from autograder.gradebook import ChapterMarks
 from autograder.limits import Limits
 from autograder.pool import Pool
+from autograder.release import points_in
 from autograder.submissions import Submission, read, students
 from autograder.worker import Job, examine_submission, refuse_submission
 
@@ -105,14 +110,18 @@ def grade_chapters(
                 )
             )
             before = {name: found.automatic for name, found in marks.read().items()}
+            points = points_in(nbformat.reads(master, as_version=4))
             outcome = Outcome(refused=refused)
-            parts.append(_Chapter(course, job, marks, before, outcome))
+            parts.append(_Chapter(course, job, points, marks, before, outcome))
         waiting = [
             (part, name)
             for part in parts
             for name in names
             if force or not part.is_finished(name)
         ]
+        if settings.late is not None:
+            for part in parts:
+                part.marks.assign_penalties(part.outcome.unchanged)
         run = _Run(iter(waiting))
         if executor is not None:
             finished = run.on(executor, run.waiting, AHEAD_ON_A_CLUSTER)
@@ -130,12 +139,13 @@ def grade_chapters(
 class _Chapter:
     """The submissions to one chapter.
 
-    ``before`` are the automatic scores that the gradebook held when the run began, by
-    student and exercise.
+    ``points`` are those of its exercises, as released; ``before`` are the automatic
+    scores that the gradebook held when the run began, by student and exercise.
     """
 
     course: Path
     job: Job
+    points: dict[str, float]
     marks: ChapterMarks
     before: dict[str, dict[str, float | None]]
     outcome: Outcome
@@ -149,11 +159,18 @@ class _Chapter:
         report = _report_on(self.course, self.job, self.read(name))
         if report is None:
             return False
-        recorded = {e["name"]: e["score"] for e in report["exercises"]}
-        finished = self.before.get(name) == recorded
+        before = self.before.get(name, {})
+        finished = all(
+            before.get(e["name"]) == e["score"] for e in report["exercises"]
+        ) and report["kept"] == _digest(self._kept_notebook(name))
         if finished:
             self.outcome.unchanged.append(name)
         return finished
+
+    def _kept_notebook(self, student: str) -> Path:
+        """Where the examined notebook is kept, for feedback."""
+        folder = self.course / "autograded" / student / self.job.chapter
+        return folder / f"{self.job.chapter}.ipynb"
 
     def read(self, name: str) -> Submission:
         return read(self.course / "submitted", name, self.job.chapter)
@@ -161,6 +178,7 @@ class _Chapter:
     def record(self, submission: Submission, report: dict, notebook: str) -> None:
         """Write one outcome: notebook, gradebook, and last of all the report."""
         student, chapter = submission.student, self.job.chapter
+        self._require_same_points(report)
         before = self.before.get(student, {})
         for exercise in report["exercises"]:
             name, now = exercise["name"], exercise["score"]
@@ -169,10 +187,10 @@ class _Chapter:
                 self.outcome.changes.append(line)
         if submission.note:
             report["notes"].append(submission.note)
-        folder = self.course / "autograded" / student / chapter
-        _write_atomically(folder / f"{chapter}.ipynb", notebook)
+        kept = self._kept_notebook(student)
+        _write_atomically(kept, notebook)
         if submission.timestamp:
-            _write_atomically(folder / "timestamp.txt", submission.timestamp)
+            _write_atomically(kept.with_name("timestamp.txt"), submission.timestamp)
         if not self.marks.write(student, report, submission.timestamp):
             report["notes"].append("the time stamp could not be read")
         record = {
@@ -180,10 +198,21 @@ class _Chapter:
             "student": student,
             "submission": submission.digest,
             "chapter_notebook": self.job.fingerprint,
+            "kept": _digest(kept),
         }
         path = report_path(self.course, chapter, student)
         _write_atomically(path, json.dumps(record, indent=1))
         self.outcome.graded[student] = report
+
+    def _require_same_points(self, report: dict) -> None:
+        given = {e["name"]: e["max_score"] for e in report["exercises"]}
+        if given != self.points:
+            wrong = sorted(dict(given.items() ^ self.points.items()))
+            raise CourseError(
+                f"the release of {self.job.chapter} has other points than the grader "
+                f"gives for {', '.join(wrong)}: it was changed, or released from "
+                "another version of the book; release it again"
+            )
 
 
 _Work = Iterator[tuple[_Chapter, str]]  # a chapter and the name of a student
@@ -279,14 +308,23 @@ def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:
         same = (
             report["submission"] == submission.digest
             and report["chapter_notebook"] == job.fingerprint
+            and {"exercises", "kept"} <= set(report)
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return report if same else None
 
 
+def _digest(path: Path) -> str | None:
+    """Of the content of a file; None if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
 def _write_atomically(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(path)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbgrader.api import (
     Assignment,
     BaseCell,
@@ -24,10 +25,13 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
+from nbgrader.plugins import BasePlugin
 from nbgrader.utils import parse_utc
-from sqlalchemy import select
-from sqlalchemy.exc import SAWarning, SQLAlchemyError
+from sqlalchemy import make_url, select
+from sqlalchemy.exc import ArgumentError, SAWarning, SQLAlchemyError
 from traitlets.config import Config
+
+_OFFSET = re.compile(r"(:\d\d(?:\.\d+)?) ?([+-]\d\d):?(\d\d)$")
 
 
 class GradebookError(RuntimeError):
@@ -40,13 +44,21 @@ class Marks:
 
     Attributes:
         automatic: the scores that the grader gave, by exercise.
-        final: those that count: a score by hand goes before, extra credit is added.
-        penalty: points lost because it was late.
+        final: those that count: a score by hand goes before, extra credit is added. An
+            instructor's own cells that are marked by hand are here as well.
+        most: the points to be had, by exercise.
+        penalties: points lost because it was late, by notebook.
     """
 
-    automatic: dict[str, float | None]
-    final: dict[str, float]
-    penalty: float
+    automatic: dict[str, float | None] = field(default_factory=dict)
+    final: dict[str, float] = field(default_factory=dict)
+    most: dict[str, float] = field(default_factory=dict)
+    penalties: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def penalty(self) -> float:
+        """Points lost because it was late."""
+        return sum(self.penalties.values())
 
     @property
     def total(self) -> float:
@@ -73,20 +85,24 @@ class ChapterMarks:
         self, url: str, course_id: str, chapter: str, late: Config | None = None
     ) -> None:
         self.chapter = chapter
-        self._url, self._late = url, late
+        self._late = late
         put_scripts_on_path()
+        never_released = GradebookError(
+            f"the gradebook has no chapter {chapter}: release it first with "
+            "`python -m autograder course DIR` or `nbgrader generate_assignment`"
+        )
+        if _is_missing(url):  # nbgrader would make an empty one
+            raise never_released
         try:
             self._gradebook = Gradebook(url, course_id)
             self._gradebook.find_notebook(chapter, chapter)
         except MissingEntry:
             self._gradebook.close()
-            raise GradebookError(
-                f"the gradebook has no chapter {chapter}: release it first with "
-                "`python -m autograder course DIR` or `nbgrader generate_assignment`"
-            ) from None
+            raise never_released from None
         except Exception as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise GradebookError(f"the gradebook cannot be opened: {reason}") from error
+            raise GradebookError(
+                f"the gradebook cannot be opened: {_line(error)}"
+            ) from error
 
     def __enter__(self) -> ChapterMarks:
         return self
@@ -115,7 +131,9 @@ class ChapterMarks:
         """
         book, chapter = self._gradebook, self.chapter
         try:
-            when = {"timestamp": parse_utc(timestamp)} if timestamp else {}
+            # nbgrader takes " +0200" for 200 seconds; it reads "+02:00" behind a time.
+            stamp = _OFFSET.sub(r"\1\2:\3", timestamp or "")
+            when = {"timestamp": parse_utc(stamp)} if stamp else {}
         except (ValueError, OverflowError):
             when = {}
         readable = bool(when) or not timestamp
@@ -137,9 +155,8 @@ class ChapterMarks:
                 )
                 hint = exercise["message"] if exercise["mistake"] else None
                 comments[exercise["name"]].auto_comment = hint
+            self._set_penalty(student, notebook)
             book.db.commit()
-            if self._late is not None:
-                self._assign_penalty(student)
             return readable
         except (SQLAlchemyError, InvalidEntry) as error:  # nbgrader's, for the same
             book.db.rollback()
@@ -150,11 +167,11 @@ class ChapterMarks:
         except KeyError as error:
             book.db.rollback()
             raise GradebookError(
-                f"the gradebook has no cell {error} in {chapter}, which was released "
-                "from another version of the book: grade with that version, or give "
-                f"up its marks with `nbgrader db assignment remove {chapter} --force`, "
-                f"delete source/{chapter} and release it again with "
-                "`python -m autograder course DIR`"
+                f"the gradebook has no cell {error} in {chapter}: it was taken out of "
+                f"source/{chapter}, or released from another version of the book. "
+                "Grade with that version; or put it back, give up the marks of the "
+                f"chapter with `nbgrader db assignment remove {chapter} --force` and "
+                "release it again with `python -m autograder course DIR`"
             ) from error
 
     def _by_cell(self, kind: type, notebook: SubmittedNotebook) -> dict[str, Any]:
@@ -163,24 +180,58 @@ class ChapterMarks:
         query = query.where(kind.notebook_id == notebook.id)
         return dict(self._gradebook.db.execute(query).all())
 
-    def _assign_penalty(self, student: str) -> None:
-        """Let nbgrader take off points, if this student was late."""
-        from nbgrader.preprocessors import AssignLatePenalties
+    def assign_penalties(self, students: Iterable[str]) -> None:
+        """Take off anew what those lose who were late, as nbgrader's settings say.
 
-        where = {"student": student, "db_url": self._url}
-        where |= dict.fromkeys(("notebook", "assignment"), self.chapter)
-        log = logging.getLogger(__name__)  # it would tell about each who was late
-        log.setLevel(logging.CRITICAL)
+        A due date or an extension may have changed since they were examined.
+
+        Raises:
+            GradebookError: the penalties stay as they were.
+        """
+        book, chapter = self._gradebook, self.chapter
         try:
-            assign = AssignLatePenalties(config=self._late, log=log)
-            assign.preprocess(nbformat.v4.new_notebook(), {"nbgrader": where})
-        except SQLAlchemyError:
-            raise
+            for student in students:
+                notebook = book.find_submission_notebook(chapter, chapter, student)
+                self._set_penalty(student, notebook)
+            book.db.commit()
+        except (SQLAlchemyError, MissingEntry) as error:
+            book.db.rollback()
+            raise GradebookError(
+                f"the gradebook cannot be written: {_line(error)}"
+            ) from error
+
+    def _set_penalty(self, student: str, notebook: SubmittedNotebook) -> None:
+        """As nbgrader's ``AssignLatePenalties``, with the plugin of the course."""
+        notebook.late_submission_penalty = None
+        if self._late is None:
+            return
+        seconds = notebook.assignment.total_seconds_late
+        if seconds <= 0:
+            return
+        self._gradebook.db.flush()
+        self._gradebook.db.refresh(notebook, ["score"])
+        try:
+            plugin = self._late_plugin
+            penalty = plugin.late_submission_penalty(student, notebook.score, seconds)
+            if penalty is not None:
+                penalty = min(max(float(penalty), 0.0), notebook.score)
         except Exception as error:  # the plugin may be the instructor's own
+            self._gradebook.db.rollback()
             raise GradebookError(
                 f"nbgrader_config.py: the penalty of {student} for being late cannot "
                 f"be worked out: {type(error).__name__}: {_line(error)}"
             ) from error
+        notebook.late_submission_penalty = penalty
+
+    @cached_property
+    def _late_plugin(self) -> BasePlugin:
+        from nbgrader.preprocessors import AssignLatePenalties
+
+        log = logging.getLogger(__name__)  # it would tell about each who was late
+        log.setLevel(logging.CRITICAL)
+        assign = AssignLatePenalties(config=self._late, log=log)
+        assign.init_plugin()
+        return assign.plugin_inst
 
     def read(self) -> dict[str, Marks]:
         """What the gradebook holds now, by student.
@@ -191,10 +242,12 @@ class ChapterMarks:
         query = (
             select(
                 SubmittedAssignment.student_id,
+                SubmittedNotebook.id,
                 SubmittedNotebook.late_submission_penalty,
                 BaseCell.name,
                 Grade.auto_score,
                 Grade.score,
+                Grade.max_score,
             )
             .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
             .join(
@@ -205,21 +258,32 @@ class ChapterMarks:
             .join(BaseCell, BaseCell.id == Grade.cell_id)
             .where(Assignment.name == self.chapter)
         )
-        marks: dict[str, Marks] = defaultdict(lambda: Marks({}, {}, 0.0))
+        marks: dict[str, Marks] = defaultdict(Marks)
         try:
-            for student, penalty, cell, automatic, final in self._gradebook.db.execute(
-                query
-            ):
-                name = cell.removeprefix("check-")
-                marks[student].automatic[name] = automatic
-                marks[student].final[name] = final
-                marks[student].penalty = penalty or 0.0
+            rows = self._gradebook.db.execute(query).all()
             self._gradebook.db.rollback()  # do not keep it locked
         except SQLAlchemyError as error:
             raise GradebookError(
-                f"the gradebook cannot be read: {_line(error)}"
+                f"the gradebook cannot be read: {_line(error)} (one of an older "
+                "nbgrader is brought up to date by `nbgrader db upgrade`)"
             ) from error
+        for student, notebook, penalty, cell, automatic, final, most in rows:
+            name, found = cell.removeprefix("check-"), marks[student]
+            found.automatic[name] = automatic
+            found.final[name] = final
+            found.most[name] = most
+            found.penalties[notebook] = penalty or 0.0
         return dict(marks)
+
+
+def _is_missing(url: str) -> bool:
+    """Whether a gradebook is a file of SQLite that is not there."""
+    try:
+        address = make_url(url)
+    except ArgumentError:
+        return False
+    path = address.database
+    return address.drivername.startswith("sqlite") and not Path(path or "").exists()
 
 
 def _line(error: Exception) -> str:

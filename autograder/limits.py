@@ -19,8 +19,10 @@ LEAST = {
     "memory": 128 * 2**20,
     "processes": 16,
     "open_files": 64,
+    "files": 16,
     **dict.fromkeys(("disk", "file_size", "answer_bytes", "message_bytes"), 2**20),
 }
+MOST = 2**60  # the system takes no larger numbers, and no infinity
 
 
 @dataclass(frozen=True)

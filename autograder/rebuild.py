@@ -170,7 +170,7 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     by_source = {
         cell.source.strip(): n
         for n, cell in enumerate(master.cells)
-        if _role(cell) != "exercise"
+        if _role(cell) not in ("exercise", "essay")
     }
     released: dict[str, list[_Cell]] = {}  # by grade id, in the student's order
     added: dict[int, list[_Cell]] = {}
@@ -274,10 +274,25 @@ def _add_master_cell(
     if role in ("exercise", "check"):
         name = cell.metadata.nbgrader.grade_id.removeprefix("check-")
         new.metadata["exercise"] = name
+    if role == "essay":
+        _fill_in(new, written.get(_grade_id(cell), []))
     if role == "exercise":
         new.source = _choose(rebuilt, name, cell.source, written.get(name, []))
         rebuilt.answers[name] = new.source
     rebuilt.notebook.cells.append(new)
+
+
+def _fill_in(essay: NotebookNode, sources: list[str]) -> None:
+    """Put in what a student wrote where an instructor's own cell asks for text."""
+    changed = [source for source in sources if source.strip() != essay.source.strip()]
+    essay.metadata["role"] = "text"
+    if changed:
+        essay.source = _word_for_word(changed[0][:MAX_SOURCE])
+
+
+def _word_for_word(text: str) -> str:
+    """Markdown that shows a text as it is: an indented block runs and loads nothing."""
+    return "\n".join("    " + line for line in text.splitlines())
 
 
 def _choose(rebuilt: Rebuilt, name: str, stub: str, sources: list[str]) -> str:
@@ -308,9 +323,8 @@ def _add_student_cells(rebuilt: Rebuilt, cells: list[_Cell]) -> None:
             continue
         if cell.kind == "code":
             new = nbformat.v4.new_code_cell(cell.source)
-        else:  # shown word for word: an indented block runs and loads nothing
-            lines = ["    " + line for line in cell.source.splitlines()]
-            new = nbformat.v4.new_markdown_cell("\n".join(lines))
+        else:
+            new = nbformat.v4.new_markdown_cell(_word_for_word(cell.source))
         new.metadata["role"] = STUDENT if cell.kind == "code" else "text"
         rebuilt.notebook.cells.append(new)
 
@@ -321,9 +335,9 @@ def _grade_id(cell: NotebookNode) -> str | None:
 
 def _role(cell: NotebookNode) -> str:
     """What a cell of the master is, by nbgrader's metadata and our tags."""
-    if cell.cell_type != "code":
-        return "text"
     entry = cell.metadata.get("nbgrader", {})
+    if cell.cell_type != "code":
+        return "essay" if entry.get("solution") else "text"
     if entry.get("solution"):
         return "exercise"
     if entry.get("grade"):

@@ -262,6 +262,26 @@ def student_notebook(source: NotebookNode) -> NotebookNode:
     return notebook
 
 
+def tests_in(notebook: NotebookNode) -> dict[str, float]:
+    """The cells that nbgrader takes for tests: points by grade id."""
+    entries = [
+        cell.metadata.get("nbgrader", {})
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+    return {
+        entry["grade_id"]: entry["points"]
+        for entry in entries
+        if entry.get("grade") and not entry.get("solution")
+    }
+
+
+def points_in(notebook: NotebookNode) -> dict[str, float]:
+    """The points of the exercises in a notebook, by name."""
+    tests = tests_in(notebook).items()
+    return {grade_id.removeprefix("check-"): points for grade_id, points in tests}
+
+
 def write_notebooks(folder: Path) -> tuple[list[Path], list[Path]]:
     """Write the exercise notebook of every chapter into ``folder``.
 

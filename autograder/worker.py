@@ -16,7 +16,7 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,10 @@ from autograder.examine import (
     expected_answers,
     refused_examination,
 )
-from autograder.exercise import load_topic
+from autograder.exercise import Topic, load_topic
 from autograder.limits import Limits
 from autograder.rebuild import Unusable, parse_submission
+from autograder.release import points_in
 from autograder.sandbox import use_sandbox
 from autograder.submissions import Submission
 
@@ -94,15 +95,14 @@ def examine_submission(job: Job, submission: Submission) -> tuple[dict, str]:
         data = parse_submission(submission.content)
     except Unusable as error:
         return refuse_submission(job, str(error))
-    topic = load_topic(job.chapter)
-    done = examine(_master(job.master), data, topic, _expected(job), job.limits)
+    master, topic = _master(job.master), _topic(job)
+    done = examine(master, data, topic, _expected(job), job.limits)
     return done.report, json.dumps(done.notebook)
 
 
 def refuse_submission(job: Job, reason: str) -> tuple[dict, str]:
     """A report of zero points with the reason, and the notebook as it was released."""
-    topic = load_topic(job.chapter)
-    done = refused_examination(_master(job.master), topic, reason)
+    done = refused_examination(_master(job.master), _topic(job), reason)
     return done.report, json.dumps(done.notebook)
 
 
@@ -112,8 +112,16 @@ def _master(text: str) -> nbformat.NotebookNode:
 
 
 @lru_cache(maxsize=4)
+def _topic(job: Job) -> Topic:
+    """The exercises of the chapter, without those that an instructor took out."""
+    topic, released = load_topic(job.chapter), points_in(_master(job.master))
+    kept = {n: e for n, e in topic.exercises.items() if n in released}
+    return replace(topic, exercises=kept)
+
+
+@lru_cache(maxsize=4)
 def _expected(job: Job) -> dict[str, Any]:
-    topic = load_topic(job.chapter)
+    topic = _topic(job)
     run = hashlib.sha256(job.secret).hexdigest()
     seeds = draw_seeds(topic, job.secret)
     return expected_answers(

@@ -140,14 +140,55 @@ def test_separators_inside_text_make_no_new_cells(course):
 
 
 def test_marks_by_hand_go_before_those_in_the_reports(course):
-    marks = {"ben": Marks({"softmax": 1.0}, {"softmax": 2.5}, penalty=0.5)}
+    marks = {"ben": Marks({}, {"softmax": 2.5}, {"softmax": 3.0}, {"x": 0.5})}
     table = rows(write_class_report(course, TOPIC, marks)["scores"])
     header = table[0]
     found = {row[0]: dict(zip(header, row, strict=True)) for row in table[1:]}
     assert float(found["ben"]["score"]) == 2
     assert float(found["ben"]["softmax"]) == 2.5
     assert float(found["ben"]["late_penalty"]) == 0.5
-    assert float(found["ada"]["score"]) == 3
+    assert "ada" not in found  # removed from the gradebook
+    (results,) = (course / "reports" / f"{TOPIC}_gradescope").iterdir()
+    results = json.loads(results.read_text())
+    assert results["score"] == 2
+    assert "marks by hand" in results["output"]
+
+
+def test_a_cell_of_the_instructor_has_a_column_and_counts(course):
+    marks = {
+        name: Marks({}, {"softmax": 1.0, "essay": 4.0}, {"softmax": 3.0, "essay": 5.0})
+        for name in ("ada", "ben")
+    }
+    paths = write_class_report(course, TOPIC, marks)
+    header, *found = rows(paths["scores"])
+    assert [dict(zip(header, row, strict=True))["essay"] for row in found] == ["4", "4"]
+    assert rows(paths["canvas"])[1][5] == "8"
+
+
+JUNK = [b"[]", b"3", b"null", b"{}", b"{", b"\xff", b'{"student": "junk"}']
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_what_is_no_report_is_left_out(course, junk):
+    folder = course / "reports" / TOPIC
+    (folder / "junk.json").write_bytes(junk)
+    (folder / "ada (conflicted copy).json").write_bytes(
+        (folder / "ada.json").read_bytes()
+    )
+    assert len(rows(write_class_report(course, TOPIC)["scores"])) == 1 + 5
+
+
+def test_reports_of_two_versions_of_a_chapter_fit_in_one_table(course):
+    newer = report("zoe", (True, True))
+    newer["exercises"].append({**newer["exercises"][0], "name": "attend"})
+    newer["max_score"] = 6
+    path = course / "reports" / TOPIC / "zoe.json"
+    path.write_text(json.dumps(newer))
+    paths = write_class_report(course, TOPIC)
+    header, *found = rows(paths["scores"])
+    assert header[-3:] == ["softmax", "attend", "refused"]
+    assert {len(row) for row in found} == {len(header)}
+    assert rows(paths["canvas"])[1][5] == "6"
 
 
 def test_gradescope_results_add_up():

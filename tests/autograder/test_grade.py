@@ -13,15 +13,17 @@ import sys
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
-from autograder.course import CourseError, make_course
+from autograder.course import CourseError, make_course, settings_of
 from autograder.exercise import UnknownExercise, load_topic
 from autograder.grade import grade
-from autograder.gradebook import GradebookError
+from autograder.gradebook import ChapterMarks, GradebookError
 from autograder.limits import Limits
+from autograder.release import BrokenChapter
 from autograder.submissions import NothingSubmitted
 from benchmarks.classroom import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
@@ -221,10 +223,7 @@ def test_who_is_late_loses_what_the_course_says(course, master, right, everythin
         "        return late / 3600\n"
     )
     with (course / "nbgrader_config.py").open("a") as config:
-        config.write(
-            "import sys; sys.path.append(__file__.rpartition('/')[0])\n"
-            "c.AssignLatePenalties.plugin_class = 'own_penalty.Penalty'\n"
-        )
+        config.write("c.AssignLatePenalties.plugin_class = 'own_penalty.Penalty'\n")
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
         book.update_or_create_assignment(TOPIC, duedate="2026-10-01 12:00:00 UTC")
     hand_in(course, TOPIC, dict.fromkeys(["late", "early"], submission(master, right)))
@@ -237,6 +236,20 @@ def test_who_is_late_loses_what_the_course_says(course, master, right, everythin
         scores = {r["student"]: float(r["score"]) for r in csv.DictReader(file)}
     assert scores == {"late": everything - 2, "early": everything}
     assert sorted(grade(TOPIC, course, limits=LIMITS).unchanged) == ["early", "late"]
+    assert penalty_of(course, "late") == 2
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.grant_extension(TOPIC, "late", hours=1)
+    assert grade(TOPIC, course, limits=LIMITS).graded == {}
+    assert penalty_of(course, "late") == 1
+    settings = course / "nbgrader_config.py"
+    settings.write_text(settings.read_text().replace("c.AssignLate", "# c.AssignLate"))
+    grade(TOPIC, course, limits=LIMITS, force=True)
+    assert penalty_of(course, "late") == 0
+
+
+def penalty_of(course, student):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        return book.find_submission(TOPIC, student).late_submission_penalty
 
 
 def test_a_penalty_that_cannot_be_worked_out_is_one_line(course, master, right):
@@ -277,6 +290,8 @@ def test_archive_of_a_learning_management_system_is_collected(
         "ada": f"ada_12345_678_{TOPIC}.ipynb",  # Canvas
         "ben": f"ben_12346_679_{TOPIC}-2.ipynb",  # Canvas, handed in again
         "Cee Dee": f"Cee Dee_99_assignsubmission_file_{TOPIC}.ipynb",  # Moodle
+        "Eve": f"Eve_98_assignsubmission_file/{TOPIC}.ipynb",  # Moodle, in folders
+        "Fay": f"Fay_97_assignsubmission_file_{TOPIC} (1).ipynb",  # a browser's copy
     }
     with zipfile.ZipFile(folder / "submissions.zip", "w") as archive:
         for name in names.values():
@@ -332,6 +347,164 @@ def test_unusable_course_is_one_clear_error(course, master, right, spoil, error,
     spoil(course)
     with pytest.raises(error, match=words):
         grade(TOPIC, course, limits=LIMITS)
+
+
+@pytest.mark.parametrize(
+    "stamp, hour",
+    [
+        ("2026-10-01 13:00:00 +0200", 11),
+        ("2026-10-01 13:00:00.5 -02:30", 15),
+        ("2026-10-01T13:00:00+0200", 11),
+        ("2026-10-01 13:00:00 UTC", 13),
+        ("2026-10-01 13:00:00 Europe/Berlin", 11),
+    ],
+)
+def test_time_stamps_of_other_zones(course, stamp, hour):
+    report = {"exercises": []}
+    url = f"sqlite:///{course / 'gradebook.db'}"
+    with ChapterMarks(url, "attention-from-scratch", TOPIC) as book:
+        assert book.write("one", report, stamp)
+    with Gradebook(url) as book:
+        assert book.find_submission(TOPIC, "one").timestamp.hour == hour
+
+
+def test_settings_are_looked_for_where_nbgrader_looks(course, tmp_path, monkeypatch):
+    elsewhere = tmp_path / "jupyter"
+    elsewhere.mkdir()
+    (elsewhere / "nbgrader_config.py").write_text(
+        "c.CourseDirectory.course_id = 'other'\n"
+        "c.CourseDirectory.db_url = 'sqlite:///elsewhere.db'\n"
+        "c.LateSubmissionPlugin.penalty_method = 'zero'\n"
+    )
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(elsewhere))
+    settings = settings_of(course)
+    assert settings.course_id == "attention-from-scratch"  # the course's own file
+    assert settings.gradebook == f"sqlite:///{course / 'elsewhere.db'}"
+    assert settings.late.LateSubmissionPlugin.penalty_method == "zero"
+
+
+def test_an_examined_notebook_that_was_changed_is_made_anew(graded, tmp_path):
+    """As by nbgrader's own autograder, even if the marks agree."""
+    course = tmp_path / "course"
+    shutil.copytree(graded[0], course, symlinks=True)
+    kept = course / "autograded" / "right" / TOPIC / f"{TOPIC}.ipynb"
+    kept.write_text(kept.read_text().replace("softmax", "<script>"))
+    assert list(grade(TOPIC, course, limits=LIMITS).graded) == ["right"]
+    assert "<script>" not in kept.read_text()
+
+
+def own_cell(kind, grade_id, source, **settings):
+    """A cell that an instructor adds to a notebook in source/."""
+    cell = getattr(nbformat.v4, f"new_{kind}_cell")(source)
+    cell.metadata["nbgrader"] = {
+        **{"grade_id": grade_id, "schema_version": 3, "task": False, "points": 10},
+        **{"grade": True, "locked": False, "solution": True, **settings},
+    }
+    return cell
+
+
+def change_source(course, change):
+    path = course / "source" / TOPIC / f"{TOPIC}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    change(notebook)
+    nbformat.write(notebook, path)
+    return make_course(course, [TOPIC])
+
+
+def test_a_question_of_the_instructor_is_marked_by_hand(course, right, everything):
+    def ask(notebook):
+        notebook.cells.append(own_cell("markdown", "essay", "Why?"))
+
+    change_source(course, ask)
+    release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    answered = submission(nbformat.read(release, as_version=4), right)
+    answered["cells"][-1]["source"] = "Because <img src=x onerror=alert(1)>"
+    hand_in(course, TOPIC, {"one": answered})
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert outcome.graded["one"]["notes"] == []
+    kept = course / "autograded" / "one" / TOPIC / f"{TOPIC}.ipynb"
+    last = nbformat.read(kept, as_version=4).cells[-1]
+    assert last.source == "    Because <img src=x onerror=alert(1)>"
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        essay = book.find_grade("essay", TOPIC, TOPIC, "one")
+        assert essay.needs_manual_grade
+        essay.manual_score, essay.needs_manual_grade = 7, False
+        book.db.commit()
+    assert grade(TOPIC, course, limits=LIMITS).unchanged == ["one"]
+    assert marks(course) == {"one": everything + 7}
+    assert main(["report", TOPIC, "--course", str(course)]) == 0
+    with (course / "reports" / f"{TOPIC}_canvas.csv").open() as file:
+        most, mine = [float(row[TOPIC]) for row in csv.DictReader(file)]
+    assert (most, mine) == (everything + 10, everything + 7)
+
+
+def test_an_exercise_that_the_instructor_left_out_is_not_asked_for(
+    course, master, right, everything
+):
+    def leave_out(notebook):
+        notebook.cells = [
+            cell
+            for cell in notebook.cells
+            if cell.metadata.get("nbgrader", {}).get("grade_id")
+            not in ("attend", "check-attend")
+        ]
+
+    (course / "gradebook.db").unlink()
+    change_source(course, leave_out)
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    points = load_topic(TOPIC).exercises["attend"].points
+    assert outcome.graded["one"]["score"] == everything - points
+    assert "attend" not in {e["name"] for e in outcome.graded["one"]["exercises"]}
+    assert marks(course) == {"one": everything - points}
+
+
+def test_what_this_grader_cannot_mark_is_refused_at_the_release(course):
+    def test_cell(notebook):
+        cell = own_cell("code", "mytest", "assert softmax", solution=False, locked=True)
+        notebook.cells.append(cell)
+
+    def points(notebook):
+        notebook.cells.pop()
+        for cell in notebook.cells:
+            if cell.metadata.get("nbgrader", {}).get("grade_id") == "check-softmax":
+                cell.metadata.nbgrader.points = 99
+
+    with pytest.raises(CourseError, match="mytest is a test of your own"):
+        change_source(course, test_cell)
+    with pytest.raises(CourseError, match="softmax has 99 points, and the grader"):
+        change_source(course, points)
+
+
+def test_a_release_of_other_points_is_refused_before_anything_is_marked(
+    course, master, right
+):
+    path = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "check-softmax":
+            cell.metadata.nbgrader.points = 99
+    nbformat.write(notebook, path)
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    with pytest.raises(CourseError, match="other points than the grader.*softmax"):
+        grade(TOPIC, course, limits=LIMITS)
+    assert marks(course) == {}
+
+
+def test_a_release_that_fails_leaves_the_one_before(graded, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(graded[0], course, symlinks=True)
+    release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    before = release.read_text()
+
+    def leave_out(notebook):
+        notebook.cells = [c for c in notebook.cells if "nbgrader" not in c.metadata]
+
+    with pytest.raises(BrokenChapter) as refused:
+        change_source(course, leave_out)
+    assert len(str(refused.value)) < 300
+    assert "there are submissions associated with it" in str(refused.value)
+    assert release.read_text() == before
 
 
 def test_a_gradebook_that_cannot_be_written_is_one_line(course, master, right):

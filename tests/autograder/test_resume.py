@@ -169,6 +169,10 @@ def test_course_sets_the_limits_and_a_typing_error_is_named(course, master, righ
     path.write_text(text + "\nc.Limits.cell_seconds = -1\n")
     with pytest.raises(CourseError, match="expected a number above 0"):
         settings_of(course)
+    for value in ("float('inf')", "float('nan')", "2**70", "True", "'1'"):
+        path.write_text(f"{text}\nc.Limits.cpu_seconds = {value}\n")
+        with pytest.raises(CourseError, match="expected a number above 0 and at most"):
+            settings_of(course)
     path.write_text(text + "\nc.Limits.memory = 512  # megabytes?\n")
     with pytest.raises(CourseError, match="memory = 512; expected at least 134217728"):
         settings_of(course)
