@@ -25,6 +25,8 @@ BAD_INPUT = 2
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; the exit status is 2 when its input cannot be used."""
     options = _parser().parse_args(arguments)
+    if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a student's letters
+        sys.stdout.reconfigure(errors="backslashreplace")
     # nbgrader logs each error of the database with its traceback, and raises it too.
     logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
     try:

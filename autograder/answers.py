@@ -29,6 +29,7 @@ DTYPES = frozenset(
 MAX_BYTES = 8 * 2**20
 MAX_DEPTH = 8
 MAX_ITEMS = 10_000
+MAX_COMMAS = 100_000  # in the text of an answer: what has many parts is not small
 MAX_DIMENSIONS = 16
 MAX_TEXT = 400
 
@@ -172,6 +173,8 @@ def decode(text: str) -> Answer:
     try:
         if not isinstance(text, str) or len(text) > 2 * MAX_BYTES:
             raise Unreadable(f"the answer is larger than {MAX_BYTES} bytes")
+        if text.count(",") > MAX_COMMAS:
+            raise Unreadable(f"the answer has more than {MAX_COMMAS} parts")
         data = json.loads(text, parse_constant=_no_constant)
         if not isinstance(data, dict):
             raise Unreadable("the answer is malformed")
@@ -202,7 +205,8 @@ def _decode(data: Any, depth: int = 0) -> Any:
         raise Unreadable("the answer is malformed")
     items = data.get("items")
     if isinstance(items, dict) and len(data) == 1 and len(items) <= MAX_ITEMS:
-        return {name: _decode(item, depth + 1) for name, item in items.items()}
+        named = {_clean(name): item for name, item in items.items()}
+        return {name: _decode(item, depth + 1) for name, item in named.items()}
     if set(data) == {"dtype", "shape", "data"}:
         return _decode_array(data["dtype"], data["shape"], data["data"])
     raise Unreadable("the answer is malformed")

@@ -11,6 +11,7 @@ import csv
 import html
 import io
 import json
+import math
 import re
 import statistics
 from collections import Counter
@@ -19,12 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autograder.rebuild import Unusable, plain_file
+
 if TYPE_CHECKING:
     from autograder.gradebook import Marks
 
 # Where a formula may begin: also after what some countries' spreadsheets take for the
 # end of a cell.
 _FORMULA = re.compile(r"""((?:^|[;\t\r\n])[\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])""")
+
+
+_NUMBERS = ("score", "max_score")
+MAX_REPORT = 64 * 2**20  # bytes
 
 
 class NoReports(RuntimeError):
@@ -121,12 +128,18 @@ def read_reports(
 def _report_in(path: Path) -> dict[str, Any] | None:
     """What a file holds if it is a report, and not something that lies beside."""
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        [(e["name"], e["score"], e["max_score"]) for e in report["exercises"]]
-        ours = report["student"] == path.stem and "score" in report
-    except (OSError, ValueError, KeyError, TypeError):
+        report = json.loads(plain_file(path, MAX_REPORT))
+        numbers = [report["score"], report["max_score"]]
+        numbers += [e[key] for e in report["exercises"] for key in _NUMBERS]
+        if report["student"] != path.stem or not all(map(math.isfinite, numbers)):
+            return None
+        [
+            (e["name"], e["message"], e["mistake"], e["cases"])
+            for e in report["exercises"]
+        ]
+        return {**report, "notes": [str(note) for note in report["notes"]]}
+    except (Unusable, ValueError, KeyError, TypeError, RecursionError):
         return None  # a run that was killed writes it anew
-    return report if ours else None
 
 
 def _with_marks(report: dict[str, Any], marks: Marks | None) -> dict[str, Any]:

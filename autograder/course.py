@@ -162,8 +162,17 @@ def master_text(course: Path, chapter: str) -> str:
             f"the course has no release of {chapter} ({path} is missing): run "
             f"`python -m autograder course {course}`"
         )
-    text = path.read_text(encoding="utf-8")
-    _require_our_tests(nbformat.reads(text, as_version=4), chapter, path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        notebook = nbformat.reads(text, as_version=4)
+        nbformat.validate(notebook)
+        notebook.metadata.kernelspec.name  # noqa: B018 (the notebook is compared with it)
+    except (ValueError, AttributeError, nbformat.ValidationError) as error:
+        raise CourseError(
+            f"{path} is no notebook ({type(error).__name__}): release it again with "
+            f"`python -m autograder course {course} {chapter}`"
+        ) from error
+    _require_our_tests(notebook, chapter, path)
     return text
 
 

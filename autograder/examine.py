@@ -45,12 +45,15 @@ KEPT_TEXT = 20_000  # characters of one output
 KEPT_OUTPUTS = 100  # outputs of one cell
 KEPT_SOURCE = 30_000  # characters of one cell
 KEPT_TOTAL = 3_000_000  # bytes of all that a student wrote, in the kept notebook
-KEPT_PIXELS = 25_000_000  # of one picture
+KEPT_PIXELS = 25_000_000  # of all pictures together
 # Terminal escapes; then control characters and those that change the reading direction.
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
+
+
+_BLANKS = re.compile(r"(?:[ \t]*\n){20,}")
 
 
 @dataclass
@@ -171,6 +174,7 @@ class _Run:
     notes: list[str] = field(default_factory=list)
 
     async def to_the_end(self) -> None:
+        deadline = time.monotonic() + self.limits.submission_seconds
         for name, exercise in self.topic.exercises.items():
             if name in self.rebuilt.too_long:
                 self.refused[name] = f"its cell has more than {MAX_SOURCE} characters"
@@ -183,7 +187,6 @@ class _Run:
                 continue
             if used:
                 self.refused[name] = forbidden_message(used)
-        deadline = time.monotonic() + self.limits.submission_seconds
         for _ in range(1 + MAX_RESTARTS):
             if await self._one_kernel(deadline):
                 return
@@ -202,8 +205,10 @@ class _Run:
             client = _Client(self.rebuilt.notebook, manager, self.limits)
             client.resources = {"metadata": {"path": folder}}
             client.deadline = deadline
+            started = False
             try:
                 async with client.async_setup_kernel():
+                    started = True
                     for number, cell in enumerate(self.rebuilt.notebook.cells):
                         ended = await self._one_cell(client, number, cell)
                         if ended:
@@ -211,6 +216,8 @@ class _Run:
             except SandboxUnavailable:
                 raise  # no fault of this submission
             except (DeadKernelError, RuntimeError, OSError) as error:
+                if self.sandbox and not started:  # nothing of it had run
+                    raise SandboxUnavailable(f"no kernel started: {error}") from error
                 return self._blame(0, NotebookNode(metadata={}), str(error))
             finally:
                 await client.close(manager)
@@ -545,12 +552,13 @@ def _kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
     """The rebuilt notebook with outputs that are small and safe to show."""
     by_name = {report.name: report for report in reports}
     notebook = nbformat.from_dict(rebuilt.notebook)
-    room = KEPT_TOTAL
+    room, pixels = KEPT_TOTAL, KEPT_PIXELS
     for cell in notebook.cells:
         role = cell.metadata.pop("role", None)
         name = cell.metadata.pop("exercise", None)
         if role in (STUDENT, "exercise", "text"):
             kept = _CONTROLS.sub("\ufffd", cell.source)
+            kept = _BLANKS.sub("\n" * 20, kept)  # colouring takes their square
             kept = _cut(kept, KEPT_SOURCE)
             room -= len(json.dumps(kept)) + 300
             cell.source = kept if room >= 0 else "[cut]"
@@ -564,9 +572,11 @@ def _kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
             continue
         for output in outputs:
             size = len(json.dumps(output)) + 100
-            if size <= room:
+            drawn = _pixels(output.get("data", {}).get("image/png"))
+            if size <= room and drawn <= pixels:
                 cell.outputs.append(output)
                 room -= size
+                pixels -= drawn
     return notebook
 
 
@@ -595,10 +605,14 @@ def _png(data: Any) -> str | None:
         return None
     if raw[:16] != b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR":
         return None
-    width, height = int.from_bytes(raw[16:20]), int.from_bytes(raw[20:24])
-    if not 0 < width * height <= KEPT_PIXELS:
-        return None
-    return base64.b64encode(raw).decode("ascii")
+    kept = base64.b64encode(raw).decode("ascii")
+    return kept if 0 < _pixels(kept) <= KEPT_PIXELS else None
+
+
+def _pixels(picture: str | None) -> int:
+    """How many a picture that was kept has."""
+    head = base64.b64decode(picture[:32]) if picture else bytes(24)
+    return int.from_bytes(head[16:20]) * int.from_bytes(head[20:24])
 
 
 def _cut(text: Any, length: int = KEPT_TEXT) -> str:

@@ -104,6 +104,8 @@ class Exercise:
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef | ast.ClassDef)
         }
+        if any("*" in _names_used(node) for node in ast.walk(tree)):
+            own = set()  # before the definition, the name may be the library's
         found = []
         for node in ast.walk(tree):
             names = _names_used(node)

@@ -30,6 +30,7 @@ from autograder.gradebook import ChapterMarks
 from autograder.limits import Limits
 from autograder.pool import Pool
 from autograder.release import points_in
+from autograder.sandbox import SandboxUnavailable
 from autograder.submissions import Submission, read, students
 from autograder.worker import Job, examine_submission, refuse_submission
 
@@ -111,7 +112,7 @@ def grade_chapters(
             )
             before = {name: found.automatic for name, found in marks.read().items()}
             points = points_in(nbformat.reads(master, as_version=4))
-            outcome = Outcome(refused=refused)
+            outcome = Outcome(refused=dict(refused))
             parts.append(_Chapter(course, job, points, marks, before, outcome))
         waiting = [
             (part, name)
@@ -124,7 +125,7 @@ def grade_chapters(
                 part.marks.assign_penalties(part.outcome.unchanged)
         run = _Run(iter(waiting))
         if executor is not None:
-            finished = run.on(executor, run.waiting, AHEAD_ON_A_CLUSTER)
+            finished = run.on_a_cluster(executor)
         elif waiting:
             pool = pool or stack.enter_context(Pool(jobs))
             finished = run.on_this_machine(pool)
@@ -177,7 +178,7 @@ class _Chapter:
 
     def record(self, submission: Submission, report: dict, notebook: str) -> None:
         """Write one outcome: notebook, gradebook, and last of all the report."""
-        student, chapter = submission.student, self.job.chapter
+        student = submission.student
         self._require_same_points(report)
         before = self.before.get(student, {})
         for exercise in report["exercises"]:
@@ -187,6 +188,14 @@ class _Chapter:
                 self.outcome.changes.append(line)
         if submission.note:
             report["notes"].append(submission.note)
+        try:
+            self._write(submission, report, notebook)
+        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+            reason = f"{error.filename} is in the way: {error.strerror}"
+            self.outcome.refused[student] = reason
+
+    def _write(self, submission: Submission, report: dict, notebook: str) -> None:
+        student, chapter = submission.student, self.job.chapter
         kept = self._kept_notebook(student)
         _write_atomically(kept, notebook)
         if submission.timestamp:
@@ -224,28 +233,50 @@ class _Run:
 
     waiting: _Work
     suspects: list[tuple[_Chapter, str]] = field(default_factory=list)
+    unavailable: SandboxUnavailable | None = None  # why no kernel started, at last
 
     def on_this_machine(self, pool: Pool) -> Iterator[str]:
         """Examine with worker processes.
 
         When a worker dies, what the workers were at is examined again one by one, so
         that only the submission that kills a worker is lost. Then new workers go on.
+        So it is when no kernel starts, because another submission holds what it takes.
+
+        Raises:
+            SandboxUnavailable: no kernel starts for a submission alone either.
         """
         while True:
             yield from self.on(pool.executor, self.waiting, AHEAD * pool.jobs)
             if not self.suspects:
                 return
             pool.replace()
-            suspects, self.suspects = self.suspects, []
+            suspects, self.suspects, self.unavailable = self.suspects, [], None
             for chapter, name in suspects:
                 with pool.workers(1) as alone:
                     yield from self.on(alone, iter([(chapter, name)]), 1)
                 if self.suspects:
+                    if self.unavailable:
+                        raise self.unavailable
                     self.suspects.clear()
                     reason = "it ended the process that examined it"
                     report = refuse_submission(chapter.job, reason)
                     chapter.record(chapter.read(name), *report)
                     yield name
+
+    def on_a_cluster(self, executor: Executor) -> Iterator[str]:
+        """Examine with an executor that replaces its workers itself.
+
+        Raises:
+            SandboxUnavailable: no kernel starts for a submission, tried twice.
+        """
+        while True:
+            yield from self.on(executor, self.waiting, AHEAD_ON_A_CLUSTER)
+            if not self.suspects:
+                return
+            suspects, self.suspects = self.suspects, []
+            yield from self.on(executor, iter(suspects), 1)
+            if self.suspects:
+                raise self.unavailable or BrokenExecutor("the cluster is gone")
 
     def on(self, executor: Executor, work: _Work, ahead: int) -> Iterator[str]:
         """Examine with an executor, at most ``ahead`` submissions at a time.
@@ -274,7 +305,9 @@ class _Run:
                     chapter, submission = running.pop(future)
                     try:
                         report, notebook = _result(future, chapter.job)
-                    except BrokenExecutor:
+                    except (BrokenExecutor, SandboxUnavailable) as error:
+                        if isinstance(error, SandboxUnavailable):
+                            self.unavailable = error
                         self.suspects.append((chapter, submission.student))
                         continue
                     chapter.record(submission, report, notebook)
@@ -288,7 +321,7 @@ def _result(future: Future, job: Job) -> tuple[dict, str]:
     """The outcome of a worker; if the worker failed, zero with the reason."""
     try:
         return future.result()
-    except BrokenExecutor:
+    except (BrokenExecutor, SandboxUnavailable):
         raise
     except Exception as error:
         reason = f"could not be examined: {type(error).__name__}: {error}"

@@ -10,10 +10,12 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dateutil.tz import gettz
 from nbgrader.api import (
     Assignment,
     BaseCell,
@@ -31,7 +33,12 @@ from sqlalchemy import make_url, select
 from sqlalchemy.exc import ArgumentError, SAWarning, SQLAlchemyError
 from traitlets.config import Config
 
-_OFFSET = re.compile(r"(:\d\d(?:\.\d+)?) ?([+-]\d\d):?(\d\d)$")
+# A date and perhaps a time and a zone. For a zone that it does not know, dateutil opens
+# a file of that name: it is to know all that it gets.
+_STAMP = re.compile(
+    r"(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?)?)"
+    r" ?(?:([+-]\d\d):?(\d\d)|([A-Za-z]{1,20}(?:/[A-Za-z_]{1,20}){0,2}))?"
+)
 
 
 class GradebookError(RuntimeError):
@@ -130,12 +137,8 @@ class ChapterMarks:
             GradebookError: nothing was written.
         """
         book, chapter = self._gradebook, self.chapter
-        try:
-            # nbgrader takes " +0200" for 200 seconds; it reads "+02:00" behind a time.
-            stamp = _OFFSET.sub(r"\1\2:\3", timestamp or "")
-            when = {"timestamp": parse_utc(stamp)} if stamp else {}
-        except (ValueError, OverflowError):
-            when = {}
+        stamp = _time(timestamp) if timestamp else None
+        when = {"timestamp": stamp} if stamp else {}
         readable = bool(when) or not timestamp
         try:
             with warnings.catch_warnings():  # about nbgrader's own use of SQLAlchemy
@@ -274,6 +277,22 @@ class ChapterMarks:
             found.most[name] = most
             found.penalties[notebook] = penalty or 0.0
         return dict(marks)
+
+
+def _time(stamp: str) -> datetime | None:
+    """A time stamp as nbgrader reads it; None if it is none."""
+    parts = _STAMP.fullmatch(stamp)
+    if parts is None:
+        return None
+    time, hours, minutes, zone = parts.groups()
+    if hours:  # nbgrader takes " +0200" for 200 seconds; it reads "+02:00"
+        stamp = f"{time}{hours}:{minutes}"
+    elif zone and gettz(zone) is None:
+        return None
+    try:
+        return parse_utc(stamp)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _is_missing(url: str) -> bool:

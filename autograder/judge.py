@@ -251,7 +251,7 @@ def _difference(right: Any, given: Any, rtol: float, atol: float) -> str | None:
         items = [(f"result {i}: ", *pair) for i, pair in enumerate(pairs, start=1)]
     elif isinstance(right, dict) and isinstance(given, dict):
         if set(right) != set(given):
-            wrong = sorted(set(right) ^ set(given))[:3]
+            wrong = [name[:40] for name in sorted(set(right) ^ set(given))[:3]]
             return f"the names differ: {', '.join(wrong)} missing or not expected"
         items = [(f"{name}: ", right[name], given[name]) for name in right]
     elif type(right) is type(given):  # two strings, or None twice

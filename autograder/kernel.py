@@ -139,6 +139,7 @@ class SubmissionKernelApp(IPKernelApp):
         """Start the thread that sends outputs."""
         socket = context.socket(zmq.XPUB)
         socket.linger = 1000
+        socket.sndhwm = 0  # drop nothing: an answer may follow a thousand displays
         self.iopub_port = self._bind_socket(socket, self.iopub_port)
         self.configure_tornado_logger()
         self.iopub_thread = _IOPubThread(socket, pipe=True, session=self.session)

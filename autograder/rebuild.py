@@ -11,7 +11,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import json
+import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -55,16 +57,29 @@ class Rebuilt:
     too_long: list[str] = field(default_factory=list)
     added: int = 0  # characters of the cells that the student added
 
-    @cached_property
-    def definitions(self) -> dict[str, set[str]]:
-        """The statements in the student's own cells, by the names that they bind."""
+    def definitions(self, exercise: str) -> dict[str, set[str]]:
+        """The statements that are run before a check, by the names that they bind.
+
+        Answers to exercises are not among them, but what stands beside them is.
+        """
         found: dict[str, set[str]] = {}
-        for cell in self.notebook.cells:
-            if cell.metadata.role == STUDENT:
-                for names, text in _top_level(cell.source):
-                    for name in names:
-                        found.setdefault(name, set()).add(text)
+        for cell, statements in zip(self.notebook.cells, self._statements, strict=True):
+            if cell.metadata.role == "check" and cell.metadata.exercise == exercise:
+                break
+            for names, text in statements:
+                for name in names - {cell.metadata.get("exercise")}:
+                    found.setdefault(name, set()).add(text)
         return found
+
+    @cached_property
+    def _statements(self) -> list[list[tuple[set[str], str]]]:
+        """Of each cell that the student wrote: the names that a statement binds."""
+        return [
+            list(_top_level(cell.source))
+            if cell.metadata.role in (STUDENT, "exercise")
+            else []
+            for cell in self.notebook.cells
+        ]
 
 
 def read_submission(path: Path) -> dict[str, Any]:
@@ -73,17 +88,39 @@ def read_submission(path: Path) -> dict[str, Any]:
     Raises:
         Unusable: it is no notebook of format 4, or too large.
     """
+    return parse_submission(plain_file(path, MAX_FILE_BYTES, follow=True))
+
+
+def plain_file(path: Path, limit: int, *, follow: bool = False) -> bytes:
+    """The bytes of a regular file.
+
+    Args:
+        path: of the file.
+        limit: how many bytes it may have.
+        follow: whether it may be a link.
+
+    Raises:
+        Unusable: it is something else, such as a pipe, or too large, or unreadable.
+    """
+    name = _printable(path.name, 300)
     try:
-        size = path.stat().st_size
-        content = path.read_bytes() if size <= MAX_FILE_BYTES else b""
+        flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+        fd = os.open(path, flags)
     except OSError as error:
-        raise Unusable(f"{path}: {error.strerror}") from None
-    if size > MAX_FILE_BYTES:
-        raise Unusable(
-            f"the file has {size / 2**20:.0f} MB; at most "
-            f"{MAX_FILE_BYTES // 2**20} MB are read"
-        )
-    return parse_submission(content)
+        raise Unusable(f"{name} cannot be read: {error.strerror}") from None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise Unusable(f"{name} is not a plain file")
+        if status.st_size > limit:
+            raise Unusable(
+                f"{name} has {status.st_size / 2**20:.0f} MB; at most "
+                f"{limit / 2**20:.0f} MB are read"
+            )
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(limit)
+    finally:
+        os.close(fd)
 
 
 def parse_submission(content: bytes) -> dict[str, Any]:
@@ -349,10 +386,13 @@ def reachable_source(rebuilt: Rebuilt, name: str) -> str:
     """The answer to an exercise with every definition of the student that it uses.
 
     Definitions are followed by name through the cells that the student wrote, but not
-    into other exercises' answers.
+    into what answers other exercises.
     """
-    definitions = dict(rebuilt.definitions)
-    reached, waiting = {}, [rebuilt.answers.get(name, "")]
+    definitions = rebuilt.definitions(name)
+    # Another cell may define it anew, and what all names may come from counts always.
+    waiting = [rebuilt.answers.get(name, "")]
+    waiting += sorted(definitions.pop(name, set()) | definitions.pop("*", set()))
+    reached: dict[str, None] = {}
     while waiting:
         text = waiting.pop()
         if text not in reached:
@@ -362,16 +402,30 @@ def reachable_source(rebuilt: Rebuilt, name: str) -> str:
     return _without_magics("\n".join(reached))
 
 
-_MAGIC_LINE = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.*]+\?{1,2}[ \t]*)$", re.MULTILINE)
-_MAGIC_VALUE = re.compile(r"^([ \t]*[\w., ]+=)[ \t]*[%!].*$", re.MULTILINE)
+_MAGIC_LINE = re.compile(r"^([ \t]*)([%!?].*|[\w.*]+\?{1,2}[ \t]*)$", re.MULTILINE)
+_MAGIC_VALUE = re.compile(r"^([ \t]*[\w.,][\w., ]*=)[ \t]*([%!].*)$", re.MULTILINE)
+# Lines that run code, as ``%timeit -n 9 f(x)`` does; and prompts, which IPython drops.
+_RUNS = re.compile(r"%\w+(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]+(.+)")
+_PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.|In \[\d+\]:)[ ]?", re.MULTILINE)
 
 
 def _without_magics(source: str) -> str:
-    """Python that the parser reads: IPython's own lines do nothing.
+    """Python that the parser reads: of IPython's own lines, the Python in them.
 
     IPython's own translation is not used: it can be kept busy for hours.
     """
-    return _MAGIC_VALUE.sub(r"\1 None", _MAGIC_LINE.sub(r"\1pass", source))
+    source = _PROMPT.sub("", source)
+    source = _MAGIC_LINE.sub(lambda m: m[1] + _python_in(m[2], "pass"), source)
+    return _MAGIC_VALUE.sub(lambda m: f"{m[1]} {_python_in(m[2], 'None')}", source)
+
+
+def _python_in(magic: str, otherwise: str) -> str:
+    """The Python that a line of IPython runs, if there is some."""
+    runs = _RUNS.fullmatch(magic)
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        if runs and ast.parse(runs[1]).body:
+            return runs[1]
+    return otherwise
 
 
 def _top_level(source: str) -> Iterator[tuple[set[str], str]]:
@@ -385,8 +439,21 @@ def _top_level(source: str) -> Iterator[tuple[set[str], str]]:
             bound = {node.name}
         if isinstance(node, ast.Import | ast.ImportFrom):
             bound = {a.asname or a.name.partition(".")[0] for a in node.names}
+        if any(_reaches_names(n) for n in ast.walk(node)):
+            bound |= {n.value for n in ast.walk(node) if _is_text(n)}
         with contextlib.suppress(RecursionError):
             yield bound, ast.unparse(node)
+
+
+def _reaches_names(node: ast.AST) -> bool:
+    """Whether it can bind a name that is given as text, as ``globals()`` can."""
+    if isinstance(node, ast.Name):
+        return node.id in ("globals", "locals", "vars", "setattr", "exec", "eval")
+    return isinstance(node, ast.Attribute) and node.attr in ("__dict__", "user_ns")
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _names(source: str) -> set[str]:

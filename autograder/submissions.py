@@ -9,13 +9,17 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.rebuild import MAX_FILE_BYTES, Unusable
+from autograder.rebuild import MAX_FILE_BYTES, Unusable, plain_file
 
-_BAD_NAME = re.compile(r"[\x00-\x1f\x7f/\\*?\[\]]|^\.")
+# Also what a terminal or a page would act on: control and bidirectional characters.
+_BAD_NAME = re.compile(
+    "[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f"
+    "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]|^\\."
+)
+MAX_NAME = 128  # characters, as gradebooks store them; and files of that name
 
 
 class NothingSubmitted(RuntimeError):
@@ -60,10 +64,14 @@ def students(submitted: Path) -> tuple[list[str], dict[str, str]]:
             continue  # a file that some system leaves everywhere
         if not folder:
             refused[printable(entry.name)] = "not a folder"
-        elif _BAD_NAME.search(entry.name) or not _encodable(entry.name):
+        elif _BAD_NAME.search(entry.name):
             refused[printable(entry.name)] = (
                 "the name has a path separator, a control or glob character, a leading "
                 "dot or bytes that are no text: rename the folder"
+            )
+        elif len(entry.name) > MAX_NAME or len(entry.name.encode()) > 2 * MAX_NAME - 40:
+            refused[entry.name[:40] + "..."] = (
+                f"the name has more than {MAX_NAME} characters: rename the folder"
             )
         else:
             usable.append(entry.name)
@@ -73,14 +81,6 @@ def students(submitted: Path) -> tuple[list[str], dict[str, str]]:
             "STUDENT/CHAPTER/CHAPTER.ipynb"
         )
     return usable, refused
-
-
-def _encodable(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def printable(name: str) -> str:
@@ -93,7 +93,14 @@ def printable(name: str) -> str:
 
 def read(submitted: Path, student: str, chapter: str) -> Submission:
     """Read a submission; anything but a plain file of moderate size is unusable."""
-    folder = submitted / student / chapter
+    try:
+        return _read(submitted / student / chapter, student, chapter)
+    except OSError as error:
+        reason = f"{error.filename or student} cannot be read: {error.strerror}"
+        return Submission(student, b"", reason)
+
+
+def _read(folder: Path, student: str, chapter: str) -> Submission:
     if folder.is_symlink() or not folder.is_dir():
         reason = f"nothing was submitted for {chapter}"
         return Submission(student, b"", reason)
@@ -106,7 +113,7 @@ def read(submitted: Path, student: str, chapter: str) -> Submission:
             return Submission(student, b"", reason, timestamp, note)
         path, note = others[0], f"the notebook was named {printable(others[0].name)}"
     try:
-        content = _plain_file(path, MAX_FILE_BYTES)
+        content = plain_file(path, MAX_FILE_BYTES)
     except Unusable as error:
         return Submission(student, b"", str(error), timestamp, note)
     return Submission(student, content, None, timestamp, note)
@@ -117,29 +124,7 @@ def _timestamp(path: Path) -> tuple[str | None, str | None]:
     if not os.path.lexists(path):
         return None, None
     try:
-        text = _plain_file(path, 1000).decode("utf-8-sig").strip()
+        text = plain_file(path, 1000).decode("utf-8-sig").strip()
     except (Unusable, UnicodeDecodeError):
         return None, "the time stamp could not be read"
     return text or None, None
-
-
-def _plain_file(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file, which is not followed if it is a link."""
-    name = printable(path.name)
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        raise Unusable(f"{name} cannot be read: {error.strerror}") from None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise Unusable(f"{name} is not a plain file")
-        if status.st_size > limit:
-            raise Unusable(
-                f"{name} has {status.st_size / 2**20:.0f} MB; at most "
-                f"{limit / 2**20:.0f} MB are read"
-            )
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(limit)
-    finally:
-        os.close(fd)

@@ -20,7 +20,13 @@ _TORCH_LAYERS = (
     "TransformerDecoderLayer",
 )
 
-layer_norm = Exercise("layer_norm", forbidden=("layer_norm", "LayerNorm"))
+_TORCH_NORMS = (
+    *("layer_norm", "LayerNorm", "native_layer_norm"),
+    *("group_norm", "GroupNorm", "instance_norm", "InstanceNorm1d"),
+    *("batch_norm", "BatchNorm1d"),
+)
+
+layer_norm = Exercise("layer_norm", forbidden=_TORCH_NORMS)
 EncoderLayer = Exercise("EncoderLayer", forbidden=_TORCH_LAYERS)
 DecoderLayer = Exercise("DecoderLayer", forbidden=_TORCH_LAYERS)
 Encoder = Exercise("Encoder", forbidden=_TORCH_LAYERS)

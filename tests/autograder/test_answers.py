@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 
 import numpy as np
 import pytest
@@ -198,3 +199,19 @@ def test_messages_are_one_short_printable_line():
     assert "\x1b" not in detail
     assert "\n" not in detail
     assert len(detail) <= 400
+
+
+def test_names_in_an_answer_are_short_and_printable():
+    names = {"\ud800": 1, "\x1b[31mred\u202e": 2, "x" * 10**6: 3}
+    text = json.dumps({"value": {"items": {n: encode(v) for n, v in names.items()}}})
+    found = decode(text).value
+    assert all(name.isprintable() and len(name) <= 400 for name in found)
+    assert sorted(map(float, found.values())) == [1, 2, 3]
+
+
+def test_an_answer_of_very_many_parts_is_not_read():
+    value = [[[] for _ in range(9999)] for _ in range(500)]
+    text = json.dumps({"value": value}, separators=(",", ":"))
+    start = time.monotonic()
+    assert "parts" in (decode(text).unreadable or "")
+    assert time.monotonic() - start < 1

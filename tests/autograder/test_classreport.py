@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from html.parser import HTMLParser
 
 import pytest
@@ -165,7 +166,10 @@ def test_a_cell_of_the_instructor_has_a_column_and_counts(course):
     assert rows(paths["canvas"])[1][5] == "8"
 
 
-JUNK = [b"[]", b"3", b"null", b"{}", b"{", b"\xff", b'{"student": "junk"}']
+STRANGE = report("junk", (True, True)) | {"score": float("inf")}
+UNNOTED = report("junk", (True, True)) | {"notes": None}
+JUNK = [json.dumps(STRANGE).encode(), json.dumps(UNNOTED).encode()]
+JUNK += [b"[]", b"3", b"null", b"{}", b"{", b"\xff", b'{"student": "junk"}']
 
 
 @pytest.mark.parametrize("junk", JUNK)
@@ -175,6 +179,13 @@ def test_what_is_no_report_is_left_out(course, junk):
     (folder / "ada (conflicted copy).json").write_bytes(
         (folder / "ada.json").read_bytes()
     )
+    assert len(rows(write_class_report(course, TOPIC)["scores"])) == 1 + 5
+
+
+def test_a_pipe_among_the_reports_holds_nothing_up(course):
+    os.mkfifo(course / "reports" / TOPIC / "pipe.json")
+    (course / "reports" / TOPIC / "folder.json").mkdir()
+    (course / "reports" / TOPIC / "link.json").symlink_to("nowhere")
     assert len(rows(write_class_report(course, TOPIC)["scores"])) == 1 + 5
 
 

@@ -507,6 +507,50 @@ def test_a_release_that_fails_leaves_the_one_before(graded, tmp_path):
     assert release.read_text() == before
 
 
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "9" * 40 + " h2015",
+        "2015-02-02 15:58:23 " + "A" * 300,
+        "2015-02-02 15:58:23 /proc/self/mem",
+        "2015-02-02 15:58:23 ../../etc/shadow",
+        "2015-02-02 15:58:23 Nowhere/Land",
+        "9999-99-99 99:99:99 UTC",
+        "now",
+    ],
+)
+def test_a_time_stamp_that_is_none_costs_nobody_anything(course, stamp):
+    url = f"sqlite:///{course / 'gradebook.db'}"
+    with ChapterMarks(url, "attention-from-scratch", TOPIC) as book:
+        assert not book.write("one", {"exercises": []}, stamp)
+    with Gradebook(url) as book:
+        assert book.find_submission(TOPIC, "one").timestamp is None
+
+
+def test_what_is_in_the_way_costs_one_student(course, master, right, everything):
+    names = ["a", "b", "c", "d", "n" * 248, "e\x9bm", "f\u202eg"]
+    hand_in(course, TOPIC, dict.fromkeys(names, submission(master, right)))
+    (course / "reports" / TOPIC / "a.json").mkdir(parents=True)
+    (course / "autograded" / "b" / TOPIC / f"{TOPIC}.ipynb").mkdir(parents=True)
+    (course / "autograded" / "c").write_text("a file")
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert marks(course)["d"] == everything
+    assert list(outcome.graded) == ["d"]
+    assert len(outcome.refused) == 6
+    assert "is in the way" in outcome.refused["a"]
+
+
+BROKEN = [b"", b"{", b"\xff\xfe", b"[]", b'{"cells": [], "nbformat": 4}']
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_release_that_is_no_notebook_is_one_line(course, master, right, content):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    (course / "release" / TOPIC / f"{TOPIC}.ipynb").write_bytes(content)
+    with pytest.raises(CourseError, match="is no notebook .*: release it again"):
+        grade(TOPIC, course, limits=LIMITS)
+
+
 def test_a_gradebook_that_cannot_be_written_is_one_line(course, master, right):
     """From the real command: nbgrader would log a traceback, and wraps the error."""
     hand_in(course, TOPIC, {"one": submission(master, right)})

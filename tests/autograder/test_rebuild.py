@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 
 import pytest
 
+from autograder.exercise import Exercise
 from autograder.rebuild import (
     Unusable,
     chapter_of,
@@ -176,6 +178,15 @@ def test_byte_order_mark_is_read(solved):
     assert parse_submission(content)["nbformat"] == 4
 
 
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.ipynb")
+    with pytest.raises(Unusable, match="pipe.ipynb is not a plain file"):
+        read_submission(tmp_path / "pipe.ipynb")
+    (tmp_path / "endless.ipynb").symlink_to("/dev/zero")
+    with pytest.raises(Unusable, match="not a plain file"):
+        read_submission(tmp_path / "endless.ipynb")
+
+
 def test_too_large_a_file_is_not_read(tmp_path):
     path = tmp_path / "large.ipynb"
     with path.open("wb") as file:
@@ -197,3 +208,86 @@ def test_helpers_that_an_answer_uses_are_found(master, solved):
     source = reachable_source(rebuild(master, data), "softmax")
     assert "from torch import inner" in source
     assert "unused" not in source
+
+
+F = "torch.nn.functional"
+FORBIDDEN = {  # an answer that is fine by itself, and cells before and behind it
+    "defined anew in a later cell": (
+        "def attend(x): return x",
+        [],
+        [f"def attend(x): return {F}.scaled_dot_product_attention(x, x, x)"],
+    ),
+    "bound anew by its name as text": (
+        "def attend(x): return x",
+        [],
+        [f"globals().update({{'attend': {F}.scaled_dot_product_attention}})"],
+    ),
+    "everything imported": (
+        "def attend(x, f=scaled_dot_product_attention): return f(x, x, x)",
+        [f"from {F} import *"],
+        [],
+    ),
+    "a magic that runs code": (
+        "def attend(x): return _f(x, x, x)",
+        [f"%time _f = {F}.scaled_dot_product_attention"],
+        [],
+    ),
+    "a magic with options": (
+        "def attend(x): return _f(x, x, x)",
+        [f"%timeit -n 1 -r 1 _f = {F}.scaled_dot_product_attention"],
+        [],
+    ),
+    "the value of a magic": (
+        "def attend(x): return _f(x, x, x)",
+        [f"_f = %time {F}.scaled_dot_product_attention"],
+        [],
+    ),
+    "a prompt": (
+        "def attend(x): return _f(x, x, x)",
+        [f"In [1]: _f = {F}.scaled_dot_product_attention"],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", FORBIDDEN)
+def test_ways_to_a_forbidden_call(master, solved, way):
+    answer, before, behind = FORBIDDEN[way]
+    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
+    data = solved(attend=answer)
+    place = data["cells"].index(find(data, "attend")) + 1
+    data["cells"][place:place] = [code_cell(source) for source in behind]
+    data["cells"][:0] = [code_cell(source) for source in before]
+    source = reachable_source(rebuild(master, data), "attend")
+    assert exercise.forbidden_calls(source) == ["scaled_dot_product_attention"]
+
+
+def test_what_is_run_after_the_check_does_not_matter(master, solved):
+    _, _, behind = FORBIDDEN["defined anew in a later cell"]
+    data = solved(attend="def attend(x): return x")
+    data["cells"] += [code_cell(source) for source in behind]
+    assert "scaled" not in reachable_source(rebuild(master, data), "attend")
+
+
+def test_a_helper_beside_the_answer_to_another_exercise(master, solved):
+    helper = f"_f = {F}.scaled_dot_product_attention"
+    data = solved(
+        softmax=f"{helper}\ndef softmax(s): return s", attend="def attend(x): _f(x)"
+    )
+    source = reachable_source(rebuild(master, data), "attend")
+    assert helper in source
+    assert "def softmax" not in source
+
+
+def test_a_comparison_with_the_library_in_a_cell_of_ones_own_is_fine(master, solved):
+    data = solved(attend="def attend(x): return x")
+    data["cells"].append(
+        code_cell(
+            f"expected = {F}.scaled_dot_product_attention(x, x, x)\n"
+            "print('attend', torch.allclose(attend(x), expected))\n"
+            "%timeit scaled_dot_product_attention(x, x, x)"
+        )
+    )
+    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
+    source = reachable_source(rebuild(master, data), "attend")
+    assert exercise.forbidden_calls(source) == []

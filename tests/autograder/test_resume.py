@@ -156,6 +156,44 @@ def test_submission_that_kills_its_worker_costs_nobody_else(
     assert min(scores.values()) > 0
 
 
+@pytest.mark.parametrize("failures", [1, 99])
+def test_whose_kernel_does_not_start_is_examined_again_alone(
+    course, master, right, tmp_path, failures
+):
+    """When another submission holds what a kernel needs, nobody else gets zero."""
+    names = ["a", "b", "unlucky", "d", "e"]
+    hand_in(course, TOPIC, {name: submission(master, right) for name in names})
+    script = tmp_path / "run.py"
+    script.write_text(
+        "from pathlib import Path\n"
+        "from autograder import grade as g\n"
+        "from autograder.sandbox import SandboxUnavailable\n"
+        "real = g.examine_submission\n"
+        f"tries = Path({str(tmp_path / 'tries')!r})\n"
+        "def examine_submission(job, submission):\n"
+        "    if submission.student == 'unlucky':\n"
+        "        with tries.open('a') as file: file.write('x')\n"
+        f"        if tries.stat().st_size <= {failures}:\n"
+        "            raise SandboxUnavailable('no kernel started: test')\n"
+        "    return real(job, submission)\n"
+        "if __name__ == '__main__':\n"
+        "    g.examine_submission = examine_submission\n"
+        f"    g.grade({TOPIC!r}, Path({str(course)!r}), jobs=2)\n"
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    scores = marks(course)
+    if failures == 1:
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert set(scores) == set(names)
+    else:
+        assert done.stderr.strip().endswith(
+            "SandboxUnavailable: no kernel started: test"
+        )
+        assert "unlucky" not in scores
+    assert len(set(scores.values())) == 1
+    assert min(scores.values()) > 0
+
+
 def test_course_sets_the_limits_and_a_typing_error_is_named(course, master, right):
     from autograder.course import CourseError, settings_of
 

@@ -326,6 +326,15 @@ def test_answers_are_limited_by_themselves(examination, attacking):
     assert scores(report)["attend"] > 0
 
 
+def test_a_right_answer_may_display_much(examination, attacking, right, everything):
+    shows = "from IPython.display import display\nfor n in range(1200): display(n)"
+    softmax = right["softmax"] + "\n_right = softmax\ndef softmax(scores):\n"
+    softmax += "".join(f"    {line}\n" for line in shows.splitlines())
+    softmax += "    return _right(scores)\n"
+    report = examination(attacking(softmax), cell_seconds=30).report
+    assert report["score"] == everything
+
+
 def test_a_submission_that_dies_again_and_again_is_given_up(graded):
     report = graded.reports["killers"]
     assert scores(report)["attend"] == 0
@@ -365,6 +374,7 @@ UNCOUNTED = {
         "import socket; socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, "
         "socket.SO_SNDBUF, 2**24)"
     ),
+    "a terminal": "os.openpty()",
     "a key in the session's keyring": (
         "check(libc.syscall(248, b'user', b'x', b'y', 1, -3))"
     ),
@@ -389,9 +399,8 @@ def uncounted(needs_sandbox):
 
 @pytest.mark.parametrize("what", UNCOUNTED)
 def test_nothing_can_be_held_that_no_limit_counts(uncounted, what):
-    assert uncounted[what].split(":")[0] in ("OSError", "PermissionError"), uncounted[
-        what
-    ]
+    refused = ("OSError", "PermissionError", "FileNotFoundError")
+    assert uncounted[what].split(":")[0] in refused, uncounted[what]
 
 
 def test_memory_of_deleted_and_of_mapped_files_counts(needs_sandbox):
@@ -531,6 +540,8 @@ BOMBS = {
     "numbers": "x = " + "9" * 99_000,
     "bytes": "\x00" * 99_000,
     "marks": "\ufeff" * 99_000,
+    "a line of spaces": "if 1:\n" + " " * 95_000 + "pass",
+    "lines of spaces": (" " * 950 + "\n") * 100,
     "far too long": "x = 1 # " + "x" * 3_000_000,
 }
 
