@@ -12,6 +12,7 @@ import base64
 import binascii
 import contextlib
 import json
+import math
 import re
 import signal
 import tempfile
@@ -346,7 +347,7 @@ class _Client(NotebookClient):
 
     def _seconds_left(self, cell: NotebookNode) -> int:
         left = min(self.limits.cell_seconds, self.deadline - time.monotonic())
-        return max(1, round(left))
+        return max(1, math.ceil(left))  # never before the deadline
 
     async def close(self, manager: AsyncKernelManager) -> None:
         """Kill the kernel, drop what was not sent, close every socket."""

@@ -67,7 +67,7 @@ class Rebuilt:
             if cell.metadata.role == "check" and cell.metadata.exercise == exercise:
                 break
             for names, text in statements:
-                for name in names - {cell.metadata.get("exercise")}:
+                for name in names:
                     found.setdefault(name, set()).add(text)
         return found
 
@@ -75,7 +75,7 @@ class Rebuilt:
     def _statements(self) -> list[list[tuple[set[str], str]]]:
         """Of each cell that the student wrote: the names that a statement binds."""
         return [
-            list(_top_level(cell.source))
+            list(_top_level(cell.source, cell.metadata.get("exercise")))
             if cell.metadata.role in (STUDENT, "exercise")
             else []
             for cell in self.notebook.cells
@@ -428,8 +428,11 @@ def _python_in(magic: str, otherwise: str) -> str:
     return otherwise
 
 
-def _top_level(source: str) -> Iterator[tuple[set[str], str]]:
+def _top_level(source: str, answer: str | None) -> Iterator[tuple[set[str], str]]:
+    """The statements of a cell and the names that they bind, without its answer."""
     for node in _parsed(source).body:
+        if answer is not None and getattr(node, "name", None) == answer:
+            continue
         bound = {
             n.id
             for n in ast.walk(node)
@@ -442,7 +445,7 @@ def _top_level(source: str) -> Iterator[tuple[set[str], str]]:
         if any(_reaches_names(n) for n in ast.walk(node)):
             bound |= {n.value for n in ast.walk(node) if _is_text(n)}
         with contextlib.suppress(RecursionError):
-            yield bound, ast.unparse(node)
+            yield bound - {answer}, ast.unparse(node)
 
 
 def _reaches_names(node: ast.AST) -> bool:
