@@ -188,8 +188,8 @@ class _Run:
                 continue
             if used:
                 self.refused[name] = forbidden_message(used)
-        for _ in range(1 + MAX_RESTARTS):
-            if await self._one_kernel(deadline):
+        for number in range(1 + MAX_RESTARTS):
+            if await self._one_kernel(deadline, first=number == 0):
                 return
             if time.monotonic() > deadline:
                 break
@@ -197,8 +197,12 @@ class _Run:
             if name not in self.given and name not in self.refused:
                 self.refused[name] = "not examined: " + self.notes[-1]
 
-    async def _one_kernel(self, deadline: float) -> bool:
-        """Run what is still to be run in a new kernel; whether it got through."""
+    async def _one_kernel(self, deadline: float, first: bool) -> bool:
+        """Run what is still to be run in a new kernel; whether it got through.
+
+        Raises:
+            SandboxUnavailable: no kernel started, and nothing of it had run before.
+        """
         if all(n in self.given or n in self.refused for n in self.topic.exercises):
             return True
         with tempfile.TemporaryDirectory(prefix="attention-") as folder:
@@ -217,7 +221,7 @@ class _Run:
             except SandboxUnavailable:
                 raise  # no fault of this submission
             except (DeadKernelError, RuntimeError, OSError) as error:
-                if self.sandbox and not started:  # nothing of it had run
+                if self.sandbox and first and not started:
                     raise SandboxUnavailable(f"no kernel started: {error}") from error
                 return self._blame(0, NotebookNode(metadata={}), str(error))
             finally:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -36,6 +37,7 @@ from autograder.worker import Job, examine_submission, refuse_submission
 
 AHEAD = 4  # submissions held ready for each worker
 AHEAD_ON_A_CLUSTER = 200
+PAUSES = (0, 2, 10)  # seconds, before a submission is examined alone, and again
 
 
 @dataclass
@@ -250,18 +252,25 @@ class _Run:
             if not self.suspects:
                 return
             pool.replace()
-            suspects, self.suspects, self.unavailable = self.suspects, [], None
+            suspects, self.suspects = self.suspects, []
             for chapter, name in suspects:
-                with pool.workers(1) as alone:
-                    yield from self.on(alone, iter([(chapter, name)]), 1)
+                yield from self._alone(pool, chapter, name)
                 if self.suspects:
-                    if self.unavailable:
-                        raise self.unavailable
                     self.suspects.clear()
                     reason = "it ended the process that examined it"
                     report = refuse_submission(chapter.job, reason)
                     chapter.record(chapter.read(name), *report)
                     yield name
+
+    def _alone(self, pool: Pool, chapter: _Chapter, name: str) -> Iterator[str]:
+        for pause in PAUSES:  # what an ended submission held is free after a moment
+            self.suspects, self.unavailable = [], None
+            time.sleep(pause)
+            with pool.workers(1) as alone:
+                yield from self.on(alone, iter([(chapter, name)]), 1)
+            if self.unavailable is None:
+                return
+        raise self.unavailable
 
     def on_a_cluster(self, executor: Executor) -> Iterator[str]:
         """Examine with an executor that replaces its workers itself.

@@ -178,6 +178,7 @@ def test_whose_kernel_does_not_start_is_examined_again_alone(
         "    return real(job, submission)\n"
         "if __name__ == '__main__':\n"
         "    g.examine_submission = examine_submission\n"
+        "    g.PAUSES = (0, 1)\n"
         f"    g.grade({TOPIC!r}, Path({str(course)!r}), jobs=2)\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
