@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.exercise import load_topic
+from autograder.sandbox import SandboxKernelManager, SandboxUnavailable
 from benchmarks.classroom import cell_source, submission
 from tests.autograder.conftest import TOPIC, code_cell, scores
 
@@ -160,3 +161,27 @@ def test_without_a_sandbox_the_report_says_so(examined, solved):
     report = examined(solved(), sandbox=False)
     assert report["score"] == report["max_score"]
     assert report["notes"][0] == "examined without a sandbox"
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_that_no_kernel_starts_is_no_fault_of_a_submission_that_has_not_run(
+    monkeypatch, examined, solved, number
+):
+    class Refusing(SandboxKernelManager):
+        starts = 0
+
+        async def start_kernel(self, **options):
+            Refusing.starts += 1
+            if Refusing.starts == number:
+                raise RuntimeError("no room")
+            await super().start_kernel(**options)
+
+    monkeypatch.setattr("autograder.examine.SandboxKernelManager", Refusing)
+    killer = solved(softmax="import os; os._exit(1)")
+    if number == 1:
+        with pytest.raises(SandboxUnavailable, match="no kernel started: no room"):
+            examined(killer)
+    else:
+        report = examined(killer)
+        assert "the notebook ended the kernel: no room" in report["notes"]
+        assert scores(report)["softmax"] == 0
