@@ -20,6 +20,7 @@ LEAST = {
     "processes": 16,
     "open_files": 64,
     "files": 16,
+    "sessions": 2,
     **dict.fromkeys(("disk", "file_size", "answer_bytes", "message_bytes"), 2**20),
 }
 MOST = 2**60  # the system takes no larger numbers, and no infinity
@@ -35,6 +36,7 @@ class Limits:
         files: inodes in each of them.
         file_size: largest file.
         processes: processes and threads.
+        sessions: sessions of processes; Linux gives each the same share of a processor.
         open_files: open files of one process.
         cpu_seconds: processor time of all its processes together.
         cell_seconds: wall time of a cell, and of the questions on one exercise.
@@ -49,6 +51,7 @@ class Limits:
     files: int = 4096
     file_size: int = 128 * 2**20
     processes: int = 128
+    sessions: int = 16
     open_files: int = 512
     cpu_seconds: float = 300
     cell_seconds: float = 30
@@ -65,6 +68,7 @@ class Limits:
             "disk": f"limit of {disk}",
             "file_size": f"limit of {megabytes(self.file_size)} in a file",
             "processes": f"limit of {self.processes} processes and threads",
+            "sessions": f"limit of {self.sessions} sessions of processes",
             "open_files": f"limit of {self.open_files} open files",
             "cpu_seconds": f"processor time limit of {self.cpu_seconds:g} s",
             "cell_seconds": f"time limit of {self.cell_seconds:g} s",

@@ -288,7 +288,6 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
         *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", HOME),
         # Memory mapped from /dev/zero is counted nowhere; /dev/full reads as zeros too.
         *("--dev-bind", "/dev/full", "/dev/zero"),
-        *("--tmpfs", "/dev/pts", "--remount-ro", "/dev/pts"),  # no terminals
         *("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/course", "--"),
         *(
             os.path.realpath(sys.executable),

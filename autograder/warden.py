@@ -120,6 +120,8 @@ def _broken(
         return limits.called("submission_seconds")
     if used.seconds > limits.cpu_seconds:
         return limits.called("cpu_seconds")
+    if used.sessions > limits.sessions:
+        return limits.called("sessions")
     most = limits.memory - _private_files()
     if used.memory - baseline > most and usage(kernel, baseline).memory > most:
         return limits.called("memory")
@@ -137,10 +139,11 @@ def _private_files() -> int:
 
 @dataclass(frozen=True)
 class Usage:
-    """What the processes of a submission use together: bytes and seconds."""
+    """What the processes of a submission use together: bytes, seconds, sessions."""
 
     memory: int = 0
     seconds: float = 0.0
+    sessions: int = 0
 
 
 def usage(kernel: int, imports: int | None = None) -> Usage:
@@ -154,6 +157,7 @@ def usage(kernel: int, imports: int | None = None) -> Usage:
             process counts in full, which is never too little.
     """
     memory, seconds, descriptors, imported = 0, 0.0, 0, 0
+    sessions = set()
     share = 0 if imports is None else _share_of_imports()
     for process in _processes(kernel):
         fields = _numbers(f"{process}/status")
@@ -163,10 +167,12 @@ def usage(kernel: int, imports: int | None = None) -> Usage:
             held = parts["Pss_Anon"] + parts["SwapPss"]
         memory += held * 1024
         descriptors += fields.get("FDSize", 0)
-        seconds += _processor_seconds(process)
+        used, session = _seconds_and_session(process)
+        seconds += used
+        sessions.add(session)
     memory += max(0, descriptors - FREE_DESCRIPTORS) * DESCRIPTOR_BYTES
     memory -= min(imported, imports or 0)  # large programs may look like forks
-    return Usage(memory, seconds)
+    return Usage(memory, seconds, len(sessions))
 
 
 def _share_of_imports() -> int:
@@ -204,11 +210,11 @@ def _numbers(path: str) -> dict[str, int]:
     return fields
 
 
-def _processor_seconds(process: str) -> float:
-    """Of a process and those of its children that it has waited for."""
+def _seconds_and_session(process: str) -> tuple[float, int]:
+    """Processor time of a process and of its ended children; its session."""
     try:
         with open(f"{process}/stat", "rb") as stat:
-            ticks = stat.read().rpartition(b")")[2].split()[11:15]
+            fields = stat.read().rpartition(b")")[2].split()
     except OSError:
-        return 0.0
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+        return 0.0, 0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK"), int(fields[3])

@@ -144,6 +144,18 @@ def test_no_further_namespaces_can_be_made():
     assert text == "-1\n"
 
 
+def test_commands_of_the_shell_run():
+    texts, ended = run(
+        "!echo out\nprint('after')",
+        "%%bash\necho there",
+        "x = !echo a; echo b\nprint(x)",
+        "import subprocess as s; print(s.getoutput('echo c'))",
+    )
+    assert ended is None
+    assert texts[0].replace("\r", "") == "out\nafter\n"
+    assert texts[1:] == ["there\n", "['a', 'b']\n", "c\n"]
+
+
 def test_exit_ends_only_this_kernel():
     _, ended = run("import os; os._exit(3)")
     assert "code 3" in ended

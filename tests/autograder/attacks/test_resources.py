@@ -356,6 +356,20 @@ def test_the_processor_time_of_all_processes_together_is_limited(needs_sandbox):
     assert ended == "processor time limit of 1 s"
 
 
+def test_many_sessions_do_not_get_many_shares_of_the_processor(needs_sandbox):
+    """Linux shares a processor among sessions, however many processes are in each."""
+    code = (
+        "import os, time\n"
+        "for _ in range(30):\n"
+        "    if os.fork() == 0:\n"
+        "        os.setsid()\n"
+        "        while True: pass\n"
+        "time.sleep(60)"
+    )
+    _, ended = run(code)
+    assert ended == "limit of 16 sessions of processes"
+
+
 UNCOUNTED = {
     "a memory file": "os.memfd_create('x')",
     "shared memory without a file": "import mmap; mmap.mmap(-1, 4096)",
@@ -374,7 +388,7 @@ UNCOUNTED = {
         "import socket; socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, "
         "socket.SO_SNDBUF, 2**24)"
     ),
-    "a terminal": "os.openpty()",
+    "many terminals": "kept = [os.openpty() for _ in range(99)]",
     "a key in the session's keyring": (
         "check(libc.syscall(248, b'user', b'x', b'y', 1, -3))"
     ),
