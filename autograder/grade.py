@@ -27,7 +27,7 @@ from typing import Any
 import nbformat
 
 from autograder.course import CourseError, master_text, settings_of
-from autograder.gradebook import ChapterMarks
+from autograder.gradebook import ChapterMarks, longest_name
 from autograder.limits import Limits
 from autograder.pool import Pool
 from autograder.release import points_in
@@ -101,7 +101,8 @@ def grade_chapters(
     course = course.resolve()
     settings = settings_of(course)
     masters = {chapter: master_text(course, chapter) for chapter in chapters}
-    names, refused = students(course / "submitted")
+    longest = longest_name(settings.gradebook)
+    names, refused = students(course / "submitted", longest)
     with contextlib.ExitStack() as stack:
         parts = []
         for chapter, master in masters.items():

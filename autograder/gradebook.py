@@ -24,6 +24,7 @@ from nbgrader.api import (
     Gradebook,
     InvalidEntry,
     MissingEntry,
+    Student,
     SubmittedAssignment,
     SubmittedNotebook,
 )
@@ -293,6 +294,12 @@ def _time(stamp: str) -> datetime | None:
         return parse_utc(stamp)
     except (ValueError, OverflowError):
         return None
+
+
+def longest_name(url: str) -> int:
+    """Characters that a gradebook takes for the name of a student."""
+    declared = Student.__table__.c.id.type.length
+    return 2**31 if make_url(url).drivername.startswith("sqlite") else declared
 
 
 def _is_missing(url: str) -> bool:

@@ -19,7 +19,7 @@ _BAD_NAME = re.compile(
     "[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f"
     "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]|^\\."
 )
-MAX_NAME = 128  # characters, as gradebooks store them; and files of that name
+MAX_NAME = 216  # bytes, so that files may be named after a student
 
 
 class NothingSubmitted(RuntimeError):
@@ -51,8 +51,14 @@ class Submission:
         return hashlib.sha256(text + self.content).hexdigest()
 
 
-def students(submitted: Path) -> tuple[list[str], dict[str, str]]:
+def students(
+    submitted: Path, longest: int = MAX_NAME
+) -> tuple[list[str], dict[str, str]]:
     """Names of the folders that can be graded, and of those that cannot, with why.
+
+    Args:
+        submitted: the folder of all submissions.
+        longest: characters that a gradebook takes for a name.
 
     Raises:
         NothingSubmitted: there are no folders.
@@ -69,9 +75,10 @@ def students(submitted: Path) -> tuple[list[str], dict[str, str]]:
                 "the name has a path separator, a control or glob character, a leading "
                 "dot or bytes that are no text: rename the folder"
             )
-        elif len(entry.name) > MAX_NAME or len(entry.name.encode()) > 2 * MAX_NAME - 40:
+        elif len(entry.name.encode()) > MAX_NAME or len(entry.name) > longest:
             refused[entry.name[:40] + "..."] = (
-                f"the name has more than {MAX_NAME} characters: rename the folder"
+                f"the name has more than {min(longest, MAX_NAME)} characters or bytes: "
+                "rename the folder"
             )
         else:
             usable.append(entry.name)

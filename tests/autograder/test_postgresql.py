@@ -96,11 +96,16 @@ def test_marks_are_written_to_postgresql(server, tmp_path, master, right):
     hand_in(
         course,
         TOPIC,
-        {"right": submission(master, right), "blank": submission(master, {})},
+        {
+            "right": submission(master, right),
+            "blank": submission(master, {}),
+            "n" * 129: submission(master, right),  # a server keeps to the declared size
+        },
     )
     limits = Limits(cell_seconds=10, submission_seconds=60)
     outcome = grade(TOPIC, course, limits=limits)
     assert len(outcome.graded) == 2
+    assert "more than 128 characters" in outcome.refused["n" * 40 + "..."]
     with Gradebook(url, "on a server") as book:
         scores = {s.student.id: s.score for s in book.assignment_submissions(TOPIC)}
     everything = outcome.graded["right"]["max_score"]
