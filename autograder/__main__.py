@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.exercise import UnknownExercise, load_topic, require_topic
 from autograder.sandbox import SandboxUnavailable
+from autograder.submissions import printable
 
 if TYPE_CHECKING:
     from autograder.grade import Outcome
@@ -211,7 +212,7 @@ def _grade(options: argparse.Namespace) -> int:
 
 
 def _print_outcome(chapter: str, outcome: Outcome) -> None:
-    reports = outcome.graded
+    reports = {printable(name): report for name, report in outcome.graded.items()}
     print(
         f"{chapter}: {len(reports)} examined, {len(outcome.unchanged)} "
         "unchanged since the last run"
@@ -224,7 +225,7 @@ def _print_outcome(chapter: str, outcome: Outcome) -> None:
         for note in report["notes"]:
             print(f"  note: {student}: {note}")
     for change in sorted(outcome.changes):
-        print(f"  changed: {change}")
+        print(f"  changed: {printable(change)}")
     mistakes = Counter(
         f"{exercise['name']}: {exercise['mistake']}"
         for report in reports.values()
@@ -267,8 +268,10 @@ def _report(options: argparse.Namespace) -> int:
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
     for student in sorted(set(marks) - {r["student"] for r in reports.reports}):
+        student = printable(student)
         print(f"not in the tables: {student}: has marks but no report; grade again")
     for student in sorted({r["student"] for r in reports.reports} - set(marks)):
+        student = printable(student)
         print(f"not in the tables: {student}: is no longer in the gradebook")
     for what, path in write_class_report(course, chapter, marks).items():
         print(f"{what + ':':12} {path}")

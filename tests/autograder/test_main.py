@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from autograder.__main__ import main
+from autograder.__main__ import _print_outcome, main
 from autograder.course import make_course
+from autograder.grade import Outcome
 from benchmarks.classroom import hand_in, submission
 from tests.autograder.conftest import TOPIC
 
@@ -119,3 +120,12 @@ def test_jobs_must_be_a_positive_number(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["grade", TOPIC, "--course", "x", "--jobs", "0"])
     assert stopped.value.code == 2
+
+
+def test_names_are_printed_without_what_a_terminal_acts_on(capsys):
+    report = {"refused": "no notebook", "notes": ["a note"], "exercises": []}
+    name = "ada\u202eeve"
+    _print_outcome(TOPIC, Outcome(graded={name: report}, changes=[f"{name}: 1 -> 2"]))
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 4
+    assert all(line.isprintable() and "eve" in line for line in printed[1:])

@@ -7,6 +7,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import nbformat
 import numpy as np
 import pytest
 
@@ -47,9 +48,10 @@ def test_with_a_full_disk_each_worker_works_it_out(shared, monkeypatch, method):
     assert [worker._share("name", lambda: 7) for _ in range(2)] == [7, 7]
 
 
-def test_what_is_shared_belongs_to_one_secret(shared, topic):
+def test_what_is_shared_belongs_to_one_secret(shared, topic, master):
     def job(secret):
-        return worker.Job(topic.name, "{}", secret, worker.Limits())
+        text = nbformat.writes(master)
+        return worker.Job(topic.name, text, secret, worker.Limits())
 
     seeds = [
         [expected.seeds for expected in worker._expected(job(secret)).values()]
