@@ -593,3 +593,25 @@ def test_what_is_too_long_is_not_run_and_the_report_says_so(examination, attacki
     assert "its cell has more than 100000 characters" in said
     assert "what is beyond was not run" in said
     assert printed(done.notebook).count("RUN") == 1
+
+
+def test_pages_about_a_submission_are_drawn_in_a_moment(examination, attacking):
+    """Colouring takes the square of blank lines, drawing takes all pixels."""
+    picture = (
+        "import base64, struct, zlib\n"
+        "from IPython.display import display\n"
+        "head = b'\\x89PNG\\r\\n\\x1a\\n\\0\\0\\0\\rIHDR'\n"
+        "head += struct.pack('>II', 4000, 4000)\n"
+        "data = base64.b64encode(head + bytes(50)).decode()\n"
+        "for _ in range(30): display({'image/png': data}, raw=True)\n"
+    )
+    done = examination(attacking(cells=["x = 1" + " \n" * 5000 + "y = 2", picture]))
+    kept = [cell.source for cell in done.notebook.cells if "y = 2" in cell.source]
+    assert kept[0].count("\n") < 50
+    shown = [
+        output
+        for cell in done.notebook.cells
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {})
+    ]
+    assert len(shown) == 1
