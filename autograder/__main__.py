@@ -8,69 +8,58 @@ import json
 import logging
 import secrets
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from autograder.exercise import UnknownExercise, load_topic, require_topic
-from autograder.sandbox import SandboxUnavailable
-from autograder.submissions import printable
-
-if TYPE_CHECKING:
-    from autograder.grade import Outcome
-
-BAD_INPUT = 2
+from autograder.errors import AutograderError, GraderFault
+from autograder.exercise import load_topic, require_topic
+from autograder.files import printable
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; the exit status is 2 when its input cannot be used."""
+    """Run one command; its exit status.
+
+    That is 2 when its input cannot be used, 3 when something was left without an
+    outcome that is not to blame for it, and 130 when it was interrupted.
+    """
     options = _parser().parse_args(arguments)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a student's letters
         sys.stdout.reconfigure(errors="backslashreplace")
     # nbgrader logs each error of the database with its traceback, and raises it too.
     logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
     try:
-        return options.run(options)
+        with _temporary_files(options):
+            return options.run(options)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        print(f"autograder: {error.strerror or error}{where}", file=sys.stderr)
-        return BAD_INPUT
+        _say(f"autograder: {error.strerror or error}{where}", file=sys.stderr)
+        return AutograderError.exit_status
     except KeyboardInterrupt:
-        print("autograder: interrupted; run it again to go on", file=sys.stderr)
+        print(
+            "autograder: interrupted; what was finished is kept, run it again to go on",
+            file=sys.stderr,
+        )
         return 130
-    except Exception as error:
-        if not isinstance(error, _bad_input()):
-            raise
-        print(f"autograder: {' '.join(str(error).split())}", file=sys.stderr)
-        return BAD_INPUT
+    except AutograderError as error:
+        _say(f"autograder: {' '.join(str(error).split())}", file=sys.stderr)
+        for line in getattr(error, "lines", ()):
+            _say(f"  {line}", file=sys.stderr)
+        return error.exit_status
 
 
-def _bad_input() -> tuple[type[Exception], ...]:
-    """The errors that say in one line what cannot be used."""
-    from autograder.classreport import NoReports
-    from autograder.cluster import ClusterError
-    from autograder.course import CourseError
-    from autograder.gradebook import GradebookError
-    from autograder.progress import NoNotebooks
-    from autograder.rebuild import Unusable
-    from autograder.release import BrokenChapter
-    from autograder.reset import CannotReset
-    from autograder.submissions import NothingSubmitted
+def _temporary_files(options: argparse.Namespace) -> contextlib.AbstractContextManager:
+    """Where temporary files belong; only what starts kernels makes many."""
+    if options.run not in (_check, _grade) or sys.platform == "win32":
+        return contextlib.nullcontext()
+    from autograder.sandbox.scratch import scratch_folder
 
-    return (
-        BrokenChapter,
-        CannotReset,
-        ClusterError,
-        CourseError,
-        GradebookError,
-        NoNotebooks,
-        NoReports,
-        NothingSubmitted,
-        SandboxUnavailable,
-        UnknownExercise,
-        Unusable,
-    )
+    return scratch_folder()
+
+
+def _say(text: str, **where: Any) -> None:
+    """Print lines in which no name does anything to the terminal."""
+    print("\n".join(map(printable, text.split("\n"))), **where)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -89,21 +78,52 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
     progress = commands.add_parser("progress", help="what is done, and the next step")
     progress.add_argument(
-        "folder", nargs="?", type=Path, default=Path(), help="where the notebooks are"
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="where the notebooks are, or one of them",
     )
     progress.set_defaults(run=_progress)
     reset = commands.add_parser("reset", help="put the stub of an exercise back")
     reset.add_argument("notebook", type=Path)
     reset.add_argument("exercise")
     reset.set_defaults(run=_reset)
+    notebooks = commands.add_parser("notebooks", help="write the exercise notebooks")
+    notebooks.add_argument("folder", type=Path, metavar="DIR")
+    notebooks.set_defaults(run=_notebooks)
     course = commands.add_parser("course", help="make an nbgrader course of the book")
     course.add_argument("folder", type=Path, metavar="DIR")
     course.add_argument("chapters", nargs="*", help="which ones; all if none is named")
     course.set_defaults(run=_course)
+    collect = commands.add_parser("collect", help="take in what an LMS has packed")
+    collect.add_argument("chapter")
+    collect.add_argument("archive", type=Path)
+    collect.add_argument("--course", type=Path, required=True, metavar="DIR")
+    collect.add_argument(
+        "--from",
+        dest="system",
+        choices=["canvas", "moodle", "gradescope"],
+        help="whose archive it is; found out if it is not said",
+    )
+    collect.add_argument(
+        "--roster",
+        type=Path,
+        metavar="FILE",
+        help="who is in the class, as the LMS exports it, or a CSV of your own",
+    )
+    collect.set_defaults(run=_collect)
     grade = commands.add_parser("grade", help="grade all submissions of chapters")
     grade.add_argument("chapters", nargs="+", metavar="CHAPTER")
     grade.add_argument("--course", type=Path, required=True, metavar="DIR")
     grade.add_argument("--jobs", type=_positive, metavar="N", help="how many at once")
+    grade.add_argument(
+        "--student",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="grade this one only; may be given several times",
+    )
     grade.add_argument("--force", action="store_true", help="examine all of them again")
     grade.set_defaults(run=_grade)
     grade.add_argument(
@@ -111,10 +131,36 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ADDRESS",
         help="examine on this dask.distributed scheduler",
     )
+    deadlines = commands.add_parser(
+        "deadlines", help="due dates, extensions and excuses, from a table"
+    )
+    deadlines.add_argument("table", type=Path, metavar="FILE")
+    deadlines.add_argument("--course", type=Path, required=True, metavar="DIR")
+    deadlines.set_defaults(run=_deadlines)
+    feedback = commands.add_parser("feedback", help="make the pages for students")
+    feedback.add_argument("chapter")
+    feedback.add_argument("--course", type=Path, required=True, metavar="DIR")
+    feedback.set_defaults(run=_feedback)
     report = commands.add_parser("report", help="what the class got wrong, as a page")
     report.add_argument("chapter")
     report.add_argument("--course", type=Path, required=True, metavar="DIR")
     report.set_defaults(run=_report)
+    marks = commands.add_parser("marks", help="final marks, and who needs help")
+    marks.add_argument("--course", type=Path, required=True, metavar="DIR")
+    marks.add_argument(
+        "--weights",
+        type=Path,
+        metavar="FILE",
+        help="a table of chapter and weight; all count the same without one",
+    )
+    marks.add_argument(
+        "--drop",
+        type=_positive,
+        default=0,
+        metavar="N",
+        help="leave out the N lowest chapters of each student",
+    )
+    marks.set_defaults(run=_marks)
     return parser
 
 
@@ -125,35 +171,42 @@ def _positive(text: str) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from autograder.examine import draw_seeds, examine, expected_answers
-    from autograder.limits import Limits
-    from autograder.rebuild import chapter_of, read_submission
-    from autograder.release import source_notebook, student_notebook
-    from autograder.sandbox import require_bubblewrap, stop_sandbox
+    from autograder.grading.examine import examine
+    from autograder.grading.seeds import draw_seeds, expected_answers
+    from autograder.notebooks import chapter_of, read_notebook
+    from autograder.release.source import source_notebook
+    from autograder.release.student import student_notebook
+    from autograder.sandbox.bubblewrap import require_bubblewrap
+    from autograder.sandbox.connection import ForkServers
+    from autograder.sandbox.limits import Limits
 
-    data = read_submission(options.notebook)
+    data = read_notebook(options.notebook)
     topic = load_topic(chapter_of(data, options.notebook))
     if not options.no_sandbox:
         require_bubblewrap()
     master = student_notebook(source_notebook(topic.name))
     seeds = draw_seeds(topic, secrets.token_bytes())
     expected = expected_answers(topic, seeds)
-    try:
+    with ForkServers() as servers:
         examination = examine(
-            master, data, topic, expected, Limits(), sandbox=not options.no_sandbox
+            master,
+            data,
+            topic,
+            expected,
+            Limits(),
+            servers=None if options.no_sandbox else servers,
+            seeds=seeds,
         )
-    finally:
-        stop_sandbox()
     if options.json:
         print(json.dumps(examination.report))
     else:
-        print(_as_text(examination.report))
+        _say(_as_text(examination.report))
     return 0
 
 
 def _as_text(report: dict[str, Any]) -> str:
-    from autograder.check import as_text
     from autograder.judge import CaseReport, Report
+    from autograder.show import as_text
 
     lines = [
         f"{report['chapter']}: {report['score']:g} of {report['max_score']:g} points"
@@ -179,12 +232,41 @@ def _reset(options: argparse.Namespace) -> int:
     return 0
 
 
+def _notebooks(options: argparse.Namespace) -> int:
+    from autograder.release.student import write_notebooks
+
+    written, kept = write_notebooks(options.folder)
+    for path in written:
+        _say(str(path))
+    for path in kept:
+        _say(f"{path} was left as you have it (rename it to get a new one)")
+    return 0
+
+
 def _course(options: argparse.Namespace) -> int:
-    from autograder.course import make_course
+    from autograder.release.course import make_course
 
     names = make_course(options.folder, options.chapters)
-    print(f"{len(names)} chapters in {options.folder}: {', '.join(names)}")
-    print(f"give students {options.folder / 'release'}; collect into submitted/")
+    _say(f"{len(names)} chapters in {options.folder}: {', '.join(names)}")
+    _say(f"give students {options.folder / 'release'}; collect into submitted/")
+    return 0
+
+
+def _collect(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from autograder.grading.class_list import add_students
+    from autograder.lms.collect import collect
+    from autograder.lms.record import people_in
+    from autograder.release.settings import settings_of
+
+    course = options.course.resolve()
+    settings = settings_of(course)
+    done = collect(
+        options.chapter, options.archive, course, options.system, options.roster
+    )
+    people = people_in(course, options.chapter).values()
+    add_students(settings.gradebook, settings.course_id, people)
+    _say("\n".join(done.lines(options.chapter)))
     return 0
 
 
@@ -194,58 +276,41 @@ def _grade(options: argparse.Namespace) -> int:
     with _place(options) as place:  # warms up during the imports
         from tqdm import tqdm
 
-        from autograder.grade import grade_chapters
+        from autograder.grading.grade import Unexamined, grade_chapters
 
         def progress(items: Any, total: int) -> Any:
             return tqdm(items, total=total, unit="submission", disable=None)
 
-        outcomes = grade_chapters(
-            options.chapters,
-            options.course,
-            force=options.force,
-            progress=progress,
-            **place,
-        )
+        failed = None
+        try:
+            outcomes = grade_chapters(
+                options.chapters,
+                options.course,
+                force=options.force,
+                only=options.student,
+                progress=progress,
+                **place,
+            )
+        except Unexamined as error:
+            outcomes, failed = error.outcomes, error
     for chapter, outcome in outcomes.items():
-        _print_outcome(chapter, outcome)
+        _say("\n".join(outcome.lines(chapter)))
+    if failed is not None:
+        raise failed
     return 0
-
-
-def _print_outcome(chapter: str, outcome: Outcome) -> None:
-    reports = {printable(name): report for name, report in outcome.graded.items()}
-    print(
-        f"{chapter}: {len(reports)} examined, {len(outcome.unchanged)} "
-        "unchanged since the last run"
-    )
-    for student, reason in sorted(outcome.refused.items()):
-        print(f"  not graded: {student}: {reason}")
-    for student, report in sorted(reports.items()):
-        if report["refused"]:
-            print(f"  zero: {student}: {report['refused']}")
-        for note in report["notes"]:
-            print(f"  note: {student}: {note}")
-    for change in sorted(outcome.changes):
-        print(f"  changed: {printable(change)}")
-    mistakes = Counter(
-        f"{exercise['name']}: {exercise['mistake']}"
-        for report in reports.values()
-        for exercise in report["exercises"]
-        if exercise["mistake"]
-    )
-    for mistake, count in mistakes.most_common(5):
-        print(f"  {count} times  {mistake}")
 
 
 @contextlib.contextmanager
 def _place(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Where to examine: on a dask cluster, or with workers on this machine."""
     if options.cluster is not None:
-        from autograder.cluster import cluster_executor
+        from autograder.grading.cluster import cluster_executor
 
         with cluster_executor(options.cluster) as executor:
             yield {"executor": executor}
         return
-    from autograder.pool import Pool
+    from autograder.grading.pool import Pool
+    from autograder.sandbox.bubblewrap import SandboxUnavailable
 
     try:
         pool = Pool(options.jobs)
@@ -256,25 +321,80 @@ def _place(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         yield {"pool": pool}
 
 
-def _report(options: argparse.Namespace) -> int:
-    from autograder.classreport import read_reports, write_class_report
-    from autograder.course import settings_of
-    from autograder.gradebook import ChapterMarks
+def _deadlines(options: argparse.Namespace) -> int:
+    from datetime import datetime
 
-    course, chapter = options.course, options.chapter
-    require_topic(chapter)
-    reports = read_reports(course, chapter)  # none at all is the first thing to say
+    from autograder.grading.class_list import due_dates
+    from autograder.grading.deadlines import keep_deadlines
+    from autograder.lms.whole_class import everybody
+    from autograder.release.settings import settings_of
+
+    course = options.course
     settings = settings_of(course.resolve())
-    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
-        marks = book.read()
-    for student in sorted(set(marks) - {r["student"] for r in reports.reports}):
-        student = printable(student)
-        print(f"not in the tables: {student}: has marks but no report; grade again")
-    for student in sorted({r["student"] for r in reports.reports} - set(marks)):
-        student = printable(student)
-        print(f"not in the tables: {student}: is no longer in the gradebook")
-    for what, path in write_class_report(course, chapter, marks).items():
-        print(f"{what + ':':12} {path}")
+    dues = due_dates(settings.gradebook, settings.course_id)
+    found = keep_deadlines(options.table, course, everybody(course), dues)
+    for chapter, said in found.items():
+        due = f"due {said.due:%Y-%m-%d %H:%M} UTC, " if said.due else ""
+        longer = len(said.until) + len(said.longer)
+        _say(f"{chapter}: {due}{longer} extensions, {len(said.excused)} excused")
+    zone = datetime.now().astimezone().tzname()
+    _say(f"times without a zone were read in that of this machine, {zone}")
+    _say("grade the chapters again, and marks follow")
+    return 0
+
+
+def _feedback(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from tqdm import tqdm
+
+    from autograder.grading.feedback import make_feedback
+    from autograder.lms.returned import write_archives
+
+    def progress(items: Any, total: int) -> Any:
+        return tqdm(items, total=total, unit="page", disable=None)
+
+    pages = make_feedback(options.chapter, options.course, progress)
+    _say(
+        f"{options.chapter}: pages made: {len(pages.made)}, up to date before: "
+        f"{len(pages.kept)}, in {options.course / 'feedback'}"
+    )
+    for system, path in write_archives(options.course, options.chapter).items():
+        _say(f"  to upload to {system.title()}: {path}")
+    for student in pages.failed:
+        _say(f"  no page: {student}: nbgrader could not make it")
+    return GraderFault.exit_status if pages.failed else 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from autograder.grading.exports import write_class_report
+    from autograder.lms.exports import write_lms_tables
+    from autograder.lms.whole_class import report_on_class
+
+    course = options.course
+    require_topic(options.chapter)
+    report, notes = report_on_class(course, options.chapter)
+    paths = write_class_report(course, report)
+    tables, more = write_lms_tables(course, report)
+    for note in [*notes, *more]:
+        _say(note)
+    for what, path in {**paths, **tables}.items():
+        _say(f"{what + ':':12} {path}")
+    return 0
+
+
+def _marks(options: argparse.Namespace) -> int:
+    from autograder.grading.course_marks import course_marks, read_weights
+    from autograder.grading.coursereport import write_course_report
+
+    weights = read_weights(options.weights) if options.weights else None
+    marks = course_marks(options.course, weights, options.drop)
+    for note in marks.notes:
+        _say(note)
+    _say(f"students: {len(marks.students)}, chapters: {len(marks.chapters)}")
+    for student in marks.at_risk:
+        _say(f"  may need help: {student.name}: {'; '.join(student.at_risk)}")
+    for what, path in write_course_report(options.course, marks).items():
+        _say(f"{what + ':':12} {path}")
     return 0
 
 

@@ -1,41 +1,41 @@
 """What an implementation answers to a case, and how an answer travels.
 
-The student's process calls ``answer`` and sends the result as JSON text: numbers,
-short strings, sequences, and arrays as (dtype, shape, bytes). The examiner reads it
-with ``decode``, which accepts nothing else. There is no pickle anywhere.
+The student's process calls ``answer`` and sends the bytes: one letter that says what
+came out, and a value in the flat format of ``encoding``. The examiner reads them with
+``decode``, which accepts nothing else. Nothing that comes out of a sandbox is ever
+unpickled; what processes of the grader hand to each other was read here before.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import builtins
 import contextlib
-import json
-import math
+import re
 import sys
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from autograder.encoding import Unreadable, clean
+from autograder.encoding import decode as decode_value
+from autograder.encoding import encode as encode_value
 from autograder.exercise import Case, Implementation
+from autograder.origin import Origin, origin_of, read_origin
 
-DTYPES = frozenset(
-    ["|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"]
-)  # booleans, integers and real numbers, little endian
-MAX_BYTES = 8 * 2**20
-MAX_DEPTH = 8
-MAX_ITEMS = 10_000
-MAX_COMMAS = 100_000  # in the text of an answer: what has many parts is not small
-MAX_DIMENSIONS = 16
-MAX_TEXT = 400
-
-
-class Unreadable(ValueError):
-    """A value that is no array, number or sequence, or a forged encoding of one."""
+_VALUE, _RAISED, _UNREADABLE = b"V", b"R", b"U"  # what came out
+# What may be said of a value that could not be encoded: the sentences of ``encoding``.
+_SAID = re.compile(
+    r"the result is nested more than \d{1,3} deep"
+    r"|the result has more than \d{1,6} (?:items|parts)"
+    r"|the result is a dictionary whose keys are not strings"
+    r"|the result is of type [A-Za-z_]{1,30}; expected arrays or numbers"
+    r"|the result holds values of type [A-Za-z<>|]{1,12}\d{0,3}"
+    r"|the result has \d{1,12} bytes; \d{1,9} may be sent"
+    r"|reading the result raised [A-Za-z]{1,30}"
+)
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,20 @@ class Answer:
 
     Exactly one of ``value``, ``raised`` and ``unreadable`` speaks: a nested value of
     arrays; the name of the built-in exception type that was raised, with its
-    ``detail``; or the reason why the value could not be read.
+    ``detail`` and the ``origin`` in the student's code that it came from; or the reason
+    why the value could not be read. If it is ``private``, its ``detail`` is to be used
+    but not to be shown.
     """
 
     value: Any = None
     raised: str | None = None
     detail: str = ""
+    origin: Origin = Origin()
+    private: bool = False
     unreadable: str | None = None
 
 
-def answer(case: Case, implementation: Implementation, seed: int) -> str:
+def answer(case: Case, implementation: Implementation, seed: int) -> bytes:
     """Run one case on one implementation and encode what comes out of it.
 
     Args:
@@ -72,14 +76,15 @@ def answer(case: Case, implementation: Implementation, seed: int) -> str:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also sys.exit(): only this case is lost
-        return json.dumps({"raised": builtin_type(error), "detail": _brief(error)})
+        said = [_type_told(error), _brief(error), *origin_of(error)]
+        return _RAISED + encode_value(said)
     try:
-        return json.dumps({"value": encode(value)})
+        return _VALUE + encode_value(value)
     except Unreadable as error:
-        return json.dumps({"unreadable": _brief(error)})
+        return _UNREADABLE + encode_value(_brief(error))
     except Exception as error:  # a value may do anything while it is looked at
         why = f"reading the result raised {type(error).__name__}"
-        return json.dumps({"unreadable": why})
+        return _UNREADABLE + encode_value(why)
 
 
 @contextlib.contextmanager
@@ -102,6 +107,13 @@ def _seeded_torch(seed: int) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+def _type_told(error: BaseException) -> str:
+    """The built-in type, but for what torch itself has not implemented: no stub."""
+    kind, text = builtin_type(error), _brief(error)
+    of_torch = "not implemented for '" in text or 'required "forward" function' in text
+    return "RuntimeError" if kind == "NotImplementedError" and of_torch else kind
+
+
 def builtin_type(error: BaseException) -> str:
     """Name of the most specific built-in type that ``error`` is an instance of."""
     for kind in type(error).__mro__:
@@ -110,129 +122,42 @@ def builtin_type(error: BaseException) -> str:
     return "Exception"
 
 
-def encode(value: Any, depth: int = 0) -> Any:
-    """Turn a value into JSON data.
-
-    Raises:
-        Unreadable: the value, or something in it, is no array, number, short string,
-            ``None``, list, tuple or dictionary of these.
-    """
-    if depth > MAX_DEPTH:
-        raise Unreadable(f"the result is nested more than {MAX_DEPTH} deep")
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, list | tuple):
-        if len(value) > MAX_ITEMS:
-            raise Unreadable(f"the result has more than {MAX_ITEMS} items")
-        return [encode(item, depth + 1) for item in value]
-    if isinstance(value, dict):
-        if not all(isinstance(key, str) for key in value):
-            raise Unreadable("the result is a dictionary whose keys are not strings")
-        return {"items": {key: encode(value[key], depth + 1) for key in value}}
-    return _encode_array(_as_array(value))
-
-
-def _as_array(value: Any) -> np.ndarray:
-    """A NumPy view of a number, an array or a tensor."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
-        value = value.detach().cpu()
-        if value.dtype == torch.bfloat16:
-            value = value.float()
-        return value.resolve_conj().resolve_neg().numpy()
-    if isinstance(value, np.ndarray | np.generic | bool | int | float):
-        return np.asarray(value)
-    raise Unreadable(
-        f"the result is of type {type(value).__name__}; expected arrays or numbers"
-    )
-
-
-def _encode_array(array: np.ndarray) -> dict[str, Any]:
-    array = np.ascontiguousarray(array).reshape(array.shape)
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        array = array.astype(np.float64)
-    array = array.astype(array.dtype.newbyteorder("<"))
-    if array.dtype.str not in DTYPES:
-        raise Unreadable(f"the result holds values of type {array.dtype}")
-    if array.nbytes > MAX_BYTES:
-        raise Unreadable(
-            f"the result has {array.nbytes} bytes; {MAX_BYTES} may be sent"
-        )
-    return {
-        "dtype": array.dtype.str,
-        "shape": list(array.shape),
-        "data": base64.b64encode(array.tobytes()).decode("ascii"),
-    }
-
-
-def decode(text: str) -> Answer:
+def decode(data: bytes) -> Answer:
     """Read an encoded answer, trusting nothing about it.
 
-    A text that is no well-formed answer gives an ``Answer`` that is unreadable.
+    Bytes that are no well-formed answer give an ``Answer`` that is unreadable.
     """
     try:
-        if not isinstance(text, str) or len(text) > 2 * MAX_BYTES:
-            raise Unreadable(f"the answer is larger than {MAX_BYTES} bytes")
-        if text.count(",") > MAX_COMMAS:
-            raise Unreadable(f"the answer has more than {MAX_COMMAS} parts")
-        data = json.loads(text, parse_constant=_no_constant)
-        if not isinstance(data, dict):
-            raise Unreadable("the answer is malformed")
-        if isinstance(data.get("raised"), str):
-            kind = data["raised"] if _is_exception(data["raised"]) else "Exception"
-            return Answer(raised=kind, detail=_clean(data.get("detail", "")))
-        if "unreadable" in data:
-            return Answer(unreadable=_clean(data["unreadable"]))
-        if "value" not in data:
-            raise Unreadable("the answer is malformed")
-        return Answer(value=_decode(data["value"]))
+        kind, value = data[:1], decode_value(data[1:])
     except Unreadable as error:
         return Answer(unreadable=str(error))
-    except (ValueError, RecursionError):
-        return Answer(unreadable="the answer is malformed")
+    if kind == _VALUE:
+        return Answer(value=value)
+    texts = value if isinstance(value, list) else [value]
+    if all(isinstance(text, str) for text in texts):
+        if kind == _RAISED and len(texts) == 5:
+            name = texts[0] if _is_exception(texts[0]) else "Exception"
+            origin = read_origin(*texts[2:])
+            return Answer(raised=name, detail=clean(texts[1]), origin=origin)
+        if kind == _UNREADABLE and len(texts) == 1:
+            ours = _SAID.fullmatch(texts[0]) is not None
+            why = texts[0] if ours else "the result could not be read"
+            return Answer(unreadable=why)
+    return Answer(unreadable="the answer is malformed")
 
 
-def _decode(data: Any, depth: int = 0) -> Any:
-    if depth > MAX_DEPTH:
-        raise Unreadable(f"the answer is nested more than {MAX_DEPTH} deep")
-    if data is None:
-        return None
-    if isinstance(data, str):
-        return data[:MAX_TEXT]
-    if isinstance(data, list) and len(data) <= MAX_ITEMS:
-        return [_decode(item, depth + 1) for item in data]
-    if not isinstance(data, dict):
-        raise Unreadable("the answer is malformed")
-    items = data.get("items")
-    if isinstance(items, dict) and len(data) == 1 and len(items) <= MAX_ITEMS:
-        named = {_clean(name): item for name, item in items.items()}
-        return {name: _decode(item, depth + 1) for name, item in named.items()}
-    if set(data) == {"dtype", "shape", "data"}:
-        return _decode_array(data["dtype"], data["shape"], data["data"])
-    raise Unreadable("the answer is malformed")
+def in_private(given: Answer, written: Mapping[str, Container[int]]) -> Answer:
+    """An answer whose words, which can carry what was asked, are not to be shown.
 
+    What an exception says was made up where the questions are known, and may repeat
+    them for the next student. Its type, a line of the student's own and the shapes
+    there are enough to find the place.
 
-def _decode_array(dtype: Any, shape: Any, data: Any) -> np.ndarray:
-    if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise Unreadable("the answer holds values of an unknown type")
-    if (
-        not isinstance(shape, list)
-        or len(shape) > MAX_DIMENSIONS
-        or not all(type(size) is int and 0 <= size <= MAX_BYTES for size in shape)
-        or not isinstance(data, str)
-    ):
-        raise Unreadable("the answer is malformed")
-    try:
-        raw = base64.b64decode(data, validate=True)
-    except binascii.Error as error:
-        raise Unreadable("the answer is malformed") from error
-    if len(raw) > MAX_BYTES or len(raw) != math.prod(shape) * np.dtype(dtype).itemsize:
-        raise Unreadable("the answer's shape does not fit its bytes")
-    return np.frombuffer(raw, dtype).reshape(shape)
-
-
-def _no_constant(name: str) -> None:
-    raise Unreadable("the answer is malformed")
+    Args:
+        given: the answer.
+        written: what the student wrote, from ``lines_of``.
+    """
+    return replace(given, origin=given.origin.within(written), private=True)
 
 
 def _is_exception(name: str) -> bool:
@@ -242,12 +167,6 @@ def _is_exception(name: str) -> bool:
 
 def _brief(error: BaseException) -> str:
     try:
-        return _clean(str(error))
+        return clean(str(error))
     except Exception:  # a student's own exception may fail to print
         return ""
-
-
-def _clean(text: Any) -> str:
-    """One short printable line, whatever was sent."""
-    line = " ".join(str(text).split())
-    return "".join(c for c in line if c.isprintable())[:MAX_TEXT]

@@ -8,6 +8,7 @@ student's version with the same seed, and the judge compares the two answers.
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import pkgutil
 import re
@@ -18,14 +19,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from autograder.errors import AutograderError
+
+# What ``ast.parse`` raises; the last two depend on the stack of who asks.
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
 RELATIVE_TOLERANCE = 1e-5
 ABSOLUTE_TOLERANCE = 1e-6
+BUILD_IT_YOURSELF = "which this exercise asks you to build yourself"
 
 Implementation = Callable[..., Any]
 
 
-class UnknownExercise(LookupError):
+class UnknownExercise(AutograderError):
     """No exercise or topic has this name."""
+
+
+class NoHint(AutograderError):
+    """A mistake does not say what it is."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +50,7 @@ class Case:
             ``numpy.random.Generator``.
         rtol: relative tolerance of the comparison.
         atol: absolute tolerance of the comparison.
+        warns: whether it looks for NumPy's warnings, which a browser never gives.
     """
 
     title: str
@@ -46,6 +58,7 @@ class Case:
     run: Callable[[Implementation, Any], Any]
     rtol: float = RELATIVE_TOLERANCE
     atol: float = ABSOLUTE_TOLERANCE
+    warns: bool = False
 
 
 @dataclass
@@ -56,10 +69,12 @@ class Exercise:
         name: the name of the function or class that a student writes.
         forbidden: names of library calls that the exercise rebuilds, and that an
             answer must not use.
+        results: what its results are called, if a call returns more than one.
     """
 
     name: str
     forbidden: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
     cases: list[Case] = field(default_factory=list)
 
     @property
@@ -74,26 +89,35 @@ class Exercise:
         points: int = 1,
         rtol: float = RELATIVE_TOLERANCE,
         atol: float = ABSOLUTE_TOLERANCE,
+        warns: bool = False,
     ) -> Callable[[Callable], Callable]:
         """Add the decorated function ``(implementation, rng) -> answer`` as a case."""
 
         def add(run: Callable) -> Callable:
-            self.cases.append(Case(title, points, run, rtol, atol))
+            self.cases.append(Case(title, points, run, rtol, atol, warns))
             return run
 
         return add
+
+    @property
+    def allowed(self) -> str:
+        """What an answer may use, in one line of markdown for the task."""
+        if not self.forbidden:
+            return "*May be used:* everything, a library's own function as well."
+        names = ", ".join(f"`{name}`" for name in self.forbidden)
+        return f"*May be used:* everything but what you build here: {names}."
 
     def forbidden_calls(self, source: str) -> list[str]:
         """Names in ``source`` that this exercise forbids, in order of appearance.
 
         The syntax tree is read, so comments, docstrings and the definition of a
-        function of the same name do not count.
+        function of the same name do not count, nor does text that nothing looks up.
         """
         if not self.forbidden:
             return []
         try:
             tree = ast.parse(source)
-        except (SyntaxError, ValueError):  # ask the text, in case it runs all the same
+        except UNREADABLE:  # ask the text, in case it runs all the same
             return [
                 name
                 for name in self.forbidden
@@ -120,12 +144,46 @@ def _names_used(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.Attribute):
-        return {node.attr}
+        own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        return set() if own else {node.attr}
     if isinstance(node, ast.ImportFrom | ast.Import):
         return {alias.name.rpartition(".")[2] for alias in node.names}
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return {node.value.rpartition(".")[2]}  # getattr(F, "layer_norm")
-    return set()
+    if isinstance(node, ast.Call) and _looks_up(node.func):
+        looked_up: list[ast.AST] = [*node.args, *(k.value for k in node.keywords)]
+    elif isinstance(node, ast.Subscript) and _is_namespace(node.value):
+        looked_up = [node.slice]  # vars(F)["layer_norm"]
+    else:
+        return set()
+    return {
+        text.value.rpartition(".")[2]
+        for argument in looked_up
+        for text in ast.walk(argument)
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+    }
+
+
+_LOOKS_UP = ("getattr", "attrgetter", "methodcaller", "eval", "exec")
+
+
+def _looks_up(function: ast.expr) -> bool:
+    """Whether a function is one that looks up the names in its arguments."""
+    if isinstance(function, ast.Attribute) and function.attr in ("get", "pop"):
+        return _is_namespace(function.value)
+    return _name_of(function) in _LOOKS_UP
+
+
+def _is_namespace(value: ast.expr) -> bool:
+    """Whether a dictionary is that of a module or of an object, and no other."""
+    if isinstance(value, ast.Attribute):
+        return value.attr == "__dict__"
+    names = ("vars", "globals", "locals")
+    return isinstance(value, ast.Call) and _name_of(value.func) in names
+
+
+def _name_of(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 @dataclass(frozen=True)
@@ -138,11 +196,24 @@ class Mistake:
     implementation: Implementation
 
 
-def mistake(exercise: Exercise, hint: str) -> Callable[[Implementation], Mistake]:
-    """Turn the decorated wrong implementation into a ``Mistake`` of ``exercise``."""
+def mistake(exercise: Exercise) -> Callable[[Implementation], Mistake]:
+    """Turn the decorated wrong implementation into a ``Mistake`` of ``exercise``.
+
+    The docstring of the implementation is the hint, a paragraph of any line length.
+
+    Raises:
+        NoHint: the implementation has no docstring of its own.
+    """
 
     def describe(implementation: Implementation) -> Mistake:
-        return Mistake(implementation.__name__, exercise.name, hint, implementation)
+        name = implementation.__name__
+        hint = " ".join((implementation.__doc__ or "").split())
+        if not hint:
+            raise NoHint(
+                f"the mistake {name} of {exercise.name} has no hint; write it as the "
+                "docstring (python -OO drops docstrings: run without it)"
+            )
+        return Mistake(name, exercise.name, hint, implementation)
 
     return describe
 
@@ -179,9 +250,12 @@ def require_topic(name: str) -> None:
     Raises:
         UnknownExercise: there is no such topic.
     """
-    if name not in topic_names():
+    known = topic_names()
+    if name not in known:
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1)
+        meant = f"did you mean {near[0]}? There are" if near else "there are"
         raise UnknownExercise(
-            f"there is no chapter {name!r}; there are {', '.join(topic_names())}"
+            f"there is no chapter {name!r}; {meant} {', '.join(known)}"
         )
 
 

@@ -7,47 +7,83 @@ import inspect
 import re
 from collections import Counter
 
-from autograder.check import (
-    STYLE,
-    display_page,
-    examine_here,
-    find_exercise,
-    self_study,
-)
+from autograder.answer_key import NoKey
+from autograder.book import chapter_title, chapters_folder
+from autograder.check import examine_here, find_exercise, self_study
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
+from autograder.failing import Arguments, failing_call
 from autograder.judge import NOT_YET, Report
-from autograder.key import NoKey
-from autograder.release import chapters_folder
-
-_asked: Counter[str] = Counter()  # how often a hint was asked for, by exercise
+from autograder.show import STYLE, display_page
 
 
-def hint(implementation: Implementation) -> None:
-    """Show a hint for your answer; one more at each call.
+class Hints:
+    """Hints on answers, one more at each call for the same exercise."""
 
-    Args:
-        implementation: the function or class that an exercise asks for.
-    """
-    try:
-        exercise = find_exercise(implementation)
-        report = examine_here(exercise, implementation).report
-    except (UnknownExercise, NoKey) as error:
-        print(f"hint: {error}")
-        return
-    name = exercise.name
-    if report.score == report.max_score:
-        _show(name, [f"{name} has all its points: there is nothing to hint at."])
-        return
-    hints = hints_on(exercise, report)
-    _asked[name] += 1
-    shown = [f"{n}. {text}" for n, text in enumerate(hints, start=1)][: _asked[name]]
-    if len(shown) < len(hints):
-        last = f"hint({name}) once more gives the next hint."
-    elif self_study():
-        last = f"There are no more hints. solution({name}) shows the solution."
-    else:
-        last = "There are no more hints."
-    _show(name, [*shown, last])
+    def __init__(self) -> None:
+        """Nothing was asked for yet."""
+        self._asked: Counter[str] = Counter()
+
+    def __call__(self, implementation: Implementation) -> None:
+        """Show a hint for your answer; one more at each call.
+
+        Args:
+            implementation: the function or class that an exercise asks for.
+        """
+        try:
+            exercise = find_exercise(implementation)
+            report = examine_here(exercise, implementation).report
+        except (UnknownExercise, NoKey) as error:
+            print(f"hint: {error}")
+            return
+        name = exercise.name
+        if report.score == report.max_score:
+            _show(name, [f"{name} has all its points: there is nothing to hint at."])
+            return
+        hints = hints_on(exercise, report)
+        self._asked[name] += 1
+        asked = self._asked[name]
+        shown = [f"{n}. {text}" for n, text in enumerate(hints, start=1)][:asked]
+        if len(shown) < len(hints):
+            last = f"hint({name}) once more gives the next hint."
+        elif self_study():
+            last = f"There are no more hints. solution({name}) shows the solution."
+        else:
+            last = "There are no more hints."
+        _show(name, [*shown, last])
+
+    def inputs(self, implementation: Implementation) -> Arguments | None:
+        """The arguments of the first call that goes wrong, to try by hand.
+
+        ``inputs = hint.inputs(attend)``, and then ``attend(**inputs)``. For a class
+        they are given by method.
+
+        Args:
+            implementation: the function or class that an exercise asks for.
+        """
+        try:
+            exercise = find_exercise(implementation)
+            judged = examine_here(exercise, implementation)
+        except (UnknownExercise, NoKey) as error:
+            print(f"hint: {error}")
+            return None
+        report, name = judged.report, exercise.name
+        found = None
+        if report.score < report.max_score and report.message != NOT_YET:
+            expected = judged.reference
+            found = failing_call(exercise, implementation, report, expected)
+        if found is None:
+            _show(name, ["There is no call that goes wrong."])
+            return None
+        title, arguments = found
+        if isinstance(implementation, type):
+            use = "They are given by method, as keyword arguments."
+        else:
+            use = f"With inputs = hint.inputs({name}), {name}(**inputs) repeats it."
+        _show(name, [f"The arguments of the call that goes wrong: {title}. {use}"])
+        return arguments
+
+
+hint = Hints()
 
 
 def solution(implementation: Implementation) -> None:
@@ -85,7 +121,10 @@ def hints_on(exercise: Exercise, report: Report) -> list[str]:
     if report.message == NOT_YET:
         hints.append(f"These cases will be looked at: {titles}.")
     else:
-        hints.append(f"These cases fail: {titles}. Try the first one by hand.")
+        hints.append(
+            f"These cases fail: {titles}. To try the first one by hand, "
+            f"hint.inputs({exercise.name}) gives the arguments that go wrong."
+        )
     return hints
 
 
@@ -94,7 +133,7 @@ def where_to_read(name: str) -> str:
     chapter = find_topic(name).name
     path = chapters_folder() / f"{chapter}.md"
     if not path.is_file():
-        title = chapter.replace("_", " ")
+        title = chapter_title(chapter)
         return f"chapter “{title}”, the section just above the exercise"
     title, section = _headings_above(path.read_text(encoding="utf-8"), name)
     return f"chapter “{title}”, section “{section}”"

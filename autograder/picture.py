@@ -62,23 +62,16 @@ def _matrix(array: np.ndarray) -> np.ndarray:
 
 
 def side_by_side(title: str, given: np.ndarray, expected: np.ndarray) -> str:
-    """HTML of a picture with both matrices and their difference."""
+    """HTML of a picture with both results and their difference."""
     from matplotlib.figure import Figure
 
-    finite = np.concatenate([m[np.isfinite(m)] for m in (given, expected)])
-    span = {"vmin": finite.min(), "vmax": finite.max()} if finite.size else {}
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         difference = given - expected
     figure = Figure(figsize=(7, 2.4), layout="constrained")
-    axes = figure.subplots(1, 3)
-    drawings = {"yours": given, "expected": expected, "yours - expected": difference}
-    for ax, (name, matrix) in zip(axes, drawings.items(), strict=True):
-        limit = np.nanmax(np.abs(matrix[np.isfinite(matrix)]), initial=1e-12)
-        look = {"vmin": -limit, "vmax": limit} if matrix is difference else span
-        colours = "RdBu" if matrix is difference else "viridis"
-        drawn = ax.imshow(matrix, aspect="auto", cmap=colours, **look)
-        figure.colorbar(drawn, ax=ax)
-        ax.set_title(name, fontsize=10)
+    if len(given) == 1:
+        _draw_row(figure, given[0], expected[0])
+    else:
+        _draw_matrices(figure, given, expected, difference)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=110)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
@@ -88,3 +81,39 @@ def side_by_side(title: str, given: np.ndarray, expected: np.ndarray) -> str:
         f"<p>The first case that failed, <em>{html.escape(title)}</em>:</p>"
         f'<img alt="{alt}" src="data:image/png;base64,{data}">'
     )
+
+
+def _draw_row(figure: Any, given: np.ndarray, expected: np.ndarray) -> None:
+    """One row of values: a stem for each, yours beside what is expected."""
+    ax = figure.subplots()
+    at = np.arange(len(given))
+    drawn = np.isfinite(given) & (np.abs(given) < 1e100)
+    known = np.isfinite(expected)
+    ax.axhline(0, color="0.7", linewidth=0.8)
+    ax.plot(at[known], expected[known], "o", color="#0072B2", label="expected")
+    ax.plot(at[drawn], given[drawn], "x", color="#D55E00", label="yours", markersize=8)
+    for place in at[~drawn]:
+        ax.axvline(place, color="#D55E00", linestyle=":", linewidth=1)
+    if not drawn.all():
+        ax.plot([], [], ":", color="#D55E00", label="yours, not finite")
+    ax.set_xlabel("index")
+    ax.legend(fontsize=8, loc="best")
+
+
+def _draw_matrices(
+    figure: Any, given: np.ndarray, expected: np.ndarray, difference: np.ndarray
+) -> None:
+    """Three pictures, the first two in one scale of colours."""
+    finite = np.concatenate([m[np.isfinite(m)] for m in (given, expected)])
+    span = {"vmin": finite.min(), "vmax": finite.max()} if finite.size else {}
+    axes = figure.subplots(1, 3)
+    drawings = {"yours": given, "expected": expected, "yours - expected": difference}
+    for ax, (name, matrix) in zip(axes, drawings.items(), strict=True):
+        limit = np.nanmax(np.abs(matrix[np.isfinite(matrix)]), initial=1e-12)
+        look = {"vmin": -limit, "vmax": limit} if matrix is difference else span
+        colours = "RdBu" if matrix is difference else "viridis"
+        drawn = ax.imshow(matrix, aspect="auto", cmap=colours, **look)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        figure.colorbar(drawn, ax=ax)
+        ax.set_title(name, fontsize=10)

@@ -12,16 +12,18 @@ from typing import Any
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.rebuild import Unusable, chapter_of, read_submission
+from autograder.book import chapter_names
+from autograder.errors import AutograderError
+from autograder.files import Unusable, printable
+from autograder.notebooks import chapter_of, grade_id, read_notebook, source
 from autograder.record import RECORD, fingerprint, is_stub
-from autograder.release import chapter_names, chapters_folder
 
 CHANGED = "changed since it was checked"
 UNCHECKED = "not checked yet"
 TO_DO = "to do"
 
 
-class NoNotebooks(LookupError):
+class NoNotebooks(AutograderError):
     """A folder holds no notebook of the course."""
 
 
@@ -67,13 +69,28 @@ class Chapter:
 
 
 def progress(folder: Path | str = ".") -> None:
-    """Print what is done in the notebooks of a folder, and where to go on.
+    """Print what is done in the notebooks of a folder, or in one, and where to go on.
 
     Raises:
         NoNotebooks: there are no notebooks of the course.
+        Unusable: one file was named, which is no notebook.
     """
-    chapters, notes = read_folder(Path(folder))
+    place = Path(folder)
+    chapters, notes = read_folder(place) if not place.is_file() else read_one(place)
     print(as_table(chapters, notes))
+
+
+def read_one(path: Path) -> tuple[list[Chapter], list[str]]:
+    """One notebook, as ``read_folder`` gives those of a folder.
+
+    Raises:
+        NoNotebooks: it is none of the course.
+        Unusable: it is no notebook, or damaged.
+    """
+    chapter = read_chapter(path)
+    if chapter is None:
+        raise NoNotebooks(f"{path} has no exercises of the course")
+    return [chapter], []
 
 
 def read_folder(folder: Path) -> tuple[list[Chapter], list[str]]:
@@ -86,11 +103,11 @@ def read_folder(folder: Path) -> tuple[list[Chapter], list[str]]:
         NoNotebooks: there are none.
     """
     if not folder.is_dir():
-        raise NoNotebooks(f"there is no folder {folder}")
+        raise NoNotebooks(f"there is no folder or notebook {folder}")
     read, notes = [], []
     for path in sorted([*folder.glob("*.ipynb"), *folder.glob("[!.]*/*.ipynb")]):
         try:
-            read.append(read_notebook(path))
+            read.append(read_chapter(path))
         except Unusable as error:
             notes.append(f"not read: {path}: {error}")
     found: dict[str, Chapter] = {}
@@ -109,18 +126,16 @@ def read_folder(folder: Path) -> tuple[list[Chapter], list[str]]:
 
 def _order() -> dict[str, int]:
     """The place of each chapter in the book, where the book is at hand."""
-    if not (chapters_folder().parent / "_toc.yml").is_file():
-        return {}
     return {name: place for place, name in enumerate(chapter_names())}
 
 
-def read_notebook(path: Path) -> Chapter | None:
+def read_chapter(path: Path) -> Chapter | None:
     """The state of the exercises in one notebook; ``None`` if it has none.
 
     Raises:
         Unusable: it is no notebook, or damaged.
     """
-    data = read_submission(path)
+    data = read_notebook(path)
     try:
         exercises = list(_exercises(data["cells"]))
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -155,17 +170,6 @@ def _exercises(cells: list[dict[str, Any]]) -> list[Work]:
             state = CHANGED if found else UNCHECKED
         works.append(Work(name, score, points, state))
     return works
-
-
-def source(cell: dict[str, Any]) -> str:
-    """The source of a cell, which a file holds as a text or as lines."""
-    text = cell["source"]
-    return text if isinstance(text, str) else "".join(text)
-
-
-def grade_id(cell: dict[str, Any]) -> str:
-    """The name of a cell in nbgrader; empty if it has none."""
-    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
 
 
 def _record(cell: dict[str, Any], name: str) -> dict[str, Any] | None:
@@ -206,6 +210,7 @@ def as_table(chapters: list[Chapter], notes: list[str]) -> str:
             rows += [(f"    {work.name}", work.state) for work in chapter.open]
     everything = [work for chapter in chapters for work in chapter.exercises]
     rows.append(("all", *_totals(everything)))
+    rows = [tuple(map(printable, row)) for row in rows]
     width = max(len(row[0]) for row in rows)
     lines = [
         f"{first:{width}}  {rest[0]:>8}  {rest[1]:>11}"
@@ -213,12 +218,12 @@ def as_table(chapters: list[Chapter], notes: list[str]) -> str:
         else f"{first:{width}}  {rest[0]}"
         for first, *rest in rows
     ]
-    lines += ["", *notes] if notes else [""]
+    lines += ["", *map(printable, notes)] if notes else [""]
     following = next_step(chapters)
     if following is None:
         return "\n".join([*lines, "Everything is done."])
     chapter, work = following
-    lines.append(f"Next: {work.name} in {chapter.path}: {work.state}")
+    lines.append(printable(f"Next: {work.name} in {chapter.path}: {work.state}"))
     return "\n".join(lines)
 
 

@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from autograder.progress import grade_id, source
-from autograder.rebuild import Unusable, read_submission
-from autograder.release import METADATA_KEY
+from autograder.errors import AutograderError
+from autograder.files import Unusable
+from autograder.notebooks import METADATA_KEY, grade_id, read_notebook, source
 
 
-class CannotReset(RuntimeError):
+class CannotReset(AutograderError):
     """There is no such exercise, or no stub to put back; the message says which."""
 
 
@@ -31,7 +31,7 @@ def reset(notebook: Path | str, exercise: str) -> None:
         CannotReset: it has no such exercise, or does not hold its stub.
     """
     path = Path(notebook)
-    data = read_submission(path)
+    data = read_notebook(path)
     try:
         kept = _reset(path, data, exercise)
     except (AttributeError, KeyError, TypeError):

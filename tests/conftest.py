@@ -1,14 +1,79 @@
 """What several folders of tests share."""
 
+import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from tools.chromium import NoChromium, chromium
-
 torch.set_num_threads(1)  # small tensors; waking other threads costs more
+
+# They measure time, memory or processes, so they never run beside each other.
+MEASURING = (
+    "autograder/attacks/test_resources.py",
+    "autograder/sandbox/test_counting.py",
+    "autograder/sandbox/test_kernels.py",
+)
+# A minute or more. They come first, so that none is left when other processes end.
+LONG = (
+    *MEASURING,
+    "autograder/test_borrowed.py",
+    "autograder/grading/test_grade.py",
+    "autograder/grading/test_resume.py",
+    "autograder/grading/test_faults.py",
+    "book/test_playground.py",
+    "book/test_pages.py",
+    "book/test_build.py",
+    "test_contributing.py",
+)
+
+
+def path_of(nodeid: str) -> str:
+    """The file of a test, in the folder of the tests."""
+    return nodeid.split("::")[0].removeprefix("tests/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the long files; the order within each stays."""
+    place = {file: number for number, file in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(path_of(item.nodeid), len(LONG)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist=loadfile``, keep together what must not meet as well.
+
+    The tests of a file stay in one process anyway, because what is dear (a course, a
+    kernel with all imports, an open page) is made once for it.
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "measuring" if path_of(file) in MEASURING else file
+
+    config.option.loadscopereorder = False  # by number of tests; ours is by time
+    return ByFile(config, log)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_event_loop_is_left() -> Iterator[None]:
+    """Fail where a file leaves an event loop running, as an open playwright does.
+
+    No test that needs one of its own could follow in the same process.
+    """
+    yield
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    pytest.fail(f"an event loop outlives this file: {loop}")
 
 
 @pytest.fixture(scope="session")
@@ -20,6 +85,8 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def needs_chromium() -> None:
     """Skip where there is no browser; on CI there has to be one."""
+    from tools.chromium import NoChromium, chromium
+
     try:
         chromium()
     except NoChromium as error:

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from autograder.exercise import load_topic, topic_names
+
 ROOT = Path(__file__).resolve().parents[1]
 NEEDED = (
-    *("autograder", "benchmarks", "chapters", "solutions", "tests", "toolkit", "tools"),
+    *("autograder", "chapters", "classroom", "solutions", "tests", "toolkit", "tools"),
     *("_toc.yml", "pyproject.toml"),
 )
 STEP = re.compile(
@@ -78,6 +80,16 @@ def test_every_block_of_code_belongs_to_a_step():
     fences = len(re.findall(r"^`{3,}\w", STEP.sub("", text), re.M))
     assert fences == len(COMMANDS.findall(text)) == 1
     assert len(list(STEP.finditer(text))) >= 10
+
+
+def test_every_exercise_stands_in_the_files_that_the_guide_names():
+    files = {step["file"] for step in STEP.finditer(guide())}
+    assert len(files) == 6
+    for name in topic_names():
+        for file in {file.replace("simplified_attention", name) for file in files}:
+            text = (ROOT / file).read_text(encoding="utf-8")
+            missing = {e for e in load_topic(name).exercises if e not in text}
+            assert not missing, f"{file} has nothing of {missing}"
 
 
 @pytest.mark.parametrize("command", COMMANDS.search(guide())[1].splitlines())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from autograder.release import chapter_names
+from autograder.book import chapter_names
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"

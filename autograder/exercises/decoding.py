@@ -16,8 +16,8 @@ shift_right = Exercise("shift_right")
 sequence_cross_entropy = Exercise("sequence_cross_entropy")
 warmup_learning_rate = Exercise("warmup_learning_rate")
 greedy_decode = Exercise("greedy_decode")
-beam_search = Exercise("beam_search")
-KVCache = Exercise("KVCache")
+beam_search = Exercise("beam_search", results=("ids", "score"))
+KVCache = Exercise("KVCache", results=("keys", "values"))
 cached_attention = Exercise("cached_attention")
 
 
@@ -91,8 +91,8 @@ def targets_with_padding(rng, b, t, v, pad_id):
     """(B, T) ids, rows filled up with ``pad_id``, which stands nowhere else."""
     others = np.delete(np.arange(v), pad_id)
     targets = rng.choice(others, (b, t))
-    lengths = 1 + rng.permutation(t)[:b]
-    targets[np.arange(t) >= lengths[:, None]] = pad_id
+    for row, length in zip(targets, 1 + rng.permutation(t)[:b], strict=True):
+        row[length:] = pad_id
     return torch.from_numpy(targets)
 
 
@@ -559,7 +559,7 @@ def cache_length(KVCache, rng):
     return lengths
 
 
-@KVCache.case(title="new tokens come behind the old ones", points=3)
+@KVCache.case(title="new tokens come behind the old ones", points=4)
 def cache_grows(KVCache, rng):
     b, h, n, d, d_v = sizes(rng, 5)
     cache = KVCache()
@@ -569,7 +569,7 @@ def cache_grows(KVCache, rng):
     ]
 
 
-@KVCache.case(title="as many sequences as heads as new tokens as features", points=1)
+@KVCache.case(title="as many sequences as heads as new tokens as features", points=2)
 def cache_of_a_cube(KVCache, rng):
     (n,) = sizes(rng, 1, 2, 4)
     cache = KVCache()
@@ -599,7 +599,7 @@ def cache_resets_sizes(KVCache, rng):
     return results, cache.length
 
 
-@KVCache.case(title="two caches know nothing of each other", points=1)
+@KVCache.case(title="two caches know nothing of each other", points=2)
 def two_caches(KVCache, rng):
     b, h, d, d_v = sizes(rng, 4)
     one, other = KVCache(), KVCache()
@@ -611,7 +611,7 @@ def two_caches(KVCache, rng):
 
 
 @KVCache.case(
-    title="strided keys and values, which stay unchanged; gradients flow", points=1
+    title="strided keys and values, which stay unchanged; gradients flow", points=2
 )
 def cache_keeps_gradients(KVCache, rng):
     b, h, d, d_v = sizes(rng, 4)
@@ -624,40 +624,33 @@ def cache_keeps_gradients(KVCache, rng):
     return keys, values, gradients(both, *pieces), pieces
 
 
-def _refused(KVCache, rng, wrong):
-    """Append, then append keys and values whose sizes are changed by ``wrong``."""
-    b, h, d, d_v = sizes(rng, 4)
+def _refuses(KVCache, rng, first, second):
+    """Whether a cache that holds keys and values of some sizes refuses others."""
     cache = KVCache()
-    cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
-    cache.append(*keys_and_values(rng, *wrong(b, h, 1, d, d_v)))
+    cache.append(*keys_and_values(rng, *first))
+    try:
+        cache.append(*keys_and_values(rng, *second))
+    except Exception as error:  # another error refuses too, but not as was asked
+        return isinstance(error, ValueError)
+    return False
 
 
-@KVCache.case(title="another batch size is a ValueError", points=1)
-def cache_of_another_batch(KVCache, rng):
-    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (b + 1, h, n, d, d_v))
+@KVCache.case(title="keys and values of other sizes are a ValueError", points=2)
+def cache_of_other_sizes(KVCache, rng):
+    b, h, d, d_v = sizes(rng, 4)
+    return {
+        f"ValueError for {what}": _refuses(KVCache, rng, (b, h, 2, d, d_v), shape)
+        for what, shape in {
+            "another batch size": (b + 1, h, 1, d, d_v),
+            "a batch of one": (1, h, 1, d, d_v),
+            "another number of heads": (b, h - 1, 1, d, d_v),
+            "another width of keys": (b, h, 1, d + 1, d_v),
+            "another width of values": (b, h, 1, d, d_v - 1),
+        }.items()
+    }
 
 
-@KVCache.case(title="a batch of one is not stretched, but a ValueError", points=1)
-def cache_of_a_single_row(KVCache, rng):
-    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (1, h, n, d, d_v))
-
-
-@KVCache.case(title="another number of heads is a ValueError", points=1)
-def cache_of_other_heads(KVCache, rng):
-    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (b, h - 1, n, d, d_v))
-
-
-@KVCache.case(title="keys of another width are a ValueError", points=1)
-def cache_of_wider_keys(KVCache, rng):
-    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (b, h, n, d + 1, d_v))
-
-
-@KVCache.case(title="values of another width are a ValueError", points=1)
-def cache_of_narrower_values(KVCache, rng):
-    return _refused(KVCache, rng, lambda b, h, n, d, d_v: (b, h, n, d, d_v - 1))
-
-
-@KVCache.case(title="what was refused leaves the cache as it was", points=2)
+@KVCache.case(title="what was refused leaves the cache as it was", points=1)
 def cache_after_an_error(KVCache, rng):
     b, h, d, d_v = sizes(rng, 4)
     cache = KVCache()
@@ -679,57 +672,67 @@ def cache_after_an_error(KVCache, rng):
 # cached_attention ---------------------------------------------------------------------
 
 
-class PlainCache:
-    """A right cache, so that each exercise is judged on its own."""
+class DealtCache:
+    """Deals out keys and values that were known before, as many as are appended.
 
-    def __init__(self):
-        self.keys = self.values = None
+    So each exercise is judged on its own, and this one's cases answer no other. What is
+    appended is only added up, in ``sums``.
+    """
+
+    def __init__(self, keys, values):
+        self._known = keys, values
+        self.sums = 0.0, 0.0
+        self.reset()
 
     @property
     def length(self):
-        """How many tokens there are."""
+        """How many tokens were dealt out."""
         return 0 if self.keys is None else self.keys.shape[2]
 
     def append(self, key, value):
-        """Add new tokens; all keys and all values."""
-        if self.keys is None:
-            self.keys, self.values = key.clone(), value.clone()
-        else:
-            self.keys = torch.cat([self.keys, key], dim=2)
-            self.values = torch.cat([self.values, value], dim=2)
+        """Deal as many tokens as there are in ``key``; all keys and all values."""
+        self.sums = self.sums[0] + key.sum(dim=2), self.sums[1] + value.sum(dim=2)
+        count = self.length + key.shape[2]
+        self.keys, self.values = (known[:, :, :count] for known in self._known)
         return self.keys, self.values
 
     def reset(self):
-        """Forget everything."""
+        """Begin to deal anew."""
         self.keys = self.values = None
 
 
-def new_tokens(rng, b, h, n, d, d_v):
+def all_tokens(rng, b, h, n, d, d_v):
+    """Queries, keys and values of n tokens."""
     return tensor(rng, b, h, n, d), *keys_and_values(rng, b, h, n, d, d_v)
 
 
-def attend_in_chunks(cached_attention, rng, counts):
+def attend_in_chunks(cached_attention, counts, *tokens):
+    """Outputs of some tokens after the other, and the cache that they went into."""
+    cache = DealtCache(*tokens[1:])
+    chunks = zip(*(x.split(counts, dim=2) for x in tokens), strict=True)
+    return [cached_attention(*chunk, cache) for chunk in chunks], cache
+
+
+def attend_to_random_tokens(cached_attention, rng, counts):
     b, h, d, d_v = sizes(rng, 4)
-    cache = PlainCache()
-    outputs = [
-        cached_attention(*new_tokens(rng, b, h, n, d, d_v), cache) for n in counts
-    ]
-    return outputs, cache.length
+    tokens = all_tokens(rng, b, h, sum(counts), d, d_v)
+    outputs, cache = attend_in_chunks(cached_attention, counts, *tokens)
+    return outputs, cache.length, cache.sums
 
 
 @cached_attention.case(title="one token after the other", points=3)
 def attend_token_by_token(cached_attention, rng):
-    return attend_in_chunks(cached_attention, rng, [1] * 5)
+    return attend_to_random_tokens(cached_attention, rng, [1] * 5)
 
 
 @cached_attention.case(title="all tokens at once, into an empty cache", points=2)
 def attend_at_once(cached_attention, rng):
-    return attend_in_chunks(cached_attention, rng, sizes(rng, 1, 5, 9))
+    return attend_to_random_tokens(cached_attention, rng, sizes(rng, 1, 5, 9))
 
 
 @cached_attention.case(title="several new tokens behind those in the cache", points=3)
 def attend_to_chunks(cached_attention, rng):
-    return attend_in_chunks(cached_attention, rng, [4, 3, 1, 5])
+    return attend_to_random_tokens(cached_attention, rng, [4, 3, 1, 5])
 
 
 @cached_attention.case(
@@ -737,29 +740,28 @@ def attend_to_chunks(cached_attention, rng):
 )
 def attention_fills_the_cache(cached_attention, rng):
     b, h, d, d_v = sizes(rng, 4)
-    cache = PlainCache()
-    for n in (3, 1, 2):
-        output = cached_attention(*new_tokens(rng, b, h, n, d, d_v), cache)
-    return output, cache.keys, cache.values
+    tokens = all_tokens(rng, b, h, 6, d, d_v)
+    outputs, cache = attend_in_chunks(cached_attention, [3, 1, 2], *tokens)
+    return outputs[-1], cache.keys, cache.values, cache.sums
 
 
 @cached_attention.case(title="as many sequences as heads as tokens", points=1)
 def attend_in_a_cube(cached_attention, rng):
     (n,) = sizes(rng, 1, 3, 5)
-    cache = PlainCache()
-    return [cached_attention(*new_tokens(rng, n, n, n, n, n), cache) for _ in range(2)]
+    tokens = all_tokens(rng, n, n, 2 * n, n, n)
+    outputs, cache = attend_in_chunks(cached_attention, [n, n], *tokens)
+    return outputs, cache.sums
 
 
 @cached_attention.case(title="scores of a thousand do not overflow", points=1)
 def attend_with_long_queries(cached_attention, rng):
     (b, h, d_v), d = sizes(rng, 3), 16
-    cache, outputs = PlainCache(), []
-    for n in (3, 2):
-        query = torch.from_numpy(rng.integers(-4, 5, (b, h, n, d)) / 2.0)
-        key = torch.from_numpy(rng.integers(-4, 5, (b, h, n, d)) / 4.0)
-        query[..., 0], key[..., 0] = 1000.0, 4.0  # exact in float32 as well
-        outputs.append(cached_attention(query, key, tensor(rng, b, h, n, d_v), cache))
-    return outputs
+    query = torch.from_numpy(rng.integers(-4, 5, (b, h, 5, d)) / 2.0)
+    key = torch.from_numpy(rng.integers(-4, 5, (b, h, 5, d)) / 4.0)
+    query[..., 0], key[..., 0] = 1000.0, 4.0  # exact in float32 as well
+    tokens = query, key, tensor(rng, b, h, 5, d_v)
+    outputs, cache = attend_in_chunks(cached_attention, [3, 2], *tokens)
+    return outputs, cache.sums
 
 
 @cached_attention.case(
@@ -767,9 +769,10 @@ def attend_with_long_queries(cached_attention, rng):
 )
 def attention_gradients(cached_attention, rng):
     b, h, d, d_v = sizes(rng, 4)
-    cache, pieces = PlainCache(), []
-    for n in (3, 2):
-        for width in (d, d, d_v):
-            pieces.append(tensor(rng, b, n, h, width).transpose(1, 2).requires_grad_())
-        output = cached_attention(*pieces[-3:], cache)
-    return output, gradients(output, *pieces), pieces
+    tokens = [
+        tensor(rng, b, 5, h, width).transpose(1, 2).requires_grad_()
+        for width in (d, d, d_v)
+    ]
+    (_, output), cache = attend_in_chunks(cached_attention, [3, 2], *tokens)
+    kept = sum(x.sum() for x in cache.sums)
+    return output, gradients(output, *tokens), gradients(kept, *tokens), tokens

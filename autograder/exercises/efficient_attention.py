@@ -21,7 +21,7 @@ blockwise_attention = Exercise(
     "blockwise_attention", forbidden=("scaled_dot_product_attention",)
 )
 
-LARGE = {"rtol": 1e-3, "atol": 1e-3}  # thousands in float32 have few digits left
+LARGE = {"rtol": 1e-3, "atol": 1e-3}  # float32 keeps few digits of thousands
 
 
 def attention_inputs(rng, *leading, N=4, T=5, d=6, d_v=7):
@@ -46,7 +46,7 @@ def whole(rng, low, high, count):
 def memory(function, bound, *inputs):
     """The result, and whether the tensors of ``function`` held fewer than ``bound``.
 
-    All numbers count that are alive at the same time.
+    What counts is how many numbers are alive at the same time, at the most.
     """
     with torch.no_grad(), LiveTensors() as live:
         result = function(*inputs)

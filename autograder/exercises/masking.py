@@ -12,7 +12,12 @@ combine_masks = Exercise("combine_masks")
 additive_mask = Exercise("additive_mask")
 masked_softmax = Exercise("masked_softmax")
 scaled_dot_product_attention = Exercise(
-    "scaled_dot_product_attention", forbidden=("scaled_dot_product_attention",)
+    "scaled_dot_product_attention",
+    forbidden=(
+        "scaled_dot_product_attention",
+        *("MultiheadAttention", "multi_head_attention_forward"),
+    ),
+    results=("output", "weights"),
 )
 
 
@@ -116,11 +121,11 @@ def padding_unchanged(padding_mask, rng):
 @padding_mask.case(title="the mask is on the device of the lengths", points=1)
 def padding_device(padding_mask, rng):
     lengths = torch.from_numpy(rng.integers(1, 6, 4))
-    with torch.device("meta"):  # where everything goes that is made without a device
+    with torch.device("meta"):  # the default of what names no device
         try:
             return str(padding_mask(lengths, 6).device)
         except RuntimeError as error:
-            if "meta tensor" in str(error):  # made there, and moved to the lengths
+            if "meta tensor" in str(error):  # made there, then moved to the lengths
                 return str(lengths.device)
             raise
 
@@ -135,8 +140,7 @@ def combine_distinct(combine_masks, rng):
 
 @combine_masks.case(title="as many queries as keys as sequences", points=2)
 def combine_square(combine_masks, rng):
-    causal = torch.ones(5, 5, dtype=torch.bool).tril()
-    return combine_masks(drawn_mask(rng, 5, 5), causal)
+    return combine_masks(drawn_mask(rng, 5, 5), drawn_mask(rng, 5, 5))
 
 
 @combine_masks.case(title="a single query looks back at all keys", points=1)
@@ -227,7 +231,8 @@ def softmax_gradient(masked_softmax, rng):
 )
 def softmax_large(masked_softmax, rng):
     scores = torch.from_numpy(rng.integers(-8, 9, (3, 4, 5)) / 4)
-    scores += 2e6 * torch.tensor([[1.0], [-1.0], [0.0], [-1.0]])
+    # Around -2000, a hidden score of 0 takes all, while one of -1e4 still hides.
+    scores += 2e6 * torch.tensor([[1.0], [-1.0], [-1e-3], [-1.0]], dtype=scores.dtype)
     mask = drawn_mask(rng, 3, 4, 5)
     first_hidden = mask.int().argmin(-1, keepdim=True)
     return masked_softmax(scores.scatter(-1, first_hidden, 4e6), mask)
@@ -270,8 +275,8 @@ def attention_masked(scaled_dot_product_attention, rng):
 )
 def attention_cross(scaled_dot_product_attention, rng):
     inputs = attention_inputs(rng, 3, N=4, T=6, d_k=5, d_v=2)
-    lengths = torch.from_numpy(rng.permutation([2, 4, 6]))
-    mask = torch.arange(6) < lengths[:, None, None]  # (B, 1, T)
+    seen = torch.tensor([[1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0], [1] * 6])
+    mask = seen[torch.from_numpy(rng.permutation(3)), None].bool()  # (B, 1, T)
     return scaled_dot_product_attention(*inputs, mask=mask)
 
 
@@ -311,7 +316,7 @@ def attention_large(scaled_dot_product_attention, rng):
     title="one sequence, all sizes equal; one query with one key", points=1
 )
 def attention_square(scaled_dot_product_attention, rng):
-    mask = torch.ones(4, 4, dtype=torch.bool).tril()
+    mask = drawn_mask(rng, 4, 4)
     square = attention_inputs(rng, N=4, T=4, d_k=4, d_v=4)
     single = attention_inputs(rng, N=1, T=1, d_k=3, d_v=2)
     return (

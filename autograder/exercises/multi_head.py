@@ -10,11 +10,14 @@ from autograder.inputs import fill, tensor
 
 split_heads = Exercise("split_heads")
 merge_heads = Exercise("merge_heads")
-in_projection_packed = Exercise("in_projection_packed")
-in_projection = Exercise("in_projection")
+in_projection_packed = Exercise(
+    "in_projection_packed", results=("queries", "keys", "values")
+)
+in_projection = Exercise("in_projection", results=("queries", "keys", "values"))
 MultiHeadAttention = Exercise(
     "MultiHeadAttention",
     forbidden=("MultiheadAttention", "multi_head_attention_forward"),
+    results=("output", "weights"),
 )
 projection_parameter_count = Exercise("projection_parameter_count")
 
@@ -228,8 +231,8 @@ def separate_gradient(in_projection, rng):
 # MultiHeadAttention
 
 B, N, T, HEADS, E = 2, 4, 5, 3, 12
-ready = partial(fill, scale=0.35)  # weights that are neither even nor saturated
-single = {"rtol": 1e-4, "atol": 1e-5}  # an answer may compute in single precision
+filled = partial(fill, scale=0.35)  # so that attention is neither even nor saturated
+LOOSE = {"rtol": 1e-4, "atol": 1e-5}  # room for steps in single precision
 
 
 def three(rng, kdim=E, vdim=E, batch=(B,)):
@@ -253,53 +256,51 @@ def numbers(rng, *shape):
 
 
 def gradients(output, layer, inputs):
-    """Slopes of a sum of squares for all parameters, by name, and for the inputs."""
+    """Gradients of a sum of squares for all parameters, by name, and the inputs."""
     (output**2).sum().backward()
     found = {name: p.grad for name, p in sorted(layer.named_parameters())}
     return found, [x.grad for x in inputs]
 
 
 @MultiHeadAttention.case(
-    title="self-attention of two sequences, three heads", points=2, **single
+    title="self-attention of two sequences, three heads", points=2, **LOOSE
 )
 def layer_self(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, HEADS), rng)
+    layer = filled(MultiHeadAttention(E, HEADS), rng)
     x = tensor(rng, B, N, E)
     return layer(x, x, x)
 
 
 @MultiHeadAttention.case(
-    title="cross-attention without biases, weights of each head", points=2, **single
+    title="cross-attention without biases, weights of each head", points=2, **LOOSE
 )
 def layer_cross(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, HEADS, bias=False), rng)
+    layer = filled(MultiHeadAttention(E, HEADS, bias=False), rng)
     return layer(*three(rng), average_attn_weights=False)
 
 
 @MultiHeadAttention.case(
-    title="sequences, tokens, keys and heads all equal in number", **single
+    title="sequences, tokens, keys and heads all equal in number", **LOOSE
 )
 def layer_equal(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(9, 3), rng)
+    layer = filled(MultiHeadAttention(9, 3), rng)
     query, key, value = (tensor(rng, 3, 3, 9) for _ in range(3))
     padding = torch.tensor([[False, False, True], [False] * 3, [False, True, False]])
     return layer(query, key, value, padding, average_attn_weights=False)
 
 
-@MultiHeadAttention.case(
-    title="keys and values of their own widths", points=2, **single
-)
+@MultiHeadAttention.case(title="keys and values of their own widths", points=2, **LOOSE)
 def layer_widths(MultiHeadAttention, rng):
     answers = []
     for kdim, vdim in [(7, 10), (7, None), (None, 10), (E, E)]:
-        layer = ready(MultiHeadAttention(E, HEADS, kdim=kdim, vdim=vdim), rng)
+        layer = filled(MultiHeadAttention(E, HEADS, kdim=kdim, vdim=vdim), rng)
         answers.append(layer(*three(rng, kdim or E, vdim or E)))
     return answers
 
 
-@MultiHeadAttention.case(title="boolean masks: True hides", points=2, **single)
+@MultiHeadAttention.case(title="boolean masks: True hides", points=2, **LOOSE)
 def layer_boolean_masks(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, HEADS), rng)
+    layer = filled(MultiHeadAttention(E, HEADS), rng)
     inputs = three(rng)
     padding, attn = truth(rng, B, T), truth(rng, N, T)
     return [
@@ -310,10 +311,10 @@ def layer_boolean_masks(MultiHeadAttention, rng):
 
 
 @MultiHeadAttention.case(
-    title="masks of numbers, and a mask for each head", points=2, **single
+    title="masks of numbers, and a mask for each head", points=2, **LOOSE
 )
 def layer_every_mask(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, HEADS), rng)
+    layer = filled(MultiHeadAttention(E, HEADS), rng)
     inputs = three(rng)
     for_each_head = truth(rng, B * HEADS, N, T)
     answers = []
@@ -338,7 +339,7 @@ def layer_every_mask(MultiHeadAttention, rng):
 
 
 @MultiHeadAttention.case(
-    title="an appended key and value, learned or zero", points=2, **single
+    title="an appended key and value, learned or zero", points=2, **LOOSE
 )
 def layer_appended(MultiHeadAttention, rng):
     answers = []
@@ -346,16 +347,16 @@ def layer_appended(MultiHeadAttention, rng):
     masks = {"key_padding_mask": truth(rng, B, T), "attn_mask": truth(rng, N, T)}
     for learned, zero in [(True, False), (False, True), (True, True)]:
         layer = MultiHeadAttention(E, HEADS, add_bias_kv=learned, add_zero_attn=zero)
-        ready(layer, rng)
+        filled(layer, rng)
         answers.append(layer(*inputs, average_attn_weights=False))
         answers.append(layer(*inputs, **masks))
         answers.append(layer(*inputs, **masks, need_weights=False))
     return answers
 
 
-@MultiHeadAttention.case(title="without a batch", points=1, **single)
+@MultiHeadAttention.case(title="without a batch", points=1, **LOOSE)
 def layer_unbatched(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, HEADS, add_bias_kv=True), rng)
+    layer = filled(MultiHeadAttention(E, HEADS, add_bias_kv=True), rng)
     inputs = three(rng, batch=())
     return [
         layer(*inputs),
@@ -364,7 +365,7 @@ def layer_unbatched(MultiHeadAttention, rng):
     ]
 
 
-@MultiHeadAttention.case(title="several options at once", points=2, **single)
+@MultiHeadAttention.case(title="several options at once", points=2, **LOOSE)
 def layer_several_options(MultiHeadAttention, rng):
     answers = []
     for bias, learned, zero, width in [
@@ -382,17 +383,17 @@ def layer_several_options(MultiHeadAttention, rng):
             kdim=width,
             vdim=width,
         )
-        ready(layer, rng).eval()
+        filled(layer, rng).eval()
         inputs = three(rng, width or E, width or E)
         answers.append(layer(*inputs, truth(rng, B, T), numbers(rng, N, T)))
     return answers
 
 
 @MultiHeadAttention.case(
-    title="a query that may see nothing has weights 0", points=2, **single
+    title="a query that may see nothing has weights 0", points=2, **LOOSE
 )
 def layer_fully_masked(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, HEADS), rng)
+    layer = filled(MultiHeadAttention(E, HEADS), rng)
     inputs = three(rng)
     padding, attn = truth(rng, B, T), truth(rng, N, T)
     padding[1] = True  # every query of the second sequence
@@ -409,11 +410,11 @@ def layer_fully_masked(MultiHeadAttention, rng):
     title="gradients, with a query that may see nothing", points=2, rtol=1e-4, atol=1e-4
 )
 def layer_gradients(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, HEADS, add_bias_kv=True), rng)
+    layer = filled(MultiHeadAttention(E, HEADS, add_bias_kv=True), rng)
     inputs = [x.requires_grad_() for x in three(rng)]
     output, _ = layer(*inputs, truth(rng, B, T), truth(rng, N, T))
     first = gradients(output, layer, inputs)
-    layer = ready(MultiHeadAttention(E, HEADS, kdim=7), rng)
+    layer = filled(MultiHeadAttention(E, HEADS, kdim=7), rng)
     inputs = [x.requires_grad_() for x in three(rng, kdim=7)]
     attn = truth(rng, N, T)
     attn[1] = True
@@ -436,10 +437,10 @@ def layer_state_dict(MultiHeadAttention, rng):
 
 
 @MultiHeadAttention.case(
-    title="strided inputs and masks are left unchanged", points=1, **single
+    title="strided inputs and masks are left unchanged", points=1, **LOOSE
 )
 def layer_unchanged(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, HEADS), rng)
+    layer = filled(MultiHeadAttention(E, HEADS), rng)
     inputs = [strided(x) for x in three(rng)]
     masks = [numbers(rng, B, T), numbers(rng, N, T)]
     return layer.train()(*inputs, *masks), layer.eval()(*inputs, *masks), inputs, masks
@@ -460,7 +461,7 @@ def layer_fresh(MultiHeadAttention, rng):
 
 @MultiHeadAttention.case(title="twelve features in five heads are a ValueError")
 def layer_mismatch(MultiHeadAttention, rng):
-    layer = ready(MultiHeadAttention(E, 5), rng)
+    layer = filled(MultiHeadAttention(E, 5), rng)
     return layer(*three(rng))
 
 

@@ -12,7 +12,7 @@ from autograder.inputs import tensor
 convert_bert_layer = Exercise("convert_bert_layer")
 mean_pool = Exercise("mean_pool")
 embed = Exercise("embed")
-search = Exercise("search")
+search = Exercise("search", results=("indices", "scores"))
 
 WORDS = [
     "red",
@@ -57,9 +57,10 @@ def bert(rng, layers, width=6, inner=10, prefix=""):
     return {f"{prefix}{name}": 0.5 * tensor(rng, *shapes[name]) for name in names}
 
 
-def padded(rng, lengths, longest):
-    """(B, longest) mask of texts of these lengths, in random order."""
-    return torch.arange(longest) < torch.from_numpy(rng.permutation(lengths))[:, None]
+def padded(rng, *texts):
+    """A mask of texts that are written out, an x for a token, in random order."""
+    rows = [[token == "x" for token in text] for text in rng.permutation(texts)]
+    return torch.tensor(rows)
 
 
 def strided(array):
@@ -101,7 +102,7 @@ def convert_square(convert_bert_layer, rng):
 def convert_runs(convert_bert_layer, rng):
     layer = nn.TransformerEncoderLayer(6, 2, 10, 0.0, "gelu", 1e-12, batch_first=True)
     layer.double().load_state_dict(convert_bert_layer(bert(rng, 2), 1))
-    x, mask = tensor(rng, 2, 5, 6), padded(rng, [3, 5], 5)
+    x, mask = tensor(rng, 2, 5, 6), padded(rng, "xxx..", "xxxxx")
     return layer(x, src_key_padding_mask=~mask)
 
 
@@ -116,7 +117,7 @@ def convert_unchanged(convert_bert_layer, rng):
 
 @mean_pool.case(title="three texts of different length", points=2)
 def pool_padded(mean_pool, rng):
-    return mean_pool(tensor(rng, 3, 5, 4), padded(rng, [2, 3, 5], 5))
+    return mean_pool(tensor(rng, 3, 5, 4), padded(rng, "xx...", "xxx..", "xxxxx"))
 
 
 @mean_pool.case(title="padding in front, and between", points=1)
@@ -128,7 +129,7 @@ def pool_holes(mean_pool, rng):
 
 @mean_pool.case(title="large numbers at the padding", points=1)
 def pool_large_padding(mean_pool, rng):
-    hidden, mask = tensor(rng, 2, 6, 5), padded(rng, [2, 4], 6)
+    hidden, mask = tensor(rng, 2, 6, 5), padded(rng, "xx....", "xxxx..")
     hidden[~mask] *= 1e3
     return mean_pool(hidden, mask)
 
@@ -144,19 +145,22 @@ def pool_no_padding(mean_pool, rng):
 
 @mean_pool.case(title="as many texts as tokens as features", points=1)
 def pool_cube(mean_pool, rng):
-    return mean_pool(tensor(rng, 4, 4, 4), padded(rng, [1, 2, 3, 4], 4))
+    return mean_pool(tensor(rng, 4, 4, 4), padded(rng, "x...", "xx..", "xxx.", "xxxx"))
 
 
 @mean_pool.case(title="a text without any token gives zeros", points=1)
 def pool_empty(mean_pool, rng):
-    mask = padded(rng, [2, 3, 4], 4)
+    mask = padded(rng, "xx..", "xxx.", "xxxx")
     mask[1] = False
     return mean_pool(tensor(rng, 3, 4, 5), mask)
 
 
 @mean_pool.case(title="strided inputs are read and left unchanged", points=1)
 def pool_unchanged(mean_pool, rng):
-    hidden, mask = strided(tensor(rng, 3, 5, 4)), padded(rng, [1, 3, 4], 6)[:, 1:]
+    hidden, mask = (
+        strided(tensor(rng, 3, 5, 4)),
+        padded(rng, "x.....", "xxx...", "xxxx..")[:, 1:],
+    )
     return mean_pool(hidden, mask), hidden, mask
 
 
@@ -174,9 +178,8 @@ class TinyModel(nn.Module):
     def forward(self, ids, mask):
         """(B, N), (B, N) -> (B, N, width)."""
         x = self.table[ids] + self.positions[: ids.shape[1]]
-        shares = mask.to(x.dtype) / mask.sum(dim=1, keepdim=True)
-        context = (x * shares.unsqueeze(-1)).sum(dim=1, keepdim=True)
-        return torch.tanh(0.7 * x + context)
+        context = x.masked_fill(~mask.unsqueeze(-1), -9.0).amax(dim=1, keepdim=True)
+        return torch.tanh(0.7 * x + 0.5 * context)
 
 
 def tokenizer_of(padding):

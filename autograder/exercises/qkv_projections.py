@@ -4,12 +4,14 @@ import numpy as np
 
 from autograder.exercise import Exercise
 
-project = Exercise("project")
+project = Exercise("project", results=("queries", "keys", "values"))
 similarity = Exercise("similarity")
-attention = Exercise("attention")
-attention_layer = Exercise("attention_layer")
-self_attention = Exercise("self_attention")
-self_attention_columns = Exercise("self_attention_columns")
+attention = Exercise("attention", results=("outputs", "weights"))
+attention_layer = Exercise("attention_layer", results=("outputs", "weights"))
+self_attention = Exercise("self_attention", results=("outputs", "weights"))
+self_attention_columns = Exercise(
+    "self_attention_columns", results=("outputs", "weights")
+)
 
 
 def layer_inputs(rng, n_queries, n_tokens, d_query, d_token, d_k, d_v):

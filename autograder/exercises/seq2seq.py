@@ -12,8 +12,8 @@ from torch import Tensor
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
 
-context_vector = Exercise("context_vector")
-AttentionDecoder = Exercise("AttentionDecoder")
+context_vector = Exercise("context_vector", results=("context", "weights"))
+AttentionDecoder = Exercise("AttentionDecoder", results=("logits", "state", "weights"))
 sequence_loss = Exercise("sequence_loss")
 greedy_translate = Exercise("greedy_translate")
 
@@ -25,9 +25,10 @@ def sizes(rng, count, low=3, high=9):
 
 def ragged_mask(rng, batch, length):
     """(B, T) True at the first tokens of each row, at least one of them."""
-    lengths = rng.integers(1, length + 1, batch)
-    lengths[0] = length - 1
-    return torch.from_numpy(np.arange(length) < lengths[:, None])
+    hidden = np.sort(rng.random((batch, length)) < 0.5, axis=1)
+    hidden[:, 0], hidden[0] = False, False
+    hidden[0, -1] = True
+    return torch.from_numpy(~hidden)
 
 
 def gradients(result, *inputs):
@@ -193,8 +194,8 @@ def targets_with_padding(rng, b, t, v, pad_id):
     """(B, T) ids, rows filled up with ``pad_id``, which stands nowhere else."""
     others = np.delete(np.arange(v), pad_id)
     targets = rng.choice(others, (b, t))
-    lengths = 1 + rng.permutation(t)[:b]
-    targets[np.arange(t) >= lengths[:, None]] = pad_id
+    for row, length in zip(targets, 1 + rng.permutation(t)[:b], strict=True):
+        row[length:] = pad_id
     return torch.from_numpy(targets)
 
 

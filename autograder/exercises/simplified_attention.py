@@ -11,7 +11,7 @@ from autograder.exercise import Exercise
 
 softmax = Exercise("softmax")
 alignment_scores = Exercise("alignment_scores")
-attend = Exercise("attend")
+attend = Exercise("attend", results=("output", "weights"))
 soft_lookup = Exercise("soft_lookup")
 
 

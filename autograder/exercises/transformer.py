@@ -36,6 +36,11 @@ transformer_parameter_count = Exercise("transformer_parameter_count")
 LOOSE = {"rtol": 1e-4, "atol": 1e-5}  # room for steps in single precision
 
 
+def drawn(*rows):
+    """The mask that these rows draw, an x where attention is allowed."""
+    return torch.tensor([[character == "x" for character in row] for row in rows])
+
+
 def some(rng, *shape):
     """A mask that hides about a third, and nothing on the diagonal or in column 0."""
     mask = torch.from_numpy(rng.random(shape) > 0.35)
@@ -43,14 +48,12 @@ def some(rng, *shape):
     return mask | torch.eye(*shape, dtype=torch.bool) if shape[0] == shape[-1] else mask
 
 
-def causal(n):
-    """True on and below the diagonal."""
-    return torch.ones(n, n, dtype=torch.bool).tril()
-
-
-def padding(lengths, longest):
-    """(B, longest), True for the first tokens of each sequence."""
-    return torch.arange(longest) < torch.tensor(lengths)[:, None]
+# Masks are written out: how to make them is an exercise of another chapter.
+CAUSAL = {
+    3: ("x..", "xx.", "xxx"),
+    4: ("x...", "xx..", "xxx.", "xxxx"),
+    5: ("x....", "xx...", "xxx..", "xxxx.", "xxxxx"),
+}
 
 
 def gradients(module, loss, *inputs):
@@ -69,7 +72,7 @@ def names_and_shapes(module):
 
 
 def norm_inputs(rng, *shape):
-    """Tokens whose spread makes nothing of eps, each with its mean; weight, bias."""
+    """Tokens so widely spread that eps does not matter, off centre; weight, bias."""
     sign, spread = rng.choice([-1.0, 1.0], shape[:-1]), rng.uniform(20, 60, shape[:-1])
     apart = np.linspace(-2, 2, shape[-1]) + rng.uniform(-1, 1, shape)
     x = torch.from_numpy(apart * (sign * spread)[..., None])
@@ -146,7 +149,11 @@ def encoder_layer_before(EncoderLayer, rng):
 )
 def encoder_layer_masks(EncoderLayer, rng):
     layer = fill(EncoderLayer(8, 2, 5, True), rng)
-    x, mask, padded = tensor(rng, 3, 5, 8), some(rng, 5, 5), padding([5, 2, 3], 5)
+    x, mask, padded = (
+        tensor(rng, 3, 5, 8),
+        some(rng, 5, 5),
+        drawn("xxxxx", "xx...", "xxx.."),
+    )
     trained = layer.train()(x, mask, padded)
     with torch.no_grad():
         return trained, layer.eval()(x, mask=mask, padding_mask=padded)
@@ -155,8 +162,8 @@ def encoder_layer_masks(EncoderLayer, rng):
 @EncoderLayer.case(title="each mask alone, normalised after", points=1, **LOOSE)
 def encoder_layer_each_mask(EncoderLayer, rng):
     layer = fill(EncoderLayer(6, 2, 7), rng)
-    x, padded = tensor(rng, 3, 4, 6), padding([2, 4, 1], 4)
-    return layer(x, mask=causal(4)), layer(x, padding_mask=padded)
+    x, padded = tensor(rng, 3, 4, 6), drawn("xx..", "xxxx", "x...")
+    return layer(x, mask=drawn(*CAUSAL[4])), layer(x, padding_mask=padded)
 
 
 @EncoderLayer.case(title="another activation and another eps", points=1, **LOOSE)
@@ -175,7 +182,7 @@ def encoder_layer_gradients(EncoderLayer, rng):
     for norm_first in (False, True):
         layer = fill(EncoderLayer(4, 2, 6, norm_first), rng)
         x = tensor(rng, 2, 3, 4).requires_grad_()
-        loss = (layer(x, mask=causal(3)) * tensor(rng, 2, 3, 4)).sum()
+        loss = (layer(x, mask=drawn(*CAUSAL[3])) * tensor(rng, 2, 3, 4)).sum()
         found.append(gradients(layer, loss, x))
     return found
 
@@ -188,7 +195,7 @@ def encoder_layer_names(EncoderLayer, rng):
 
 @EncoderLayer.case(title="tokens and masks are left unchanged", points=1, **LOOSE)
 def encoder_layer_unchanged(EncoderLayer, rng):
-    x, mask, padded = tensor(rng, 2, 6, 4).mT, some(rng, 4, 4), padding([4, 3], 4)
+    x, mask, padded = tensor(rng, 2, 6, 4).mT, some(rng, 4, 4), drawn("xxxx", "xxx.")
     answers = []
     for norm_first in (False, True):
         layer = fill(EncoderLayer(6, 2, 5, norm_first), rng)
@@ -220,7 +227,7 @@ def decoder_layer_before(DecoderLayer, rng):
 def decoder_layer_masks(DecoderLayer, rng):
     layer = fill(DecoderLayer(8, 2, 5, True), rng)
     x, memory = tensor(rng, 3, 5, 8), tensor(rng, 3, 4, 8)
-    mask, padded = causal(5), padding([4, 1, 2], 4)
+    mask, padded = drawn(*CAUSAL[5]), drawn("xxxx", "x...", "xx..")
     trained = layer.train()(x, memory, mask, padded)
     with torch.no_grad():
         evaluated = layer.eval()(x, memory, mask=mask, memory_padding_mask=padded)
@@ -233,7 +240,7 @@ def decoder_layer_masks(DecoderLayer, rng):
 def decoder_layer_each_mask(DecoderLayer, rng):
     layer = fill(DecoderLayer(6, 2, 7), rng)
     x, memory = tensor(rng, 3, 4, 6), tensor(rng, 3, 4, 6)
-    padded = padding([2, 4, 1], 4)
+    padded = drawn("xx..", "xxxx", "x...")
     masked = layer(x, memory, mask=some(rng, 4, 4))
     return masked, layer(x, memory, memory_padding_mask=padded)
 
@@ -257,7 +264,7 @@ def decoder_layer_gradients(DecoderLayer, rng):
         layer = fill(DecoderLayer(4, 2, 6, norm_first), rng)
         x = tensor(rng, 2, 3, 4).requires_grad_()
         memory = tensor(rng, 2, 5, 4).requires_grad_()
-        loss = (layer(x, memory, mask=causal(3)) * tensor(rng, 2, 3, 4)).sum()
+        loss = (layer(x, memory, mask=drawn(*CAUSAL[3])) * tensor(rng, 2, 3, 4)).sum()
         found.append(gradients(layer, loss, x, memory))
     return found
 
@@ -273,7 +280,7 @@ def decoder_layer_names(DecoderLayer, rng):
 )
 def decoder_layer_unchanged(DecoderLayer, rng):
     x, memory = tensor(rng, 2, 6, 4).mT, tensor(rng, 2, 6, 3).mT
-    mask, padded = some(rng, 4, 4), padding([3, 2], 3)
+    mask, padded = some(rng, 4, 4), drawn("xxx", "xx.")
     answers = []
     for norm_first in (False, True):
         layer = fill(DecoderLayer(6, 2, 5, norm_first), rng)
@@ -285,23 +292,21 @@ def decoder_layer_unchanged(DecoderLayer, rng):
 # Encoder
 
 
-class AveragingLayer(nn.Module):
-    """A small layer with the forward of ``EncoderLayer``: tokens mixed evenly."""
+class AddingLayer(nn.Module):
+    """A small layer with the forward of ``EncoderLayer``: allowed tokens added up."""
 
     def __init__(self, width):
         super().__init__()
         self.mix = nn.Linear(width, width)
 
     def forward(self, x, mask=None, padding_mask=None):
-        """Add what the allowed tokens say on average."""
+        """Add what the allowed tokens say together."""
         allowed = torch.ones(x.shape[0], x.shape[1], x.shape[1], dtype=torch.bool)
         if mask is not None:
             allowed = allowed & mask
         if padding_mask is not None:
             allowed = allowed & padding_mask[:, None]
-        weights = allowed.to(x.dtype)
-        weights = weights / weights.sum(-1, keepdim=True).clamp(min=1)
-        return x + torch.tanh(self.mix(weights @ x))
+        return x + torch.tanh(self.mix(0.3 * allowed.to(x.dtype) @ x))
 
 
 class LookingLayer(nn.Module):
@@ -309,7 +314,7 @@ class LookingLayer(nn.Module):
 
     def __init__(self, width):
         super().__init__()
-        self.inner = AveragingLayer(width)
+        self.inner = AddingLayer(width)
         self.read = nn.Linear(width, width)
 
     def forward(self, x, memory, mask=None, memory_padding_mask=None):
@@ -322,13 +327,13 @@ class LookingLayer(nn.Module):
 
 @Encoder.case(title="four layers and a final norm", points=2, **LOOSE)
 def encoder_norm(Encoder, rng):
-    encoder = fill(Encoder(AveragingLayer(5), 4, nn.LayerNorm(5)), rng)
+    encoder = fill(Encoder(AddingLayer(5), 4, nn.LayerNorm(5)), rng)
     return encoder(tensor(rng, 3, 4, 5))
 
 
 @Encoder.case(title="three layers without a final norm", points=1, **LOOSE)
 def encoder_plain(Encoder, rng):
-    encoder = fill(Encoder(AveragingLayer(4), 3), rng)
+    encoder = fill(Encoder(AddingLayer(4), 3), rng)
     return encoder(tensor(rng, 2, 5, 4))
 
 
@@ -336,8 +341,12 @@ def encoder_plain(Encoder, rng):
     title="masks reach every layer, in training and in evaluation", points=2, **LOOSE
 )
 def encoder_masks(Encoder, rng):
-    encoder = fill(Encoder(AveragingLayer(4), 3, norm=nn.LayerNorm(4)), rng)
-    x, mask, padded = tensor(rng, 3, 5, 4), causal(5), padding([5, 2, 3], 5)
+    encoder = fill(Encoder(AddingLayer(4), 3, norm=nn.LayerNorm(4)), rng)
+    x, mask, padded = (
+        tensor(rng, 3, 5, 4),
+        drawn(*CAUSAL[5]),
+        drawn("xxxxx", "xx...", "xxx.."),
+    )
     both = encoder.train()(x, mask, padded)
     with torch.no_grad():
         encoder.eval()
@@ -351,7 +360,7 @@ def encoder_masks(Encoder, rng):
     **LOOSE,
 )
 def encoder_copies(Encoder, rng):
-    pattern, x = fill(AveragingLayer(4), rng), tensor(rng, 2, 3, 4)
+    pattern, x = fill(AddingLayer(4), rng), tensor(rng, 2, 3, 4)
     encoder = Encoder(pattern, 3)
     with torch.no_grad():
         pattern.mix.weight.zero_()
@@ -362,7 +371,7 @@ def encoder_copies(Encoder, rng):
 
 @Encoder.case(title="every layer learns on its own", points=1, **LOOSE)
 def encoder_gradients(Encoder, rng):
-    encoder = fill(Encoder(AveragingLayer(4), 3, nn.LayerNorm(4)), rng)
+    encoder = fill(Encoder(AddingLayer(4), 3, nn.LayerNorm(4)), rng)
     x = tensor(rng, 2, 3, 4).requires_grad_()
     return gradients(encoder, (encoder(x) * tensor(rng, 2, 3, 4)).sum(), x)
 
@@ -370,8 +379,8 @@ def encoder_gradients(Encoder, rng):
 @Encoder.case(title="names and shapes, with a norm and without", points=1, **LOOSE)
 def encoder_names(Encoder, rng):
     width, count = int(rng.integers(3, 300)), int(rng.integers(2, 7))
-    with_norm = Encoder(AveragingLayer(width), count, nn.LayerNorm(width))
-    plain = Encoder(AveragingLayer(width), count)
+    with_norm = Encoder(AddingLayer(width), count, nn.LayerNorm(width))
+    plain = Encoder(AddingLayer(width), count)
     return names_and_shapes(with_norm), names_and_shapes(plain)
 
 
@@ -396,7 +405,7 @@ def decoder_plain(Decoder, rng):
 def decoder_masks(Decoder, rng):
     decoder = fill(Decoder(LookingLayer(4), 3, norm=nn.LayerNorm(4)), rng)
     x, memory = tensor(rng, 3, 5, 4), tensor(rng, 3, 6, 4)
-    mask, padded = causal(5), padding([6, 2, 3], 6)
+    mask, padded = drawn(*CAUSAL[5]), drawn("xxxxxx", "xx....", "xxx...")
     both = decoder.train()(x, memory, mask, padded)
     with torch.no_grad():
         decoder.eval()

@@ -12,7 +12,7 @@ convert_huggingface_vit = Exercise("convert_huggingface_vit")
 
 # image_size, patch_size, channels, embed_dim, num_layers, num_heads, mlp_dim, classes
 SIZES = (6, 2, 3, 8, 2, 4, 12, 5)
-LOOSE = {"rtol": 1e-4, "atol": 1e-4}  # where a slightly different eps must not decide
+LOOSE = {"rtol": 1e-4, "atol": 1e-4}  # room for a slightly different eps
 
 
 def drawn(rng, low, high):

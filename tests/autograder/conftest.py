@@ -1,39 +1,39 @@
-"""One course, one sandbox and one set of right answers for all tests of the grader."""
+"""One course, one sandbox and one set of right answers for all tests of the grader.
+
+What only runs on Linux is imported by the fixtures that need it, so that the tests of
+the student's side also run elsewhere.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
+from functools import partial
 
 import nbformat
 import pytest
 
-from autograder.course import make_course
-from autograder.examine import draw_seeds, examine, expected_answers
 from autograder.exercise import load_topic
-from autograder.limits import Limits
-from autograder.release import source_notebook, student_notebook
-from autograder.sandbox import (
-    SandboxUnavailable,
-    require_bubblewrap,
-    stop_sandbox,
-)
-from benchmarks.classroom import right_answers, submission
+from autograder.release.source import source_notebook
+from autograder.release.student import student_notebook
+from classroom.submissions import right_answers, submission
 
 TOPIC = "simplified_attention"
 
 
 @pytest.fixture(scope="session")
 def needs_sandbox():
+    from autograder.sandbox.bubblewrap import SandboxUnavailable, require_bubblewrap
+    from autograder.sandbox.connection import fork_servers
+
     try:
         require_bubblewrap()
     except SandboxUnavailable as error:
-        import os
-
         if os.environ.get("CI"):
             raise
         pytest.skip(str(error))
     yield
-    stop_sandbox()
+    fork_servers().close()
 
 
 @pytest.fixture(scope="session")
@@ -53,18 +53,40 @@ def right():
 
 @pytest.fixture(scope="session")
 def expected(topic):
+    from autograder.grading.seeds import draw_seeds, expected_answers
+
     return expected_answers(topic, draw_seeds(topic, b""))
 
 
 @pytest.fixture(scope="session")
 def examined(needs_sandbox, topic, master, expected):
     """Examine a submission in the sandbox; the report."""
+    from autograder.grading.examine import examine
+    from autograder.sandbox.connection import fork_servers
+    from autograder.sandbox.limits import Limits
 
-    def run(data, limits=None, **options):
+    def run(data, limits=None, sandbox=True, **options):
         limits = limits or Limits(cell_seconds=5, submission_seconds=30)
-        return examine(master, data, topic, expected, limits, **options).report
+        servers = fork_servers() if sandbox else None
+        done = examine(
+            master, data, topic, expected, limits, servers=servers, **options
+        )
+        return done.report
 
     return run
+
+
+@pytest.fixture(scope="session")
+def grade(needs_sandbox):
+    """Grade a chapter of a course, as ``grading.grade`` does, with workers that stay.
+
+    Starting them, and the sandbox that they share, takes longer than most classes.
+    """
+    from autograder.grading import grade as grading
+    from autograder.grading.pool import Pool
+
+    with Pool() as pool:
+        yield partial(grading.grade, pool=pool)
 
 
 @pytest.fixture
@@ -80,6 +102,8 @@ def solved(master, right):
 @pytest.fixture(scope="session")
 def released_course(tmp_path_factory):
     """A course with one released chapter. Copy it, do not change it."""
+    from autograder.release.course import make_course
+
     folder = tmp_path_factory.mktemp("released") / "course"
     make_course(folder, [TOPIC])
     return folder

@@ -6,15 +6,17 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from IPython.core.formatters import PlainTextFormatter
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.answers import Answer
-from autograder.check import as_html, as_text, check, forbidden_message
+from autograder.check import check
 from autograder.exercise import Exercise, load_topic
 from autograder.judge import CaseReport, Report
 from autograder.picture import first_difference, side_by_side
+from autograder.show import as_html, as_text
 from solutions import simplified_attention as right
 from tests.autograder.conftest import TOPIC
 
@@ -107,6 +109,10 @@ forbidding = Exercise("layer_norm", forbidden=("layer_norm", "LayerNorm"))
         "import torch.nn.functional.layer_norm",
         "f = getattr(F, 'layer_norm')",
         "f = eval('F.layer_norm')",
+        "f = vars(F)['layer_norm']",
+        "f = operator.attrgetter('nn.functional.layer_norm')(torch)",
+        "f = F.__dict__['layer_norm']",
+        "f = vars(F).get('layer_norm')",
         "this does not parse: F.layer_norm(x)",
     ],
 )
@@ -120,6 +126,12 @@ def test_forbidden_calls_are_found_in_the_syntax_tree(source):
         "def layer_norm(x):\n    '''Not F.layer_norm!'''\n    return x  # layer_norm",
         "def layer_norm(x):\n    return x if x else layer_norm(x)",
         "def layer_norm(x):\n    raise ValueError('layer_norm needs a weight')",
+        "def layer_norm(x):\n    return x\nprint('layer_norm')",
+        "def layer_norm(x):\n    return x\ntimes = {'layer_norm': 3}",
+        "def f(weights):\n    return weights['layer_norm'] + weights.get('LayerNorm')",
+        "def f(x):\n    x.layers['layer_norm'] = 1\n    assert x, 'no layer_norm'",
+        "class Block(nn.Module):\n"
+        "    def forward(self, x):\n        return self.layer_norm(x)",
     ],
 )
 def test_own_name_comments_and_docstrings_are_not_forbidden(source):
@@ -132,7 +144,16 @@ def test_forbidden_call_earns_nothing_and_says_so(monkeypatch, capsys):
     points = check(softmax)
     assert points == 0
     assert points.of == exercise.points
-    assert forbidden_message(["exp"]) in capsys.readouterr().out
+    assert "uses exp, which this exercise asks you to build" in capsys.readouterr().out
+
+
+def test_hidden_call_is_refused_when_it_runs(capsys):
+    def layer_norm(x, weight, bias, eps=1e-5):
+        norm = getattr(torch.nn.functional, "layer" + "_norm")
+        return norm(x, x.shape[-1:], weight, bias, eps)
+
+    assert check(layer_norm) == 0
+    assert "uses layer_norm, which this exercise asks" in capsys.readouterr().out
 
 
 def test_forbidden_call_is_found_in_a_class_of_a_notebook():
@@ -145,7 +166,7 @@ def test_forbidden_call_is_found_in_a_class_of_a_notebook():
         "check(MultiHeadAttention)",
     )
     table, points = cells[1].outputs
-    assert forbidden_message(["MultiheadAttention"]) in table.data["text/plain"]
+    assert "uses MultiheadAttention, which this" in table.data["text/plain"]
     assert float(points.data["text/plain"]) == 0
 
 
@@ -178,7 +199,8 @@ def test_picture_shows_the_first_case_that_failed():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
-def test_odd_values_can_be_drawn(value):
-    page = side_by_side("<b>", np.full((2, 2), value), np.ones((2, 2)))
+@pytest.mark.parametrize("shape", [(2, 2), (1, 3)])
+def test_odd_values_can_be_drawn(value, shape):
+    page = side_by_side("<b>", np.full(shape, value), np.ones(shape))
     assert "<b>" not in page
     assert "base64" in page

@@ -9,8 +9,9 @@ from itertools import combinations
 
 import pytest
 
-from autograder.answers import answer, decode
+from autograder.answers import decode
 from autograder.exercise import find_topic, load_topic, topic_names
+from autograder.guard import guarded_answer
 from autograder.judge import disagreement, expect, judge, public_seeds
 
 SEED_OFFSETS = [0, 12_345, 987_654]
@@ -119,7 +120,7 @@ def test_alternative_right_answers_have_full_points(topic, name, offset):
 
 def expect_answers(exercise, implementation, seeds):
     return [
-        decode(answer(case, implementation, seed))
+        decode(guarded_answer(exercise, case, implementation, seed))
         for case, seed in zip(exercise.cases, seeds, strict=True)
     ]
 

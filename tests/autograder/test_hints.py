@@ -8,13 +8,13 @@ import re
 
 import numpy as np
 import pytest
+import torch
 from myst_nb.core.read import read_myst_markdown_notebook
 
 from autograder import check as checking
-from autograder import hints
+from autograder.book import chapter_names, chapters_folder
 from autograder.exercise import load_topic
-from autograder.hints import hint, solution, where_to_read
-from autograder.release import chapter_names, chapters_folder
+from autograder.hints import Hints, solution, where_to_read
 from solutions import simplified_attention as right
 
 
@@ -27,9 +27,10 @@ def attend(q, X):
     return q
 
 
-@pytest.fixture(autouse=True)
-def nothing_asked():
-    hints._asked.clear()
+@pytest.fixture
+def hint():
+    """As in a notebook in which no hint was asked for yet."""
+    return Hints()
 
 
 @pytest.fixture
@@ -48,9 +49,9 @@ def credit_mode(monkeypatch):
     monkeypatch.setattr(checking.importlib.util, "find_spec", lambda name: None)
 
 
-def test_each_call_shows_one_hint_more_and_the_last_points_to_the_solution(said):
+def test_each_call_shows_one_hint_more_and_the_last_points_to_the_solution(said, hint):
     calls = [said(hint, softmax) for _ in range(4)]
-    assert "section “Step two: weights”" in calls[0][1]
+    assert "section “Step two: " in calls[0][1]
     assert "exp(1000) is infinite" not in "".join(calls[0])
     assert "exp(1000) is infinite" in calls[1][2]
     assert "scores in the thousands do not overflow" not in "".join(calls[1])
@@ -61,12 +62,20 @@ def test_each_call_shows_one_hint_more_and_the_last_points_to_the_solution(said)
     assert calls[3] == calls[2]
 
 
-def test_answer_that_is_no_known_mistake_has_its_failing_cases_second(said):
+def test_answer_without_a_known_cause_has_its_failing_cases_second(said, hint):
+    def attend(q, X):
+        return np.cos(X).sum(axis=0), np.sin(X).sum(axis=1)
+
     said(hint, attend)
     assert "These cases fail: output and weights" in said(hint, attend)[2]
 
 
-def test_stub_is_told_what_will_be_looked_at(said):
+def test_answer_with_a_symptom_is_told_it_second(said, hint):
+    said(hint, attend)
+    assert "`q` itself" in said(hint, attend)[2]
+
+
+def test_stub_is_told_what_will_be_looked_at(said, hint):
     def softmax(scores):
         raise NotImplementedError
 
@@ -76,15 +85,17 @@ def test_stub_is_told_what_will_be_looked_at(said):
     assert "fail" not in "".join(lines)
 
 
-def test_right_answer_has_nothing_to_hint_at(said):
+def test_right_answer_has_nothing_to_hint_at(said, hint):
     assert "has all its points" in said(hint, right.softmax)[1]
 
 
-@pytest.mark.parametrize("function", [hint, solution])
+@pytest.mark.parametrize(
+    ("name", "function"), [("hint", Hints()), ("solution", solution)]
+)
 @pytest.mark.parametrize("given", [3, None, lambda x: x])
-def test_what_is_no_exercise_gets_one_line(said, function, given):
+def test_what_is_no_exercise_gets_one_line(said, name, function, given):
     (line,) = said(function, given)
-    assert line.startswith(f"{function.__name__}: ")
+    assert line.startswith(f"{name}: ")
 
 
 def test_solution_is_the_source_of_the_reference(said):
@@ -100,7 +111,7 @@ def test_solution_is_not_given_in_a_course_for_credit(said, credit_mode):
 
 
 def test_last_hint_does_not_offer_what_a_course_for_credit_does_not_give(
-    said, credit_mode
+    said, hint, credit_mode
 ):
     # what is expected was found before the solutions were hidden
     for _ in range(3):
@@ -126,5 +137,66 @@ def test_hint_names_the_section_that_holds_the_exercise(chapter):
 
 
 def test_without_the_chapters_the_notebook_itself_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(hints, "chapters_folder", lambda: tmp_path)
+    monkeypatch.setattr("autograder.hints.chapters_folder", lambda: tmp_path)
     assert "just above the exercise" in where_to_read("softmax")
+
+
+# The failing call ---------------------------------------------------------------------
+
+
+def test_arguments_that_go_wrong_are_given_to_try(hint, capsys):
+    def softmax(scores):
+        if scores.ndim > 1:
+            scores[...] = 0  # what is given is from before
+            raise ValueError
+        return right.softmax(scores)
+
+    inputs = hint.inputs(softmax)
+    assert inputs["scores"].ndim == 2
+    assert inputs["scores"].any()
+    assert "the weights along the last axis" in capsys.readouterr().out
+
+
+def test_second_call_of_a_case_is_given_if_the_first_is_right(hint):
+    def softmax(scores):
+        result = right.softmax(scores)
+        return result if scores.ndim < 3 else 2 * result
+
+    inputs = hint.inputs(softmax)
+    assert inputs["scores"].ndim == 3
+    assert np.allclose(2 * right.softmax(**inputs), softmax(**inputs))
+
+
+def test_public_seeds_give_the_same_arguments_each_time(hint):
+    one, other = hint.inputs(attend), hint.inputs(attend)
+    assert one.keys() == {"q", "X"}
+    np.testing.assert_array_equal(one["X"], other["X"])
+
+
+def test_arguments_of_a_class_are_given_by_method(hint):
+    class LearnedPositions(torch.nn.Module):
+        def __init__(self, max_length, dim):
+            super().__init__()
+            self.table = torch.nn.Parameter(torch.zeros(max_length, dim))
+
+        def forward(self, x):
+            return x - self.table[: x.shape[1]] + 1
+
+    inputs = hint.inputs(LearnedPositions)
+    assert list(inputs) == ["__init__", "forward"]
+    layer = LearnedPositions(**inputs["__init__"])
+    x = inputs["forward"]["x"]
+    assert torch.equal(layer(**inputs["forward"]), x + 1)
+
+
+@pytest.mark.parametrize("answer", [right.softmax, lambda: 1, None])
+def test_without_a_failing_call_there_are_no_arguments(hint, said, answer):
+    assert hint.inputs(answer) is None
+
+
+def test_wrong_number_of_arguments_is_shown_all_the_same(hint):
+    def softmax(scores, axis):
+        return scores
+
+    (value,) = hint.inputs(softmax).values()
+    assert value.ndim == 1

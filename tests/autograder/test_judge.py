@@ -8,7 +8,16 @@ import torch
 
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Exercise, Mistake, Topic
-from autograder.judge import disagreement, expect, judge, public_seeds, refuse
+from autograder.judge import (
+    disagreement,
+    expect,
+    explain,
+    judge,
+    mark,
+    public_seeds,
+    refuse,
+)
+from autograder.origin import Origin, Variable
 
 double = Exercise("double")
 
@@ -72,13 +81,44 @@ def test_known_mistake_is_named_with_its_hint(judged):
     assert report.message == "You tripled it."
 
 
-def test_mistake_is_not_named_when_one_case_differs_from_it(judged):
+def test_mistake_is_not_named_when_a_value_differs_from_it(judged):
+    def other(x):
+        if x is None:
+            raise ValueError
+        return 3 * x + np.arange(3)
+
+    assert judged(other).mistake is None
+
+
+def test_mistake_is_named_when_besides_an_error_is_missing(judged):
     def other(x):
         if x is None:
             raise KeyError
         return 3 * x
 
-    assert judged(other).mistake is None
+    report = judged(other)
+    assert report.mistake == "tripled"
+    assert "is not raised" in report.message
+
+
+def test_error_is_a_mistakes_only_if_it_says_the_same():
+    def raises(text):
+        def raising(x):
+            raise KeyError(text)
+
+        return raising
+
+    class Raising(Bank):
+        def mistakes(self, exercise):
+            return [Mistake("keyed", "double", "You took a wrong key.", raises("a"))]
+
+    expected = expect(Raising("arithmetic", {"double": double}), double, [1, 2])
+    for text, named in (("a", "keyed"), ("b", None)):
+        given = [
+            decode(answer(case, raises(text), seed))
+            for case, seed in zip(double.cases, expected.seeds, strict=True)
+        ]
+        assert judge(double, given, expected).mistake == named
 
 
 def test_always_raising_the_right_error_earns_nothing(judged):
@@ -97,6 +137,27 @@ def test_stub_is_said_to_be_missing(judged):
     report = judged(stub)
     assert report.message == "not implemented yet"
     assert report.score == 0
+
+
+def test_marks_do_not_wait_for_an_explanation():
+    """The known mistakes, which take long to run, are asked for when it is due."""
+    asked = []
+
+    class Slow(Bank):
+        def mistakes(self, exercise):
+            asked.append(exercise)
+            return super().mistakes(exercise)
+
+    expected = expect(Slow("arithmetic", {"double": double}), double, [1, 2])
+    given = [
+        decode(answer(case, tripled, seed))
+        for case, seed in zip(double.cases, expected.seeds, strict=True)
+    ]
+    marked = mark(double, given, expected)
+    assert (marked.score, marked.mistake, marked.message, asked) == (0, None, "", [])
+    explained = explain(marked, double, given, expected)
+    assert (explained.mistake, asked) == ("tripled", ["double"])
+    assert explained.cases == marked.cases
 
 
 def test_refusal_gives_zero_and_the_reason():
@@ -132,21 +193,40 @@ def test_equal_answers_agree(one, other):
     assert between(one, other) is None
 
 
+HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
+
+
 @pytest.mark.parametrize(
     ("one", "other", "words"),
     [
         (A, A.T, "shape (3, 2), expected (2, 3)"),
-        (A, A + 1e-3, "6 of 6 values differ; largest error 0.001"),
-        (A, np.where(A > 0.9, np.nan, A), "NaN at [1, 2]"),
+        (A, A + 1e-3, "6 of 6 values differ; at [0, 0] yours is -0.999"),
+        (A, np.where(A > 0.9, np.nan, A), "at [1, 2] yours is NaN"),
+        (A, np.where(A > 0.9, np.inf, -A), "at [1, 2] yours is inf"),
+        (A > 0, A < 9, "3 of 6 values differ; at [0, 0] yours is True"),
+        (np.arange(3), np.arange(3) * 2, "2 of 3 values differ; at [1] yours is 2"),
+        (np.array(2.0), np.array(3.0), "the value differs; yours is 3"),
         (A, A > 0, "truth values, expected real numbers"),
         (A > 0, (A > 0).astype(int), "integers, expected truth values"),
         (np.array(2), np.array(2.0), "real numbers, expected integers"),
-        (A, [A], "1 results, expected an array of shape (2, 3)"),
-        ([A, A], [A], "1 results, expected 2"),
-        ([A, A], [A, A + 1], "result 2: 6 of 6"),
+        (A, [A], "a list or tuple of 1, expected an array of shape (2, 3)"),
+        ([A, A], [A], "1 result, expected 2"),
+        ([A, A], [A, A + 1], "part 2: 6 of 6"),
+        (A, A.astype("f2"), "Yours are float16, not float64"),
         (A, None, "nothing (None), expected an array"),
-        ({"a": A}, {"b": A}, "the names differ: a, b"),
+        ({"a": A}, {"b": A}, "the names differ: a missing, 1 not expected"),
+        ({"a": A}, {"a": A, "3.14": A}, "the names differ: 1 not expected"),
         (A, Answer(raised="TypeError", detail="x"), "TypeError was raised: x"),
+        (
+            A,
+            Answer(raised="TypeError", origin=HERE, detail="x"),
+            "TypeError was raised in your line 3, `a + b`: x. There, `a` is None.",
+        ),
+        (
+            Answer(raised="ValueError"),
+            Answer(raised="TypeError", origin=HERE, detail="x", private=True),
+            "but TypeError was raised in your line 3, `a + b`. There, `a` is None.",
+        ),
         (Answer(raised="ValueError"), A, "expected a ValueError, but nothing"),
         (Answer(raised="ValueError"), Answer(raised="KeyError"), "but KeyError"),
         (A, Answer(unreadable="a Thing"), "a Thing"),
@@ -163,11 +243,37 @@ def test_small_quantities_can_be_compared_relatively():
     assert between(one, other, atol=0.0)
 
 
-def test_largest_error_is_found_where_it_is():
+def test_first_difference_is_shown_where_it_is():
     other = A.copy()
     other[0, 1] += 0.25
     other[1, 0] -= 0.5
-    assert between(A, other) == "2 of 6 values differ; largest error 0.5 at [1, 0]"
+    assert between(A, other) == "2 of 6 values differ; at [0, 1] yours is -0.35"
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        np.zeros((2, 3)),
+        np.full((2, 3), 1e9),
+        np.full((2, 3), np.nan),
+        np.full((2, 3), -np.inf),
+        {"x": np.zeros((2, 3))},
+        [np.zeros((2, 3))] * 2,
+        np.zeros((2, 3), int),
+        np.zeros(3),
+        None,
+        "text",
+    ],
+)
+def test_what_is_said_depends_on_shape_and_kind_of_what_is_expected_alone(probe):
+    """Two references, right nowhere: the words are the same, so they tell neither."""
+    rng = np.random.default_rng(0)
+    one, two = rng.standard_normal((2, 2, 3)) * [[[3]], [[7]]]
+    assert between(one, probe) == between(two, probe)
+    assert between([one, one], probe) == between([two, two], probe)
+    assert between({"a": one}, probe) == between({"a": two}, probe)
+    one, two = rng.integers(2, 9, (2, 2, 3))
+    assert between(one, probe) == between(two, probe)
 
 
 def test_torch_and_numpy_are_judged_alike(judged):

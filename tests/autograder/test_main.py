@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from autograder.__main__ import _print_outcome, main
-from autograder.course import make_course
-from autograder.grade import Outcome
-from benchmarks.classroom import hand_in, submission
+from autograder.__main__ import main
+from autograder.grading.chapter import Outcome
+from autograder.release.course import make_course
+from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
 
 
@@ -71,7 +71,7 @@ def test_folder_in_place_of_a_notebook_is_one_line(tmp_path, capsys):
 def test_missing_bubblewrap_stops_with_what_to_install(
     solved, tmp_path, capsys, monkeypatch
 ):
-    from autograder.sandbox import require_bubblewrap
+    from autograder.sandbox.bubblewrap import require_bubblewrap
 
     path = tmp_path / "x.ipynb"
     path.write_text(json.dumps(solved()))
@@ -84,11 +84,14 @@ def test_missing_bubblewrap_stops_with_what_to_install(
 
 def test_grade_says_what_happened(needs_sandbox, course, master, right, capsys):
     hand_in(course, TOPIC, {"one": submission(master, right)})
-    (course / "submitted" / "two").mkdir()
+    (course / "submitted" / "two" / TOPIC).mkdir(parents=True)
+    (course / "submitted" / "two" / TOPIC / "notes.txt").write_text("see my mail")
+    (course / "submitted" / "three").mkdir()
     assert main(["grade", TOPIC, "--course", str(course), "--jobs", "1"]) == 0
     said = capsys.readouterr().out
     assert "2 examined" in said
-    assert "zero: two: nothing was submitted" in said
+    assert f"zero: two: no notebook {TOPIC}.ipynb was submitted" in said
+    assert "not handed in: three" in said
 
 
 def test_grade_takes_several_chapters(needs_sandbox, tmp_path, capsys):
@@ -116,16 +119,38 @@ def test_bad_arguments_are_one_line_and_status_2(course, capsys, words):
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
+def test_a_typo_in_a_chapter_is_answered_with_what_was_meant(course, capsys):
+    assert main(["grade", "simplifed-atention", "--course", str(course)]) == 2
+    assert f"did you mean {TOPIC}?" in capsys.readouterr().err
+    assert main(["grade", "xyz", "--course", str(course)]) == 2
+    assert "did you mean" not in capsys.readouterr().err
+
+
+def test_lines_about_equally_common_mistakes_have_one_order():
+    found = [{"name": name, "mistake": "m"} for name in "bac"]
+    reports = {
+        name: {"refused": None, "notes": [], "exercises": [entry]}
+        for name, entry in zip("xyz", found, strict=True)
+    }
+    for names in ("xyz", "zyx"):
+        outcome = Outcome(graded={name: reports[name] for name in names})
+        assert [line.split()[2] for line in outcome.lines(TOPIC)[1:]] == [
+            "a:",
+            "b:",
+            "c:",
+        ]
+
+
 def test_jobs_must_be_a_positive_number(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["grade", TOPIC, "--course", "x", "--jobs", "0"])
     assert stopped.value.code == 2
 
 
-def test_names_are_printed_without_what_a_terminal_acts_on(capsys):
+def test_names_are_printed_without_what_a_terminal_acts_on():
     report = {"refused": "no notebook", "notes": ["a note"], "exercises": []}
     name = "ada\u202eeve"
-    _print_outcome(TOPIC, Outcome(graded={name: report}, changes=[f"{name}: 1 -> 2"]))
-    printed = capsys.readouterr().out.splitlines()
+    outcome = Outcome(graded={name: report}, changes=[f"{name}: 1 -> 2"])
+    printed = outcome.lines(TOPIC)
     assert len(printed) == 4
     assert all(line.isprintable() and "eve" in line for line in printed[1:])

@@ -10,7 +10,9 @@ import pytest
 from nbclient import NotebookClient
 
 from autograder.__main__ import main
+from autograder.book import chapter_names
 from autograder.exercise import load_topic
+from autograder.notebooks import METADATA_KEY
 from autograder.progress import (
     CHANGED,
     TO_DO,
@@ -18,17 +20,13 @@ from autograder.progress import (
     Chapter,
     Work,
     next_step,
+    read_chapter,
     read_folder,
-    read_notebook,
 )
 from autograder.record import is_stub
-from autograder.release import (
-    METADATA_KEY,
-    chapter_names,
-    source_notebook,
-    student_notebook,
-)
-from benchmarks.classroom import submission
+from autograder.release.source import source_notebook
+from autograder.release.student import student_notebook
+from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC
 
 WRONG = "def attend(q, X):\n    return q"
@@ -60,11 +58,11 @@ def saved(worked, tmp_path):
 
 
 def states(path):
-    return {work.name: work.state for work in read_notebook(path).exercises}
+    return {work.name: work.state for work in read_chapter(path).exercises}
 
 
 def test_points_are_those_that_check_gave(saved):
-    found = {work.name: work for work in read_notebook(saved()).exercises}
+    found = {work.name: work for work in read_chapter(saved()).exercises}
     exercises = load_topic(TOPIC).exercises
     assert {n: w.max_score for n, w in found.items()} == {
         name: exercise.points for name, exercise in exercises.items()
@@ -79,14 +77,14 @@ def test_points_are_those_that_check_gave(saved):
 
 def test_points_do_not_count_for_an_answer_that_was_edited_later(saved):
     path = saved(alignment_scores="def alignment_scores(q, X):\n    return X @ q")
-    work = read_notebook(path).exercises[0]
+    work = read_chapter(path).exercises[0]
     assert (work.state, work.score, work.done) == (CHANGED, 0, False)
 
 
 def test_space_at_the_end_of_lines_is_no_edit(saved, right):
     answer = right["alignment_scores"]
     path = saved(alignment_scores=answer.replace("\n", "  \n") + "\n\n")
-    assert read_notebook(path).exercises[0].done
+    assert read_chapter(path).exercises[0].done
 
 
 def test_answer_that_went_back_to_its_stub_is_to_do(saved, master):
@@ -107,7 +105,7 @@ def test_answer_in_a_cell_of_its_own_counts(saved, master, right):
     mine = nbformat.v4.new_code_cell(right["alignment_scores"])
     data["cells"].append(mine)
     path.write_text(json.dumps(data))
-    assert read_notebook(path).exercises[0].done
+    assert read_chapter(path).exercises[0].done
 
 
 def test_table_adds_up_and_names_the_next_step(saved, capsys):
@@ -159,6 +157,17 @@ def test_notebook_of_something_else_is_passed_over(saved):
     assert (len(chapters), notes) == (1, [])
 
 
+def test_one_notebook_can_be_named(saved, tmp_path, capsys):
+    path = saved()
+    (tmp_path / "other.txt").write_text("no notebook")
+    assert main(["progress", str(path)]) == 0
+    table = capsys.readouterr().out
+    assert TOPIC in table
+    assert f"in {path}" in table
+    assert main(["progress", str(tmp_path / "other.txt")]) == 2
+    assert "not JSON" in capsys.readouterr().err
+
+
 def test_folder_without_notebooks_is_one_line_and_status_2(tmp_path, capsys):
     for folder in (tmp_path, tmp_path / "missing"):
         assert main(["progress", str(folder)]) == 2
@@ -202,3 +211,25 @@ def test_stubs_are_told_from_answers_and_kept_for_a_reset(name):
                 assert is_stub(cell.source) == stubs, cell.source
                 stub = cell.metadata[METADATA_KEY]["stub"]
                 assert (stub.strip() == cell.source.strip()) == stubs
+
+
+def test_names_do_nothing_to_the_terminal(saved, tmp_path, capsys):
+    saved(f"\x1b]0;pwned\x07\u202e{TOPIC}.ipynb")
+    saved(f"more/\x1b[2J{TOPIC}.ipynb")
+    (tmp_path / "\u202ebad\x1b[31m.ipynb").write_text("{}")
+    assert main(["progress", str(tmp_path)]) == 0
+    assert main(["progress", str(tmp_path / "\x1b[2J")]) == 2
+    said = capsys.readouterr()
+    assert "pwned" in said.out
+    assert "not counted" in said.out
+    assert "not read" in said.out
+    assert all(c.isprintable() or c == "\n" for c in said.out + said.err)
+
+
+def test_chapter_that_a_notebook_names_does_nothing_to_the_terminal(saved, capsys):
+    path = saved()
+    data = json.loads(path.read_text())
+    data["metadata"][METADATA_KEY] = {"chapter": "\x1b[2J\u202emasking"}
+    path.write_text(json.dumps(data))
+    assert main(["progress", str(path.parent)]) == 0
+    assert all(c.isprintable() or c == "\n" for c in capsys.readouterr().out)

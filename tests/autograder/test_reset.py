@@ -7,7 +7,7 @@ import json
 import pytest
 
 from autograder.__main__ import main
-from autograder.release import METADATA_KEY
+from autograder.notebooks import METADATA_KEY
 from tests.autograder.conftest import TOPIC
 
 MINE = "def softmax(scores):  # für später\n    return scores\n"

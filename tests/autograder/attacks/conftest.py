@@ -19,13 +19,15 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.examine import examine
-from autograder.grade import Outcome, grade
-from autograder.limits import Limits
-from benchmarks.classroom import hand_in, submission
+from autograder.grading.chapter import Outcome
+from autograder.grading.examine import examine
+from autograder.grading.grade import grade
+from autograder.sandbox.connection import fork_servers
+from autograder.sandbox.limits import Limits
+from classroom.forgeries import WRONG
+from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell
 
-WRONG = "def softmax(scores):\n    return scores * 0\n"
 LIMITS = Limits(cell_seconds=5, submission_seconds=30)
 
 
@@ -81,7 +83,7 @@ def examination(needs_sandbox, topic, master, expected):
 
     def run(data, **limits):
         limits = Limits(**{"cell_seconds": 8, "submission_seconds": 40, **limits})
-        return examine(master, data, topic, expected, limits)
+        return examine(master, data, topic, expected, limits, servers=fork_servers())
 
     return run
 
@@ -148,7 +150,7 @@ def processes() -> set[int]:
             except OSError:  # it has just ended
                 continue
             parents[int(entry.name)] = int(stat[1])
-            if b"autograder.warm" in words and stat[0] != b"Z":
+            if b"autograder.sandbox.fork_server" in words and stat[0] != b"Z":
                 sandboxes.add(int(entry.name))
     found = set()
     for pid in sandboxes:

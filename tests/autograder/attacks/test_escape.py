@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
+import pickle
 import socket
 import sys
 from pathlib import Path
 
 import pytest
 
-from autograder import sandbox
 from autograder.answers import decode
+from autograder.encoding import encode
 from autograder.exercise import load_topic, topic_names
 from autograder.judge import judge
-from autograder.sandbox import (
-    _site_folders,
-    bubblewrap_command,
-    stop_sandbox,
-    warm_parent,
-)
+from autograder.release.settings import CourseError, settings_of
+from autograder.sandbox import bubblewrap
+from autograder.sandbox.bubblewrap import bubblewrap_command, site_folders
+from autograder.sandbox.connection import fork_servers
 from tests.autograder.attacks.conftest import about, left_behind, processes
 from tests.autograder.conftest import TOPIC
-from tests.autograder.test_sandbox import run
+from tests.autograder.sandbox.test_kernels import run
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 ROOT = Path(__file__).resolve().parents[3]
@@ -165,6 +163,66 @@ def test_30_and_31_nothing_outside_can_be_read_or_written(
     assert canary.read_text() == "alive"
 
 
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        "/usr/local/share/nbgrader/exchange",
+        "/usr/share/nbgrader/exchange",
+        "/srv/nbgrader/exchange",
+        f"{sys.base_prefix}/share/nbgrader/exchange",
+        f"{sys.base_prefix}/exchange",
+    ],
+)
+def test_no_exchange_is_shown(exchange):
+    assert bubblewrap.shown_folder(Path(exchange)) is None
+
+
+def test_an_exchange_among_what_is_shown_is_refused(course):
+    config = course / "nbgrader_config.py"
+    text = config.read_text(encoding="utf-8")
+    place = Path(sys.base_prefix) / "lib" / "exchange"
+    config.write_text(f"{text}\nc.Exchange.root = {str(place)!r}\n")
+    with pytest.raises(CourseError, match="submissions may read .*: move the exchange"):
+        settings_of(course)
+    config.write_text(f"{text}\nc.Exchange.root = '/srv/nbgrader/exchange'\n")
+    settings_of(course)
+
+
+def test_of_the_system_only_programs_and_libraries_are_there():
+    (text,), _ = run(
+        "import os, zoneinfo\n"
+        "print([sorted(os.listdir(p)) if os.path.exists(p) else [] for p in\n"
+        "       ('/usr', '/usr/share', '/usr/local', '/usr/local/share', '/etc')])"
+    )
+    programs = {"bin", "lib", "lib32", "lib64", "libexec"}
+    data = {"fontconfig", "fonts", "i18n", "icu", "locale", "mime", "terminfo"}
+    data |= {"zoneinfo"}
+    usr, share, local, local_share, etc = map(set, ast.literal_eval(text))
+    assert {"bin", "lib"} <= usr <= programs | {"share", "local"}
+    assert share <= data
+    assert local <= programs | {"share"}
+    assert local_share <= data
+    assert etc <= {"ld.so.cache", "localtime"}
+
+
+def test_where_the_files_lie_on_the_host_is_not_told():
+    """Neither to the first process nor to another one, nor through a thread."""
+    names = ("mountinfo", "mounts", "mountstats")
+    (text,), ended = run(
+        "import os, subprocess\n"
+        f"paths = [f'/proc/{{p}}/{{n}}' for n in {names!r} for p in ('self', '1')]\n"
+        "paths += ['/proc/thread-self/mountinfo', '/proc/thread-self/mounts']\n"
+        "told = ''.join(open(path).read() for path in paths)\n"
+        f"own = [f'/proc/self/{{n}}' for n in {names!r}]\n"
+        "told += subprocess.run(['cat', *own], capture_output=True, text=True).stdout\n"
+        "print(repr(told), os.listdir('/proc/self/fd')[:0])"
+    )
+    assert ended is None
+    for place in (ROOT, Path.home(), Path(sys.base_prefix), Path("/usr")):
+        assert str(place) not in text
+    assert text == "'' []\n"
+
+
 def test_11_no_solution_or_hint_is_in_what_a_submission_sees():
     """The files that can be read are searched, compiled ones too."""
     needles = set()
@@ -180,7 +238,7 @@ def test_11_no_solution_or_hint_is_in_what_a_submission_sees():
     search = (
         "import glob, os, subprocess\n"
         f"open('/tmp/needles', 'w').write({chr(10).join(sorted(needles))!r})\n"
-        f"roots = {[*_site_folders(), '/course', '/usr/local']!r}\n"
+        f"roots = {[*site_folders(), '/course', '/usr/local']!r}\n"
         "roots += glob.glob('/usr/lib/python3*') + glob.glob('/home/*') + ['/etc']\n"
         "kinds = 'py pyc json ipynb md txt pth key db'.split()\n"
         "done = subprocess.run(['grep', '-rlF', '-f', '/tmp/needles',\n"
@@ -209,8 +267,8 @@ def _code(source):
 
 def test_a_checkout_inside_a_folder_that_is_shown_is_hidden(monkeypatch):
     """Python may be installed in the folder in which the course lies."""
-    stop_sandbox()
-    monkeypatch.setattr(sandbox.sys, "base_exec_prefix", str(ROOT))
+    fork_servers().close()
+    monkeypatch.setattr(bubblewrap.sys, "base_exec_prefix", str(ROOT))
     try:
         (text,), _ = run(
             "import glob, os, numpy\n"
@@ -218,21 +276,21 @@ def test_a_checkout_inside_a_folder_that_is_shown_is_hidden(monkeypatch):
             "print([os.path.basename(path) for path in found], os.listdir('/course'))"
         )
     finally:
-        stop_sandbox()
+        fork_servers().close()
     assert text.startswith(("['.venv'] ", "[] ")), text
 
 
 def test_32_a_signal_to_all_processes_reaches_no_other_submission():
-    before = warm_parent()
+    before = fork_servers().current()
     _, ended = run("import os, signal\nos.kill(-1, 9)\nos.kill(1, 9)\nos.kill(0, 9)")
     assert ended is None or "process" in ended
-    assert warm_parent() is before
+    assert fork_servers().current() is before
     assert before.alive
 
 
 def test_34_no_secret_of_the_grader_is_in_the_environment(monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
-    stop_sandbox()
+    fork_servers().close()
     (text,), _ = run(
         "import os, glob\n"
         "print(dict(os.environ))\n"
@@ -323,28 +381,26 @@ def test_the_sandbox_never_has_roots_identity_on_the_host():
         assert "setpriv" in bubblewrap_command(3, 4)
 
 
-@pytest.mark.parametrize(
-    "forged",
-    [
-        {"value": {"dtype": "|O", "shape": [1], "data": "gASVAAAA"}},
-        {"value": {"dtype": "O8", "shape": [1], "data": "gASVAAAA"}},
-        {"value": {"dtype": "|V8", "shape": [1], "data": "AAAAAAAAAAA="}},
-        {"value": {"dtype": [["a", "|O"]], "shape": [1], "data": ""}},
-        {"value": {"dtype": "<f8", "shape": [-1], "data": ""}},
-        {"value": {"dtype": "<f8", "shape": [2**62, 4], "data": ""}},
-        {"value": {"dtype": "<f8", "shape": [True], "data": "AAAAAAAAAAA="}},
-        {"value": {"dtype": "<f8", "shape": [1.0], "data": "AAAAAAAAAAA="}},
-        {"value": {"dtype": "<f8", "shape": [1] * 65, "data": "AAAAAAAAAAA="}},
-        {"value": {"dtype": "<f8", "shape": [], "data": "AAAA"}},
-        {"value": {"py/object": "os.system"}},
-        {"value": {"items": {"x" * 10**6: 1}}},
-        {"raised": "eval"},
-        {"raised": "__import__", "detail": {"a": [1]}},
-    ],
-    ids=lambda forged: json.dumps(forged)[:50],
-)
+FORGED = {
+    "a pickle": b"cos\nsystem\n(S'id'\ntR.",
+    "a pickle as a value": b"Vcos\nsystem\n(S'id'\ntR.",
+    "a pickle as a text": b"Vs" + pickle.dumps(Path),
+    "an array of objects": b"Va\x0c\0" + bytes(8),
+    "an array of another dtype": b"Va\xff\0" + bytes(8),
+    "a negative size": b"Va\x0b\x01" + b"\xff" * 8,
+    "sizes that overflow": b"Va\x0b\x02" + b"\0" * 7 + b"\x40" + b"\x04" + b"\0" * 7,
+    "too many sizes": b"Va\x0b\x41" + b"\x01" * 65 * 8,
+    "too few bytes": b"Va\x0b\0" + bytes(3),
+    "a long name": b"Vd" + encode({"x" * 10**6: 1})[1:],
+    "the name of a function": b"R" + encode(["eval", ""]),
+    "the name of an import": b"R" + encode(["__import__", "x"]),
+    "JSON": b'{"value": 1}',
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
 def test_36_a_forged_answer_is_only_data(topic, expected, forged):
-    answer = decode(json.dumps(forged))
+    answer = decode(FORGED[forged])
     exercise = topic.exercises["softmax"]
     report = judge(exercise, [answer] * len(exercise.cases), expected["softmax"])
     assert report.score == 0

@@ -20,10 +20,11 @@ import pytest
 from nbformat.v4 import new_markdown_cell
 
 from autograder.__main__ import main
-from benchmarks.classroom import hand_in, submission
-from tests.autograder.attacks.conftest import WRONG
+from classroom.forgeries import WRONG
+from classroom.submissions import hand_in, submission
+from tests.autograder.attacks.conftest import about
 from tests.autograder.conftest import TOPIC, code_cell
-from tests.autograder.test_grade import nbgrader
+from tests.autograder.grading.test_grade import nbgrader
 from tools.chromium import headless_chromium
 
 EVIL = "http://evil.invalid"
@@ -156,11 +157,15 @@ def graded(needs_sandbox, released_course, tmp_path_factory, attacking, master):
 @pytest.fixture(scope="module")
 def shown(graded):
     """The course after nbgrader's own feedback and the class report were made."""
-    from autograder.classreport import write_class_report
+    from autograder.grading.exports import write_class_report
+    from autograder.grading.reports import read_reports
+    from autograder.lms.exports import write_lms_tables
 
     course, _ = graded
     nbgrader(course, "generate_feedback", TOPIC)
-    return course, write_class_report(course, TOPIC)
+    report = read_reports(course, TOPIC)
+    written = write_class_report(course, report) | write_lms_tables(course, report)[0]
+    return course, written
 
 
 def report(course, student):
@@ -343,6 +348,22 @@ def test_49_no_cell_of_a_table_is_a_formula(shown):
                     assert not cell.startswith("-") or _is_number(cell), cell
 
 
+def test_49_moodle_gets_no_markup_of_a_student(shown):
+    """It shows the column as a page."""
+    _, written = shown
+    with written["moodle"].open(newline="", encoding="utf-8") as file:
+        told = [row["feedback"] for row in csv.DictReader(file)]
+    assert any("&lt;img" in text for text in told)
+    assert not any("<" in text for text in told)
+
+
+def test_48_no_table_and_no_page_turns_the_reading_direction(shown):
+    _, written = shown
+    for path in written.values():
+        if path.is_file():
+            assert controls(path.read_text(encoding="utf-8").replace("\r", "")) == set()
+
+
 def _is_number(text):
     try:
         return np.isfinite(float(text))
@@ -363,3 +384,35 @@ def test_50_no_expected_value_is_in_feedback_or_report(
             for number in np.ravel(value)[:20]:
                 if 0 < abs(number) < 1:
                     assert f"{number:.6f}" not in text
+
+
+TELLTALES = {
+    "an exception": "    raise ValueError(' '.join(map(str, scores.ravel())))",
+    "a name": "    return {str(scores.ravel()[0]): scores}",
+    "a type": "    return type('x%s' % str(scores.ravel()[0])[3:9], (), {})()",
+    "zeros": "    return scores * 0",
+}
+
+
+@pytest.mark.parametrize("body", TELLTALES.values(), ids=TELLTALES)
+def test_50_no_input_and_no_size_of_an_error_is_in_the_report(
+    examination, attacking, expected, topic, body
+):
+    """What a case was asked could be read by the next who is asked the same."""
+    report = examination(attacking(f"def softmax(scores):\n{body}")).report
+    said = about(report)
+    seen = []
+    for case, seed in zip(
+        topic.exercises["softmax"].cases, expected["softmax"].seeds, strict=True
+    ):
+        case.run(
+            lambda scores: seen.append(np.asarray(scores)), np.random.default_rng(seed)
+        )
+    numbers = np.concatenate([np.ravel(array) for array in seen]).astype(float)
+    assert len(numbers) > 5
+    for number in numbers:
+        if number != round(number):
+            assert str(number)[:6] not in said
+    assert "largest" not in said
+    if "raise" in body:
+        assert "ValueError was raised in your line 2, `raise ValueError(" in said

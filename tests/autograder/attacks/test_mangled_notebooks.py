@@ -10,13 +10,18 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from autograder.limits import Limits
-from autograder.rebuild import Unusable, parse_submission, rebuild
-from autograder.release import source_notebook, student_notebook
-from autograder.submissions import Submission
-from autograder.worker import Job, examine_submission
-from benchmarks.classroom import right_answers, submission
-from tests.autograder.attacks.conftest import WRONG, left_behind, processes
+from autograder.files import Unusable
+from autograder.grading.rebuild import rebuild
+from autograder.grading.submissions import Submission
+from autograder.grading.worker import Job, examine_submission
+from autograder.grading.written import written_in
+from autograder.notebooks import parse_notebook
+from autograder.release.source import source_notebook
+from autograder.release.student import student_notebook
+from autograder.sandbox.limits import Limits
+from classroom.forgeries import WRONG
+from classroom.submissions import right_answers, submission
+from tests.autograder.attacks.conftest import left_behind, processes
 from tests.autograder.conftest import TOPIC
 
 LIMITS = Limits(cell_seconds=3, submission_seconds=20)
@@ -133,7 +138,7 @@ def mangled(draw):
 @given(mangled())
 def test_a_mangled_notebook_is_refused_with_a_reason_or_rebuilt_as_released(content):
     try:
-        data = parse_submission(content)
+        data = written_in(parse_notebook(content))
     except Unusable as error:
         assert str(error).isprintable()
         assert 0 < len(str(error)) < 200

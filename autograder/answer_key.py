@@ -1,0 +1,103 @@
+"""The key of a chapter: answers without code, for students who have no solutions.
+
+A key holds what the reference and every known mistake answer to the public seeds. With
+it ``check`` says the same as with the solutions themselves. Grading never uses it.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+from autograder.answers import Answer, answer, decode
+from autograder.errors import AutograderError
+from autograder.exercise import Exercise, Topic, load_topic
+from autograder.judge import (
+    Expected,
+    KnownMistake,
+    expect,
+    names_of_parts,
+    public_seeds,
+)
+
+VERSION = 3  # answers are those of ``autograder.answers``
+
+
+class NoKey(AutograderError):
+    """Neither solutions nor a usable key are at hand."""
+
+
+def write_key(chapter: str, path: Path) -> None:
+    """Write the key of a chapter."""
+    topic = load_topic(chapter)
+    exercises = {name: _entry(topic, e) for name, e in topic.exercises.items()}
+    text = json.dumps({"version": VERSION, "chapter": chapter, "exercises": exercises})
+    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def _entry(topic: Topic, exercise: Exercise) -> dict:
+    """Encoded answers for one exercise."""
+    seeds = public_seeds(exercise)
+
+    def answers(implementation: object) -> list[str]:
+        return [
+            base64.b64encode(answer(case, implementation, seed)).decode("ascii")
+            for case, seed in zip(exercise.cases, seeds, strict=True)
+        ]
+
+    return {
+        "titles": [case.title for case in exercise.cases],
+        "reference": answers(topic.reference(exercise.name)),
+        "constant": expect(topic, exercise, seeds).constant,
+        "parts": [
+            [[list(path), name] for path, name in names.items()]
+            for names in names_of_parts(topic, exercise, seeds)
+        ],
+        "mistakes": [
+            {"name": m.name, "hint": m.hint, "answers": answers(m.implementation)}
+            for m in topic.mistakes(exercise.name)
+        ],
+    }
+
+
+def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
+    """The expected answers of one exercise from the key in ``folder``.
+
+    Raises:
+        NoKey: there is none, or it belongs to another version of the chapter.
+    """
+    path = folder / f"{topic.name}.key"
+    try:
+        key = json.loads(gzip.decompress(path.read_bytes()))
+        version, entry = key["version"], key["exercises"][exercise.name]
+        titles = entry["titles"]
+    except FileNotFoundError:
+        raise NoKey(
+            f"check needs the file {path.name} beside the notebook (it was handed out "
+            "with it), or a checkout of the course"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, EOFError):
+        raise NoKey(f"{path.name} cannot be read: get it again") from None
+    if version != VERSION or titles != [case.title for case in exercise.cases]:
+        raise NoKey(
+            f"{path.name} is of another version than the installed autograder: get "
+            "both again"
+        )
+
+    def answers(texts: list[str]) -> list[Answer]:
+        return [decode(base64.b64decode(text)) for text in texts]
+
+    return Expected(
+        public_seeds(exercise),
+        answers(entry["reference"]),
+        entry["constant"],
+        lambda: [
+            KnownMistake(m["name"], m["hint"], answers(m["answers"]))
+            for m in entry["mistakes"]
+        ],
+        find_names=lambda: [
+            {tuple(path): name for path, name in names} for names in entry["parts"]
+        ],
+    )

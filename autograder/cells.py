@@ -1,0 +1,139 @@
+"""What the cells of a notebook tell about an answer before it is judged.
+
+A cell that does not compile leaves the definition before it in place, and a function
+under another name leaves the stub: both would be judged without a word.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import re
+from types import FunctionType
+from typing import Any
+
+from autograder.encoding import clean
+from autograder.exercise import Implementation, UnknownExercise, find_topic
+from autograder.origin import origin_of, read_origin
+from autograder.record import cell_of, fingerprint, is_stub
+
+CLOSE = 0.75  # how alike two names are, as difflib counts
+
+
+class Interrupted(KeyboardInterrupt):
+    """The answer was interrupted; shown with the student's line and no frame of ours.
+
+    ``_render_traceback_`` is how IPython asks an exception for its own traceback.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        where = read_origin(*origin_of(error))
+        place = where.said() or " before a line of yours was reached"
+        super().__init__(
+            f"interrupted{place}.{where.shapes()} If it does not end by itself, look "
+            "for a loop whose condition never becomes false."
+        )
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"check: {self}"]
+
+
+def not_defined(name: str, implementation: Implementation, cells: list[str]) -> str:
+    """Why the last definition of an answer is not the one at hand; empty if it is.
+
+    Args:
+        name: of the exercise.
+        implementation: what the name stands for now.
+        cells: the cells that were run, in this order.
+    """
+    current = fingerprint(cell_of(implementation))
+    definition = re.compile(rf"^(def|class)\s+{re.escape(name)}\b", re.MULTILINE)
+    defined = [cell for cell in cells if definition.search(cell)]
+    known = [fingerprint(cell) for cell in defined]
+    if current not in known or known[-1] == current:
+        return ""
+    last = defined[-1]
+    before = f"{name} is still the version before, so nothing is judged."
+    try:
+        tree = ast.parse(last)
+    except SyntaxError as error:
+        kind = type(error).__name__
+        line = f" in its line {error.lineno}" if error.lineno else ""
+        return (
+            f"The last cell that defines {name} did not run: {kind}{line}: "
+            f"{clean(str(error.msg))}. {before}"
+        )
+    except ValueError:
+        return ""
+    if any(getattr(node, "name", "") == name for node in tree.body):
+        return (
+            f"The last cell that defines {name} stopped with an error before the "
+            f"definition. {before}"
+        )
+    return ""
+
+
+def under_another_name(name: str, stub: Implementation, names: dict[str, Any]) -> str:
+    """What to do with an answer that has another name than its stub; empty if none.
+
+    Args:
+        name: of the exercise, whose stub is still there.
+        stub: it.
+        names: what the cells of the notebook have defined.
+    """
+    kind = type if isinstance(stub, type) else FunctionType
+    found = [
+        other
+        for other, value in names.items()
+        if isinstance(value, kind)
+        and other == getattr(value, "__name__", "")
+        and not is_stub(cell_of(value) or "raise NotImplementedError")
+        and not _is_exercise(other)
+        and (_alike(name, other) or _parameters(value) == _parameters(stub) != [])
+    ]
+    if not found:
+        return ""
+    best = max(found, key=lambda other: _ratio(name, other))
+    return (
+        f"If {best} is your answer: it has to be called {name}, as in the stub, which "
+        "is still there."
+    )
+
+
+def without_self(implementation: Implementation) -> str:
+    """Which method of a class does not begin with self; empty if none."""
+    if not isinstance(implementation, type):
+        return ""
+    for name, method in vars(implementation).items():
+        if inspect.isfunction(method) and _parameters(method)[:1] != ["self"]:
+            first = (_parameters(method) or ["missing"])[0]
+            return (
+                f"The first parameter of the method {name} is {first}. A method gets "
+                "the object itself there, which is called self; what it is called with "
+                "comes after that."
+            )
+    return ""
+
+
+def _parameters(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _ratio(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
+
+
+def _alike(one: str, other: str) -> bool:
+    return _ratio(one, other) >= CLOSE
+
+
+def _is_exercise(name: str) -> bool:
+    try:
+        find_topic(name)
+    except UnknownExercise:
+        return False
+    return True

@@ -1,0 +1,545 @@
+"""Cases for the chapter on attention in current models."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+
+from autograder.exercise import Exercise
+
+kv_cache_bytes = Exercise("kv_cache_bytes")
+rms_norm = Exercise("rms_norm")
+swiglu = Exercise("swiglu")
+rotary_half = Exercise("rotary_half")
+qk_norm_scores = Exercise("qk_norm_scores")
+grouped_query_attention = Exercise("grouped_query_attention")
+sliding_window_mask = Exercise("sliding_window_mask")
+softmax_with_sink = Exercise("softmax_with_sink")
+latent_scores = Exercise("latent_scores")
+delta_rule_step = Exercise("delta_rule_step")
+
+LOOSE = {"rtol": 1e-5, "atol": 1e-4}  # angles may be computed in single precision
+
+
+def drawn(rng, low, high):
+    """A whole number from low to high, both included."""
+    return int(rng.integers(low, high + 1))
+
+
+def different(rng, count, low, high):
+    """Whole numbers from low to high, all different."""
+    return [int(n) for n in rng.choice(np.arange(low, high + 1), count, replace=False)]
+
+
+def normal(rng, *shape):
+    return rng.standard_normal(shape)
+
+
+def strided(array):
+    """The same values in every second row and column of a larger array."""
+    *leading, rows, columns = array.shape
+    larger = np.zeros((*leading, 2 * rows, 2 * columns))
+    larger[..., ::2, ::2] = array
+    return larger[..., ::2, ::2]
+
+
+# kv_cache_bytes -----------------------------------------------------------------------
+
+
+@kv_cache_bytes.case(title="one sequence, two bytes for a value", points=1)
+def cache_of_one(kv_cache_bytes, rng):
+    layers, heads, dim, length = different(rng, 4, 3, 40)
+    return kv_cache_bytes(layers, heads, dim, length)
+
+
+@kv_cache_bytes.case(title="several sequences", points=1)
+def cache_of_a_batch(kv_cache_bytes, rng):
+    layers, heads, dim, length, batch = different(rng, 5, 3, 40)
+    return kv_cache_bytes(layers, heads, dim, length, batch=batch)
+
+
+@kv_cache_bytes.case(title="one byte, and four bytes, for a value", points=1)
+def cache_in_other_precisions(kv_cache_bytes, rng):
+    layers, heads, dim, length, batch = different(rng, 5, 3, 40)
+    sizes = layers, heads, dim, length, batch
+    return [kv_cache_bytes(*sizes, bytes_per_value=size) for size in (1, 4)]
+
+
+@kv_cache_bytes.case(title="a model of today's size, and an empty cache", points=1)
+def cache_of_a_large_model(kv_cache_bytes, rng):
+    length = drawn(rng, 100_000, 200_000)
+    return kv_cache_bytes(96, 48, 128, length), kv_cache_bytes(96, 48, 128, 0)
+
+
+# rms_norm -----------------------------------------------------------------------------
+
+
+@rms_norm.case(title="tokens whose mean is not zero", points=2)
+def norm_with_mean(rms_norm, rng):
+    batch, n, width = different(rng, 3, 3, 9)
+    x = normal(rng, batch, n, width) + rng.uniform(1, 3, (batch, n, 1))
+    return rms_norm(x, rng.uniform(0.5, 2, width))
+
+
+@rms_norm.case(title="a single token, as many features as you like", points=1)
+def norm_of_one(rms_norm, rng):
+    width = drawn(rng, 5, 50)
+    return rms_norm(normal(rng, width) * 3 - 1, rng.uniform(0.5, 2, width))
+
+
+@rms_norm.case(title="as many tokens as features", points=1)
+def norm_square(rms_norm, rng):
+    n = drawn(rng, 4, 9)
+    x = normal(rng, n, n) * rng.uniform(0.5, 5, (n, 1))
+    return rms_norm(x, normal(rng, n))
+
+
+@rms_norm.case(title="small tokens and a large eps", points=1)
+def norm_eps(rms_norm, rng):
+    n, width = different(rng, 2, 3, 9)
+    x = 0.3 * normal(rng, n, width)
+    eps = rng.uniform(0.1, 0.4)
+    return rms_norm(x, rng.uniform(0.5, 2, width), eps)
+
+
+@rms_norm.case(title="tokens of zeros, and the eps that is given by default", points=1)
+def norm_default_eps(rms_norm, rng):
+    width = drawn(rng, 3, 9)
+    x = np.stack([np.zeros(width), 1e-3 * (1 + rng.uniform(size=width))])
+    return rms_norm(x, np.ones(width))
+
+
+@rms_norm.case(title="a strided input is read correctly and left unchanged", points=1)
+def norm_unchanged(rms_norm, rng):
+    n, width = different(rng, 2, 3, 9)
+    x, weight = strided(normal(rng, n, width)), normal(rng, width)
+    return rms_norm(x, weight), x, weight
+
+
+# swiglu -------------------------------------------------------------------------------
+
+
+def feed_forward(rng, *leading):
+    """x, W_gate, W_up, W_down with gates of about unit variance."""
+    width, hidden = different(rng, 2, 3, 9)
+    return (
+        normal(rng, *leading, width),
+        normal(rng, width, hidden) / np.sqrt(width),
+        normal(rng, width, hidden) / np.sqrt(width),
+        normal(rng, hidden, width) / np.sqrt(hidden),
+    )
+
+
+@swiglu.case(title="a batch of tokens", points=2)
+def swiglu_batch(swiglu, rng):
+    return swiglu(*feed_forward(rng, 2, 11))
+
+
+@swiglu.case(title="a single token", points=1)
+def swiglu_single(swiglu, rng):
+    return swiglu(*feed_forward(rng))
+
+
+@swiglu.case(title="as many hidden features as features", points=1)
+def swiglu_square(swiglu, rng):
+    n = drawn(rng, 4, 8)
+    W_gate, W_up, W_down = normal(rng, 3, n, n) / np.sqrt(n)
+    return swiglu(normal(rng, 2, n), W_gate, W_up, W_down)
+
+
+@swiglu.case(
+    title="gates from -10,000 to 10,000, without a warning", points=2, warns=True
+)
+def swiglu_extreme(swiglu, rng):
+    gates = np.sort(rng.uniform(-1e4, 1e4, 20))
+    gates[[0, -1]] = -1e4, 1e4
+    x = np.column_stack([gates, 1e-3 * normal(rng, 20)])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = swiglu(x, np.eye(2), np.eye(2)[::-1], np.eye(2))
+    return result, len(caught)
+
+
+@swiglu.case(title="inputs are left unchanged", points=1)
+def swiglu_unchanged(swiglu, rng):
+    inputs = [strided(array) for array in feed_forward(rng, 5)]
+    return swiglu(*inputs), inputs
+
+
+# rotary_half --------------------------------------------------------------------------
+
+
+def gaps(rng, count):
+    """Increasing positions with gaps, the first of which is not 0."""
+    return np.sort(1 + rng.choice(40, size=count, replace=False))
+
+
+@rotary_half.case(title="positions with gaps", points=2, **LOOSE)
+def half_gaps(rotary_half, rng):
+    return rotary_half(normal(rng, 3, 5, 8), gaps(rng, 5))
+
+
+@rotary_half.case(
+    title="several heads, as many as tokens: positions run along the tokens",
+    points=1,
+    **LOOSE,
+)
+def half_heads(rotary_half, rng):
+    return rotary_half(normal(rng, 2, 4, 4, 6), gaps(rng, 4))
+
+
+@rotary_half.case(title="another base", points=1, **LOOSE)
+def half_base(rotary_half, rng):
+    return rotary_half(normal(rng, 2, 5, 6), gaps(rng, 5), float(rng.uniform(20, 500)))
+
+
+@rotary_half.case(title="no batch, any order of positions, one pair", points=1, **LOOSE)
+def half_unordered(rotary_half, rng):
+    positions = rng.permutation(7)
+    longer = rotary_half(normal(rng, 7, 4), positions, base=100.0)
+    return longer, rotary_half(normal(rng, 7, 2), positions)
+
+
+@rotary_half.case(
+    title="scores of queries and keys, all moved by the same offset", points=2, **LOOSE
+)
+def half_scores(rotary_half, rng):
+    query, key, moved = normal(rng, 5, 8), normal(rng, 6, 8), drawn(rng, 1, 20)
+    q, k = rotary_half(query, np.arange(5)), rotary_half(key, np.arange(6))
+    q_moved = rotary_half(query, np.arange(5) + moved)
+    k_moved = rotary_half(key, np.arange(6) + moved)
+    return q @ k.T, q_moved @ k_moved.T, q_moved @ k.T
+
+
+@rotary_half.case(title="a strided input is left unchanged", points=1, **LOOSE)
+def half_unchanged(rotary_half, rng):
+    x, positions = strided(normal(rng, 2, 5, 6)), gaps(rng, 5)
+    return rotary_half(x, positions), x, positions
+
+
+@rotary_half.case(title="an odd number of features is a ValueError", points=1)
+def half_odd(rotary_half, rng):
+    return rotary_half(normal(rng, 4, 7), np.arange(4))
+
+
+# qk_norm_scores -----------------------------------------------------------------------
+
+
+def norm_inputs(rng, *leading, scale=2.0):
+    """Queries, keys and the weights of both norms; sizes differ."""
+    n, t, d = different(rng, 3, 3, 9)
+    query = scale * normal(rng, *leading, n, d) + 0.5
+    key = scale * normal(rng, *leading, t, d) - 0.5
+    return query, key, rng.uniform(0.5, 2, d), rng.uniform(0.5, 2, d)
+
+
+@qk_norm_scores.case(title="several heads, more or fewer keys than queries", points=2)
+def qk_heads(qk_norm_scores, rng):
+    return qk_norm_scores(*norm_inputs(rng, 2, 3))
+
+
+@qk_norm_scores.case(title="no batch, as many keys as queries as features", points=1)
+def qk_square(qk_norm_scores, rng):
+    n = drawn(rng, 4, 8)
+    query, key = normal(rng, 2, n, n) * rng.uniform(0.5, 5, (2, n, 1))
+    return qk_norm_scores(query, key, *rng.uniform(0.5, 2, (2, n)))
+
+
+@qk_norm_scores.case(title="queries a thousand times as long", points=1)
+def qk_long(qk_norm_scores, rng):
+    return qk_norm_scores(*norm_inputs(rng, 2, scale=2000.0))
+
+
+@qk_norm_scores.case(title="short queries and keys, and a large eps", points=1)
+def qk_eps(qk_norm_scores, rng):
+    inputs = norm_inputs(rng, 2, scale=0.3)
+    return qk_norm_scores(*inputs, eps=rng.uniform(0.2, 0.6))
+
+
+@qk_norm_scores.case(title="inputs are left unchanged", points=1)
+def qk_unchanged(qk_norm_scores, rng):
+    inputs = norm_inputs(rng)
+    return qk_norm_scores(*inputs), inputs
+
+
+# grouped_query_attention --------------------------------------------------------------
+
+
+def grouped(rng, g, per_group, batch=2):
+    """Queries, keys and values of different sizes; g * per_group query heads."""
+    n, t, d, d_v = different(rng, 4, 3, 8)
+    query = normal(rng, batch, g * per_group, n, d)
+    return query, normal(rng, batch, g, t, d), normal(rng, batch, g, t, d_v)
+
+
+def holes(rng, *shape):
+    """A mask with holes in which each query may attend to some key."""
+    mask = rng.random(shape) < 0.6
+    mask[..., 0] |= ~mask.any(axis=-1)
+    return mask
+
+
+@grouped_query_attention.case(title="six query heads share two keys", points=2)
+def groups_of_three(grouped_query_attention, rng):
+    return grouped_query_attention(*grouped(rng, 2, 3))
+
+
+@grouped_query_attention.case(title="as many groups as heads in a group", points=1)
+def groups_square(grouped_query_attention, rng):
+    size = drawn(rng, 2, 4)
+    return grouped_query_attention(*grouped(rng, size, size, batch=3))
+
+
+@grouped_query_attention.case(title="multi-head: a key head for each query", points=1)
+def groups_of_one(grouped_query_attention, rng):
+    return grouped_query_attention(*grouped(rng, drawn(rng, 3, 5), 1))
+
+
+@grouped_query_attention.case(title="multi-query: one key head for all", points=1)
+def one_group(grouped_query_attention, rng):
+    return grouped_query_attention(*grouped(rng, 1, drawn(rng, 3, 5)))
+
+
+@grouped_query_attention.case(title="a mask for all heads", points=1)
+def groups_shared_mask(grouped_query_attention, rng):
+    inputs = grouped(rng, 3, 2)
+    mask = holes(rng, inputs[0].shape[2], inputs[1].shape[2])
+    return grouped_query_attention(*inputs, mask)
+
+
+@grouped_query_attention.case(title="each head has a mask of its own", points=1)
+def groups_own_masks(grouped_query_attention, rng):
+    inputs = grouped(rng, 2, 3)
+    mask = holes(rng, 2, 6, inputs[0].shape[2], inputs[1].shape[2])
+    return grouped_query_attention(*inputs, mask=mask)
+
+
+@grouped_query_attention.case(title="queries that may attend to nothing", points=1)
+def groups_masked(grouped_query_attention, rng):
+    inputs = grouped(rng, 2, 2)
+    mask = holes(rng, 2, 1, inputs[0].shape[2], inputs[1].shape[2])
+    mask[0, 0, 1] = False
+    return grouped_query_attention(*inputs, mask)
+
+
+@grouped_query_attention.case(title="scores in the thousands", points=1)
+def groups_large(grouped_query_attention, rng):
+    query, key, value = grouped(rng, 2, 2)
+    query[..., 0] = rng.choice([-1, 1], query.shape[:-1]) * 2e3
+    key[..., 0] = 3.0
+    return grouped_query_attention(query, key, value)
+
+
+@grouped_query_attention.case(title="inputs are left unchanged", points=1)
+def groups_unchanged(grouped_query_attention, rng):
+    inputs = [strided(array) for array in grouped(rng, 2, 2)]
+    mask = holes(rng, inputs[0].shape[2], inputs[1].shape[2])
+    return grouped_query_attention(*inputs, mask), inputs, mask
+
+
+@grouped_query_attention.case(
+    title="groups that do not divide the heads are a ValueError", points=1
+)
+def groups_indivisible(grouped_query_attention, rng):
+    query, key, value = grouped(rng, 2, 2)
+    return grouped_query_attention(np.repeat(query, 2, axis=1)[:, :5], key, value)
+
+
+# sliding_window_mask ------------------------------------------------------------------
+
+
+@sliding_window_mask.case(title="a window shorter than the text", points=2)
+def window_short(sliding_window_mask, rng):
+    window = drawn(rng, 3, 5)
+    return sliding_window_mask(drawn(rng, 8, 14), window)
+
+
+@sliding_window_mask.case(title="a window longer than the text", points=1)
+def window_long(sliding_window_mask, rng):
+    n = drawn(rng, 4, 8)
+    return sliding_window_mask(n, n + drawn(rng, 1, 9))
+
+
+@sliding_window_mask.case(title="a window of one token, and one token", points=1)
+def window_of_one(sliding_window_mask, rng):
+    return (
+        sliding_window_mask(drawn(rng, 3, 9), 1),
+        sliding_window_mask(1, drawn(rng, 1, 9)),
+    )
+
+
+@sliding_window_mask.case(title="a window as long as the text", points=1)
+def window_exact(sliding_window_mask, rng):
+    n = drawn(rng, 3, 9)
+    return sliding_window_mask(n, n)
+
+
+@sliding_window_mask.case(title="an empty window is a ValueError", points=1)
+def window_empty(sliding_window_mask, rng):
+    return sliding_window_mask(drawn(rng, 3, 9), 0)
+
+
+# softmax_with_sink --------------------------------------------------------------------
+
+
+@softmax_with_sink.case(title="heads with sinks of their own", points=2)
+def sink_heads(softmax_with_sink, rng):
+    heads, n, t = different(rng, 3, 3, 8)
+    return softmax_with_sink(normal(rng, 2, heads, n, t), normal(rng, heads))
+
+
+@softmax_with_sink.case(title="as many heads as queries as keys, no batch", points=1)
+def sink_square(softmax_with_sink, rng):
+    size = drawn(rng, 3, 6)
+    return softmax_with_sink(normal(rng, size, size, size), 2 * normal(rng, size))
+
+
+@softmax_with_sink.case(title="scores of -inf, in whole rows as well", points=1)
+def sink_masked(softmax_with_sink, rng):
+    heads, n, t = different(rng, 3, 3, 8)
+    scores = normal(rng, 2, heads, n, t)
+    scores[..., 0] = -np.inf
+    scores[1, :, 2] = -np.inf
+    return softmax_with_sink(scores, normal(rng, heads))
+
+
+@softmax_with_sink.case(title="scores in the thousands, of either sign", points=1)
+def sink_large(softmax_with_sink, rng):
+    heads, n, t = different(rng, 3, 3, 8)
+    shift = rng.choice([-3000.0, 3000.0], (heads, 1, 1))
+    shift[:2, 0, 0] = -3000.0, 3000.0
+    return softmax_with_sink(
+        normal(rng, heads, n, t) + shift, normal(rng, heads) + shift[:, 0, 0]
+    )
+
+
+@softmax_with_sink.case(
+    title="a sink far above all scores, and one far below", points=1
+)
+def sink_far(softmax_with_sink, rng):
+    n, t = different(rng, 2, 3, 8)
+    return softmax_with_sink(normal(rng, 2, n, t), np.array([4000.0, -4000.0]))
+
+
+@softmax_with_sink.case(title="inputs are left unchanged", points=1)
+def sink_unchanged(softmax_with_sink, rng):
+    scores, sink = strided(normal(rng, 3, 4, 5)), normal(rng, 3)
+    return softmax_with_sink(scores, sink), scores, sink
+
+
+# latent_scores ------------------------------------------------------------------------
+
+
+def latent_inputs(rng):
+    """Queries, latent vectors and projections; all sizes differ."""
+    heads, n, t, d, r = different(rng, 5, 2, 9)
+    return normal(rng, heads, n, d), normal(rng, t, r), normal(rng, heads, r, d)
+
+
+def peak_bytes(function, *arguments):
+    """What a call returns, and the most bytes that it had allocated at one time."""
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    try:
+        result = function(*arguments)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        if not tracing:
+            tracemalloc.stop()
+    return result, peak - before
+
+
+@latent_scores.case(title="all sizes differ", points=2)
+def latent_distinct(latent_scores, rng):
+    return latent_scores(*latent_inputs(rng))
+
+
+@latent_scores.case(title="all sizes equal, so that only the values can tell", points=1)
+def latent_square(latent_scores, rng):
+    size = drawn(rng, 3, 6)
+    query, W_up = normal(rng, 2, size, size, size)
+    return latent_scores(query, normal(rng, size, size), W_up)
+
+
+@latent_scores.case(title="one head, one query, one token", points=1)
+def latent_single(latent_scores, rng):
+    r, d = different(rng, 2, 3, 9)
+    return latent_scores(normal(rng, 1, 1, d), normal(rng, 1, r), normal(rng, 1, r, d))
+
+
+def long_text(rng, heads):
+    """Many tokens and wide keys, so that keys would outweigh all else."""
+    t, r, d = drawn(rng, 2000, 2400), drawn(rng, 2, 4), drawn(rng, 250, 300)
+    query, W_up = normal(rng, heads, 1, d), normal(rng, heads, r, d) / np.sqrt(r)
+    return (query, normal(rng, t, r), W_up), t * d * 4  # one head's keys in float32
+
+
+@latent_scores.case(title="many tokens: the keys of all heads are not made", points=1)
+def latent_no_keys(latent_scores, rng):
+    arguments, keys_of_one_head = long_text(rng, heads=16)
+    scores, peak = peak_bytes(latent_scores, *arguments)
+    return scores, peak < 8 * keys_of_one_head
+
+
+@latent_scores.case(title="many tokens: nor are the keys of one head", points=1)
+def latent_no_key(latent_scores, rng):
+    arguments, keys_of_one_head = long_text(rng, heads=2)
+    scores, peak = peak_bytes(latent_scores, *arguments)
+    return scores, peak < keys_of_one_head / 2
+
+
+@latent_scores.case(title="inputs are left unchanged", points=1)
+def latent_unchanged(latent_scores, rng):
+    inputs = [strided(array) for array in latent_inputs(rng)]
+    return latent_scores(*inputs), inputs
+
+
+# delta_rule_step ----------------------------------------------------------------------
+
+
+def memory(rng):
+    """A state that holds something, a key and a value; the widths differ."""
+    d_k, d_v = different(rng, 2, 3, 9)
+    return normal(rng, d_k, d_v), normal(rng, d_k), normal(rng, d_v)
+
+
+@delta_rule_step.case(title="a state that already holds something", points=2)
+def delta_full(delta_rule_step, rng):
+    return delta_rule_step(*memory(rng), rng.uniform(0.2, 0.8))
+
+
+@delta_rule_step.case(title="as many features in keys as in values", points=1)
+def delta_square(delta_rule_step, rng):
+    n = drawn(rng, 3, 7)
+    state, (key, value) = normal(rng, n, n), normal(rng, 2, n)
+    return delta_rule_step(state, key, value, rng.uniform(0.2, 0.8))
+
+
+@delta_rule_step.case(title="an empty state", points=1)
+def delta_empty(delta_rule_step, rng):
+    state, key, value = memory(rng)
+    return delta_rule_step(np.zeros_like(state), key, value, rng.uniform(0.2, 0.8))
+
+
+@delta_rule_step.case(title="a key of norm one is overwritten, another kept", points=1)
+def delta_overwrites(delta_rule_step, rng):
+    state, key, value = memory(rng)
+    key = key / np.linalg.norm(key)
+    other = normal(rng, len(key))
+    other -= (other @ key) * key  # orthogonal to the key
+    after = delta_rule_step(state, key, value, 1.0)
+    return key @ after, other @ after, key @ delta_rule_step(after, key, -value, 1.0)
+
+
+@delta_rule_step.case(title="beta of zero changes nothing", points=1)
+def delta_zero(delta_rule_step, rng):
+    return delta_rule_step(*memory(rng), 0.0)
+
+
+@delta_rule_step.case(title="inputs are left unchanged", points=1)
+def delta_unchanged(delta_rule_step, rng):
+    inputs = memory(rng)
+    return delta_rule_step(*inputs, 0.5), inputs

@@ -1,0 +1,161 @@
+"""The arguments of the first call that goes wrong, for a student to try by hand.
+
+Only the public seeds are ever used, with which ``check`` asks in every notebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from autograder.answers import answer, decode
+from autograder.compare import Path, differences
+from autograder.exercise import Case, Exercise, Implementation
+from autograder.judge import Report, public_seeds
+
+Arguments = dict[str, Any]  # by the names of the parameters
+
+
+@dataclass
+class _Call:
+    arguments: Arguments
+    built: Arguments  # with what the object was made whose method was called
+    method: str = ""
+    result: Any = None
+    raised: bool = False
+
+
+def failing_call(
+    exercise: Exercise, implementation: Implementation, report: Report, expected: list
+) -> tuple[str, Arguments] | None:
+    """What the first call was given that goes wrong on the public seeds.
+
+    Args:
+        exercise: what was asked.
+        implementation: the student's.
+        report: on it, with a case that failed.
+        expected: the right answers.
+
+    Returns:
+        The title of the case and the arguments, copies from before the call: those of
+        a function by name; those of a class by method, ``__init__`` first. ``None`` if
+        no call was made.
+    """
+    rows = list(zip(exercise.cases, public_seeds(exercise), expected, strict=True))
+    order = sorted(range(len(rows)), key=lambda number: not report.cases[number].judged)
+    for number in order:
+        if report.cases[number].passed:
+            continue
+        case, seed, right = rows[number]
+        call = _wrong_call(implementation, case, seed, right)
+        if call is not None:
+            if not call.method:
+                return case.title, call.arguments
+            parts = {"__init__": call.built, call.method: call.arguments}
+            return case.title, parts
+    return None
+
+
+def _wrong_call(
+    implementation: Implementation, case: Case, seed: int, right: Any
+) -> _Call | None:
+    calls: list[_Call] = []
+    came: list[Any] = []  # what the case returned, if it did
+
+    def run(watched: Implementation, rng: Any) -> Any:
+        came.append(case.run(watched, rng))
+        return came[0]
+
+    given = decode(
+        answer(replace(case, run=run), _recorded(implementation, calls), seed)
+    )
+    if not calls or (given.raised and calls[-1].raised):
+        return calls[-1] if calls else None
+    if given.value is not None and right.value is not None:
+        found = next(
+            differences(right.value, given.value, case.rtol, case.atol), ((), "")
+        )
+        results = _along(came[0], found[0])
+        for call in calls:
+            if any(call.result is part for part in results):
+                return call
+    return calls[0]
+
+
+def _along(value: Any, path: Path) -> list[Any]:
+    """A value and the parts of it that a path leads through."""
+    passed = [value]
+    for step in path:
+        with contextlib.suppress(Exception):
+            passed.append(passed[-1][step])
+    return passed
+
+
+def _recorded(implementation: Implementation, calls: list[_Call]) -> Implementation:
+    """An implementation that notes its calls, with copies of what they are given."""
+    if not isinstance(implementation, type):
+
+        @functools.wraps(implementation)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            call = _Call(_named(implementation, args, kwargs), {})
+            return _carried_out(call, calls, lambda: implementation(*args, **kwargs))
+
+        return function
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = _named(implementation.__init__, (self, *args), kwargs)
+        bound.pop("self", None)
+        call = _Call(bound, bound, "__init__")
+        _carried_out(
+            call, calls, lambda: implementation.__init__(self, *args, **kwargs)
+        )
+        object.__setattr__(self, "_built_with", bound)
+        calls.remove(call)  # it went well
+
+    methods: dict[str, Any] = {"__init__": __init__}
+    for name, method in vars(implementation).items():
+        if inspect.isfunction(method) and not name.startswith("_"):
+            methods[name] = _recorded_method(method, calls)
+    return type(implementation.__name__, (implementation,), methods)
+
+
+def _recorded_method(method: Callable, calls: list[_Call]) -> Callable:
+    @functools.wraps(method)
+    def recorded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        bound = _named(method, (self, *args), kwargs)
+        bound.pop("self", None)
+        call = _Call(bound, getattr(self, "_built_with", {}), method.__name__)
+        return _carried_out(call, calls, lambda: method(self, *args, **kwargs))
+
+    return recorded
+
+
+def _carried_out(call: _Call, calls: list[_Call], run: Callable[[], Any]) -> Any:
+    calls.append(call)
+    try:
+        call.result = run()
+    except BaseException:
+        call.raised = True
+        raise
+    return call.result
+
+
+def _named(function: Callable, args: tuple, kwargs: Arguments) -> Arguments:
+    """Copies of arguments by the names of their parameters, as far as they fit."""
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        bound = {f"argument {n}": value for n, value in enumerate(args)} | kwargs
+    return {name: _copy(value) for name, value in bound.items() if name != "self"}
+
+
+def _copy(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # a tensor inside of a graph, say
+        return value.detach().clone() if hasattr(value, "detach") else value

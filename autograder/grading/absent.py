@@ -1,0 +1,132 @@
+"""Imports that only a student's own machine has, such as ``google.colab``.
+
+Such a line would end its cell, and with it all answers that need what comes below. So
+it is left out, with the statements that use what it would have brought. Functions that
+use it stay: they fail when they are called.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import sysconfig
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+from pathlib import Path
+
+from autograder.exercise import UNREADABLE
+from autograder.grading.magics import lines_in, parsed
+
+_COURSE = ("autograder", "toolkit", "__main__")  # what a submission finds besides
+
+
+class Absent:
+    """What is missing, over the cells of a notebook in their order.
+
+    Attributes:
+        modules: what was imported and is not installed here.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is missing yet."""
+        self.modules: set[str] = set()
+        self._names: set[str] = set()
+
+    def left_out_of(self, source: str) -> str:
+        """A cell without what needs something that is missing, line for line."""
+        if not self._names and "import" not in source:
+            return source
+        tree = parsed(source)
+        if tree is None:
+            return source
+        dropped = {id(node) for node in tree.body if self._needs_it(node)}
+        lines = lines_in(source)
+        for group in _sharing_lines(tree.body):
+            kept = [node for node in group if id(node) not in dropped]
+            if len(kept) == len(group):
+                continue
+            try:
+                text = "; ".join(map(ast.unparse, kept))
+            except UNREADABLE:  # it runs as it is, up to the import
+                continue
+            first, last = group[0].lineno - 1, max(n.end_lineno for n in group)
+            lines[first:last] = [text, *[""] * (last - first - 1)]
+        return "\n".join(lines) if dropped else source
+
+    def _needs_it(self, node: ast.stmt) -> bool:
+        """Whether a statement cannot run; what it would have bound is missing too."""
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            self._names.discard(node.name)
+            return False
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return self._cannot_import(node)
+        names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+        bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        lacks = isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign) and any(
+            n.id in self._names for n in names if isinstance(n.ctx, ast.Load)
+        )
+        if lacks:
+            self._names |= bound
+        else:
+            self._names -= bound
+        return lacks
+
+    def _cannot_import(self, node: ast.Import | ast.ImportFrom) -> bool:
+        paths = [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            paths = [node.module] if node.module and not node.level else []
+        bound = {a.asname or a.name.partition(".")[0] for a in node.names}
+        missing = {path for path in paths if not _is_here(path)}
+        if not missing or len(missing) < len(paths):
+            self._names -= bound
+            return False
+        self.modules |= missing
+        self._names |= bound
+        return True
+
+
+def _sharing_lines(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """The statements of a cell, together where they share a line."""
+    group: list[ast.stmt] = []
+    for node in body:
+        if group and node.lineno > group[-1].end_lineno:
+            yield group
+            group = []
+        group.append(node)
+    if group:
+        yield group
+
+
+@lru_cache(maxsize=1000)
+def _is_here(module: str) -> bool:
+    """Whether the package of a module is installed; nothing is imported.
+
+    What lies in the folder where the grader was started does not count: a submission
+    does not see it.
+    """
+    root, _, rest = module.partition(".")
+    if root in _COURSE:
+        return True
+    try:
+        if BuiltinImporter.find_spec(root) or FrozenImporter.find_spec(root):
+            return True
+        spec = PathFinder.find_spec(root, _library_folders())
+        if spec is None or spec.origin or not rest:
+            return spec is not None
+        # Several distributions may share a name such as ``google``.
+        inside = [str(Path(folder, root)) for folder in _library_folders()]
+        return PathFinder.find_spec(rest.partition(".")[0], inside) is not None
+    except Exception:
+        return True  # strange, but not ours to judge
+
+
+def _library_folders() -> list[str]:
+    """The folders of the standard library and of what is installed."""
+    standard = sysconfig.get_path("stdlib")
+    installed = [
+        path
+        for path in sys.path
+        if Path(path).name in ("site-packages", "dist-packages")
+    ]
+    return [standard, str(Path(standard, "lib-dynload")), *installed]

@@ -1,0 +1,307 @@
+"""The submissions to one chapter in one run: what is done already, what is written."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import GraderFault
+from autograder.files import printable, write_atomically
+from autograder.grading.gradebook import ChapterMarks, GradebookError, Marks, time_of
+from autograder.grading.submissions import Submission, handed_in, read, read_secret
+from autograder.grading.worker import Job
+from autograder.release.settings import CourseError
+
+COMMON = 5  # mistakes of a class that are told after a run
+SHOWN = 3  # names of a kind in one line
+
+Examined = tuple[Submission, dict, str]  # with its report and the notebook to be kept
+
+
+@dataclass
+class Outcome:
+    """What a grading run did.
+
+    Attributes:
+        graded: reports by student, of submissions examined in this run.
+        unchanged: students whose report was there already.
+        missing: students of whom there is nothing, so that they get no mark.
+        excused: students whose mark does not count, so that nothing is examined.
+        refused: names that were not graded at all, with the reason.
+        unexamined: students whose submission could not be examined through no provable
+            fault of its own, with the reason. Nothing was written about them.
+        changes: lines about scores that differ from what was in the gradebook.
+    """
+
+    graded: dict[str, dict[str, Any]] = field(default_factory=dict)
+    unchanged: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    unexamined: dict[str, str] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
+
+    def lines(self, chapter: str) -> list[str]:
+        """What to tell an instructor about the run, as a terminal may show it."""
+        reports = sorted(self.graded.items())
+        found = [
+            f"{chapter}: {len(reports)} examined, {len(self.unchanged)} "
+            "unchanged since the last run"
+        ]
+        ways = {report.get("counted") for _, report in reports} - {None}
+        found += [f"  limits were counted {way}" for way in sorted(ways)]
+        if self.missing:
+            found.append(
+                f"  not handed in: {some(sorted(self.missing))} (no mark, and not zero)"
+            )
+        if self.excused:
+            found.append(f"  excused: {some(sorted(self.excused))} (not examined)")
+        for student, reason in sorted(self.refused.items()):
+            found.append(f"  not graded: {student}: {reason}")
+        for student, reason in sorted(self.unexamined.items()):
+            found.append(f"  not examined: {printable(student)}: {printable(reason)}")
+        for student, report in reports:
+            if report["refused"]:
+                found.append(f"  zero: {student}: {report['refused']}")
+            found += [f"  note: {student}: {note}" for note in report["notes"]]
+        found += [f"  changed: {line}" for line in sorted(self.changes)]
+        mistakes = Counter(
+            f"{exercise['name']}: {exercise['mistake']}"
+            for _, report in reports
+            for exercise in report["exercises"]
+            if exercise["mistake"]
+        )
+        ranked = sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
+        for mistake, count in ranked[:COMMON]:
+            found.append(f"  {count} times  {mistake}")
+        return [printable(line) for line in found]
+
+
+def some(names: list[str]) -> str:
+    """The first few names, and how many there are more."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+@dataclass(frozen=True)
+class ChapterSubmissions:
+    """The submissions to one chapter.
+
+    ``points`` are those of its exercises, as released; ``before`` is what the gradebook
+    held when the run began, by student.
+    """
+
+    course: Path
+    job: Job
+    points: dict[str, float]
+    marks: ChapterMarks
+    before: dict[str, Marks]
+    outcome: Outcome
+
+    def is_missing(self, name: str) -> bool:
+        """Whether there is nothing of a student to examine; if so, it is dealt with.
+
+        Marks that are in the gradebook stay; but a zero for nothing, as former versions
+        gave it, is taken back.
+        """
+        if handed_in(self.course / "submitted", name, self.job.chapter):
+            return False
+        path = report_path(self.course, self.job.chapter, name)
+        report = _read_report(path) or {}
+        zero = str(report.get("refused")).startswith("nothing was submitted")
+        if zero and self.marks.withdraw(name):
+            self.outcome.changes.append(f"{name}: 0 -> not handed in")
+            path.unlink(missing_ok=True)
+            shutil.rmtree(self._kept_notebook(name).parent, ignore_errors=True)
+            self.before.pop(name, None)
+        known = name in self.before
+        (self.outcome.unchanged if known else self.outcome.missing).append(name)
+        return True
+
+    def is_finished(self, name: str) -> bool:
+        """Whether an earlier run recorded this very submission.
+
+        Not if the gradebook says something else: it may be a new one, or nbgrader's own
+        autograder may have been at it.
+        """
+        try:
+            submission = self.read(name)
+            report = _report_on(self.course, self.job, submission)
+        except GraderFault:  # it will be told when it is to be examined
+            return False
+        if report is None:
+            return False
+        before = self._scores_before(name)
+        kept = all(
+            before.get(e["name"]) == e["score"] for e in report["exercises"]
+        ) and report["kept"] == _digest(self._kept_notebook(name))
+        if kept:
+            self._write_beside(submission)
+        return kept
+
+    def _scores_before(self, student: str) -> dict[str, float | None]:
+        """The automatic scores that the gradebook held when the run began."""
+        return self.before[student].auto_scores if student in self.before else {}
+
+    def _kept_notebook(self, student: str) -> Path:
+        """Where the examined notebook is kept, for feedback."""
+        folder = self.course / "autograded" / student / self.job.chapter
+        return folder / f"{self.job.chapter}.ipynb"
+
+    def read(self, name: str) -> Submission:
+        """What a student handed in.
+
+        Raises:
+            GraderFault: this machine could not read it.
+        """
+        return read(self.course / "submitted", name, self.job.chapter)
+
+    def write(self, examined: Sequence[Examined]) -> None:
+        """Write some outcomes: notebooks, gradebook, and last of all the reports.
+
+        Together, because the disk has to be waited for each time; if that fails, one by
+        one, up to the one that cannot be written.
+        """
+        try:
+            self._write_together(examined)
+        except GradebookError:
+            if len(examined) == 1:
+                raise
+            for one in examined:
+                self._write_together([one])
+
+    def _write_together(self, examined: Sequence[Examined]) -> None:
+        kept = []
+        for submission, report, notebook in examined:
+            self._require_same_points(report)
+            with self._unless_in_the_way(submission.student):
+                self._keep(submission, notebook)
+                kept.append((submission, report))
+        unreadable = self.marks.write((s.student, r, s.timestamp) for s, r in kept)
+        for submission, report in kept:
+            student = submission.student
+            self._note_changes(student, report)
+            if submission.note:
+                report["notes"].append(submission.note)
+            if student in unreadable:
+                report["notes"].append("the time stamp could not be read")
+            with self._unless_in_the_way(student):
+                self._write_report(submission, report)
+                self.outcome.graded[student] = report
+
+    @contextlib.contextmanager
+    def _unless_in_the_way(self, student: str) -> Iterator[None]:
+        """Say of a student that something stands where a file is to be written."""
+        try:
+            yield
+        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+            reason = f"{error.filename} is in the way: {error.strerror}"
+            self.outcome.refused[student] = reason
+
+    def _note_changes(self, student: str, report: dict) -> None:
+        before = self._scores_before(student)
+        for exercise in report["exercises"]:
+            name, now = exercise["name"], exercise["score"]
+            if before.get(name) not in (None, now):
+                line = f"{student}: {name} {before[name]:g} -> {now:g}"
+                self.outcome.changes.append(line)
+
+    def _keep(self, submission: Submission, notebook: str) -> None:
+        kept = self._kept_notebook(submission.student)
+        write_atomically(kept, notebook)
+        self._write_beside(submission)
+
+    def _write_report(self, submission: Submission, report: dict) -> None:
+        student = submission.student
+        kept_report = {
+            **report,
+            "student": student,
+            "submission": submission.digest,
+            "chapter_notebook": self.job.fingerprint,
+            "kept": _digest(self._kept_notebook(student)),
+        }
+        path = report_path(self.course, self.job.chapter, student)
+        write_atomically(path, json.dumps(kept_report, indent=1))
+
+    def _write_beside(self, submission: Submission) -> None:
+        """Put beside the examined notebook what nbgrader needs to return feedback.
+
+        Its commands give up at a time stamp that they cannot read, and
+        ``release_feedback`` for a whole class where one secret is missing. Whoever did
+        not hand in through the exchange gets a secret that nobody knows.
+        """
+        student, chapter = submission.student, self.job.chapter
+        folder = self._kept_notebook(student).parent
+        stamp = submission.timestamp or ""
+        _write_if_new(folder / "timestamp.txt", stamp if time_of(stamp) else "")
+        secret = read_secret(self.course / "submitted", student, chapter)
+        path = folder / "submission_secret.txt"
+        if secret is not None or not path.exists():
+            _write_if_new(path, secret or secrets.token_hex(64))
+
+    def tell_penalties(self) -> None:
+        """Tell whose points lost for lateness are others than before the run."""
+        for student, now in sorted(self.marks.read().items()):
+            if student in self.before:
+                old, new = self.before[student].late_penalty, now.late_penalty
+                if old != new:
+                    line = f"{student}: late penalty {old:g} -> {new:g}"
+                    self.outcome.changes.append(line)
+
+    def _require_same_points(self, report: dict) -> None:
+        given = {e["name"]: e["max_score"] for e in report["exercises"]}
+        if given != self.points:
+            wrong = sorted(dict(given.items() ^ self.points.items()))
+            raise CourseError(
+                f"the release of {self.job.chapter} has other points than the grader "
+                f"gives for {', '.join(wrong)}: it was changed, or released from "
+                "another version of the book; release it again"
+            )
+
+
+def report_path(course: Path, chapter: str, student: str) -> Path:
+    """Where the report on a submission is kept."""
+    return course / "reports" / chapter / f"{student}.json"
+
+
+def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:
+    """An earlier run's report on this very submission to this very chapter."""
+    report = _read_report(report_path(course, job.chapter, submission.student))
+    same = report is not None and (
+        report.get("submission") == submission.digest
+        and report.get("chapter_notebook") == job.fingerprint
+        and {"exercises", "kept"} <= set(report)
+    )
+    return report if same else None
+
+
+def _read_report(path: Path) -> dict | None:
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return report if isinstance(report, dict) else None
+
+
+def _write_if_new(path: Path, text: str) -> None:
+    """Write a small file unless it says the same already."""
+    with contextlib.suppress(OSError, ValueError):
+        if path.read_text(encoding="utf-8") == text:
+            return
+    write_atomically(path, text)
+
+
+def _digest(path: Path) -> str | None:
+    """Of the content of a file; None if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None

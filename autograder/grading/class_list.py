@@ -1,0 +1,81 @@
+"""The class in nbgrader's gradebook: its students, and when they have to hand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from nbgrader.api import Assignment, Gradebook, InvalidEntry, Student
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from autograder.grading.gradebook import GradebookError, first_line
+from autograder.lms.roster import Person
+
+
+def due_dates(url: str, course_id: str) -> dict[str, datetime | None]:
+    """The due dates in a gradebook, in UTC without a zone, by chapter.
+
+    Raises:
+        GradebookError: it cannot be read.
+    """
+    try:
+        with Gradebook(url, course_id) as book:
+            return dict(
+                book.db.execute(select(Assignment.name, Assignment.duedate)).all()
+            )
+    except SQLAlchemyError as error:
+        raise GradebookError(
+            f"the gradebook cannot be read: {first_line(error)}"
+        ) from error
+
+
+def students_in(url: str, course_id: str) -> set[str]:
+    """Everybody in a gradebook, with marks or not.
+
+    Raises:
+        GradebookError: it cannot be read.
+    """
+    try:
+        with Gradebook(url, course_id) as book:
+            return set(book.db.scalars(select(Student.id)))
+    except SQLAlchemyError as error:
+        raise GradebookError(
+            f"the gradebook cannot be read: {first_line(error)}"
+        ) from error
+
+
+def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:
+    """Have everybody of a class list in a gradebook, with names and addresses.
+
+    So nbgrader's own tables and the formgrader know who has handed in nothing.
+
+    Raises:
+        GradebookError: it cannot be written.
+    """
+    try:
+        with Gradebook(url, course_id) as book:
+            for person in people:
+                first, last = _names(person.name)
+                number = person.ids.get("canvas") or person.ids.get("sid")
+                told = {
+                    "first_name": first,
+                    "last_name": last,
+                    "email": person.ids.get("email"),
+                    "lms_user_id": number,
+                }
+                known = {key: value[:128] for key, value in told.items() if value}
+                book.update_or_create_student(person.student, **known)
+    except (SQLAlchemyError, InvalidEntry) as error:
+        raise GradebookError(
+            f"the gradebook cannot be written: {first_line(error)}"
+        ) from error
+
+
+def _names(name: str) -> tuple[str, str]:
+    """First and last name: as the list parts them, else the last word is the last."""
+    if ", " in name:
+        last, _, first = name.partition(", ")
+        return first, last
+    first, _, last = name.rpartition(" ")
+    return first, last

@@ -1,0 +1,262 @@
+"""nbclient with limits, which runs the cells of a submission and asks it questions."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import os
+import secrets
+from typing import Any
+
+import zmq
+from jupyter_client import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.client import CellExecutionComplete
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from autograder.errors import GraderFault, SubmissionFault
+from autograder.grading.clock import Clock, Used
+from autograder.grading.door import Door, TooMuch
+from autograder.grading.kept import add_output
+from autograder.respond import CHANNEL
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.messages import UnreadableMessage
+from autograder.sandbox.provisioner import SandboxProvisioner, how_it_exited
+
+GRACE_STEPS, GRACE_SECONDS = 20, 0.1  # to read what the kernel had sent
+MOST_STEPS = 100  # even if more and more comes
+MESSAGE_BYTES = 200  # what any message counts, beside its content
+
+
+class SelectorLoop(asyncio.SelectorEventLoop):
+    """Leaves signals as they are.
+
+    nbclient would take SIGTERM and SIGINT for itself: a worker that is told to end
+    would only end its kernel, and whoever waits for the worker would wait for ever.
+    """
+
+    def add_signal_handler(self, *arguments: Any) -> None:
+        """Refuse, in the way that nbclient expects in a thread."""
+        raise RuntimeError("signals belong to the process, not to one notebook")
+
+
+class SubmissionClient(NotebookClient):
+    """nbclient with limits, which also asks questions."""
+
+    def __init__(
+        self,
+        notebook: NotebookNode,
+        manager: AsyncKernelManager,
+        limits: Limits,
+        clock: Clock,
+    ) -> None:
+        cells = [_code_cell(""), *notebook.cells]  # the first one is for questions
+        super().__init__(
+            NotebookNode(notebook, cells=cells),
+            km=manager,
+            allow_errors=True,
+            record_timing=False,
+            store_widget_state=False,
+            iopub_timeout=2,
+        )
+        self.log.setLevel("CRITICAL")
+        self.limits = limits
+        self.clock = clock
+        self._room = limits.output_bytes
+        self.failed: str | None = None  # how the last cell failed, if it did
+        self._door = Door(limits)
+        self._broken: str | None = None
+
+    async def async_start_new_kernel(self, **kwargs: Any) -> None:
+        """Start a kernel that has the other end of our door, and open ours."""
+        inside = self._door.inside.fileno()
+        environment = {**os.environ, CHANNEL: str(inside)}
+        await super().async_start_new_kernel(
+            **kwargs, pass_fds=[inside], env=environment
+        )
+        await self._door.open()
+
+    async def close(self, manager: AsyncKernelManager) -> None:
+        """Kill the kernel, drop what was not sent, close every socket."""
+        self._door.close()
+        if self.kc is not None:
+            self.kc.stop_channels()
+        with contextlib.suppress(Exception):
+            await manager.shutdown_kernel(now=True)
+        manager.context.destroy(linger=0)
+        atexit.unregister(self._cleanup_kernel)  # left by nbclient when a start fails
+
+    async def run(self, cell: NotebookNode, number: int) -> str | None:
+        """Run a cell; how the submission ended the kernel, if it did.
+
+        Raises:
+            GraderFault: the kernel ended, and not provably through the submission.
+        """
+        self.failed = None
+        execution = asyncio.ensure_future(self.async_execute_cell(cell, number + 1))
+        sandboxed = isinstance(self.km.provisioner, SandboxProvisioner)
+        try:
+            await self.clock.watch(execution, self if sandboxed else None)
+        except SubmissionFault as fault:
+            return self._broken or str(fault)
+        except GraderFault:
+            if self._broken is None:
+                raise
+        except (CellTimeoutError, DeadKernelError):
+            return await self._how_it_ended()
+        except (OSError, MemoryError) as error:
+            raise GraderFault(f"{type(error).__name__}: {error}") from error
+        except UnreadableMessage as error:
+            return f"its messages could not be read: {error}"
+        except Exception as error:  # a forged message that lacks what belongs there
+            return f"its messages could not be read ({type(error).__name__})"
+        return self._broken
+
+    async def used(self) -> Used | None:
+        """What the kernel has used by now; see ``clock.Meter``."""
+        spent = await self.km.provisioner.spent()
+        return Used(**spent) if spent is not None else None
+
+    async def ask(
+        self, topic: str, name: str, seeds: list[int]
+    ) -> tuple[list[bytes], str | None]:
+        """Put all cases of an exercise; the encoded answers, and how it ended."""
+        number = secrets.randbits(64)
+        question = _code_cell(
+            f"__import__('autograder.respond').respond.respond"
+            f"({topic!r}, {name!r}, {seeds!r}, {number})"
+        )
+        answers: list[bytes] = []
+        reading = asyncio.create_task(self._read(number, len(seeds), answers))
+        try:
+            ended = await self.run(question, -1)
+            if not await self._done(reading) and ended is None:
+                self._break("its answers to a question did not end")
+        finally:
+            reading.cancel()
+        return answers, self._broken or ended
+
+    async def _done(self, reading: asyncio.Task) -> bool:
+        """Whether all that the kernel had sent was read, down to the end of answers.
+
+        Steps are counted and not seconds, which would pass while we are held up.
+        """
+        received, idle = self._door.received, 0
+        for _ in range(MOST_STEPS):
+            if (await asyncio.wait([reading], timeout=GRACE_SECONDS))[0]:
+                return True
+            idle = idle + 1 if self._door.received == received else 0
+            received = self._door.received
+            if idle == GRACE_STEPS:
+                break
+        return False
+
+    async def _read(self, question: int, most: int, answers: list[bytes]) -> None:
+        try:
+            await self._door.read(question, most, answers)
+        except TooMuch as limit:
+            self._break(str(limit))
+
+    async def _check_raise_for_error(
+        self, cell: NotebookNode, cell_index: int, exec_reply: dict[str, Any] | None
+    ) -> None:
+        """Remember the error that a cell stopped with, and go on."""
+        content = exec_reply["content"]
+        if content["status"] == "error":
+            said = f"{content['ename']!s:.100}: {content['evalue']!s:.1000}"
+            self.failed = _line(said, 200)
+
+    async def _async_poll_kernel_alive(self) -> None:
+        """As in nbclient, but without waiting a second for each death."""
+        while True:
+            await asyncio.sleep(0.1)
+            try:
+                await self._async_check_alive()
+            except DeadKernelError:
+                self.task_poll_for_reply.cancel()
+                return
+
+    async def _async_poll_output_msg(
+        self, parent_msg_id: str, cell: NotebookNode, cell_index: int
+    ) -> None:
+        """Read messages until the cell is done; those that are no messages count too.
+
+        The kernel is student code that knows the session's key, so a message may be
+        anything, and there may be no end of them.
+        """
+        while True:
+            await asyncio.sleep(0)  # a flood must not keep the clock from running
+            try:
+                msg = await self.kc.iopub_channel.get_msg(timeout=None)
+                if msg["parent_header"].get("msg_id") == parent_msg_id:
+                    self.process_message(msg, cell, cell_index)
+                else:
+                    self._spend(msg["size"])
+            except CellExecutionComplete:
+                return
+            except zmq.ZMQError:
+                raise
+            except UnreadableMessage as message:
+                self._spend(message.size)
+            except Exception:
+                self._spend(0)
+
+    def process_message(
+        self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
+    ) -> None:
+        """Take outputs out of the stream, and stop a flood."""
+        kind, content = msg["msg_type"], msg["content"]
+        if kind == "status" and content["execution_state"] == "idle":
+            raise CellExecutionComplete
+        if not self._spend(msg["size"]):
+            return
+        if kind == "clear_output":
+            cell.outputs.clear()
+        else:
+            add_output(cell.outputs, kind, content)
+
+    def _spend(self, size: int) -> bool:
+        """Whether a message of this size may still be sent."""
+        self._room -= MESSAGE_BYTES + size
+        if self._room < 0:
+            self._break(self.limits.called("output_bytes"))
+        return self._room >= 0
+
+    def _break(self, limit: str) -> None:
+        if self._broken is None:
+            self._broken = limit
+            provisioner = self.km.provisioner
+            if hasattr(provisioner, "abandon"):
+                provisioner.abandon()
+
+    async def _how_it_ended(self) -> str:
+        """What the submission did; see ``run``."""
+        if self._broken:
+            return self._broken
+        provisioner = self.km.provisioner
+        if not isinstance(provisioner, SandboxProvisioner):
+            return how_it_exited(await provisioner.poll())
+        await provisioner.wait()
+        fault = provisioner.fault()
+        if isinstance(fault, GraderFault):
+            raise fault
+        return str(fault)
+
+
+def _code_cell(source: str) -> NotebookNode:
+    """As ``nbformat.v4.new_code_cell``, which would validate it, slowly."""
+    return NotebookNode(
+        cell_type="code",
+        metadata=NotebookNode(),
+        source=source,
+        outputs=[],
+        execution_count=None,
+    )
+
+
+def _line(text: str, length: int) -> str:
+    """One short line of printable characters."""
+    line = " ".join(text.split())
+    return "".join(c for c in line if c.isprintable())[:length]

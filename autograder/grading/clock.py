@@ -1,0 +1,147 @@
+"""Whose fault it is that time has passed.
+
+A time limit counts what a submission does with its time, not what its neighbours do.
+Three things are known at each step of the clock: the processor time that the
+submission used itself; the time that it waited for a processor, which Linux counts for
+each thread (in ``schedstat``); and whether this process itself was held up. In the rest
+of the wall time it was idle: asleep, or waiting for something that does not come.
+
+* What it used itself is proof at any time: a limit that it filled with processor time
+  is broken by itself.
+* That it was idle is no proof while others are examined: it may have waited for
+  something that they hold. It is examined again, alone. Then idle time counts like
+  processor time, so an endless sleep ends, and ends as its own fault.
+* What it waited for a processor never counts. When a submission has waited for long,
+  the machine is too busy, and nobody is to blame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from autograder.errors import GraderFault, SubmissionFault
+from autograder.sandbox.limits import PATIENCE, Limits
+
+FIRST_STEP = 0.25  # seconds; most cells are done before
+STEP = 0.5
+MOST = 0.9  # of a limit that has to be accounted for: the clock has steps
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a kernel has used since it began: seconds.
+
+    Attributes:
+        own: processor time of the whole submission.
+        waited: time in which its threads could have run and had no processor.
+    """
+
+    own: float
+    waited: float
+
+
+class Meter(Protocol):
+    """What knows how much a running kernel has used."""
+
+    async def used(self) -> Used | None:
+        """What it has used by now; ``None`` if nobody can say in time."""
+
+
+@dataclass
+class _Stretch:
+    """What is known of the time since a cell, or a submission, began."""
+
+    limit: float
+    name: str
+    wall: float = 0.0
+    own: float = 0.0
+    charged: float = 0.0  # in which it ran or was idle
+    is_up: bool = False
+
+    def add(self, seconds: float, own: float = 0.0, charged: float = 0.0) -> None:
+        self.wall += seconds
+        self.own += own
+        self.charged += charged
+
+    def judge(self, alone: bool) -> None:
+        """Raise if the time is up."""
+        if self.wall < self.limit:
+            return
+        enough = MOST * self.limit
+        if self.own >= enough or (alone and self.charged >= enough):
+            self.is_up = True
+            raise SubmissionFault(self.name)
+        idle = self.charged >= enough and self.own < self.charged / 2
+        if idle or self.wall >= PATIENCE * self.limit:
+            raise GraderFault(
+                f"the {self.name} passed after {self.own:.1f} s of processor time of "
+                "its own: this machine is too busy, or something held it up"
+            )
+
+
+@dataclass
+class Clock:
+    """The time of one submission, over all its kernels.
+
+    Attributes:
+        limits: what it may use.
+        alone: whether no other submission is examined meanwhile.
+    """
+
+    limits: Limits
+    alone: bool
+    _whole: _Stretch = field(init=False)
+
+    def __post_init__(self) -> None:
+        name = self.limits.called("submission_seconds")
+        self._whole = _Stretch(self.limits.submission_seconds, name)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the submission has filled its whole time."""
+        return self._whole.is_up
+
+    async def watch(self, execution: asyncio.Task, meter: Meter | None) -> None:
+        """Wait until a cell was executed.
+
+        Args:
+            execution: of the cell; cancelled when its time is up.
+            meter: tells what the kernel has used; without one, all time is charged.
+
+        Raises:
+            SubmissionFault: it has filled a limit itself.
+            GraderFault: a limit has passed, and it is not known what it did meanwhile.
+        """
+        cell = _Stretch(self.limits.cell_seconds, self.limits.called("cell_seconds"))
+        before: Used | None = None
+        step, last = FIRST_STEP, time.monotonic()
+        try:
+            while not (await asyncio.wait([execution], timeout=step))[0]:
+                used = await meter.used() if meter is not None else Used(0.0, 0.0)
+                now = time.monotonic()
+                elapsed, last, step = now - last, now, STEP
+                if used is None:
+                    own = charged = 0.0
+                elif before is None:
+                    own, charged = 0.0, min(elapsed, 2 * FIRST_STEP)
+                else:
+                    own = max(0.0, used.own - before.own)
+                    ready = min(elapsed, 2 * STEP)  # else this process was held up
+                    charged = max(own, ready - max(0.0, used.waited - before.waited))
+                before = used or before
+                for stretch in (cell, self._whole):
+                    stretch.add(elapsed, own, charged)
+                    stretch.judge(self.alone)
+        except BaseException:
+            execution.cancel()
+            await asyncio.wait([execution])
+            if not execution.cancelled():
+                execution.exception()  # else asyncio complains that nobody looked
+            raise
+        rest = time.monotonic() - last
+        self._whole.add(rest, charged=rest)
+        self._whole.judge(self.alone)
+        await execution

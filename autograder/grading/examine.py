@@ -1,0 +1,368 @@
+"""Examine one submission: rebuild it, run it in the sandbox, judge its answers.
+
+The score is decided here, in the trusted process. Nothing that the submission prints
+or displays can change it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jupyter_client import AsyncKernelManager
+from nbclient.exceptions import DeadKernelError
+from nbformat import NotebookNode
+
+from autograder.answers import Answer, decode, in_private
+from autograder.errors import GraderFault, SubmissionFault
+from autograder.exercise import Topic
+from autograder.grading.client import SelectorLoop, SubmissionClient
+from autograder.grading.clock import Clock
+from autograder.grading.deadline import deadline
+from autograder.grading.kept import kept_notebook
+from autograder.grading.reachable import StudentCode
+from autograder.grading.rebuild import MAX_SOURCE, STUDENT, Rebuilt, rebuild
+from autograder.grading.seeds import draw_seeds
+from autograder.judge import (
+    Expected,
+    Report,
+    expect_anew,
+    explain,
+    judge,
+    mark,
+    refuse,
+    refuse_calls,
+)
+from autograder.sandbox.bubblewrap import SandboxUnavailable
+from autograder.sandbox.connection import ForkServers
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.manager import SandboxKernelManager
+from autograder.sandbox.messages import FlatSession
+
+MAX_RESTARTS = 3
+
+
+@dataclass
+class Examination:
+    """The outcome of one submission.
+
+    Attributes:
+        report: plain data: chapter, score, max_score, exercises, notes, refused,
+            seconds and, if it ran in a sandbox, counted.
+        notebook: the rebuilt notebook with its outputs, safe to show.
+    """
+
+    report: dict[str, Any]
+    notebook: NotebookNode
+
+
+def examine(
+    master: NotebookNode,
+    data: dict[str, Any],
+    topic: Topic,
+    expected: Mapping[str, Expected],
+    limits: Limits,
+    *,
+    servers: ForkServers | None,
+    alone: bool = True,
+    seeds: Mapping[str, list[int]] | None = None,
+) -> Examination:
+    """Examine a submission.
+
+    Marks are given for its answers to seeds that no other submission gets, so that
+    what a neighbour answers is of no use to it. The known mistakes, which take long to
+    run, are compared with wrong answers to the seeds that ``expected`` has: those are
+    asked for afterwards, and decide about the hint alone.
+
+    Args:
+        master: the notebook as it was released to students.
+        data: the submission, from ``notebooks.read_notebook``.
+        topic: the exercises of the chapter.
+        expected: the right answers, from ``expected_answers``.
+        limits: what the submission may use.
+        servers: where its kernels are forked, in a sandbox. If None, its code runs
+            unprotected, with all rights of this process.
+        alone: whether no other submission is examined meanwhile; see ``clock``.
+        seeds: of this submission; drawn now if None.
+
+    Raises:
+        GraderFault: something outside of the submission kept it from being examined,
+            or may have; in particular ``SandboxUnavailable``.
+    """
+    start = time.monotonic()
+    try:
+        with deadline():
+            rebuilt = rebuild(master, data)
+            refused = _not_to_be_run(topic, rebuilt)
+    except SubmissionFault as fault:
+        return refused_examination(master, topic, str(fault))
+    seeds = seeds or draw_seeds(topic, secrets.token_bytes())
+    clock = Clock(limits, alone)
+    run = _Execution(
+        topic, seeds, expected, rebuilt, clock, limits, servers, refused=refused
+    )
+    with asyncio.Runner(loop_factory=SelectorLoop) as runner:
+        runner.run(run.to_the_end())
+    reports = [run.report(name) for name in topic.exercises]
+    report = summary(topic, reports, notes=rebuilt.notes + run.notes)
+    report["seconds"] = round(time.monotonic() - start, 3)
+    if servers is None:
+        report["notes"].insert(0, "examined without a sandbox")
+    else:
+        report["counted"] = servers.current().counted
+    try:
+        with deadline():
+            kept = kept_notebook(rebuilt, reports)
+    except SubmissionFault as fault:
+        report["notes"].append(
+            f"its notebook is kept without what was written: {fault}"
+        )
+        kept = kept_notebook(rebuild(master, {"cells": []}), reports)
+    return Examination(report, kept)
+
+
+def _not_to_be_run(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
+    """Why exercises are refused before anything runs, by their names."""
+    code, refused = StudentCode(rebuilt), {}
+    for name, exercise in topic.exercises.items():
+        if name in rebuilt.too_long:
+            refused[name] = f"its cell has more than {MAX_SOURCE} characters"
+        if name in refused or not exercise.forbidden:
+            continue
+        try:
+            used = exercise.forbidden_calls(code.reachable(name))
+        except (RecursionError, MemoryError):
+            refused[name] = "its source is nested too deeply to be read"
+            continue
+        if used:
+            refused[name] = refuse_calls(exercise, used).message
+    return refused
+
+
+def summary(
+    topic: Topic,
+    reports: list[Report],
+    notes: list[str] | None = None,
+    refused: str | None = None,
+) -> dict[str, Any]:
+    """The report on a whole notebook as plain data."""
+    return {
+        "chapter": topic.name,
+        "score": sum(report.score for report in reports),
+        "max_score": sum(report.max_score for report in reports),
+        "refused": refused,
+        "notes": notes or [],
+        "exercises": [report.as_dict() for report in reports],
+    }
+
+
+def refused_examination(master: NotebookNode, topic: Topic, reason: str) -> Examination:
+    """Zero points, with a reason, for what could not be examined at all."""
+    rebuilt = rebuild(master, {"cells": []})
+    rebuilt.notes.clear()
+    reports = [refuse(exercise, reason) for exercise in topic.exercises.values()]
+    report = summary(topic, reports, refused=reason)
+    return Examination({**report, "seconds": 0.0}, kept_notebook(rebuilt, reports))
+
+
+@dataclass
+class _Execution:
+    """The execution of one rebuilt notebook, over as many kernels as it takes."""
+
+    topic: Topic
+    seeds: Mapping[str, list[int]]
+    expected: Mapping[str, Expected]
+    rebuilt: Rebuilt
+    clock: Clock
+    limits: Limits
+    servers: ForkServers | None
+    given: dict[str, list[Answer]] = field(default_factory=dict)
+    right: dict[str, Expected] = field(default_factory=dict)
+    reports: dict[str, Report] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    cell_errors: dict[str, str] = field(default_factory=dict)
+    skipped: set[int] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+    async def to_the_end(self) -> None:
+        for _ in range(1 + MAX_RESTARTS):
+            if await self._one_kernel():
+                return
+            if self.clock.is_up:
+                break
+        for name in self.topic.exercises:
+            if name not in self.given and name not in self.refused:
+                self.refused[name] = "not examined: " + self.notes[-1]
+
+    async def _one_kernel(self) -> bool:
+        """Run what is still to be run in a new kernel; whether it got through.
+
+        Raises:
+            SandboxUnavailable: no kernel started.
+            GraderFault: the kernel was lost through no provable fault of its own.
+        """
+        if all(n in self.given or n in self.refused for n in self.topic.exercises):
+            return True
+        with tempfile.TemporaryDirectory(prefix="attention-") as folder:
+            manager = self._manager()
+            client = SubmissionClient(
+                self.rebuilt.notebook, manager, self.limits, self.clock
+            )
+            client.resources = {"metadata": {"path": folder}}
+            started = False
+            try:
+                async with client.async_setup_kernel():
+                    started = True
+                    for number, cell in enumerate(self.rebuilt.notebook.cells):
+                        ended = await self._one_cell(client, number, cell)
+                        if ended:
+                            return self._blame(number, cell, ended)
+            except GraderFault:
+                raise
+            except (DeadKernelError, RuntimeError, OSError) as error:
+                if started:
+                    raise GraderFault(f"{type(error).__name__}: {error}") from error
+                raise SandboxUnavailable(f"no kernel started: {error}") from error
+            finally:
+                await client.close(manager)
+        return True
+
+    def _manager(self) -> AsyncKernelManager:
+        if self.servers is not None:
+            return SandboxKernelManager(limits=self.limits, servers=self.servers)
+        return AsyncKernelManager(kernel_name="python3", session=FlatSession())
+
+    async def _one_cell(
+        self, client: SubmissionClient, number: int, cell: NotebookNode
+    ) -> str | None:
+        """Run a cell or ask its questions; how the kernel ended, if it did."""
+        role = cell.metadata.role
+        if role == "check":
+            name = cell.metadata.exercise
+            known = name in self.topic.exercises  # or it is not of this book
+            if not known or name in self.given or name in self.refused:
+                return None
+            start = time.monotonic()
+            answers, ended = await self._ask(client, cell, self.seeds[name])
+            if ended is not None:
+                return ended
+            quick = time.monotonic() - start < self.limits.cell_seconds / 4
+            report = self._mark(name, answers)
+            explained = report.score == report.max_score or report.message
+            if explained or not quick or self._is_known(name):
+                return None
+            return await self._look_for_mistakes(client, cell)
+        if role not in ("setup", "exercise", STUDENT) or number in self.skipped:
+            return None
+        ended = await client.run(cell, number)
+        if client.failed:
+            self._note_limit(cell, client.failed)
+            if role == "exercise":
+                name = cell.metadata.exercise
+                self.cell_errors[name] = f"its cell stopped with {client.failed}"
+        return ended
+
+    async def _ask(
+        self, client: SubmissionClient, cell: NotebookNode, seeds: list[int]
+    ) -> tuple[list[Answer], str | None]:
+        """Put the questions of a check cell; the answers, and how the kernel ended."""
+        sent, ended = await client.ask(self.topic.name, cell.metadata.exercise, seeds)
+        answers = [decode(data) for data in sent]
+        for given in answers:
+            if given.raised:
+                self._note_limit(cell, f"{given.raised}: {given.detail}")
+        return [in_private(given, self.rebuilt.lines) for given in answers], ended
+
+    def _mark(self, name: str, answers: list[Answer]) -> Report:
+        """Mark the answers that were given to an exercise.
+
+        Why they are wrong takes longer to find out, and is told in ``report``, unless
+        a known mistake is found before.
+        """
+        exercise, right = self.topic.exercises[name], self.expected[name]
+        if not self._is_known(name):
+            right = expect_anew(self.topic, exercise, self.seeds[name], right)
+        given = self._in_full(name, answers)
+        report = mark(exercise, given, right)
+        self.given[name], self.right[name], self.reports[name] = given, right, report
+        return report
+
+    def _is_known(self, name: str) -> bool:
+        """Whether the seeds of an exercise are those that mistakes are known for."""
+        return list(self.seeds[name]) == self.expected[name].seeds
+
+    async def _look_for_mistakes(
+        self, client: SubmissionClient, cell: NotebookNode
+    ) -> str | None:
+        """Find the mistake that explains wrong answers; how the kernel ended.
+
+        Marks are given already, and stay, whatever happens here.
+        """
+        name = cell.metadata.exercise
+        expected = self.expected[name]
+        answers, ended = await self._ask(client, cell, expected.seeds)
+        if ended is None:
+            answers = self._in_full(name, answers)
+            known = judge(self.topic.exercises[name], answers, expected)
+            if known.message:
+                found = {"mistake": known.mistake, "message": known.message}
+                self.reports[name] = replace(self.reports[name], **found)
+        return ended
+
+    def _in_full(self, name: str, answers: list[Answer]) -> list[Answer]:
+        """Answers to all cases of an exercise, also those that never came."""
+        missing = len(self.topic.exercises[name].cases) - len(answers)
+        return answers + missing * [Answer(unreadable="no answer was received")]
+
+    def _note_limit(self, cell: NotebookNode, error: str) -> None:
+        """Name the limit at which the system may have raised an error.
+
+        Only "perhaps": the code itself can raise whatever it likes.
+        """
+        limit = self.limits.behind(error) if self.servers else None
+        if limit:
+            self._note(f"{_where(cell)} stopped, perhaps at the {limit}")
+
+    def _blame(self, number: int, cell: NotebookNode, ended: str) -> bool:
+        """Remember which cell ended the kernel, so that the next one skips it."""
+        note = f"{_where(cell)} ended the kernel: {ended}"
+        self._note(note)
+        name, asked = cell.metadata.get("exercise"), cell.metadata.role == "check"
+        if name and not (asked and name in self.given):  # or only a hint is lost
+            self.refused[name] = note
+        if not asked:
+            self.skipped.add(number)
+        return False
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def report(self, name: str) -> Report:
+        """What came out for one exercise."""
+        exercise = self.topic.exercises[name]
+        if name in self.refused:
+            return refuse(exercise, self.refused[name])
+        report = self.reports.get(name) or self._mark(name, [])
+        report = explain(report, exercise, self.given[name], self.right[name])
+        missing = name in self.rebuilt.missing
+        other = "its exercise cell is not in the notebook" if missing else ""
+        other = self.cell_errors.get(name, other)
+        if other and report.score < report.max_score and report.mistake is None:
+            report = replace(report, message=other)
+        return report
+
+
+def _where(cell: NotebookNode) -> str:
+    """Where in a notebook something happened, in words."""
+    role, name = cell.metadata.get("role"), cell.metadata.get("exercise")
+    return {
+        "exercise": f"the cell of {name}",
+        "check": f"calling {name}",
+        STUDENT: "a cell of yours",
+    }.get(role, "the notebook")

@@ -1,0 +1,111 @@
+"""The class report as files: a page, and tables that other programs read."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from autograder.files import printable
+from autograder.grading.classreport import as_page
+from autograder.grading.reports import ClassReport, scores_of
+
+# Where a formula may begin: also after what some countries' spreadsheets take for the
+# end of a cell.
+_FORMULA = re.compile(r"""((?:^|[;\t\r\n])[\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])""")
+
+
+def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
+    """Write the page and the tables of a chapter into ``reports/``.
+
+    Returns:
+        What was written: ``page``, ``scores`` and ``cases``.
+    """
+    folder, chapter = course / "reports", report.chapter
+    paths = {
+        "page": folder / f"{chapter}.html",
+        "scores": folder / f"{chapter}_scores.csv",
+        "cases": folder / f"{chapter}_cases.csv",
+    }
+    paths["page"].write_text(as_page(report), encoding="utf-8")
+    names = report.names
+    columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]
+    write_csv(
+        paths["scores"],
+        [*columns, "status", "extended_until"],
+        (
+            [*_scores(report, s, names), report.state_of(s), report.extended.get(s, "")]
+            for s in report.everybody
+        ),
+    )
+    write_csv(
+        paths["cases"],
+        ["exercise", "case", "pass_rate"],
+        ([*where, f"{rate:.3f}"] for *where, rate in report.pass_rates()),
+    )
+    return paths
+
+
+def _scores(report: ClassReport, student: str, names: list[str]) -> list[Any]:
+    """A student's line in the table of scores; empty where there are none."""
+    r = report.report_on(student)
+    if r is None:
+        return [student, "", report.max_score, "", *("" for _ in names), ""]
+    scores = [scores_of(r).get(name, "") for name in names]
+    first = [student, r["score"], r["max_score"], r["late_penalty"]]
+    return [*first, *scores, r["refused"] or ""]
+
+
+def gradescope_results(report: dict[str, Any]) -> dict[str, Any]:
+    """A report in the form of Gradescope's ``results.json``."""
+    lines = [report["refused"]] if report["refused"] else list(report["notes"])
+    cases = [case for e in report["exercises"] for case in e["cases"]]
+    if report["score"] != sum(case["points"] for case in cases if case["passed"]):
+        lines.append("The score counts marks by hand and points lost for lateness.")
+    return {
+        "score": report["score"],
+        "output_format": "text",
+        "output": "\n".join(lines),
+        "tests": [
+            {
+                "name": f"{exercise['name']}: {case['title']}",
+                "score": case["points"] if case["passed"] else 0,
+                "max_score": case["points"],
+                "output": case["message"] or exercise["message"],
+                "output_format": "text",
+                "visibility": "visible",
+            }
+            for exercise in report["exercises"]
+            for case in exercise["cases"]
+        ],
+    }
+
+
+def in_words(report: dict[str, Any]) -> str:
+    """What came out for a student, as a text of one line."""
+    if report["refused"]:
+        return report["refused"]
+    return " ".join(
+        f"{exercise['name']}: {exercise['message']}"
+        for exercise in report["exercises"]
+        if exercise["message"]
+    )
+
+
+def write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None:
+    """A CSV file that no spreadsheet takes for formulas."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows([_cell(value) for value in row] for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """Whole numbers without a point, text in plain characters without formulas."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, str) or value == "-":  # which systems write for nothing
+        return value
+    return _FORMULA.sub(r"\1'", printable(value))

@@ -1,0 +1,169 @@
+"""Grade many submissions into the gradebook of a course.
+
+Workers examine, one writer records. A submission's report is the last thing to be
+written, so a run that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import secrets
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.errors import GraderFault
+from autograder.files import printable
+from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome, some
+from autograder.grading.deadlines import deadlines_of
+from autograder.grading.gradebook import ChapterMarks, longest_name
+from autograder.grading.pool import Pool
+from autograder.grading.queue import Entry, Queue
+from autograder.grading.submissions import NothingSubmitted, students
+from autograder.grading.worker import Job
+from autograder.notebooks import points_in
+from autograder.release.course import master_text
+from autograder.release.settings import settings_of
+from autograder.sandbox.limits import Limits
+
+
+class Unexamined(GraderFault):
+    """Some submissions have no outcome, and are not to blame; the others are recorded.
+
+    Attributes:
+        outcomes: what was done, by chapter.
+    """
+
+    def __init__(self, outcomes: dict[str, Outcome]) -> None:
+        self.outcomes = outcomes
+        reasons: dict[str, list[str]] = {}
+        for chapter, outcome in outcomes.items():
+            for student, reason in outcome.unexamined.items():
+                reasons.setdefault(reason, []).append(f"{student} ({chapter})")
+        ranked = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
+        named = [some(sorted(who)) + ": " + why for why, who in ranked[:SHOWN]]
+        count = sum(map(len, reasons.values()))
+        super().__init__(
+            f"{count} not examined through no fault of their own, so without a mark "
+            f"from this run; {printable('; '.join(named))}. Everything else is "
+            "recorded: run it again to go on"
+        )
+
+
+def _some_of(names: list[str], only: Collection[str]) -> list[str]:
+    """Those of some students who are wanted."""
+    for name in only:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise NothingSubmitted(f"there is no submission of {name!r}{meant}")
+    return [name for name in names if name in only] if only else names
+
+
+def grade(chapter: str, course: Path, **options: Any) -> Outcome:
+    """Examine every submission of a chapter and record the marks.
+
+    For the options and errors, see ``grade_chapters``.
+    """
+    return grade_chapters([chapter], course, **options)[chapter]
+
+
+def grade_chapters(
+    chapters: Iterable[str],
+    course: Path,
+    *,
+    jobs: int | None = None,
+    force: bool = False,
+    only: Collection[str] = (),
+    limits: Limits | None = None,
+    executor: Executor | None = None,
+    pool: Pool | None = None,
+    progress: Callable[[Iterable, int], Iterable] = lambda items, total: items,
+) -> dict[str, Outcome]:
+    """Examine every submission of some chapters and record the marks.
+
+    Args:
+        chapters: their names.
+        course: folder of an nbgrader course, made by ``release.course.make_course``.
+        jobs: how many to examine at once, if there is no pool; see ``Pool``.
+        force: examine again what has a report already.
+        only: the students to grade; everybody if there are none.
+        limits: what a submission may use; as the course says if None.
+        executor: where to examine, in place of processes on this machine.
+        pool: workers on this machine, if there are some already; they stay.
+        progress: wraps the stream of finished submissions; gets it and its length.
+
+    Returns:
+        What was done, by chapter.
+
+    Raises:
+        CourseError: the folder is no course, or has no such chapter.
+        UnknownExercise: there is no such chapter at all.
+        NothingSubmitted: the course has no submissions, or none of those in ``only``.
+        BadTable: ``deadlines.csv`` has faults.
+        GradebookError: the gradebook cannot be used.
+        SandboxUnavailable: this machine cannot isolate submissions.
+        Unexamined: some submissions have no outcome; all others are recorded.
+    """
+    course = course.resolve()
+    settings = settings_of(course)
+    masters = {chapter: master_text(course, chapter) for chapter in chapters}
+    longest = longest_name(settings.gradebook)
+    names, refused = students(course / "submitted", longest)
+    names = _some_of(names, only)
+    deadlines = {chapter: deadlines_of(course, chapter) for chapter in masters}
+    with contextlib.ExitStack() as stack:
+        parts = []
+        for chapter, master in masters.items():
+            secret = secrets.token_bytes()
+            job = Job(chapter, master, secret, limits or settings.limits)
+            marks = stack.enter_context(
+                ChapterMarks(
+                    settings.gradebook, settings.course_id, chapter, settings.late
+                )
+            )
+            before = marks.read()
+            if (said := deadlines[chapter]) is not None:
+                marks.set_deadlines(said)
+            points = points_in(nbformat.reads(master, as_version=4))
+            outcome = Outcome(refused=dict(refused))
+            parts.append(
+                ChapterSubmissions(course, job, points, marks, before, outcome)
+            )
+        waiting = []
+        for part in parts:
+            for name in names:
+                said = deadlines[part.job.chapter]
+                if said is not None and name in said.excused:
+                    part.outcome.excused.append(name)
+                    continue
+                if part.is_missing(name):
+                    continue
+                if not force and part.is_finished(name):
+                    part.outcome.unchanged.append(name)
+                else:
+                    waiting.append(Entry(part, name))
+        for part in parts:
+            lost = any(marks.late_penalty for marks in part.before.values())
+            if settings.late is not None or lost or deadlines[part.job.chapter]:
+                part.marks.assign_penalties(part.outcome.unchanged)
+        queue = Queue.of(waiting)
+        if executor is not None:
+            finished = queue.on_a_cluster(executor)
+        elif waiting:
+            pool = pool or stack.enter_context(Pool(jobs))
+            finished = queue.on_this_machine(pool)
+        else:
+            finished = iter(())
+        for _ in progress(finished, len(waiting)):
+            pass
+        for part in parts:
+            part.tell_penalties()
+    outcomes = {part.job.chapter: part.outcome for part in parts}
+    if any(outcome.unexamined for outcome in outcomes.values()):
+        raise Unexamined(outcomes)
+    return outcomes

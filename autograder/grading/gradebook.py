@@ -1,0 +1,414 @@
+"""The marks in nbgrader's gradebook: written and read."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dateutil.tz import gettz
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    InvalidEntry,
+    MissingEntry,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from nbgrader.plugins import BasePlugin
+from nbgrader.utils import parse_utc
+from sqlalchemy import make_url, select
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
+from traitlets.config import Config
+
+from autograder.errors import AutograderError
+from autograder.grading.deadlines import Deadlines
+from autograder.release.course import put_scripts_on_path
+
+# A date and perhaps a time and a zone. For a zone that it does not know, dateutil opens
+# a file of that name: it is to know all that it gets.
+_STAMP = re.compile(
+    r"(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?)?)"
+    r" ?(?:([+-]\d\d):?(\d\d)|([A-Za-z]{1,20}(?:/[A-Za-z_]{1,20}){0,2}))?"
+)
+
+
+class GradebookError(AutograderError):
+    """The gradebook cannot be used; the message says why and what to do."""
+
+
+@dataclass
+class Marks:
+    """What a student has in one chapter.
+
+    Attributes:
+        auto_scores: the scores that the grader gave, by exercise.
+        scores: those that count: a score by hand takes precedence, extra credit is
+            added. An instructor's own cells, marked by hand, are here as well.
+        max_scores: the points to be had, by exercise.
+        late_penalties: points lost because it was late, by notebook.
+        comments: what the grader, or who marked by hand, said, by cell.
+        late: whether it was handed in after the due date, or an extension of it.
+        until: when an extension ends, in UTC; empty if there is none.
+    """
+
+    auto_scores: dict[str, float | None] = field(default_factory=dict)
+    scores: dict[str, float] = field(default_factory=dict)
+    max_scores: dict[str, float] = field(default_factory=dict)
+    late_penalties: dict[str, float] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    late: bool = False
+    until: str = ""
+
+    @property
+    def late_penalty(self) -> float:
+        """Points lost because it was late."""
+        return sum(self.late_penalties.values())
+
+    @property
+    def score(self) -> float:
+        """What ``nbgrader export`` writes as the score."""
+        return max(0.0, sum(self.scores.values()) - self.late_penalty)
+
+
+class ChapterMarks:
+    """One open gradebook with the marks of one chapter.
+
+    Use as a context manager.
+
+    Args:
+        url: SQLAlchemy address of the gradebook.
+        course_id: nbgrader's name of the course.
+        chapter: the assignment, which is also the name of its notebook.
+        late: nbgrader's settings for late submissions, if the course has some.
+
+    Raises:
+        GradebookError: it cannot be opened, or the chapter was never released in it.
+    """
+
+    def __init__(
+        self, url: str, course_id: str, chapter: str, late: Config | None = None
+    ) -> None:
+        self.chapter = chapter
+        self._late = late
+        self._extensions: dict[str, timedelta] | None = None
+        put_scripts_on_path()
+        never_released = GradebookError(
+            f"the gradebook has no chapter {chapter}: release it first with "
+            "`python -m autograder course DIR` or `nbgrader generate_assignment`"
+        )
+        if _is_missing(url):  # nbgrader would make an empty one
+            raise never_released
+        try:
+            self._gradebook = Gradebook(url, course_id)
+            self._gradebook.find_notebook(chapter, chapter)
+        except MissingEntry:
+            self._gradebook.close()
+            raise never_released from None
+        except Exception as error:
+            raise GradebookError(
+                f"the gradebook cannot be opened: {first_line(error)}"
+            ) from error
+
+    def __enter__(self) -> ChapterMarks:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._gradebook.close()
+
+    def write(
+        self, examined: Iterable[tuple[str, Mapping[str, Any], str | None]]
+    ) -> list[str]:
+        """Write the scores of some submissions, all of them at once.
+
+        Scores and comments that an instructor gave by hand stay as they are; a
+        score by hand is marked for another look when the automatic one changed.
+
+        Args:
+            examined: nbgrader's id of each student, the report of the examination, and
+                when it was handed in, in any format nbgrader reads.
+
+        Returns:
+            The students whose time stamp could not be read.
+
+        Raises:
+            GradebookError: nothing was written.
+        """
+        book, chapter = self._gradebook, self.chapter
+        unreadable = []
+        try:
+            with self._one_transaction():
+                everybodys = book.find_assignment(chapter)  # held, so it is read once
+                for student, report, timestamp in examined:
+                    stamp = time_of(timestamp) if timestamp else None
+                    if timestamp and not stamp:
+                        unreadable.append(student)
+                    self._write_one(student, report, stamp)
+                del everybodys
+            return unreadable
+        except (SQLAlchemyError, InvalidEntry) as error:  # nbgrader's, for the same
+            raise GradebookError(
+                f"the gradebook cannot be written: {first_line(error)}; "
+                "run the same command again when it can"
+            ) from error
+        except KeyError as error:
+            raise GradebookError(
+                f"the gradebook has no cell {error} in {chapter}: it was taken out of "
+                f"source/{chapter}, or released from another version of the book. "
+                "Grade with that version; or put it back, give up the marks of the "
+                f"chapter with `nbgrader db assignment remove {chapter} --force` and "
+                "release it again with `python -m autograder course DIR`"
+            ) from error
+
+    @contextlib.contextmanager
+    def _one_transaction(self) -> Iterator[None]:
+        """Make everything that is done in the block one transaction.
+
+        nbgrader commits each of its steps, and each time the disk has to be waited for.
+        A session that is bound to a connection with a transaction leaves that open.
+        """
+        book = self._gradebook
+        book.db.remove()
+        try:
+            with book.engine.connect() as connection, connection.begin():
+                book.db.configure(bind=connection, expire_on_commit=False)
+                yield
+                book.db.commit()  # of the session, to the transaction
+        finally:
+            book.db.remove()
+            book.db.configure(bind=book.engine, expire_on_commit=True)
+
+    def _write_one(
+        self, student: str, report: Mapping[str, Any], stamp: datetime | None
+    ) -> None:
+        book, chapter = self._gradebook, self.chapter
+        when = {"timestamp": stamp} if stamp else {}
+        with warnings.catch_warnings():  # about nbgrader's own use of SQLAlchemy
+            warnings.simplefilter("ignore", SAWarning)
+            book.update_or_create_student(student)
+            book.update_or_create_submission(chapter, student, **when)
+        notebook = book.find_submission_notebook(chapter, chapter, student)
+        self._set_extension(student, notebook)
+        grades = self._by_cell(Grade, notebook)
+        comments = self._by_cell(Comment, notebook)
+        for exercise in report["exercises"]:
+            grade = grades[f"check-{exercise['name']}"]
+            changed = grade.auto_score != exercise["score"]
+            by_hand = grade.manual_score is not None
+            grade.auto_score = exercise["score"]
+            grade.needs_manual_grade = by_hand and (changed or grade.needs_manual_grade)
+            hint = exercise["message"] if exercise["mistake"] else None
+            comments[exercise["name"]].auto_comment = hint
+        self._set_penalty(student, notebook)
+
+    def _by_cell(self, kind: type, notebook: SubmittedNotebook) -> dict[str, Any]:
+        """All grades or comments of a notebook, in one query, by name of the cell."""
+        query = select(BaseCell.name, kind).join(kind, kind.cell_id == BaseCell.id)
+        query = query.where(kind.notebook_id == notebook.id)
+        return dict(self._gradebook.db.execute(query).all())
+
+    def set_deadlines(self, deadlines: Deadlines) -> None:
+        """Have the due date and the extensions that a course's table says.
+
+        Extensions are given when marks are written or penalties assigned.
+
+        Raises:
+            GradebookError: the due date stays as it was.
+        """
+        book = self._gradebook
+        try:
+            assignment = book.find_assignment(self.chapter)
+            if deadlines.due is not None:
+                assignment.duedate = deadlines.due.replace(tzinfo=None)
+            self._extensions = deadlines.extensions(assignment.duedate)
+            book.db.commit()
+        except SQLAlchemyError as error:
+            book.db.rollback()
+            raise GradebookError(
+                f"the gradebook cannot be written: {first_line(error)}"
+            ) from error
+
+    def withdraw(self, student: str) -> bool:
+        """Take a submission out again, unless somebody marked it by hand.
+
+        Returns:
+            Whether it is gone.
+
+        Raises:
+            GradebookError: it cannot be removed.
+        """
+        book, chapter = self._gradebook, self.chapter
+        try:
+            notebook = book.find_submission_notebook(chapter, chapter, student)
+            if any(grade.manual_score is not None for grade in notebook.grades):
+                return False
+            book.remove_submission(chapter, student)
+            return True
+        except MissingEntry:
+            return True
+        except (SQLAlchemyError, InvalidEntry) as error:
+            book.db.rollback()
+            raise GradebookError(
+                f"the gradebook cannot be written: {first_line(error)}"
+            ) from error
+
+    def assign_penalties(self, students: Iterable[str]) -> None:
+        """Take off anew what those lose who were late, as nbgrader's settings say.
+
+        A due date or an extension may have changed since they were examined, and so may
+        the settings.
+
+        Raises:
+            GradebookError: the penalties stay as they were.
+        """
+        book, chapter = self._gradebook, self.chapter
+        try:
+            for student in students:
+                notebook = book.find_submission_notebook(chapter, chapter, student)
+                self._set_extension(student, notebook)
+                self._set_penalty(student, notebook)
+            book.db.commit()
+        except (SQLAlchemyError, MissingEntry) as error:
+            book.db.rollback()
+            raise GradebookError(
+                f"the gradebook cannot be written: {first_line(error)}"
+            ) from error
+
+    def _set_extension(self, student: str, notebook: SubmittedNotebook) -> None:
+        """Give a student the time that the course's table says, if there is one."""
+        if self._extensions is not None:
+            notebook.assignment.extension = self._extensions.get(student)
+
+    def _set_penalty(self, student: str, notebook: SubmittedNotebook) -> None:
+        """As nbgrader's ``AssignLatePenalties``, with the plugin of the course."""
+        notebook.late_submission_penalty = None
+        if self._late is None:
+            return
+        seconds = notebook.assignment.total_seconds_late
+        if seconds <= 0:
+            return
+        self._gradebook.db.flush()
+        self._gradebook.db.refresh(notebook, ["score"])
+        try:
+            plugin = self._late_plugin
+            penalty = plugin.late_submission_penalty(student, notebook.score, seconds)
+            if penalty is not None:
+                penalty = min(max(float(penalty), 0.0), notebook.score)
+        except Exception as error:  # the plugin may be the instructor's own
+            self._gradebook.db.rollback()
+            raise GradebookError(
+                f"nbgrader_config.py: the penalty of {student} for being late cannot "
+                f"be worked out: {type(error).__name__}: {first_line(error)}"
+            ) from error
+        notebook.late_submission_penalty = penalty
+
+    @cached_property
+    def _late_plugin(self) -> BasePlugin:
+        from nbgrader.preprocessors import AssignLatePenalties
+
+        log = logging.getLogger(__name__)  # it would tell about each who was late
+        log.setLevel(logging.CRITICAL)
+        assign = AssignLatePenalties(config=self._late, log=log)
+        assign.init_plugin()
+        return assign.plugin_inst
+
+    def read(self) -> dict[str, Marks]:
+        """What the gradebook holds now, by student.
+
+        Raises:
+            GradebookError: it cannot be read.
+        """
+        marks: dict[str, Marks] = defaultdict(Marks)
+        try:
+            grades = self._cells_of(
+                Grade,
+                SubmittedNotebook.id,
+                SubmittedNotebook.late_submission_penalty,
+                Grade.auto_score,
+                Grade.score,
+                Grade.max_score,
+                SubmittedAssignment.timestamp,
+                SubmittedAssignment.extension,
+                Assignment.duedate,
+            )
+            said = self._cells_of(Comment, Comment.auto_comment, Comment.manual_comment)
+            self._gradebook.db.rollback()  # do not keep it locked
+        except SQLAlchemyError as error:
+            raise GradebookError(
+                f"the gradebook cannot be read: {first_line(error)} (one of an older "
+                "nbgrader is brought up to date by `nbgrader db upgrade`)"
+            ) from error
+        for student, cell, notebook, penalty, *scores, when, longer, due in grades:
+            name, found = cell.removeprefix("check-"), marks[student]
+            found.auto_scores[name], found.scores[name], found.max_scores[name] = scores
+            found.late_penalties[notebook] = penalty or 0.0
+            if when and due:
+                found.late = when > due + (longer or timedelta())
+            if due and longer:
+                found.until = f"{due + longer:%Y-%m-%d %H:%M} UTC"
+        for student, cell, automatic, by_hand in said:
+            if by_hand or automatic:
+                marks[student].comments[cell] = by_hand or automatic
+        return dict(marks)
+
+    def _cells_of(self, kind: type, *columns: Any) -> list[Any]:
+        """Student, name of the cell and more, of all grades or comments there are."""
+        query = (
+            select(SubmittedAssignment.student_id, BaseCell.name, *columns)
+            .join(SubmittedNotebook, SubmittedNotebook.id == kind.notebook_id)
+            .join(
+                SubmittedAssignment,
+                SubmittedAssignment.id == SubmittedNotebook.assignment_id,
+            )
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .join(BaseCell, BaseCell.id == kind.cell_id)
+            .where(Assignment.name == self.chapter)
+        )
+        return list(self._gradebook.db.execute(query).all())
+
+
+def time_of(stamp: str) -> datetime | None:
+    """A time stamp as nbgrader reads it; None if it is none."""
+    parts = _STAMP.fullmatch(stamp)
+    if parts is None:
+        return None
+    time, hours, minutes, zone = parts.groups()
+    if hours:  # nbgrader takes " +0200" for 200 seconds; it reads "+02:00"
+        stamp = f"{time}{hours}:{minutes}"
+    elif zone and gettz(zone) is None:
+        return None
+    try:
+        return parse_utc(stamp)
+    except (ValueError, OverflowError):
+        return None
+
+
+def longest_name(url: str) -> int:
+    """Characters that a gradebook takes for the name of a student."""
+    declared = Student.__table__.c.id.type.length
+    return 2**31 if make_url(url).get_backend_name() == "sqlite" else declared
+
+
+def _is_missing(url: str) -> bool:
+    """Whether a gradebook is a file of SQLite that is not there."""
+    address = make_url(url)
+    if address.get_backend_name() != "sqlite":
+        return False
+    return not Path(address.database or "").exists()
+
+
+def first_line(error: Exception) -> str:
+    """The first line of what an error says."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

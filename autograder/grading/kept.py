@@ -1,0 +1,174 @@
+"""What is kept of a submission: cells and outputs that are small and safe to show.
+
+nbgrader's own commands show it later, for the whole class in one process. So nothing is
+kept that takes them more time than its length: the expressions with which nbconvert
+colours code and rewrites links take the square of a long line or a run of blanks.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.grading.rebuild import STUDENT, Rebuilt
+from autograder.judge import Report
+from autograder.show import as_html, as_text
+
+KEPT_TEXT = 20_000  # characters of one output
+KEPT_OUTPUTS = 100  # outputs of one cell
+KEPT_SOURCE = 30_000  # characters of one cell
+KEPT_TOTAL = 3_000_000  # bytes of all that a student wrote, in the kept notebook
+KEPT_PIXELS = 25_000_000  # of all pictures together
+_END = "\n[cut]"
+# Terminal escapes; then control characters and those that change the reading direction.
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+COLOURED = 60_000  # characters of code that are coloured; the rest is shown plain
+LONG_LINE = 400  # characters; code with a longer line is shown plain
+_LONG_BLANK = re.compile(r"\s{100}")
+
+
+def kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
+    """The rebuilt notebook with outputs that are small and safe to show."""
+    by_name = {report.name: report for report in reports}
+    notebook = nbformat.from_dict(rebuilt.notebook)
+    room, pixels, colours = KEPT_TOTAL, KEPT_PIXELS, COLOURED
+    for cell in notebook.cells:
+        role = cell.metadata.pop("role", None)
+        name = cell.metadata.pop("exercise", None)
+        if role in (STUDENT, "exercise", "text"):
+            kept = _cut(_CONTROLS.sub("\ufffd", cell.source), KEPT_SOURCE)
+            room -= len(json.dumps(kept)) + 300
+            cell.source = kept if room >= 0 else "[cut]"
+            if cell.cell_type == "code":
+                colours -= len(cell.source)
+                if colours < 0 or not _can_be_coloured(cell.source):
+                    cell.metadata["magics_language"] = "text"  # nbconvert: no colours
+        if cell.cell_type != "code":
+            continue
+        cell.execution_count = None
+        outputs, cell.outputs = cell.outputs, []
+        if role == "check":
+            if name in by_name:
+                cell.outputs = _report_outputs(by_name[name])
+            continue
+        for output in outputs:
+            size = len(json.dumps(output)) + 100
+            drawn = _pixels(output.get("data", {}).get("image/png"))
+            if size <= room and drawn <= pixels:
+                cell.outputs.append(output)
+                room -= size
+                pixels -= drawn
+    return notebook
+
+
+def _can_be_coloured(source: str) -> bool:
+    """Whether colouring takes time in proportion to the length, as for usual code.
+
+    A cell magic would choose another language, with expressions of its own.
+    """
+    return (
+        "%%" not in source
+        and max(map(len, source.split("\n"))) <= LONG_LINE
+        and not _LONG_BLANK.search(source)
+    )
+
+
+def _report_outputs(report: Report) -> list[NotebookNode]:
+    # What a student's exception says is no formula.
+    page = f'<div class="tex2jax_ignore mathjax_ignore">{as_html(report)}</div>'
+    table = {"text/html": page, "text/plain": as_text(report)}
+    return [
+        _output("display_data", data=table, metadata={}),
+        _output(
+            "execute_result",
+            data={"text/plain": f"{report.score:g}"},
+            metadata={},
+            execution_count=None,
+        ),
+    ]
+
+
+def add_output(outputs: list[NotebookNode], kind: str, content: Any) -> None:
+    """Add what a message shows, if it is an output: text and pictures, nothing else.
+
+    Args:
+        outputs: those of a cell so far; at most ``KEPT_OUTPUTS`` are kept.
+        kind: the type of the message.
+        content: of the message.
+    """
+    if len(outputs) >= KEPT_OUTPUTS:
+        return
+    if kind == "stream":
+        name = "stderr" if content["name"] == "stderr" else "stdout"
+        text = _cut(content["text"])
+        last = outputs[-1] if outputs else None
+        if last and last.output_type == "stream" and last.name == name:
+            if len(last.text) <= KEPT_TEXT:  # each part is cleaned and cut once
+                last.text = _shortened(last.text + text, KEPT_TEXT)
+        else:
+            outputs.append(_output("stream", name=name, text=text))
+    elif kind == "error":
+        outputs.append(
+            _output(
+                "error",
+                ename=_cut(content["ename"], 200),
+                evalue=_cut(content["evalue"], 1000),
+                traceback=[_cut(line, 4000) for line in content["traceback"][:30]],
+            )
+        )
+    elif kind in ("display_data", "execute_result"):
+        data, kept = content["data"], {}
+        if "text/plain" in data:
+            kept["text/plain"] = _cut(data["text/plain"])
+        image = _png(data.get("image/png"))
+        if image:
+            kept["image/png"] = image
+        if kept:
+            outputs.append(_output("display_data", data=kept, metadata={}))
+
+
+def _output(kind: str, **fields: Any) -> NotebookNode:
+    """As ``nbformat.v4.new_output``, which would validate it, slowly."""
+    return NotebookNode(output_type=kind, **fields)
+
+
+def _png(data: Any) -> str | None:
+    """The base64 text of a PNG picture of moderate size; ``None`` if it is none."""
+    if not isinstance(data, str):
+        return None
+    try:
+        raw = base64.b64decode("".join(data.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if raw[:16] != b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR":
+        return None
+    kept = base64.b64encode(raw).decode("ascii")
+    return kept if 0 < _pixels(kept) <= KEPT_PIXELS else None
+
+
+def _pixels(picture: str | None) -> int:
+    """How many a picture that was kept has."""
+    head = base64.b64decode(picture[:32]) if picture else bytes(24)
+    return int.from_bytes(head[16:20]) * int.from_bytes(head[20:24])
+
+
+def _cut(text: Any, length: int = KEPT_TEXT) -> str:
+    """Text that does nothing but be read, cut to ``length`` characters."""
+    if not isinstance(text, str):
+        raise TypeError("a message that holds no text where text belongs")
+    text = _shortened(text, length)
+    text = _CONTROLS.sub("", _ESCAPES.sub("", text))
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length + len(_END) else text[:length] + _END

@@ -1,0 +1,204 @@
+"""The reports that grading left on a chapter, with the marks that count."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.errors import AutograderError
+from autograder.files import Unusable, plain_file
+
+if TYPE_CHECKING:
+    from autograder.grading.gradebook import Marks
+
+MAX_REPORT = 64 * 2**20  # bytes
+HANDED_IN, LATE = "handed in", "late"
+MISSING, EXCUSED = "not handed in", "excused"
+_NUMBERS = ("score", "max_score")
+_WORDS = {"name", "message", "mistake", "cases"}
+
+
+class NoReports(AutograderError):
+    """The chapter was not graded yet."""
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """The reports on one chapter, in the order of the students' names.
+
+    ``score`` in a report is what counts: with scores by hand, extra credit and late
+    penalties, where the gradebook has them.
+
+    Attributes:
+        chapter: its name.
+        reports: of those whose marks count.
+        missing: students who have handed in nothing.
+        excused: students whose mark does not count, handed in or not.
+        late: of those with a report, who was late.
+        extended: until when those had time who have an extension.
+    """
+
+    chapter: str
+    reports: list[dict[str, Any]]
+    missing: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+    extended: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def students(self) -> set[str]:
+        """Who has a report."""
+        return {report["student"] for report in self.reports}
+
+    @property
+    def everybody(self) -> list[str]:
+        """All students of the class, in the order of their names."""
+        return sorted({*self.students, *self.missing, *self.excused})
+
+    def report_on(self, student: str) -> dict[str, Any] | None:
+        """The report on a student whose mark counts."""
+        return self._by_student.get(student)
+
+    def score_of(self, student: str, without: Any) -> Any:
+        """The score of a student, or something else for those who have none."""
+        found = self.report_on(student)
+        return without if found is None else found["score"]
+
+    def state_of(self, student: str) -> str:
+        """How it stands with a student, in words."""
+        if student in self.excused:
+            return EXCUSED
+        if student not in self._by_student:
+            return MISSING
+        return LATE if student in self.late else HANDED_IN
+
+    @cached_property
+    def _by_student(self) -> dict[str, dict[str, Any]]:
+        return {report["student"]: report for report in self.reports}
+
+    def counting(self, marks: Mapping[str, Marks]) -> ClassReport:
+        """The same with the marks in the gradebook, of those who are in it.
+
+        Raises:
+            NoReports: nobody is.
+        """
+        reports = [
+            _with_marks(report, marks[report["student"]])
+            for report in self.reports
+            if report["student"] in marks
+        ]
+        if not reports:
+            raise NoReports(
+                f"nobody with a report on {self.chapter} is in the gradebook"
+            )
+        return replace(self, reports=reports)
+
+    @property
+    def max_score(self) -> float:
+        """Points that can be had."""
+        return max(report["max_score"] for report in self.reports)
+
+    @property
+    def names(self) -> list[str]:
+        """All that has a score: exercises, and an instructor's own cells."""
+        return list(dict.fromkeys(n for r in self.reports for n in scores_of(r)))
+
+    @property
+    def examined(self) -> list[dict[str, Any]]:
+        """Reports on submissions that could be examined."""
+        return [report for report in self.reports if not report["refused"]]
+
+    def pass_rates(self) -> list[tuple[str, str, float]]:
+        """Exercise, case and the share of examined submissions that passed it."""
+        passed: Counter = Counter()
+        cases: dict[tuple[str, str], None] = {}
+        for report in self.examined:
+            for exercise in report["exercises"]:
+                for case in exercise["cases"]:
+                    where = (exercise["name"], case["title"])
+                    cases[where] = None
+                    passed[where] += case["passed"]
+        total = max(1, len(self.examined))
+        return [(*where, passed[where] / total) for where in cases]
+
+    def misconceptions(self) -> list[tuple[str, str, str, list[str]]]:
+        """Exercise, mistake, hint and who made it; the most common first."""
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for report in self.examined:
+            for exercise in report["exercises"]:
+                if exercise["mistake"]:
+                    key = (exercise["name"], exercise["mistake"], exercise["message"])
+                    found.setdefault(key, []).append(report["student"])
+        ranked = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        return [(*key, students) for key, students in ranked]
+
+    def troubles(self) -> list[tuple[str, str]]:
+        """Student and what happened, where something did."""
+        return [
+            (report["student"], line)
+            for report in self.reports
+            for line in ([report["refused"]] if report["refused"] else report["notes"])
+        ]
+
+
+def read_reports(course: Path, chapter: str) -> ClassReport:
+    """The reports on a chapter, with the scores that the grader gave.
+
+    Raises:
+        NoReports: there are none.
+    """
+    folder = course / "reports" / chapter
+    reports = []
+    for path in sorted(folder.glob("*.json"), key=lambda path: path.stem):
+        report = _report_in(path)
+        if report is not None:
+            reports.append({**report, "late_penalty": 0.0, "own": {}})
+    if not reports:
+        raise NoReports(
+            f"{chapter} has no reports in {course}: grade it first with "
+            f"`python -m autograder grade {chapter} --course {course}`"
+        )
+    return ClassReport(chapter, reports)
+
+
+def _report_in(path: Path) -> dict[str, Any] | None:
+    """What a file holds if it is a report, and not something that lies beside."""
+    try:
+        report = json.loads(plain_file(path, MAX_REPORT))
+        numbers = [report["score"], report["max_score"]]
+        numbers += [e[key] for e in report["exercises"] for key in _NUMBERS]
+        if report["student"] != path.stem or not all(map(math.isfinite, numbers)):
+            return None
+        if not all(set(exercise) >= _WORDS for exercise in report["exercises"]):
+            return None
+        return {**report, "notes": [str(note) for note in report["notes"]]}
+    except (Unusable, ValueError, KeyError, TypeError, RecursionError):
+        return None  # the next run writes it anew
+
+
+def _with_marks(report: dict[str, Any], marks: Marks) -> dict[str, Any]:
+    """A report with the scores that count in place of its own."""
+    exercises = [
+        {**exercise, "score": marks.scores.get(exercise["name"], exercise["score"])}
+        for exercise in report["exercises"]
+    ]
+    names = {exercise["name"] for exercise in exercises}
+    return {
+        **report,
+        "score": marks.score,
+        "max_score": sum(marks.max_scores.values()),
+        "late_penalty": marks.late_penalty,
+        "exercises": exercises,
+        "own": {name: s for name, s in marks.scores.items() if name not in names},
+    }
+
+
+def scores_of(report: dict[str, Any]) -> dict[str, float]:
+    """All scores in a report: of exercises, and of an instructor's own cells."""
+    return {e["name"]: e["score"] for e in report["exercises"]} | report["own"]

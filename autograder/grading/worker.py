@@ -1,0 +1,196 @@
+"""What a worker process does: examine one submission after the other.
+
+A process of its own, so it imports nothing of the gradebook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.errors import SubmissionFault
+from autograder.exercise import Topic, load_topic
+from autograder.files import Unusable
+from autograder.grading.deadline import deadline
+from autograder.grading.examine import examine, refused_examination
+from autograder.grading.seeds import draw_seeds, expected_answers
+from autograder.grading.submissions import Submission
+from autograder.grading.titles import other_chapter
+from autograder.grading.written import written_in
+from autograder.judge import Expected, uncached
+from autograder.notebooks import parse_notebook, points_in
+from autograder.sandbox.connection import fork_servers
+from autograder.sandbox.limits import Limits
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a worker needs to know to examine any submission of a chapter.
+
+    The seeds that all submissions share are derived from its ``secret``.
+    """
+
+    chapter: str
+    master: str
+    secret: bytes
+    limits: Limits
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the released notebook or the limits change."""
+        return hashlib.sha256(f"{self.master}{self.limits}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What the workers of one run share.
+
+    Attributes:
+        sandbox: address of the writer's sandbox; each has its own if None.
+        computed: a folder, empty at first, for what one computes for all; each computes
+            everything for itself if None.
+        alone: whether no other submission is examined meanwhile.
+    """
+
+    sandbox: str | None = None
+    computed: str | None = None
+    alone: bool = False
+
+
+def start_worker(folder: str) -> None:
+    """Leave interrupts to the writer, end when it ends, and use one processor.
+
+    Args:
+        folder: for temporary files; the writer removes it even if it kills the worker.
+    """
+    tempfile.tempdir = folder
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(ctypes.CDLL(None), "prctl"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # That was about the server that forked this process; now about the writer.
+    threading.Thread(target=_end_with_writer, daemon=True).start()
+    import torch  # the writer, which names this module, does without
+
+    torch.set_num_threads(1)  # the other processors have submissions of their own
+
+
+def _end_with_writer() -> None:
+    if (writer := multiprocessing.parent_process()) is not None:
+        writer.join()
+        os._exit(1)
+
+
+def examine_submission(
+    job: Job, submission: Submission, workplace: Workplace = Workplace()
+) -> tuple[dict, str]:
+    """Examine one submission in a worker.
+
+    Args:
+        job: what is known of its chapter.
+        submission: what was handed in.
+        workplace: what the workers of the run share.
+
+    Returns:
+        The report, and the JSON text of the executed notebook.
+
+    Raises:
+        GraderFault: it could not be examined, and is not provably to blame. So may any
+            other exception be; none of them says anything about the submission.
+    """
+    if submission.unusable:
+        return refuse_submission(job, submission.unusable)
+    try:
+        with deadline():
+            data = written_in(parse_notebook(submission.content))
+            other = other_chapter(data, job.chapter)
+        if other is not None:
+            reason = f"it is the notebook of another chapter, {other}"
+            return refuse_submission(job, reason)
+    except (Unusable, SubmissionFault) as error:
+        return refuse_submission(job, str(error))
+    master, topic = _master(job.master), _topic(job)
+    done = examine(
+        master,
+        data,
+        topic,
+        expected_by_all(job, workplace.computed),
+        job.limits,
+        servers=fork_servers(workplace.sandbox),
+        alone=workplace.alone,
+    )
+    return done.report, json.dumps(done.notebook)
+
+
+def refuse_submission(job: Job, reason: str) -> tuple[dict, str]:
+    """A report of zero points with the reason, and the notebook as it was released."""
+    done = refused_examination(_master(job.master), _topic(job), reason)
+    return done.report, json.dumps(done.notebook)
+
+
+@lru_cache(maxsize=4)
+def _master(text: str) -> nbformat.NotebookNode:
+    return nbformat.reads(text, as_version=4)
+
+
+@lru_cache(maxsize=4)
+def _topic(job: Job) -> Topic:
+    """The exercises of the chapter, without those that an instructor took out."""
+    topic, released = load_topic(job.chapter), points_in(_master(job.master))
+    kept = {n: e for n, e in topic.exercises.items() if n in released}
+    return replace(topic, exercises=kept)
+
+
+@lru_cache(maxsize=4)
+def expected_by_all(job: Job, folder: str | None) -> dict[str, Expected]:
+    """What tells mistakes apart in a job, computed by the first worker that needs it.
+
+    Marks are given for other seeds, drawn for each submission; see ``examine``.
+
+    Args:
+        job: the chapter, and the secret that its seeds follow from.
+        folder: where the workers of a run keep what was computed, if they share it.
+    """
+    topic = _topic(job)
+    run = hashlib.sha256(job.secret).hexdigest()
+    seeds = draw_seeds(topic, job.secret)
+
+    def memoise(name: str, compute: Callable[[], Any]) -> Any:
+        return compute_once(Path(folder) / f"{run}.{name}", compute)
+
+    return expected_answers(topic, seeds, memoise if folder else uncached)
+
+
+def compute_once(path: Path, compute: Callable[[], Any]) -> Any:
+    """What ``compute`` returns, here or in the first process that used this path.
+
+    It is written as JSON, which has to be able to hold it.
+    """
+    written = path.with_name(f"{path.name}.new")
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # each can do it for itself
+            lock = path.with_name(f"{path.name}.lock")
+            fcntl.flock(stack.enter_context(lock.open("w")), fcntl.LOCK_EX)
+            if path.exists():
+                return json.loads(path.read_bytes())
+        result = compute()
+        with contextlib.suppress(OSError):
+            written.write_bytes(json.dumps(result).encode())
+            written.replace(path)
+        return result

@@ -1,0 +1,361 @@
+"""The Python behind the exercises of a page: runs what a reader writes, and checks it.
+
+A page of the book starts this in the reader's browser, in Pyodide, and asks with texts
+of JSON; its scripts move texts and pictures and know nothing of exercises. The judge is
+the one of the notebooks. Nothing here needs a browser, so it is tested without one too.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import contextlib
+import html
+import importlib.abc
+import io
+import json
+import linecache
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from autograder.answer_key import NoKey
+from autograder.check import Judged, examine_here, self_study, with_what_is_seen
+from autograder.exercise import find_topic
+from autograder.hints import hints_on
+from autograder.judge import Report, refuse
+from autograder.picture import first_difference, side_by_side
+from autograder.record import is_stub
+from autograder.show import STYLE, as_html
+
+MAX_PRINTED = 20_000  # characters; a loop that prints would fill the page
+
+
+class Needs(ImportError):
+    """A package that comes with the page is used, and was not loaded yet."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(f"{package} is not loaded yet")
+        self.package = package
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the page: what an exercise asks for, or what comes before it.
+
+    Attributes:
+        name: the exercise; of other cells, a name of their own.
+        kind: "exercise", "setup" or "demo".
+        source: as it is now.
+    """
+
+    name: str
+    kind: str
+    source: str
+
+    @property
+    def file(self) -> str:
+        """The name of the cell in tracebacks."""
+        return f"<cell {self.name}>"
+
+
+@dataclass
+class Page:
+    """The state of one page: its names, and the cells that were run.
+
+    Args:
+        later: packages that the page can load when they are needed.
+    """
+
+    later: Sequence[str] = ()
+    names: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.names.update(__name__="__main__", input=_no_input)
+        self._run: dict[str, str] = {}  # sources by the names of cells
+        self._waiting: list[tuple[ast.stmt, Cell]] = []
+        self._finder = _Later(set(self.later))
+        if self.later:
+            sys.meta_path.insert(0, self._finder)
+
+    def ask(self, question: str) -> str:
+        """Do what the page asks for.
+
+        Args:
+            question: JSON: what to ``do`` (the name of a public method) and ``with``.
+
+        Returns:
+            JSON: ``page`` is HTML to show; ``report`` what a check found, or null;
+            ``drawable`` whether a picture of the difference could be drawn. ``needs``
+            names a package to load before the question is asked again, or is null.
+        """
+        asked = json.loads(question)
+        asked["with"]["above"] = [Cell(**c) for c in asked["with"].get("above", [])]
+        if "cell" in asked["with"]:
+            asked["with"]["cell"] = Cell(**asked["with"]["cell"])
+        try:
+            return json.dumps(getattr(self, asked["do"])(**asked["with"]))
+        except Needs as missing:
+            return json.dumps(_answer(needs=missing.package))
+
+    def arrived(self, package: str, above: Sequence[Cell]) -> dict[str, Any]:
+        """Run what waited for a package."""
+        self._finder.packages.discard(package)
+        waiting, self._waiting = self._waiting, []
+        for statement, cell in waiting:
+            self._run_or_wait(statement, cell)
+        return _answer()
+
+    def run(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
+        """Run a cell, after those above it that were not run as they are now."""
+        notes = self._prepare(cell, above)
+        shown, _ = self._execute(cell)
+        return _answer(notes + shown)
+
+    def check(
+        self, cell: Cell, above: Sequence[Cell], draw: bool = False
+    ) -> dict[str, Any]:
+        """Run the answer to an exercise and check it.
+
+        Args:
+            cell: the answer.
+            above: the cells above it.
+            draw: load matplotlib, if it is not, for a picture of the difference.
+        """
+        notes = self._prepare(cell, above)
+        shown, judged = self._examined(cell)
+        picture, drawable = "", False
+        if self_study() and judged.given:
+            exercise = find_topic(cell.name).exercises[cell.name]
+            found = first_difference(
+                exercise, judged.report, judged.given, judged.reference
+            )
+            try:
+                picture = side_by_side(*found) if found else ""
+            except Needs:
+                if draw:
+                    raise
+                drawable = True
+        page = notes + shown + as_html(judged.report) + _blind_to(cell.name) + picture
+        return _answer(page, judged.report, drawable)
+
+    def hint(self, cell: Cell, above: Sequence[Cell], count: int) -> dict[str, Any]:
+        """The first ``count`` hints on an answer."""
+        self._prepare(cell, above)
+        report = self._examined(cell)[1].report
+        exercise = find_topic(cell.name).exercises[cell.name]
+        hints = hints_on(exercise, report)
+        if report.score == report.max_score:
+            hints = ["All points are there: nothing is left to hint at."]
+        items = "".join(f"<li>{html.escape(text)}</li>" for text in hints[:count])
+        more = "" if count < len(hints) else "<p>There are no more hints.</p>"
+        page = f"{STYLE}<div class='attention-hint'><ol>{items}</ol>{more}</div>"
+        return _answer(page, report)
+
+    def _examined(self, cell: Cell) -> tuple[str, Judged]:
+        """What a cell shows, and how the answer that it defines was judged."""
+        exercise = find_topic(cell.name).exercises[cell.name]
+        self.names.pop(cell.name, None)
+        shown, error = self._execute(cell)
+        if error is not None:
+            problem = f"The cell stops with a {type(error).__name__}."
+        elif cell.name not in self.names:
+            problem = f"The cell defines no {cell.name}: keep the name of the stub."
+        else:
+            answer = self.names[cell.name]
+            try:
+                judged = examine_here(exercise, answer, cell.source)
+            except NoKey as missing:
+                problem = str(missing)
+            else:
+                report = with_what_is_seen(judged.report, answer, self.names)
+                return shown, replace(judged, report=report)
+        return shown, Judged(refuse(exercise, problem), [], [])
+
+    def _prepare(self, cell: Cell, above: Sequence[Cell]) -> str:
+        """Run what stands above a cell; note what it uses that is not the reader's.
+
+        An exercise that is still a stub, or that does not run, is left out. The book's
+        own answer takes its place where solutions are given, as in the printed page.
+        """
+        notes = ""
+        used = _names_in(cell.source)
+        for other in above:
+            if self._run.get(other.name) == other.source or other.kind == "demo":
+                continue
+            if other.kind == "setup":
+                for statement in ast.parse(other.source).body:
+                    self._run_or_wait(statement, other)
+                self._run[other.name] = other.source
+            elif is_stub(other.source) or self._execute(other)[1] is not None:
+                if not self_study():
+                    continue
+                theirs = find_topic(other.name).reference(other.name)
+                self.names[other.name] = theirs
+                if other.name in used:
+                    notes += (
+                        f"<p class='in-page-note'>Runs with the book’s own "
+                        f"<code>{other.name}</code> until yours works.</p>"
+                    )
+        return notes
+
+    def _execute(self, cell: Cell) -> tuple[str, BaseException | None]:
+        """Run a cell; HTML of what it printed and showed, and what stopped it."""
+        _remember(cell)
+        self._run.pop(cell.name, None)
+        printed = _Printed()
+        shown, error = "", None
+        with (
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+            warnings.catch_warnings(),
+        ):
+            # plt.show() has no window here; figures are shown all the same.
+            warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
+            try:
+                body = ast.parse(cell.source, cell.file).body
+                last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+                exec(compile(ast.Module(body, []), cell.file, "exec"), self.names)
+                if last is not None:
+                    code = compile(ast.Expression(last.value), cell.file, "eval")
+                    shown = _display(eval(code, self.names))
+                self._run[cell.name] = cell.source
+            except Needs:
+                raise
+            except BaseException as stopped:  # sys.exit() too ends this cell alone
+                error = stopped
+        page = f"<pre>{html.escape(printed.text())}</pre>" if printed.text() else ""
+        page += shown + _figures()
+        return page + (_as_page(error) if error else ""), error
+
+    def _run_or_wait(self, statement: ast.stmt, cell: Cell) -> None:
+        """Run a statement of a setup cell, or let it wait for the package it needs."""
+        _remember(cell)
+        try:
+            exec(compile(ast.Module([statement], []), cell.file, "exec"), self.names)
+        except Needs as missing:
+            self._waiting.append((statement, cell))
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                for alias in statement.names:
+                    name = (alias.asname or alias.name).partition(".")[0]
+                    self.names[name] = _Absent(missing.package)
+
+
+class _Later(importlib.abc.MetaPathFinder):
+    """Says of some packages that the page could load them."""
+
+    def __init__(self, packages: set[str]) -> None:
+        self.packages = packages
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> None:
+        if name.partition(".")[0] in self.packages:
+            raise Needs(name.partition(".")[0])
+
+
+class _Absent:
+    """Stands for what was imported from a package that is not loaded yet."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    def __getattr__(self, name: str) -> Any:
+        raise Needs(self._package)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise Needs(self._package)
+
+
+class _Printed(io.StringIO):
+    """Keeps what was printed, up to a length."""
+
+    def write(self, text: str) -> int:
+        room = MAX_PRINTED - self.tell()
+        if room > 0:
+            super().write(text[:room])
+        self.cut = len(text) > room
+        return len(text)
+
+    def text(self) -> str:
+        end = "\n… and more, which is not shown" if getattr(self, "cut", False) else ""
+        return self.getvalue() + end
+
+
+def _answer(
+    page: str = "",
+    report: Report | None = None,
+    drawable: bool = False,
+    needs: str | None = None,
+) -> dict[str, Any]:
+    found = report.as_dict() if report else None
+    return {"page": page, "report": found, "drawable": drawable, "needs": needs}
+
+
+def _blind_to(name: str) -> str:
+    """A note on the cases of an exercise that a browser cannot look at.
+
+    WebAssembly keeps no record of overflows, so NumPy has nothing to warn of.
+    """
+    cases = find_topic(name).exercises[name].cases
+    titles = [f"“{html.escape(case.title)}”" for case in cases if case.warns]
+    if sys.platform != "emscripten" or not titles:
+        return ""
+    return (
+        f"<p class='in-page-note'>NumPy gives no warnings in a browser, so none can "
+        f"fail {' or '.join(titles)} here; the notebook sees them.</p>"
+    )
+
+
+def _figures() -> str:
+    """HTML of the figures that a cell drew; they are closed."""
+    if "matplotlib.pyplot" not in sys.modules:
+        return ""
+    import matplotlib.pyplot as plt
+
+    page = ""
+    for number in plt.get_fignums():
+        buffer = io.BytesIO()
+        plt.figure(number).savefig(buffer, format="png")
+        data = base64.b64encode(buffer.getvalue()).decode("ascii")
+        page += f'<img alt="What this cell draws." src="data:image/png;base64,{data}">'
+    plt.close("all")
+    return page
+
+
+def _no_input(prompt: str = "") -> str:
+    raise RuntimeError("a page cannot ask for input: write the value into the code")
+
+
+def _remember(cell: Cell) -> None:
+    """Let tracebacks and the judge find the lines of a cell."""
+    lines = cell.source.splitlines(keepends=True)
+    linecache.cache[cell.file] = (len(cell.source), None, lines, cell.file)
+
+
+def _names_in(source: str) -> set[str]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _display(value: Any) -> str:
+    """HTML of the value of the last line of a cell: text, so that no code gets in."""
+    if value is None:
+        return ""
+    return f"<pre>{html.escape(repr(value)[:MAX_PRINTED])}</pre>"
+
+
+def _as_page(error: BaseException) -> str:
+    """HTML of an error: where in the reader's cells, and what it says."""
+    told = traceback.TracebackException.from_exception(error, limit=-20)
+    own = [frame for frame in told.stack if frame.filename.startswith("<cell ")]
+    told.stack = traceback.StackSummary.from_list(own)
+    told.__cause__ = told.__context__ = None
+    text = "".join(told.format())
+    if isinstance(error, ModuleNotFoundError):
+        text += "The page has NumPy and matplotlib; the notebook has everything.\n"
+    return f"<pre class='in-page-error'>{html.escape(text)}</pre>"

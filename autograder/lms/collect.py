@@ -1,0 +1,278 @@
+"""Collect what a class handed in from an archive that its system packed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.errors import AutograderError
+from autograder.files import write_atomically
+from autograder.grading.submissions import bad_name
+from autograder.lms.archives import METADATA, unpack
+from autograder.lms.gradescope import BadList, list_in, people_in_list
+from autograder.lms.members import shown
+from autograder.lms.names import (
+    CANVAS,
+    GRADESCOPE,
+    MOODLE,
+    Notebook,
+    Shape,
+    choose,
+    is_submission,
+    notebook_at,
+    notebooks_of_submission,
+    shape_of,
+)
+from autograder.lms.record import (
+    HandedIn,
+    keep_roster,
+    kept_roster,
+    kept_worksheet,
+    names_so_far,
+    read_record,
+    write_record,
+)
+from autograder.lms.roster import Person, Roster, read_roster
+from autograder.lms.told import told
+from autograder.lms.whose import find_person, is_somebody_else, settled
+from autograder.notebooks import MAX_FILE_BYTES
+
+
+class NothingCollected(AutograderError):
+    """An archive holds nothing that could be collected.
+
+    Attributes:
+        lines: what was left out, and why.
+    """
+
+    def __init__(self, message: str, left_out: Iterable[tuple[str, str]] = ()) -> None:
+        super().__init__(message)
+        self.lines = [f"not collected: {what}: {why}" for what, why in told(left_out)]
+
+
+@dataclass
+class Collected:
+    """What collecting did.
+
+    Attributes:
+        system: whose archive it was.
+        new: students of whom there was nothing yet.
+        changed: students whose submission is another one now.
+        same: students whose submission was there already.
+        late: those whom the system calls late.
+        missing: those whom a class list names, and who have handed in nothing.
+        unlisted: those who handed in and are in no class list.
+        left_out: what was not collected, with the reason.
+    """
+
+    system: str
+    new: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    unlisted: list[str] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+
+    def lines(self, chapter: str) -> list[str]:
+        """What to tell an instructor; what was left out comes last."""
+        count = len(self.new) + len(self.changed) + len(self.same)
+        found = [
+            f"{chapter}: {count} collected from {self.system.title()}: {len(self.new)} "
+            f"new, {len(self.changed)} changed, {len(self.same)} as before"
+        ]
+        if self.late:
+            found.append(f"  late: {', '.join(sorted(self.late))}")
+        if self.missing:
+            found.append(f"  not handed in: {', '.join(sorted(self.missing))}")
+        if self.unlisted:
+            names = ", ".join(sorted(self.unlisted))
+            found.append(f"  collected, but in no class list: {names}")
+        return found + [
+            f"  not collected: {w}: {why}" for w, why in told(self.left_out)
+        ]
+
+
+def collect(
+    chapter: str,
+    archive: Path,
+    course: Path,
+    system: str | None = None,
+    roster: Path | None = None,
+) -> Collected:
+    """Take one notebook of each person into ``submitted/``.
+
+    Args:
+        chapter: name of the chapter.
+        archive: as a system packed it, or a folder with what was in it.
+        course: folder of the course.
+        system: ``canvas``, ``moodle`` or ``gradescope``; found out if None.
+        roster: a class list, which is kept.
+
+    Raises:
+        NothingCollected: there is no such archive, or nothing of use in it.
+        BadTable: the class list cannot be used; nothing was collected.
+    """
+    if not archive.exists():
+        raise NothingCollected(f"there is no archive {archive}")
+    given = read_roster(roster) if roster else None
+    kept = (given, kept_worksheet(course, chapter), kept_roster(course))
+    lists = [roster for roster in kept if roster]
+    with tempfile.TemporaryDirectory(prefix="attention-") as folder:
+        left_out: list[tuple[str, str]] = []
+        root = Path(folder)
+        others = unpack(archive, root, lambda name, why: left_out.append((name, why)))
+        system, notebooks = _whose(root, system, left_out)
+        certain, doubtful = settled(notebooks, lists, names_so_far(course, chapter))
+        chosen, left = choose(certain, chapter)
+        left_out += [(_shown(n.path, root), shown(why)) for n, why in left + doubtful]
+        left_out += _without_notebook(others, notebooks)
+        if not chosen:
+            whose = system.title() if system else "Canvas, Moodle or Gradescope"
+            raise NothingCollected(
+                f"{archive}: no notebook of {chapter} in it is named as {whose} names "
+                "what it packs",
+                left_out,
+            )
+        outcome = Collected(system or "several", left_out=left_out)
+        _file(chapter, course, chosen, lists, outcome)
+    if given:
+        keep_roster(course, chapter, given)
+        outcome.missing = [
+            person.student
+            for person in given.people
+            if not (course / "submitted" / person.student / chapter).exists()
+        ]
+    return outcome
+
+
+def _whose(
+    root: Path, system: str | None, left_out: list[tuple[str, str]]
+) -> tuple[str | None, list[Notebook]]:
+    """Whose archive was unpacked, and the notebooks of persons in it."""
+    listed = list_in(root)
+    if system == GRADESCOPE and listed is None:
+        raise NothingCollected(f"the archive has no {METADATA}, which says who is who")
+    people = None
+    if listed and system in (GRADESCOPE, None):
+        try:
+            people = people_in_list(listed)
+        except BadList as error:
+            raise NothingCollected(str(error)) from None
+    systems = (system,) if system else (CANVAS, MOODLE)
+    notebooks: list[Notebook] = []
+    for path in sorted(p for p in root.rglob("*.ipynb") if p.is_file()):
+        if people is not None:
+            found = notebooks_of_submission(path, listed.parent, people)
+        else:
+            one = notebook_at(path, root, systems)
+            found = one if isinstance(one, str) else [one]
+        if isinstance(found, str):
+            left_out.append((_shown(path, root), shown(found)))
+        else:
+            notebooks += found
+    used = {notebook.shape.system for notebook in notebooks}
+    return (used.pop() if len(used) == 1 else system), notebooks
+
+
+def _without_notebook(
+    others: Iterable[tuple[str, ...]], notebooks: list[Notebook]
+) -> list[tuple[str, str]]:
+    """Who handed in something, but no notebook."""
+    places = {notebook.place for notebook in notebooks}
+    persons = {(n.shape.system, n.shape.person) for n in notebooks}
+    found: dict[str, str] = {}
+    for parts in others:
+        for part in parts:
+            shape = shape_of(part)
+            if is_submission(part):
+                shape = Shape(GRADESCOPE, part, "")
+            if shape is not None:
+                if part not in places and (shape.system, shape.person) not in persons:
+                    what = shown(shape.file or parts[-1])
+                    found.setdefault(part, f"{what} is no notebook")
+                break
+    return [(shown(part), why) for part, why in found.items()]
+
+
+def _file(
+    chapter: str,
+    course: Path,
+    chosen: dict[str, Notebook],
+    lists: list[Roster],
+    outcome: Collected,
+) -> None:
+    """Put the notebooks where grading looks for them, and keep what they were."""
+    record, so_far = read_record(course, chapter), names_so_far(course, chapter)
+    people = {student: find_person(lists, n.shape) for student, n in chosen.items()}
+    named: dict[str, list[str]] = {}
+    for found, notebook in sorted(chosen.items()):
+        known = so_far.get((notebook.shape.system, notebook.shape.person))
+        person = people[found]
+        name = known or (person.student if person else found)
+        if is_somebody_else(lists, notebook.shape, name):
+            why = f"{name} is the name of somebody else in the class list"
+            outcome.left_out.append((shown(notebook.place), shown(why)))
+            continue
+        named.setdefault(name, []).append(found)
+    for student, claiming in named.items():
+        notebook, person = chosen[claiming[0]], people[claiming[0]]
+        if len(claiming) > 1:
+            names = ", ".join(claiming)
+            outcome.left_out.append((shown(names), f"all of them would be {student}"))
+            continue
+        entry = _entry(notebook, person)
+        before = record.get(student)
+        why = bad_name(student)
+        if before and before.system == entry.system and before.upload > entry.upload:
+            why = f"{student} handed in a later one, which was collected before"
+        if why:
+            outcome.left_out.append((shown(notebook.place), why))
+            continue
+        folder = course / "submitted" / student / chapter
+        try:
+            _write(folder, chapter, notebook, outcome)
+        except OSError as error:
+            why = f"it cannot be kept: {error.strerror}"
+            outcome.left_out.append((shown(notebook.place), why))
+            continue
+        record[student] = entry
+        if lists and person is None:
+            outcome.unlisted.append(student)
+        if entry.late:
+            outcome.late.append(student)
+    write_record(course, chapter, record)
+
+
+def _entry(notebook: Notebook, person: Person | None) -> HandedIn:
+    """What is kept of a submission."""
+    shape, ids = notebook.shape, person.ids if person else {}
+    return HandedIn(
+        shape.system,
+        shape.person,
+        person.name if person else shape.name,
+        notebook.place,
+        shape.upload,
+        shape.late or "late" in ids.get("status", "").casefold(),
+        shape.email or ids.get("email", ""),
+    )
+
+
+def _write(folder: Path, chapter: str, notebook: Notebook, outcome: Collected) -> None:
+    path = folder / f"{chapter}.ipynb"
+    content = notebook.path.read_bytes()[:MAX_FILE_BYTES]
+    student = folder.parent.name
+    if notebook.shape.time:
+        write_atomically(folder / "timestamp.txt", notebook.shape.time)
+    if path.exists() and path.read_bytes() == content:
+        outcome.same.append(student)
+        return
+    there = outcome.changed if path.exists() else outcome.new
+    write_atomically(path, content)
+    there.append(student)
+
+
+def _shown(path: Path, root: Path) -> str:
+    return shown("/".join(path.relative_to(root).parts))

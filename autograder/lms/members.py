@@ -1,0 +1,97 @@
+"""The files in an archive that nobody vouches for, under names that are safe to use."""
+
+from __future__ import annotations
+
+import re
+import stat
+import tarfile
+import unicodedata
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from autograder.files import printable
+
+MAX_PART = 240  # bytes of a file's name
+_UTF_8 = 0x800  # the flag of a name in a ZIP archive
+_UNFIT = re.compile(r"[/\\*?\[\]]")  # separators, and what a search would expand
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in an archive."""
+
+    name: str
+    size: int
+    open: Callable[[], IO[bytes]]
+    is_link: bool = False
+
+    @property
+    def parts(self) -> list[str]:
+        """Its folders and its name, as names that are safe to use."""
+        parts = [
+            part for part in re.split(r"[/\\]", self.name) if part not in ("", ".")
+        ]
+        return [safe(part) for part in parts]
+
+    def read(self, limit: int) -> bytes:
+        """Its content.
+
+        Raises:
+            ValueError: it is a link, or has more bytes than ``limit``.
+        """
+        if self.is_link:
+            raise ValueError("it is a link")
+        if self.size > limit:
+            raise ValueError(f"more than {limit / 2**20:.0f} MB")
+        with self.open() as content:
+            return content.read(limit)
+
+
+def in_zip(file: Path | IO[bytes]) -> Iterator[Member]:
+    """The files in a ZIP archive; reading it raises what ``zipfile`` does."""
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            if not info.is_dir():
+                link = stat.S_ISLNK(info.external_attr >> 16)
+                open_it = partial(archive.open, info)
+                yield Member(_name_in_zip(info), info.file_size, open_it, link)
+
+
+def _name_in_zip(info: zipfile.ZipInfo) -> str:
+    """The name; where an archive does not say so, it may be in UTF-8 all the same."""
+    if not info.flag_bits & _UTF_8:
+        try:
+            return info.filename.encode("cp437").decode("utf-8")
+        except UnicodeError:
+            pass
+    return info.filename
+
+
+def in_tar(file: Path) -> Iterator[Member]:
+    """The files in a tar archive; reading it raises what ``tarfile`` does."""
+    with tarfile.open(file) as archive:
+        for info in archive:
+            if info.isfile() or info.issym() or info.islnk():
+                open_it = partial(archive.extractfile, info)
+                yield Member(info.name, info.size, open_it, not info.isfile())
+
+
+def safe(part: str) -> str:
+    """One part of a path as a name that means only itself, and that can be shown."""
+    part = unicodedata.normalize("NFC", part.encode("utf-8", "replace").decode())
+    part = "".join(c if c.isprintable() else "-" for c in _UNFIT.sub("-", part))
+    part = re.sub(r"^\.+", lambda dots: "-" * len(dots[0]), part)
+    stem, dot, suffix = part.rpartition(".")
+    if len(part.encode()) > MAX_PART:
+        stem = (stem or part).encode()[:MAX_PART].decode(errors="ignore")
+        part = f"{stem}.{suffix[:10]}" if dot else stem
+    return part
+
+
+def shown(text: str) -> str:
+    """A name of any length and kind as it may be shown in a terminal."""
+    return printable(text)[:300]

@@ -1,0 +1,208 @@
+"""Whose a file is: what Canvas, Moodle and Gradescope call what they pack.
+
+The person is taken from what the system wrote. Students choose what stands beside it:
+what a file is called after it and, where a system lets them, their own name before it.
+So a name may be read in several ways, and does not say which one the system meant:
+
+* Canvas, ``doejane_LATE_12345_67890_masking-1.ipynb``: the name, whether it was late,
+  the numbers of the person and of the upload, and what the student called the file;
+  where grading is anonymous, ``anon_Xy3bQ_67890_masking.ipynb``. Source: its
+  ``ContentZipper``;
+* Moodle, ``Jane Doe_4321_assignsubmission_file`` with the files in it (up to version
+  4.0 with one more ``_``), or the same as the beginning of their names; the number is
+  the participant's in this assignment. Where marking is blind, everybody is called
+  ``Participant``. Source: its ``assign::download_submissions``;
+* Gradescope, ``submission_12345/`` with the files in it, and
+  ``submission_metadata.yml`` beside it, which says who that is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from autograder.grading.submissions import MAX_NAME
+from autograder.grading.titles import OTHER_CHAPTER, likeness
+
+CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
+SYSTEMS = (CANVAS, MOODLE, GRADESCOPE)
+_FORMS = {  # from the number of a person to the end
+    MOODLE: re.compile(r"(?P<person>\d+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?"),
+    CANVAS: re.compile(
+        r"(?P<person>\d+|anon_[A-Za-z0-9]{5})_"
+        r"(?:(?P<upload>\d+)_(?P<file>.+)|(?:text|link)\.html)"
+    ),
+}
+_LATE = re.compile(r"(?:^|_)LATE$")
+_SUBMISSION = re.compile(r"submission_(?P<person>\d+)")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a name says about a person.
+
+    Attributes:
+        system: which one gave it.
+        person: the system's number, or other id, of the person.
+        name: how the system calls the person.
+        file: what the student called the file, if it is in the same name.
+        upload: number of the upload, 0 if the system gives none.
+        late: whether the system says so.
+        email: of the person, if the system tells.
+        time: when it was handed in, if the system tells.
+    """
+
+    system: str
+    person: str
+    name: str
+    file: str | None = None
+    upload: int = 0
+    late: bool = False
+    email: str = ""
+    time: str = ""
+
+    @property
+    def student(self) -> str:
+        """The name of a student in nbgrader: the id keeps two of one name apart."""
+        number = f"_{self.person}" if self.name else self.person
+        name = self.name.encode()[: MAX_NAME - len(number)].decode(errors="ignore")
+        return name + number
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A notebook that somebody handed in.
+
+    Attributes:
+        path: where it lies, unpacked.
+        shape: whose it is.
+        title: what the student called it, without its ending.
+        place: the name that the system knows it by, of a file or a folder.
+        others: whose it may be as well, if that name can be read in several ways.
+    """
+
+    path: Path
+    shape: Shape
+    title: str
+    place: str
+    others: tuple[Shape, ...] = ()
+
+
+def readings(part: str, systems: Iterable[str] = SYSTEMS) -> list[Shape]:
+    """All that a name may say about a person, from the left: the system wrote one."""
+    starts = [0, *(n + 1 for n, letter in enumerate(part) if letter == "_")]
+    return [
+        _shape(part[: start - 1] if start else "", system, match)
+        for start in starts
+        for system in systems
+        if system in _FORMS and (match := _FORMS[system].fullmatch(part, start))
+        if start > 1 or system == CANVAS  # Moodle always writes a name first
+    ]
+
+
+def _shape(before: str, system: str, match: re.Match[str]) -> Shape:
+    parts = match.groupdict()
+    late = system == CANVAS and _LATE.search(before)
+    name = before[: late.start()] if late else before
+    upload = int((parts.get("upload") or "0")[:18])
+    return Shape(system, parts["person"], name, parts["file"], upload, bool(late))
+
+
+def shape_of(part: str, systems: Iterable[str] = SYSTEMS) -> Shape | None:
+    """What a name says about a person, if it has the form that a system gives.
+
+    It is the first of ``readings``, and not for deciding whose something is.
+    """
+    return next(iter(readings(part, systems)), None)
+
+
+def is_submission(part: str) -> bool:
+    """Whether a name is one that Gradescope gives to the folder of a submission."""
+    return _SUBMISSION.fullmatch(part) is not None
+
+
+def of_a_person(parts: Iterable[str]) -> bool:
+    """Whether a path leads through what one person handed in."""
+    return any(shape_of(part) or is_submission(part) for part in parts)
+
+
+def notebook_at(
+    path: Path, root: Path, systems: Iterable[str] = SYSTEMS
+) -> Notebook | str:
+    """A notebook with its person, or why there is none.
+
+    Args:
+        path: of the notebook.
+        root: of what was unpacked.
+        systems: whose forms are looked for.
+    """
+    parts = path.relative_to(root).parts
+    found = [readings(part, systems) for part in parts]
+    place = next((n for n, shapes in enumerate(found) if shapes), None)
+    if place is None:
+        return "no part of its path has the form that Canvas or Moodle gives"
+    (shape, *others), last = found[place], len(parts) - 1
+    # The archive of a class may happen to be named as Canvas names one upload.
+    top = root / parts[0]
+    within = top.iterdir() if shape.system == CANVAS and place == 0 < last else ()
+    if any(shape_of(entry.name, systems) for entry in within):
+        return f"{parts[0]} is named like the upload of one person: rename it"
+    title = (shape.file or "") if place == last else path.name
+    return Notebook(path, shape, Path(title).stem, parts[place], tuple(others))
+
+
+def notebooks_of_submission(
+    path: Path, root: Path, people: Mapping[str, list[Shape]]
+) -> list[Notebook] | str:
+    """A notebook in an export of Gradescope, once for each who handed it in together.
+
+    Args:
+        path: of the notebook.
+        root: the folder in which the list of the class is.
+        people: whose a submission is, by its number.
+    """
+    parts = path.relative_to(root).parts
+    match = _SUBMISSION.fullmatch(parts[0]) if len(parts) > 1 else None
+    if match is None:
+        return "it is in no folder such as submission_12345"
+    found = people.get(match["person"])
+    if not found:
+        return f"the list of the class does not say whose {parts[0]} is"
+    return [Notebook(path, shape, path.stem, parts[0]) for shape in found]
+
+
+def choose(
+    notebooks: Iterable[Notebook], chapter: str
+) -> tuple[dict[str, Notebook], list[tuple[Notebook, str]]]:
+    """One notebook of each person.
+
+    Returns:
+        The notebooks by student, and those that are not taken with the reason.
+    """
+    handed_in: dict[str, list[Notebook]] = {}
+    for notebook in notebooks:
+        handed_in.setdefault(notebook.shape.student, []).append(notebook)
+    chosen, left = {}, []
+    for student, found in handed_in.items():
+        best, *others = sorted(found, key=lambda n: _preference(n, chapter))
+        for other in others:
+            left.append((other, f"{student} handed in {best.path.name} as well"))
+        if likeness(best.title, chapter) == OTHER_CHAPTER:
+            left.append((best, "is the notebook of another chapter"))
+            continue
+        late = any(n.shape.late for n in found if n.shape.upload >= best.shape.upload)
+        chosen[student] = replace(best, shape=replace(best.shape, late=late))
+    return chosen, left
+
+
+def _preference(notebook: Notebook, chapter: str) -> tuple[int, int, int, str]:
+    """Best named, then uploaded last, then named without an addition, is least."""
+    title = notebook.title
+    return (
+        likeness(title, chapter),
+        -notebook.shape.upload,
+        len(title),
+        str(notebook.path),
+    )

@@ -1,0 +1,107 @@
+"""Read notebooks that anybody may have written, and what nbgrader says in them.
+
+Nothing about such a file is trusted: only what is used is looked at, and whatever
+cannot be used is told in one line.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.files import Unusable, plain_file, printable
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+METADATA_KEY = "attention_from_scratch"  # where a notebook holds what is ours
+MAX_FILE_BYTES = 40 * 2**20
+MAX_WRITTEN = 10 * 2**20  # characters of what was written, without what cells showed
+MAX_CELLS = 2000
+
+
+def read_notebook(path: Path) -> dict[str, Any]:
+    """The JSON data of a notebook file, checked only as far as we use it.
+
+    Raises:
+        Unusable: it is no notebook of format 4, or too large.
+    """
+    return parse_notebook(plain_file(path, MAX_FILE_BYTES, follow=True))
+
+
+def parse_notebook(content: bytes) -> dict[str, Any]:
+    """The JSON data of a notebook, checked only as far as we use it.
+
+    Raises:
+        Unusable: it is no notebook of format 4.
+    """
+    try:
+        data = json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise Unusable("the file is not UTF-8 text") from None
+    except (ValueError, RecursionError):
+        raise Unusable("the file is not JSON, so it is no notebook") from None
+    if not isinstance(data, dict) or ("cells" not in data and "nbformat" not in data):
+        raise Unusable("the file is JSON, but no notebook")
+    if data.get("nbformat") != 4:
+        given = data.get("nbformat")  # anything: nested so deeply that no text is made
+        said = str(given) if isinstance(given, int | float | str) else "unknown"
+        raise Unusable(f"notebook format {printable(said[:20])}, expected 4")
+    if not isinstance(data.get("cells"), list):
+        raise Unusable("the notebook has no list of cells")
+    if len(data["cells"]) > MAX_CELLS:
+        raise Unusable(f"the notebook has more than {MAX_CELLS} cells")
+    if sum(map(_characters, data["cells"])) > MAX_WRITTEN:
+        raise Unusable(
+            f"the notebook has more than {MAX_WRITTEN // 2**20} MB without its outputs"
+        )
+    return data
+
+
+def _characters(cell: Any) -> int:
+    """How much a cell holds, without its outputs; something else holds nothing."""
+    if not isinstance(cell, dict):
+        return 0
+    source = cell.get("source")
+    lines = source if isinstance(source, list) else [source]
+    return sum(len(line) for line in lines if isinstance(line, str))
+
+
+def chapter_of(data: dict[str, Any], path: Path) -> str:
+    """The chapter a notebook belongs to, by its metadata, else by its file name."""
+    metadata = data.get("metadata")
+    ours = metadata.get(METADATA_KEY) if isinstance(metadata, dict) else None
+    named = ours.get("chapter") if isinstance(ours, dict) else None
+    return named if isinstance(named, str) else path.stem
+
+
+def source(cell: dict[str, Any]) -> str:
+    """The source of a cell, which a file holds as a text or as lines."""
+    text = cell["source"]
+    return text if isinstance(text, str) else "".join(text)
+
+
+def grade_id(cell: dict[str, Any]) -> str:
+    """The name of a cell in nbgrader; empty if it has none."""
+    return str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+
+
+def tests_in(notebook: NotebookNode) -> dict[str, float]:
+    """The cells that nbgrader takes for tests: points by grade id."""
+    entries = [
+        cell.metadata.get("nbgrader", {})
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+    return {
+        entry["grade_id"]: entry["points"]
+        for entry in entries
+        if entry.get("grade") and not entry.get("solution")
+    }
+
+
+def points_in(notebook: NotebookNode) -> dict[str, float]:
+    """The points of the exercises in a notebook, by name."""
+    tests = tests_in(notebook).items()
+    return {grade_id.removeprefix("check-"): points for grade_id, points in tests}

@@ -1,0 +1,171 @@
+"""What the parts of an answer are called: the weights, `q` after the call, call 2.
+
+A case returns what came out of one call or of several, with inputs, gradients and
+whatever else is to be compared. The names are found by running the case once on the
+reference and looking which part is which object.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from autograder.answers import answer
+from autograder.exercise import Case, Implementation
+
+Path = tuple[int | str, ...]
+AFTER = " after the call"  # ends the name of an input that was looked at again
+
+
+@dataclass
+class _Calls:
+    """What one case passed to an implementation and got from it; kept alive."""
+
+    results: list[Any] = field(default_factory=list)
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    owners: list[Any] = field(default_factory=list)
+
+
+def part_names(
+    reference: Implementation, case: Case, seed: int, results: Sequence[str] = ()
+) -> dict[Path, str]:
+    """The names of the parts of an answer to a case, as far as they can be told.
+
+    Args:
+        reference: the right implementation.
+        case: one of its cases.
+        seed: of the case; the names do not depend on it.
+        results: the names of what a call returns, if that is more than one thing.
+
+    Returns:
+        A name for each known part, by its place in the answer. The only result of the
+        only call has an empty name.
+    """
+    found: dict[Path, str] = {}
+
+    def run(implementation: Implementation, rng: Any) -> Any:
+        calls = _Calls()
+        value = case.run(_watched(implementation, calls), rng)
+        found.update(_names(value, calls, results))
+        return value
+
+    answer(replace(case, run=run), reference, seed)
+    return found
+
+
+def name_of(path: Path, names: Mapping[Path, str]) -> str:
+    """The name of a part; where it has none, what is known about its place."""
+    for length in range(len(path), -1, -1):
+        if path[:length] in names:
+            rest = _place(path[length:])
+            return ", ".join(filter(None, [names[path[:length]], rest]))
+    return _place(path)
+
+
+def _place(path: Path) -> str:
+    """A place in lists and dictionaries in words."""
+    words = [f"part {p + 1}" if isinstance(p, int) else str(p) for p in path]
+    return " of ".join(reversed(words))
+
+
+def _watched(reference: Implementation, calls: _Calls) -> Implementation:
+    """An implementation whose calls are noted."""
+
+    def noted(function: Callable) -> Callable:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = dict(signature.bind(*args, **kwargs).arguments)
+            result = function(*args, **kwargs)
+            calls.owners.append(given.pop("self", None))
+            calls.inputs.append(given)
+            calls.results.append(result)
+            return result
+
+        return call
+
+    if not isinstance(reference, type):
+        return noted(reference)
+    methods = {
+        name: noted(method)
+        for name, method in vars(reference).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+    return type(reference.__name__, (reference,), methods)
+
+
+def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]:
+    known = _known_objects(calls)
+    wholes = {
+        id(result): number
+        for number, result in enumerate(calls.results)
+        if _is_one_object(result)
+    }
+    found: dict[Path, str] = {}
+    pieces: list[tuple[Path, int, str]] = []  # parts of results, and of which call
+
+    def walk(path: Path, part: Any) -> None:
+        if id(part) in wholes:
+            pieces.append((path, wholes[id(part)], ""))
+            if isinstance(part, list | tuple):
+                for index in range(len(part)):
+                    name = _result_name(index, len(part), results)
+                    pieces.append(((*path, index), wholes[id(part)], name))
+        elif id(part) in known:
+            call, name = known[id(part)]
+            if call is None:
+                found[path] = name
+            else:
+                index, count = name
+                pieces.append((path, call, _result_name(index, count, results)))
+        elif isinstance(part, list | tuple):
+            for index, item in enumerate(part):
+                walk((*path, index), item)
+        elif isinstance(part, dict):
+            for key, item in part.items():
+                walk((*path, key), item)
+
+    walk((), value)
+    order = list(dict.fromkeys(call for _, call, _ in pieces))
+    for path, call, name in pieces:
+        number = f"call {order.index(call) + 1}" if len(order) > 1 else ""
+        found[path] = ", ".join(filter(None, [number, name]))
+    return found
+
+
+def _known_objects(calls: _Calls) -> dict[int, tuple[int | None, Any]]:
+    """Objects by id: results by call and place, all else by name."""
+    known: dict[int, tuple[int | None, Any]] = {}
+    for owner in calls.owners:
+        if hasattr(owner, "named_parameters"):
+            for name, parameter in owner.named_parameters():
+                known[id(parameter)] = None, f"the parameter `{name}`"
+                if parameter.grad is not None:
+                    known[id(parameter.grad)] = None, f"the gradient of `{name}`"
+    for number, result in enumerate(calls.results):
+        if isinstance(result, list | tuple):
+            for index, part in enumerate(result):
+                if _is_one_object(part):
+                    known[id(part)] = number, (index, len(result))
+    for given in calls.inputs:
+        for name, value in given.items():
+            if hasattr(value, "shape"):
+                known[id(value)] = None, f"`{name}`{AFTER}"
+                if getattr(value, "is_leaf", False) and value.grad is not None:
+                    known[id(value.grad)] = None, f"the gradient of `{name}`"
+    return known
+
+
+def _is_one_object(value: Any) -> bool:
+    """Whether a value is told from all others by its identity, as arrays are."""
+    return not isinstance(value, bool | int | float | str | None)
+
+
+def _result_name(index: int, count: int, results: Sequence[str]) -> str:
+    if len(results) == count:
+        return f"the {results[index]}"
+    return f"result {index + 1} of {count}"

@@ -1,0 +1,1 @@
+"""From the chapters of the book to the notebooks and courses that people get."""

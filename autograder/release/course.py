@@ -1,0 +1,186 @@
+"""An nbgrader course of the book: its folder, its notebooks, its release."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.answer_key import write_key
+from autograder.book import chapter_names
+from autograder.exercise import load_topic, require_topic
+from autograder.notebooks import points_in, tests_in
+from autograder.release.settings import (
+    CourseError,
+    configuration,
+    gradebook_address,
+)
+from autograder.release.source import source_notebook
+from autograder.release.stubs import STUB, BrokenChapter
+from autograder.sandbox.limits import Limits
+
+CONFIG_FILE = r'''"""nbgrader's settings for this course."""
+
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "attention-from-scratch"
+c.ClearSolutions.code_stub = {{"python": "{stub}"}}
+c.ExecutePreprocessor.timeout = 120
+
+# How `nbgrader zip_collect` reads what Canvas or Moodle packs into an archive, such as
+# doejane_123_456_masking-1.ipynb; `python -m autograder collect` does more.
+c.ZipCollectApp.extractor_plugin = "autograder.grading.collector.LmsExtractor"
+c.ZipCollectApp.collector_plugin = "autograder.grading.collector.LmsCollector"
+
+# A gradebook elsewhere, for instance in PostgreSQL:
+# c.CourseDirectory.db_url = "postgresql+psycopg://user:password@host/gradebook"
+
+# What one submission may use, in bytes and seconds (the values that hold anyway):
+{limits}
+'''
+
+
+def master_text(course: Path, chapter: str) -> str:
+    """JSON text of the notebook as it was released to students.
+
+    Raises:
+        UnknownExercise: there is no such chapter.
+        CourseError: the course has not released it, or with tests of its own.
+    """
+    require_topic(chapter)
+    path = course / "release" / chapter / f"{chapter}.ipynb"
+    if not path.exists():
+        raise CourseError(
+            f"the course has no release of {chapter} ({path} is missing): run "
+            f"`python -m autograder course {course}`"
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+        notebook = nbformat.reads(text, as_version=4)
+        nbformat.validate(notebook)
+        notebook.metadata.kernelspec.name  # noqa: B018 (the notebook is compared with it)
+    except (ValueError, AttributeError, nbformat.ValidationError) as error:
+        raise CourseError(
+            f"{path} is no notebook ({type(error).__name__}): release it again with "
+            f"`python -m autograder course {course} {chapter}`"
+        ) from error
+    _require_our_tests(notebook, path)
+    return text
+
+
+def _require_our_tests(notebook: NotebookNode, path: Path) -> None:
+    """Make sure that a notebook has no tests that this grader would not run.
+
+    Raises:
+        CourseError: it has.
+    """
+    for name in tests_in(notebook):
+        if not name.startswith("check-"):
+            raise CourseError(
+                f"{path}: {name} is a test of your own, and this grader asks only the "
+                "exercises of the book: make it a manually graded cell, or take it out"
+            )
+
+
+def _require_our_points(source: NotebookNode, chapter: str, path: Path) -> None:
+    """Make sure that exercises have the points that the grader gives.
+
+    Raises:
+        CourseError: some have others.
+    """
+    given = points_in(source)
+    for name, exercise in load_topic(chapter).exercises.items():
+        if given.get(name, exercise.points) != exercise.points:
+            raise CourseError(
+                f"{path}: {name} has {given[name]:g} points, and the grader gives "
+                f"{exercise.points:g}: put them back; to weigh a chapter, do so where "
+                "you add up the marks"
+            )
+
+
+def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
+    """Make an nbgrader course, or add chapters to one, in source and release.
+
+    What is there already is left as it is: settings, gradebook, submissions, and
+    source notebooks, which an instructor may have changed. Delete ``source/CHAPTER``
+    to get it anew.
+
+    Args:
+        folder: the folder of the course.
+        names: chapters to release; all of them if None.
+
+    Returns:
+        The names of the chapters released.
+
+    Raises:
+        UnknownExercise: there is no chapter of one of these names.
+        BrokenChapter: a chapter could not be released.
+        CourseError: a notebook in source/ has tests or points of the instructor's own.
+    """
+    from nbgrader.apps.api import NbGraderAPI
+
+    put_scripts_on_path()
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / "nbgrader_config.py"
+    if not settings.exists():
+        lines = [
+            f"# c.Limits.{field.name} = {field.default!r}" for field in fields(Limits)
+        ]
+        text = CONFIG_FILE.format(stub=STUB, limits="\n".join(lines))
+        settings.write_text(text, encoding="utf-8")
+    names = names or chapter_names()
+    for name in names:
+        path = folder / "source" / name / f"{name}.ipynb"
+        if path.exists():
+            kept = nbformat.read(path, as_version=4)
+            _require_our_tests(kept, path)
+            _require_our_points(kept, name, path)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            nbformat.write(source_notebook(name), path)
+            write_key(name, path.with_suffix(".key"))
+    config = configuration(folder)
+    config.CourseDirectory.root = str(folder)
+    config.CourseDirectory.db_url = gradebook_address(folder, config)
+    api = NbGraderAPI(config=config)
+    api.log_level = "ERROR"
+    for name in names:
+        with _kept_if_it_fails(folder / "release" / name):
+            result = api.generate_assignment(name, force=True, create=True)
+            if not result["success"]:
+                errors = re.findall(r"^\s*\w+Error: .*$", result["log"], re.MULTILINE)
+                why = (errors or [result["log"]])[-1].strip()
+                raise BrokenChapter(f"nbgrader could not release {name}: {why}")
+    return names
+
+
+@contextlib.contextmanager
+def _kept_if_it_fails(folder: Path) -> Iterator[None]:
+    """Put a folder back as it was if an error is raised."""
+    with tempfile.TemporaryDirectory() as elsewhere:
+        copy = Path(elsewhere) / folder.name
+        if folder.exists():
+            shutil.copytree(folder, copy)
+        try:
+            yield
+        except BaseException:
+            if copy.exists():
+                shutil.copytree(copy, folder, dirs_exist_ok=True)
+            raise
+
+
+def put_scripts_on_path() -> None:
+    """Let nbgrader find ``alembic``, which it calls by name, without activation."""
+    scripts = str(Path(sys.executable).parent)
+    path = os.environ.get("PATH", os.defpath)
+    if scripts not in path.split(os.pathsep):
+        os.environ["PATH"] = f"{scripts}{os.pathsep}{path}"

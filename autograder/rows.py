@@ -1,0 +1,143 @@
+"""What is said of each case: passed, failed with what differed, or not judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from autograder.answers import Answer
+from autograder.compare import Path, differences
+from autograder.exercise import Case
+from autograder.parts import AFTER, name_of
+
+NOT_YET = "not implemented yet"  # what is said of a stub
+TOO_EASY = "counts once a case that depends on the data passes"
+
+Names = Mapping[Path, str]  # of the parts of an answer, see ``parts``
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    """The outcome of one case; ``message`` says what differed.
+
+    It is not ``judged`` if it cannot show what its title says: it earns nothing then,
+    although what the title says may well be right.
+    """
+
+    title: str
+    points: int
+    passed: bool
+    message: str = ""
+    judged: bool = True
+
+
+def case_reports(
+    cases: Sequence[Case],
+    reference: Sequence[Answer],
+    given: Sequence[Answer],
+    constant: Sequence[bool],
+    names: Callable[[int], Names],
+) -> list[CaseReport]:
+    """Compare the answers to all cases of an exercise.
+
+    Args:
+        cases: what was asked.
+        reference: the right answers.
+        given: those of the student.
+        constant: of which cases the right answer never changes.
+        names: called with the number of a case that failed.
+    """
+    rows: list[CaseReport] = []
+    errors: set[tuple] = set()
+    for number, (case, right, answer) in enumerate(
+        zip(cases, reference, given, strict=True)
+    ):
+        message = disagreement(case, right, answer)
+        judged = True
+        if message is not None:
+            message = disagreement(case, right, answer, names(number))
+            error = _error(answer)
+            if error in errors:
+                message, judged = f"the same {answer.raised} as above", False
+            elif any(not row.passed for row in rows) and _only_results_differ(
+                case, right, answer, names(number)
+            ):
+                message, judged = f"nothing was changed, but {message}", False
+            errors.update({error} if error else ())
+        rows.append(
+            CaseReport(case.title, case.points, message is None, message or "", judged)
+        )
+    understood = all(constant) or any(
+        row.passed and not always for row, always in zip(rows, constant, strict=True)
+    )
+    if understood:
+        return rows
+    return [
+        CaseReport(row.title, row.points, False, TOO_EASY, False) if row.passed else row
+        for row in rows
+    ]
+
+
+def _error(given: Answer) -> tuple:
+    """What makes two errors the same to a reader; empty if there is none.
+
+    The text of an error in one line may differ from case to case, as sizes do.
+    """
+    if given.raised is None:
+        return ()
+    if given.origin.line:
+        return given.raised, given.origin.line, given.origin.number
+    return given.raised, "" if given.private else given.detail
+
+
+def _only_results_differ(
+    case: Case, right: Answer, given: Answer, names: Names
+) -> bool:
+    """Whether a case about unchanged inputs found them so, and a wrong result."""
+    if "unchanged" not in case.title or given.value is None or right.value is None:
+        return False
+    if not any(name.endswith(AFTER) for name in names.values()):
+        return False
+    wrong = [
+        path for path, _ in differences(right.value, given.value, case.rtol, case.atol)
+    ]
+    return all(path in names and not names[path].endswith(AFTER) for path in wrong)
+
+
+def disagreement(
+    case: Case, right: Answer, given: Answer, names: Names | None = None
+) -> str | None:
+    """What differs between two answers to ``case``, in words; ``None`` if nothing.
+
+    Neither an expected value nor anything that one could be worked out from is part of
+    the message, such as how large an error is: who answers zeros would learn the rest.
+    """
+    if given.unreadable is not None:
+        return None if right.unreadable is not None else given.unreadable
+    if right.unreadable is not None:
+        return f"expected what cannot be read: {right.unreadable}"
+    if given.raised == "NotImplementedError" != right.raised:
+        return NOT_YET
+    if right.raised is not None:
+        if given.raised is None:
+            return f"expected a {right.raised}, but nothing was raised"
+        if given.raised != right.raised:
+            return f"expected a {right.raised}, but {_raised(given)}"
+        return None
+    if given.raised is not None:
+        return _raised(given)
+    found = next(differences(right.value, given.value, case.rtol, case.atol), None)
+    if found is None:
+        return None
+    path, words = found
+    where = name_of(path, names or {})
+    return f"{where}: {words}" if where else words
+
+
+def _raised(given: Answer) -> str:
+    said = f": {given.detail}" if given.detail and not given.private else "."
+    words = f"{given.raised} was raised{given.origin.said()}{said}"
+    shapes = given.origin.shapes()
+    if not shapes:
+        return words.removesuffix(".")
+    return f"{words.rstrip('.')}.{shapes}"

@@ -1,0 +1,65 @@
+"""How long the messages of a kernel are, read while they pass.
+
+A kernel speaks to the grader in ZeroMQ's protocol (ZMTP 3, https://rfc.zeromq.org/spec/37):
+a greeting, then frames, each with a byte of flags and its length before it; frames that
+announce another one make up a message. No more than that is looked at here.
+"""
+
+from __future__ import annotations
+
+from autograder.sandbox.limits import MAX_MESSAGE, megabytes
+
+MAX_FRAMES = 64  # of a message; Jupyter's have seven, and one for each buffer
+_GREETING = 64  # bytes
+_MORE, _LONG, _COMMAND = 1, 2, 4
+
+
+class Unacceptable(Exception):
+    """A message that is not to be passed on; the text says why."""
+
+
+class Frames:
+    """Follows what one connection carries, and counts its messages."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self._to_come = _GREETING  # bytes of the frame that is passing
+        self._head = b""  # of the next one, as far as it is here
+        self._frames = self._size = 0  # of the message that is passing
+
+    def follow(self, data: bytes) -> None:
+        """Go on with the next bytes.
+
+        Raises:
+            Unacceptable: they are no frames, or their message is too long.
+        """
+        at = 0
+        while at < len(data):
+            if self._to_come:
+                step = min(self._to_come, len(data) - at)
+                self._to_come -= step
+                at += step
+                continue
+            wanted = 9 if self._head and self._head[0] & _LONG else 2
+            part = data[at : at + wanted - len(self._head)]
+            # What the flags say about the length is known when they are here.
+            part = part if self._head else part[:1]
+            self._head += part
+            at += len(part)
+            if len(self._head) == (9 if self._head[0] & _LONG else 2):
+                self._next_frame(self._head[0], int.from_bytes(self._head[1:]))
+                self._head = b""
+
+    def _next_frame(self, flags: int, length: int) -> None:
+        if flags & ~(_MORE | _LONG | _COMMAND):
+            raise Unacceptable("its messages could not be read")
+        self._to_come = length
+        self._size += length
+        self._frames += 1
+        if self._size > MAX_MESSAGE:
+            raise Unacceptable(f"limit of {megabytes(MAX_MESSAGE)} in one message")
+        if self._frames > MAX_FRAMES:
+            raise Unacceptable(f"limit of {MAX_FRAMES} parts in one message")
+        if not flags & _MORE:
+            self.messages += 1
+            self._frames = self._size = 0

@@ -1,0 +1,125 @@
+"""What is read of the messages of a kernel: a few short texts, and what it shows.
+
+jupyter_client reads every part of a message as JSON of any depth, and looks for dates
+in all of the header. A kernel is student code. So sizes and numbers of parts come
+first, and what nobody uses is never read, or at once forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hmac import compare_digest
+from typing import Any
+
+from jupyter_client.session import Session
+
+MAX_HEADER = 4096  # bytes
+MAX_CONTENT = 4 * 2**20  # of which a text of wide letters takes eight times as many
+MAX_PARTS = 50_000  # lists, dictionaries and what is in them
+MAX_LINES = 30  # of a traceback
+_TEXTS = (
+    *("execution_state", "status", "name", "text", "ename", "evalue"),
+    "protocol_version",
+)
+_SHOWN = ("text/plain", "image/png")
+# With an end that is missing, a string takes all that is left: one pass, no way back.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
+
+
+class UnreadableMessage(ValueError):
+    """A message that is not read; ``size`` is how many bytes it has."""
+
+    def __init__(self, why: str, size: int) -> None:
+        super().__init__(why)
+        self.size = size
+
+
+class FlatSession(Session):
+    """Jupyter's session, but it reads only the pieces that are used, all flat."""
+
+    def deserialize(
+        self, msg_list: list[bytes], content: bool = True, copy: bool = True
+    ) -> dict[str, Any]:
+        """Read a message.
+
+        Args:
+            msg_list: its signature, header, parent header, metadata and content.
+            content: part of jupyter_client's interface.
+            copy: the same.
+
+        Raises:
+            UnreadableMessage: it is none, or its parts are too large or too many.
+        """
+        size = sum(map(len, msg_list))
+        if len(msg_list) < 5:
+            raise UnreadableMessage("a message has other parts than it should", size)
+        signature, header, parent, _, body = msg_list[:5]
+        if self.auth is not None and not compare_digest(
+            signature, self.sign(msg_list[1:5])
+        ):
+            raise UnreadableMessage("a message is not signed by its kernel", size)
+        try:
+            header = _texts(_load(header, MAX_HEADER), ("msg_id", "msg_type"))
+            parent = _texts(_load(parent, MAX_HEADER), ("msg_id",))
+            pieces = _pieces(_load(body, MAX_CONTENT))
+        except (ValueError, RecursionError) as error:
+            raise UnreadableMessage(f"a message has no form: {error}", size) from error
+        return {
+            "header": header,
+            "msg_id": header.get("msg_id", ""),
+            "msg_type": header.get("msg_type", ""),
+            "parent_header": parent,
+            "metadata": {},
+            "content": pieces,
+            "buffers": [],
+            "size": len(body),
+        }
+
+
+def _load(data: bytes, most: int) -> dict[str, Any]:
+    if len(data) > most:
+        raise ValueError(f"{len(data)} bytes where {most} may be")
+    if _marks(data, 0, len(data)) > MAX_PARTS and _has_too_many_parts(data):
+        raise ValueError(f"more than {MAX_PARTS} parts")
+    # Numbers are not used, and a long one takes its time.
+    loaded = json.loads(
+        data, parse_int=_nothing, parse_float=_nothing, parse_constant=_nothing
+    )
+    if not isinstance(loaded, dict):
+        raise ValueError("no JSON object")
+    return loaded
+
+
+def _nothing(number: str) -> None:
+    return None
+
+
+def _marks(data: bytes, start: int, end: int) -> int:
+    """Signs that begin a part of JSON, if they are in no string."""
+    return sum(data.count(mark, start, end) for mark in (b",", b"[", b"{"))
+
+
+def _has_too_many_parts(data: bytes) -> bool:
+    """Whether there are too many parts, now that strings are told from the rest."""
+    parts = at = 0
+    for string in _STRING.finditer(data):
+        parts += 1 + _marks(data, at, string.start())
+        at = string.end()
+        if parts > MAX_PARTS:
+            return True
+    return parts + _marks(data, at, len(data)) > MAX_PARTS
+
+
+def _texts(found: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
+    return {name: found[name] for name in names if isinstance(found.get(name), str)}
+
+
+def _pieces(content: dict[str, Any]) -> dict[str, Any]:
+    pieces: dict[str, Any] = _texts(content, _TEXTS)
+    if isinstance(content.get("data"), dict):
+        pieces["data"] = _texts(content["data"], _SHOWN)
+    if isinstance(content.get("traceback"), list):
+        lines = content["traceback"][:MAX_LINES]
+        pieces["traceback"] = [line for line in lines if isinstance(line, str)]
+    return pieces

@@ -1,0 +1,279 @@
+"""What the processes of one submission use together, counted in one of two ways.
+
+Where the grader may make control groups, the kernel of the system counts everything
+that is done for a submission, and stops it at its memory limit by itself. Elsewhere the
+warden looks at the processes again and again. What a look cannot see is counted by the
+most that it can be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from autograder.sandbox.confine import PRIVATE_FOLDERS
+from autograder.sandbox.limits import Limits
+
+MAPPINGS_SECONDS = 0.5  # between two counts of mappings, which take a while
+
+# Memory of the system that belongs to a process, in bytes. It may differ a little.
+_MAPPING_BYTES, _THREAD_BYTES = 256, 32 * 1024
+# A socket keeps what nobody has read, whether or not a process holds the socket.
+_FREE_SOCKETS, _SOCKET_BYTES = 64, 256 * 1024
+_DATAGRAM, _DATAGRAMS = "0002", 10  # as many as Linux lets wait
+# A pipe has two descriptors and keeps 64 kB.
+_FREE_DESCRIPTORS, _DESCRIPTOR_BYTES = 512, 32 * 1024
+
+_HELD = ("RssAnon", "VmSwap", "HugetlbPages")  # in status
+_NUMBERS = {
+    *(*_HELD, "VmPTE", "Threads", "FDSize"),
+    *("Pss_Anon", "SwapPss", "Private_Dirty"),  # in smaps_rollup
+}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the processes of a submission have used: bytes, seconds, sessions."""
+
+    memory: int = 0
+    seconds: float = 0.0
+    sessions: int = 0
+
+
+class Meter(Protocol):
+    """Counts what a submission uses."""
+
+    def look(self) -> Usage:
+        """All that was used until now; after the submission has ended, too."""
+        ...
+
+
+class ControlGroup:
+    """Reads what the system counts for the control group of a submission.
+
+    Sessions are not counted: a group has one share of the processor whatever is in it.
+
+    Args:
+        limits: those that the group was given.
+        memory_events: descriptor of its file ``memory.events``.
+        cpu_stat: descriptor of its file ``cpu.stat``.
+    """
+
+    def __init__(self, limits: Limits, memory_events: int, cpu_stat: int) -> None:
+        self._limits = limits
+        self._memory_events = memory_events
+        self._cpu_stat = cpu_stat
+
+    def look(self) -> Usage:
+        """See ``Meter``; more memory than the limit if the system ended it for that."""
+        killed = _lines(self._memory_events).get("oom_kill", 0)
+        memory = self._limits.memory + 1 if killed else 0
+        return Usage(memory, _lines(self._cpu_stat)["usage_usec"] / 1e6)
+
+
+def _lines(fd: int) -> dict[str, int]:
+    """The numbers in a file of a control group, read from its beginning."""
+    text = os.pread(fd, 65536, 0).decode()
+    pairs = (line.split() for line in text.splitlines())
+    return {name: int(value) for name, value in pairs if value.isdigit()}
+
+
+class Sampling:
+    """Looks at all processes of a submission.
+
+    Make it in the warden before ``/proc`` shows the submission, and ``start`` it when
+    it does, before any code of the student runs.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._warden = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY)
+        self._imports = 0  # memory of a fork that has done nothing yet
+        self._mappings: dict[str, int] = {}
+        self._mappings_counted = 0.0
+        self._clock = _Clock()
+
+    def start(self) -> None:
+        """What is there now was not used by the submission."""
+        self._imports = self._look(exact=False).memory
+
+    def look(self) -> Usage:
+        """See ``Meter``. Memory is measured exactly when it seems to be too much.
+
+        That is slower: pages that several processes use are shared out, and those of
+        the imports are not counted. Otherwise each process counts in full, which is
+        never too little.
+        """
+        used = self._look(exact=False)
+        if used.memory - self._imports > self._limits.memory:
+            return self._look(exact=True)
+        return Usage(max(0, used.memory - self._imports), used.seconds, used.sessions)
+
+    def _look(self, exact: bool) -> Usage:
+        memory, descriptors, imported, sessions = _private_files(), 0, 0, set()
+        share = self._share_of_imports() if exact else 0
+        found = processes()
+        self._count_mappings(found)
+        times = []
+        for process in found:
+            fields = _numbers(f"/proc/{process}/status")
+            held = sum(fields.get(name, 0) for name in _HELD) * 1024
+            if exact and (parts := _numbers(f"/proc/{process}/smaps_rollup")):
+                imported += share if held >= self._imports else 0
+                held = (parts["Pss_Anon"] + parts["SwapPss"]) * 1024
+            memory += held + fields.get("VmPTE", 0) * 1024
+            memory += fields.get("Threads", 0) * _THREAD_BYTES
+            memory += self._mappings.get(process, 0) * _MAPPING_BYTES
+            descriptors += fields.get("FDSize", 0)
+            if time_of := _Times.of(process):
+                times.append(time_of)
+                sessions.add(time_of.session)
+        memory += max(0, descriptors - _FREE_DESCRIPTORS) * _DESCRIPTOR_BYTES
+        memory += max(0, self._sockets() - _FREE_SOCKETS) * _SOCKET_BYTES
+        memory -= min(imported, self._imports)  # large programs may look like forks
+        return Usage(memory, self._clock.seconds(times), len(sessions))
+
+    def _share_of_imports(self) -> int:
+        """What each fork counts now of the pages of the fork server, in bytes.
+
+        This process is one and has hardly written to them.
+        """
+        parts = _numbers("smaps_rollup", self._warden)
+        return max(0, parts["Pss_Anon"] - parts["Private_Dirty"]) * 1024
+
+    def _count_mappings(self, processes: list[str]) -> None:
+        now = time.monotonic()
+        if now < self._mappings_counted + MAPPINGS_SECONDS:
+            return
+        self._mappings_counted, self._mappings = now, {}
+        for process in processes:
+            with (
+                contextlib.suppress(OSError),
+                open(f"/proc/{process}/maps", "rb") as maps,
+            ):
+                self._mappings[process] = maps.read().count(b"\n")
+
+    def _sockets(self) -> int:
+        """Sockets in the network of the submission, one that takes datagrams as more.
+
+        That is all: those in no process, too, because they were sent to a process that
+        does not take them, or connect to one that does not accept.
+        """
+        fd = os.open("net/unix", os.O_RDONLY, dir_fd=self._warden)
+        with open(fd) as table:
+            kinds = [line.split()[4] for line in table]
+        return len(kinds) + kinds.count(_DATAGRAM) * _DATAGRAMS
+
+
+@dataclass(frozen=True)
+class _Times:
+    """Processor time of a process: its own, and that of ended children it waited for.
+
+    In ticks of the clock, as its beginning is.
+    """
+
+    pid: int
+    began: int
+    session: int
+    own: int
+    of_children: int
+
+    @staticmethod
+    def of(process: str) -> _Times | None:
+        """Those of a process, unless it has just ended."""
+        try:
+            with open(f"/proc/{process}/stat", "rb") as stat:
+                fields = stat.read().rpartition(b")")[2].split()
+        except OSError:
+            return None
+        number = [int(field) for field in fields[1:20]]
+        return _Times(
+            int(process),
+            began=number[18],
+            session=number[2],
+            own=number[10] + number[11],
+            of_children=number[12] + number[13],
+        )
+
+
+class _Clock:
+    """Adds up processor time, that of processes for which nobody waited as well.
+
+    The system forgets what those have used. So what is gone and has not turned up as
+    the time of a parent's children is kept here; and a process that came and went
+    between two looks, seen by the numbers that processes are given in turn, counts as
+    if it had run from one to the other.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], _Times] = {}
+        self._newest: _Times | None = None
+        self._newest_seen = self._looked = time.monotonic()
+        self._lost = 0.0  # seconds
+        self._used = 0.0
+
+    def seconds(self, times: list[_Times]) -> float:
+        """All processor time, given that of the processes that there are now."""
+        now = time.monotonic()
+        ticks = os.sysconf("SC_CLK_TCK")
+        found = {(t.pid, t.began): t for t in times}
+        gone = [t for key, t in self._known.items() if key not in found]
+        waited_for = sum(
+            t.of_children - (self._known[key].of_children if key in self._known else 0)
+            for key, t in found.items()
+        )
+        missing = sum(t.own + t.of_children for t in gone) - waited_for
+        self._lost += max(0, missing) / ticks
+        self._lost += self._unseen(found, now, waited_for / ticks)
+        self._known, self._looked = found, now
+        used = sum(t.own + t.of_children for t in times) / ticks + self._lost
+        self._used = max(self._used, used)
+        return self._used
+
+    def _unseen(
+        self, found: dict[tuple[int, int], _Times], now: float, waited_for: float
+    ) -> float:
+        """The most that processes can have used that came and went unseen."""
+        newest = max(found.values(), key=lambda t: (t.began, t.pid), default=None)
+        before, self._newest = self._newest, newest or self._newest
+        if newest is None or before is None or newest == before:
+            return 0.0
+        new = sum(1 for key in found if key not in self._known)
+        unseen = newest.pid - before.pid - new
+        if unseen <= 0:  # also when the numbers begin anew
+            return 0.0
+        since, self._newest_seen = now - self._newest_seen, now
+        processors = len(os.sched_getaffinity(0))
+        most = min(unseen * (now - self._looked), processors * since)
+        return max(0.0, most - waited_for)
+
+
+def processes() -> list[str]:
+    """The names of the processes of the submission: ``/proc`` shows no others."""
+    return [name for name in os.listdir("/proc") if name.isdigit()]
+
+
+def _private_files() -> int:
+    """Bytes in the private folders, open files that have no name included."""
+    total = 0
+    for folder in PRIVATE_FOLDERS:
+        usage = os.statvfs(folder)
+        total += (usage.f_blocks - usage.f_bfree) * usage.f_frsize
+    return total
+
+
+def _numbers(path: str, folder: int | None = None) -> dict[str, int]:
+    """The numbers in a file of /proc, memory in kB; none if it may not be read."""
+    fields = {}
+    with (
+        contextlib.suppress(OSError),
+        open(os.open(path, os.O_RDONLY, dir_fd=folder)) as lines,
+    ):
+        for line in lines:
+            name, _, value = line.partition(":")
+            if name in _NUMBERS:
+                fields[name] = int(value.split()[0])
+    return fields

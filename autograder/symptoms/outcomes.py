@@ -1,0 +1,175 @@
+"""Two answers to each case side by side, and the results that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.answers import Answer
+from autograder.compare import difference
+from autograder.variants import Path, Role
+
+MAX_VALUES = 200_000  # of one result; larger ones are not searched
+MAX_DIMENSIONS = 5  # 120 orders of axes
+LEAST_VALUES = 4  # right values that must differ before a relation is told
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One wrong result: the right array, the given one, and the tolerances."""
+
+    right: np.ndarray
+    given: np.ndarray
+    rtol: float
+    atol: float
+    role: Role | None = None
+    kinds: tuple[str, str] = ("f", "f")
+
+    def same(self, right: np.ndarray, given: np.ndarray) -> bool:
+        """Whether two arrays agree in shape and, within the tolerances, in value."""
+        return right.shape == given.shape and bool(
+            np.allclose(given, right, rtol=self.rtol, atol=self.atol, equal_nan=True)
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The two answers to a case, and how exactly they are compared.
+
+    ``roles`` says of the parts of the answer what they are, as far as it is known.
+    """
+
+    right: Answer
+    given: Answer
+    rtol: float
+    atol: float
+    roles: dict[Path, Role] = field(default_factory=dict)
+
+
+def valued(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The cases in which a value was asked for and one was given."""
+    return [
+        o
+        for o in outcomes
+        if o.right.raised is None
+        and o.right.unreadable is None
+        and o.given.raised is None
+        and o.given.unreadable is None
+    ]
+
+
+def aligned(outcome: Outcome) -> Iterator[tuple[tuple[int | str, ...], Any, Any]]:
+    """Both values, part by part, as deep as their structures agree."""
+
+    def walk(path: tuple[int | str, ...], right: Any, given: Any) -> Iterator[Any]:
+        if (
+            isinstance(right, list)
+            and isinstance(given, list)
+            and len(right) == len(given)
+        ):
+            for index, parts in enumerate(zip(right, given, strict=True)):
+                yield from walk((*path, index), *parts)
+        elif (
+            isinstance(right, dict)
+            and isinstance(given, dict)
+            and set(right) == set(given)
+        ):
+            for name in right:
+                yield from walk((*path, name), right[name], given[name])
+        else:
+            yield path, right, given
+
+    return walk((), outcome.right.value, outcome.given.value)
+
+
+def agree(outcome: Outcome, right: Any, given: Any) -> bool:
+    """Whether two values of any structure agree, as the judge compares them."""
+    return difference(right, given, outcome.rtol, outcome.atol) is None
+
+
+def wrong_pairs(outcomes: Sequence[Outcome]) -> list[Pair]:
+    """All results that are wrong in value or shape; none if one is no array."""
+    pairs = []
+    for outcome in valued(outcomes):
+        for path, right, given in aligned(outcome):
+            if not isinstance(right, np.ndarray) or not isinstance(given, np.ndarray):
+                if not agree(outcome, right, given):
+                    return []
+                continue
+            if max(right.size, given.size) > MAX_VALUES:
+                return []
+            if max(right.ndim, given.ndim) > MAX_DIMENSIONS:
+                return []
+            if agree(outcome, right, given):
+                continue
+            kinds = (right.dtype.kind, given.dtype.kind)
+            whole = "f" not in kinds  # truth values and integers are compared exactly
+            pairs.append(
+                Pair(
+                    right.astype(float),
+                    given.astype(float),
+                    0.0 if whole else outcome.rtol,
+                    0.0 if whole else outcome.atol,
+                    outcome.roles.get(path),
+                    kinds,
+                )
+            )
+    return pairs
+
+
+def telling(pairs: Sequence[Pair]) -> bool:
+    """Whether enough different right values take part for a relation to mean something.
+
+    Masks have two values only; there it takes more of them.
+    """
+    values = np.concatenate([p.right[np.isfinite(p.right)].ravel() for p in pairs])
+    masks = all(p.kinds[0] == "b" for p in pairs)
+    return varied(values) or (masks and distinct(values) == 2 and values.size >= 16)
+
+
+def varied(values: np.ndarray) -> bool:
+    """Whether values differ enough for agreement between them to be no accident."""
+    return distinct(values) >= LEAST_VALUES
+
+
+def distinct(values: np.ndarray) -> int:
+    """How many different values there are, those that only rounding sets apart once."""
+    return len(np.unique(values.round(9)))
+
+
+def every(pairs: Sequence[Pair], holds: Callable[[Pair], bool]) -> bool:
+    """Whether something holds for every result, and enough values take part."""
+    return all(holds(pair) for pair in pairs) and telling(pairs)
+
+
+def axes(pairs: Sequence[Pair]) -> Iterator[int]:
+    """Axes that all results have, counted from the last."""
+    return iter(range(-1, -1 - min(p.right.ndim for p in pairs), -1))
+
+
+def axis_name(axis: int, pairs: Sequence[Pair]) -> str:
+    """What an axis is called that all results have; the first if it is that."""
+    if axis == 0 or all(p.right.ndim == -axis > 2 for p in pairs):
+        return "the first axis"
+    names = {1: "the second axis", -1: "the last axis", -2: "the last axis but one"}
+    return names.get(axis, f"axis {axis}")
+
+
+def comparable(pairs: Sequence[Pair]) -> bool:
+    """Whether all results have the right shapes and finite values."""
+    return all(
+        p.right.shape == p.given.shape
+        and np.isfinite(p.right).all()
+        and np.isfinite(p.given).all()
+        for p in pairs
+    )
+
+
+def wrong_at(pair: Pair) -> np.ndarray:
+    """Where two arrays of one shape differ by more than the tolerances."""
+    return ~np.isclose(
+        pair.given, pair.right, rtol=pair.rtol, atol=pair.atol, equal_nan=True
+    )

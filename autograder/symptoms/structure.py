@@ -1,0 +1,209 @@
+"""Right values in a wrong form: nothing returned, another order, an input changed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.symptoms.outcomes import Outcome, agree, aligned, valued
+from autograder.variants import Path
+
+
+def nothing_returned(outcomes: Sequence[Outcome]) -> str:
+    """Wherever something is wrong, the first of it is that ``None`` was returned."""
+    given = []
+    for outcome in valued(outcomes):
+        wrong = (
+            (path, value)
+            for path, right, value in aligned(outcome)
+            if not agree(outcome, right, value)
+        )
+        for path, value in itertools.islice(wrong, 1):
+            if not _is_whole_result(outcome, path):
+                return ""
+            given.append(value)
+    if given and all(value is None for value in given):
+        return (
+            "Nothing was returned. What a function prints or computes is lost unless "
+            "it ends with a return statement."
+        )
+    return ""
+
+
+def _is_whole_result(outcome: Outcome, path: Path) -> bool:
+    """Whether all that a call returned stands at a place in an answer.
+
+    One result of several may be None, and so may a gradient, although something was
+    returned.
+    """
+    if not outcome.roles:
+        return path == ()
+    return any(
+        role.name is None and where[: len(path)] == path
+        for where, role in outcome.roles.items()
+        if where != path or role.count == 1
+    )
+
+
+def refused(outcomes: Sequence[Outcome]) -> str:
+    """All that is wrong is that an error was raised by the answer's own checks."""
+    kinds = set()
+    for outcome in outcomes:
+        if outcome.right.raised is not None:
+            continue
+        if outcome.given.raised is not None:
+            kinds.add(outcome.given.raised)
+        elif outcome.given.unreadable is not None or not agree(
+            outcome, outcome.right.value, outcome.given.value
+        ):
+            return ""
+    if kinds == {"ValueError"} and valued(outcomes):
+        return (
+            "The cases that fail raise a ValueError where a value was expected; all "
+            "other values are right. A check refuses too much, or a shape is not "
+            "foreseen."
+        )
+    return ""
+
+
+def inputs_changed(outcomes: Sequence[Outcome]) -> str:
+    """All that is wrong are inputs, looked at after the call."""
+    changed: list[str] = []
+    for outcome in valued(outcomes):
+        for path, right, given in aligned(outcome):
+            if agree(outcome, right, given):
+                continue
+            role = outcome.roles.get(path)
+            if role is None or role.name is None:
+                return ""
+            changed.append(role.name)
+    if not changed or len(valued(outcomes)) < sum(
+        outcome.right.raised is None for outcome in outcomes
+    ):
+        return ""
+    names = " and ".join(f"`{name}`" for name in dict.fromkeys(changed))
+    verb = "is" if len(set(changed)) == 1 else "are"
+    return (
+        f"The results are right, but {names} {verb} different after the call: "
+        "something was changed in place. Work on a copy, or make new arrays."
+    )
+
+
+def _stacked(value: Any) -> np.ndarray | None:
+    """A nested list as one array, if it is a regular one."""
+    if isinstance(value, np.ndarray):
+        return value
+    if not isinstance(value, list) or not value:
+        return None
+    parts = [_stacked(item) for item in value]
+    if any(p is None or p.shape != parts[0].shape for p in parts):  # type: ignore[union-attr]
+        return None
+    return np.stack(parts)  # type: ignore[arg-type]
+
+
+def _reordered(right: Any, given: Any, agrees: Callable[[Any, Any], bool]) -> bool:
+    if not (
+        isinstance(right, list) and isinstance(given, list) and len(right) == len(given)
+    ):
+        return False
+    if not 2 <= len(right) <= 4:
+        return False
+    return any(
+        agrees(right, [given[i] for i in order])
+        for order in itertools.permutations(range(len(right)))
+        if order != tuple(range(len(right)))
+    )
+
+
+_STRUCTURES: list[tuple[Callable[[Any, Any, Callable], bool], str]] = [
+    (
+        lambda right, given, agrees: (
+            isinstance(given, list) and len(given) == 1 and agrees(right, given[0])
+        ),
+        "The values are right, but they come inside a tuple or list of one. A comma at "
+        "the end of a return statement makes a tuple.",
+    ),
+    (
+        lambda right, given, agrees: (
+            isinstance(right, np.ndarray)
+            and isinstance(given, list)
+            and (stacked := _stacked(given)) is not None
+            and agrees(right, stacked)
+        ),
+        "The values are right, but they come as a list where one array is expected: "
+        "stack its parts.",
+    ),
+    (
+        _reordered,
+        "The results are right, but they come in another order than the docstring asks "
+        "for.",
+    ),
+    (
+        lambda right, given, agrees: (
+            isinstance(right, list)
+            and isinstance(given, list)
+            and len(given) > len(right)
+            and agrees(right, given[: len(right)])
+        ),
+        "What was asked for is right, but more results are returned than that.",
+    ),
+    (
+        lambda right, given, agrees: (
+            isinstance(right, list)
+            and len(right) > 1
+            and any(agrees(part, given) for part in right)
+        ),
+        "One of several results is returned, and it is right; the others are missing.",
+    ),
+    (
+        lambda right, given, agrees: (
+            isinstance(given, list)
+            and len(given) > 1
+            and not isinstance(right, list)
+            and any(agrees(right, part) for part in given)
+        ),
+        "The right result is there, but others are returned along with it.",
+    ),
+]
+
+
+def other_structure(outcomes: Sequence[Outcome]) -> str:
+    """Right values in another structure, in every place where something differs."""
+    values = valued(outcomes)
+    if not values:
+        return ""
+    for holds, sentence in _STRUCTURES:
+        found = 0
+        for outcome in values:
+
+            def agrees(right: Any, given: Any, outcome: Outcome = outcome) -> bool:
+                return agree(outcome, right, given)
+
+            count = _explained(outcome.right.value, outcome.given.value, agrees, holds)
+            if count is None:
+                break
+            found += count
+        else:
+            if found:
+                return sentence
+    return ""
+
+
+def _explained(right: Any, given: Any, agrees: Callable, holds: Callable) -> int | None:
+    """In how many places ``holds`` explains what differs; ``None`` if not in all."""
+    if agrees(right, given):
+        return 0
+    if holds(right, given, agrees):
+        return 1
+    if not (
+        isinstance(right, list) and isinstance(given, list) and len(right) == len(given)
+    ):
+        return None
+    counts = [
+        _explained(one, other, agrees, holds)
+        for one, other in zip(right, given, strict=True)
+    ]
+    return None if None in counts else sum(counts)

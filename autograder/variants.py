@@ -1,0 +1,368 @@
+"""The reference on altered arguments: slips that need no wrong version of their own.
+
+Somebody transposes an input, swaps two, forgets an argument, returns an input: the
+answer is what the reference gives when the same is done to it. So these versions are
+made by machine, from the reference and the names of its parameters. When an answer
+agrees with one of them on every case that asks for a value, the student is told which.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from typing import Any
+
+import numpy as np
+
+from autograder.answers import Answer, answer, decode
+from autograder.exercise import Case, Implementation
+
+Bound = dict[str, Any]  # arguments by the names of their parameters
+
+
+@dataclass
+class Variant:
+    """An altered reference, what it amounts to, and its answers so far."""
+
+    says: str
+    implementation: Implementation
+    answers: dict[int, Answer]
+
+    def answer(self, number: int, case: Case, seed: int) -> Answer:
+        """What the altered reference answers to a case; computed once."""
+        if number not in self.answers:
+            self.answers[number] = decode(answer(case, self.implementation, seed))
+        return self.answers[number]
+
+
+@dataclass(frozen=True)
+class Role:
+    """Where one part of an answer comes from.
+
+    ``name`` is that of the parameter if the part is an input, looked at after the call;
+    else the part is result number ``index`` of ``count`` of one call.
+    """
+
+    name: str | None = None
+    index: int = 0
+    count: int = 1
+
+
+Path = tuple[int | str, ...]
+
+
+class Probe:
+    """Looks at how a case uses the reference.
+
+    Args:
+        reference: the right implementation.
+        cases: of its exercise.
+        seeds: of the cases.
+    """
+
+    def __init__(
+        self,
+        reference: Implementation,
+        cases: Sequence[Case],
+        seeds: Sequence[int],
+    ) -> None:
+        self._reference, self._cases, self._seeds = reference, cases, seeds
+
+    @cached_property
+    def _watched(self) -> list[tuple[dict[Path, Role], list[Bound]]]:
+        return [
+            _watch(self._reference, case, seed)
+            for case, seed in zip(self._cases, self._seeds, strict=True)
+        ]
+
+    @cached_property
+    def variants(self) -> list[Variant]:
+        """The reference on altered arguments, where altering them changes something."""
+        function = _callable_of(self._reference)
+        if function is None:
+            return []
+        parameters = [
+            p.name
+            for p in inspect.signature(function).parameters.values()
+            if p.name != "self" and p.kind is p.POSITIONAL_OR_KEYWORD
+        ]
+        calls = [given for _, calls in self._watched for given in calls[:2]]
+        return [
+            Variant(says, _altered(self._reference, function, alter), {})
+            for says, alter in _alterations(parameters)
+            if any(_applies(alter, given) for given in calls)
+        ]
+
+    def roles(self, number: int) -> dict[Path, Role]:
+        """The role of each part of the answer to a case, as far as it can be told."""
+        return self._watched[number][0]
+
+
+def _applies(alter: Callable[[Callable, Bound], Any], given: Bound) -> bool:
+    """Whether an alteration means something for the arguments of a call."""
+    try:
+        alter(lambda arguments: None, given)
+    except Exception:  # what cannot be altered is not
+        return False
+    return True
+
+
+def _watch(
+    reference: Implementation, case: Case, seed: int
+) -> tuple[dict[Path, Role], list[Bound]]:
+    """Run a case on the reference: what the parts of the answer are, and the calls."""
+    calls: list[Bound] = []
+    kept: list[Any] = []  # alive, so that no two objects share an id
+    known: dict[int, Role] = {}
+    found: dict[Path, Role] = {}
+
+    def watch(call: Callable, given: Bound) -> Any:
+        calls.append(given)
+        result = call(given)
+        parts = list(result) if isinstance(result, list | tuple) else [result]
+        kept.extend((given, result, parts))
+        for index, part in enumerate(parts):
+            known[id(part)] = Role(index=index, count=len(parts))
+        for name, value in given.items():
+            if _is_array(value):
+                known[id(value)] = Role(name=name)
+        return result
+
+    def walk(path: Path, value: Any) -> None:
+        if isinstance(value, list | tuple):
+            for index, item in enumerate(value):
+                walk((*path, index), item)
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                walk((*path, name), item)
+        elif id(value) in known:
+            found[path] = known[id(value)]
+
+    def run(implementation: Implementation, rng: Any) -> Any:
+        value = case.run(implementation, rng)
+        walk((), value)
+        return value
+
+    function = _callable_of(reference)
+    if function is not None:
+        watched = replace(case, run=run)
+        answer(watched, _altered(reference, function, watch), seed)
+    return found, calls
+
+
+def _callable_of(reference: Implementation) -> Callable | None:
+    """What is called: the function, or the ``forward`` of a module."""
+    if isinstance(reference, type):
+        return getattr(reference, "forward", None)
+    return reference
+
+
+class NotApplicable(Exception):
+    """An alteration that means nothing for these arguments."""
+
+
+def _require(applicable: bool) -> None:
+    if not applicable:
+        raise NotApplicable
+
+
+def _altered(
+    reference: Implementation,
+    function: Callable,
+    alter: Callable[[Callable, Bound], Any],
+) -> Implementation:
+    """``reference`` whose calls go through ``alter(call, arguments by name)``."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def altered(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        names = dict(bound.arguments)
+        owner = {"self": names.pop("self")} if "self" in names else {}
+
+        def call(arguments: Bound) -> Any:
+            return function(**owner, **arguments)
+
+        try:
+            return alter(call, names)
+        except NotApplicable:  # here the slip changes nothing
+            return call(names)
+
+    if isinstance(reference, type):
+        return type(reference.__name__, (reference,), {"forward": altered})
+    return altered
+
+
+def _alterations(
+    parameters: list[str],
+) -> Iterator[tuple[str, Callable[[Callable, Bound], Any]]]:
+    """What may be done to the arguments of a call, and how it is told."""
+    for index, one in enumerate(parameters):
+        for other in parameters[index + 1 :]:
+            yield (
+                f"Your result is the right one for `{one}` and `{other}` swapped.",
+                lambda call, given, a=one, b=other: call(_swap(given, a, b)),
+            )
+    for one in parameters:
+        for other in parameters:
+            if one != other:
+                yield (
+                    f"Your result is the right one if `{other}` is used for `{one}` as "
+                    "well.",
+                    lambda call, given, a=one, b=other: call(_replace(given, a, b)),
+                )
+    for name in parameters:
+        for what, change in _CHANGES.items():
+            yield (
+                f"Your result is the right one {what.format(name=name)}.",
+                lambda call, given, n=name, c=change: call(_change(given, n, c)),
+            )
+    yield (
+        "Your result is the right one if every row of every input is first scaled to "
+        "norm 1, so that norms no longer count.",
+        lambda call, given: call(_all_unit(given)),
+    )
+    for name in parameters:
+        yield (
+            f"Your result is the right one for a call without `{name}`: it has no "
+            "effect.",
+            lambda call, given, n=name: call(_without(given, n)),
+        )
+    for name in parameters:
+        yield (
+            f"Your result is `{name}` itself, as it came in.",
+            lambda call, given, n=name: _itself(call, given, n),
+        )
+
+
+def _swap(given: Bound, one: str, other: str) -> Bound:
+    _require(_is_array(given.get(one)) and _is_array(given.get(other)))
+    return {**given, one: given[other], other: given[one]}
+
+
+def _replace(given: Bound, one: str, other: str) -> Bound:
+    _require(_is_array(given.get(one)) and _is_array(given.get(other)))
+    return {**given, one: given[other]}
+
+
+def _change(given: Bound, name: str, change: Callable[[Any], Any]) -> Bound:
+    _require(name in given)
+    return {**given, name: change(given[name])}
+
+
+def _without(given: Bound, name: str) -> Bound:
+    _require(given.get(name) is not None)
+    return {key: value for key, value in given.items() if key != name}
+
+
+def _all_unit(given: Bound) -> Bound:
+    changed = dict(given)
+    for name, value in given.items():
+        if _has_rows(value):
+            changed[name] = _unit(value)
+    return changed
+
+
+def _itself(call: Callable, given: Bound, name: str) -> Any:
+    call(dict(given))  # it refuses what it would have refused
+    _require(_is_array(given.get(name)))
+    return given[name]
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _is_bool(value: Any) -> bool:
+    return _is_array(value) and str(value.dtype) in ("bool", "torch.bool")
+
+
+def _is_real(value: Any) -> bool:
+    return _is_array(value) and not _is_bool(value) and "int" not in str(value.dtype)
+
+
+def _has_rows(value: Any) -> bool:
+    return _is_array(value) and not _is_bool(value) and len(value.shape) >= 1
+
+
+def _transposed(value: Any) -> Any:
+    _require(_is_array(value) and len(value.shape) >= 2)
+    return value.swapaxes(-1, -2)
+
+
+def _reversed(value: Any) -> Any:
+    _require(_is_array(value) and len(value.shape) >= 1 and value.shape[0] >= 2)
+    if isinstance(value, np.ndarray):
+        return value[::-1].copy()
+    return value.flip(0)
+
+
+def _inverted(value: Any) -> Any:
+    _require(_is_bool(value))
+    return ~value
+
+
+def _negated(value: Any) -> Any:
+    _require(not isinstance(value, bool) and not _is_bool(value))
+    _require(_is_array(value) or isinstance(value, int | float))
+    return -value
+
+
+def _more(value: Any, by: int) -> Any:
+    _require(isinstance(value, int) and not isinstance(value, bool))
+    return value + by
+
+
+def _inverse(value: Any) -> Any:
+    _require(isinstance(value, float) and value != 0)
+    return 1 / value
+
+
+def _rooted(value: Any) -> Any:
+    _require(isinstance(value, float) and value >= 0)
+    return value**0.5
+
+
+def _squared(value: Any) -> Any:
+    _require(isinstance(value, float))
+    return value * value
+
+
+def _times(value: Any, factor: float) -> Any:
+    _require(_is_real(value))
+    return value * factor
+
+
+def _times_size(value: Any, power: float) -> Any:
+    _require(_is_real(value) and len(value.shape) >= 1)
+    return value * float(value.shape[-1]) ** power
+
+
+def _unit(value: Any) -> Any:
+    _require(_has_rows(value))
+    squares = (value * value).sum(-1)[..., None]
+    return value / squares**0.5
+
+
+_CHANGES: dict[str, Callable[[Any], Any]] = {
+    "for a transposed `{name}` (its last two axes swapped)": _transposed,
+    "for `{name}` in reverse order along its first axis": _reversed,
+    "for the opposite of `{name}`: what should be `True` counts as `False`": _inverted,
+    "for `{name}` with its sign changed": _negated,
+    "for `{name}` larger by one": lambda value: _more(value, 1),
+    "for `{name}` smaller by one": lambda value: _more(value, -1),
+    "for one over `{name}`": _inverse,
+    "for `{name}` squared": _squared,
+    "for the square root of `{name}`": _rooted,
+    "for `{name}` with every row scaled to norm 1": _unit,
+    "for `{name}` times the square root of its last size, so that a scale is missing "
+    "or wrong": lambda value: _times_size(value, 0.5),
+    "for `{name}` divided by the square root of its last size, so that there is one "
+    "scale too much": lambda value: _times_size(value, -0.5),
+    "for `{name}` times its last size": lambda value: _times_size(value, 1.0),
+    "for `{name}` divided by its last size": lambda value: _times_size(value, -1.0),
+    "for `{name}` multiplied by two": lambda value: _times(value, 2.0),
+    "for half of `{name}`": lambda value: _times(value, 0.5),
+}

@@ -1,0 +1,1 @@
+"""Made-up students, whose submissions tests, benchmarks and the demonstration grade."""

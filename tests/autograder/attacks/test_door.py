@@ -1,0 +1,209 @@
+"""Attacks on the grader through what a kernel sends: what is read stays small.
+
+Each attacker's softmax is wrong and sends what it should not. The grader's own memory
+and processor time are measured while it reads.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+from classroom.forgeries import FORGER, SENDER
+from classroom.submissions import submission
+from tests.autograder.attacks.conftest import about
+from tests.autograder.conftest import scores
+
+MB = 2**20
+
+# Sends the four parts of a message as they are, signed with the session's key, to
+# whoever listens for outputs and to who waits for the reply.
+RAW = (
+    FORGER
+    + """
+import re
+own = kernel.get_parent()
+head = {"msg_id": "x", "msg_type": "stream", "version": "5.3"}
+text = {"name": "stdout", "text": "x"}
+def raw(header=head, parent=own["header"], metadata={}, content=text, times=1):
+    parts = [p if isinstance(p, bytes) else session.pack(p)
+             for p in (header, parent, metadata, content)]
+    for n in range(times):
+        signed = [session.sign(parts), *parts]
+        kernel.iopub_socket.send_multipart([b"x", b"<IDS|MSG>", *signed])
+def nested(opening, closing, size):
+    return opening * size + closing * size
+bomb = b'{"a": [' + b"[]," * 2_500_000 + b"[]]}"
+date = "2026-01-01T00:00:00.123456+00:00"
+dates = {"a": [date] * 150_000}
+"""
+)
+
+ASKED = """
+import inspect
+def number_of_the_question():
+    frame = inspect.currentframe()
+    while 'question' not in frame.f_locals: frame = frame.f_back
+    return frame.f_locals['question']
+"""
+
+
+def in_a_call(code):
+    """Code that runs while softmax is asked."""
+    lines = "".join(f"    {line}\n" for line in code.splitlines())
+    return f"def softmax(scores):\n{lines}    return scores * 0\n"
+
+
+MESSAGES = {
+    "a bomb in the header": "raw(header=bomb, times=3)",
+    "a bomb in the parent header": "raw(parent=bomb, times=3)",
+    "a bomb in the metadata": "raw(metadata=bomb, times=3)",
+    "a bomb in the content": "raw(content=bomb, times=3)",
+    "small bombs in many headers": "raw(header=bomb[:4000] + b']}', times=2000)",
+    "dates in the header": "raw(header={**head, **dates})",
+    "dates in the parent header": "raw(parent={**own['header'], **dates})",
+    "dates in many headers": (
+        "raw(header={**head, 'a': [date] * 90}, times=2000)\n"
+        "raw(header={**head, 'msg_id': date, 'msg_type': date}, times=2000)"
+    ),
+    "deep lists": "raw(content=nested(b'[', b']', 4_000_000))",
+    "deep dictionaries in the header": (
+        "raw(header=nested(b'{\"a\":', b'}', 500)[:-500] + b'1' + b'}' * 500)"
+    ),
+    "a number of eight million digits": (
+        "raw(content=b'{\"a\": ' + b'9' * 8_000_000 + b'}')\n"
+        "raw(content=b'{\"a\": 1.' + b'9' * 8_000_000 + b'e-9}')"
+    ),
+    "texts without an end": (
+        "raw(content=b'{\"a\": ' + b'\"' * 6_000_001)\n"
+        "raw(content=b'{\"a\": \"' + b'\\\\\"' * 3_000_000 + b',' * 90_000)"
+    ),
+    **{
+        f"texts of {size} wide letters": (
+            'raw(content=\'{"name": "stdout", "text": "\U0001f600\'.encode()\n'
+            f"    + b'x' * {size} + b'\"}}', times=3)"
+        )
+        for size in (4_000_000, 7_000_000)
+    },
+    "a message larger than any": "raw(content=b'x' * 9_000_000)",
+    "a message of many parts": ("kernel.iopub_socket.send_multipart([b'x'] * 1000)"),
+    "many messages of empty parts": (
+        "for n in range(90_000): kernel.iopub_socket.send_multipart([b''] * 7)"
+    ),
+    "a flood of printed text": "print('x' * 10_000_000)",
+}
+
+ANSWERS = {
+    "a length that lies, and too much to come": (
+        "write(respond.HEADER.pack(question, 2**32 - 1) + b'V')"
+    ),
+    "a length that lies by one": (
+        "write(respond.HEADER.pack(question, 3) + b'V0')\nsend(question, b'V0')"
+    ),
+    "a frame that is cut off": "write(b'abc')",
+    "a header of another format": "write(b'{\"value\": 1}' * 9)",
+    "a million small frames": "write(respond.HEADER.pack(question, 0) * 999_999)",
+    "a million frames for nobody": (
+        "write((respond.HEADER.pack(7, 1) + b'V') * 999_999)"
+    ),
+    "answers of eight megabytes": (
+        "for n in range(20): send(question, b'Va\\x0b\\x01' + bytes(8 * 2**20 - 9))"
+    ),
+    "lists in lists": (
+        "for n in range(20): send(question, b'V' + b'l\\1\\0\\0\\0' * 10**6)"
+    ),
+    "empty lists": (
+        "many = b'Vl\\x10\\x27\\0\\0' + b'l\\x10\\x27\\0\\0' * 10_000\n"
+        "for n in range(20): send(question, many)"
+    ),
+    "a negative and a huge shape": (
+        "send(question, b'Va\\x0b\\x01' + b'\\xff' * 8 + bytes(8))\n"
+        "send(question, b'Va\\x0b\\x03' + (2**62).to_bytes(8, 'little') * 3)"
+    ),
+    "NaN with a payload, booleans of two": (
+        "send(question, b'Va\\x0b\\0' + b'\\1\\0\\0\\0\\0\\0\\xf8\\x7f')\n"
+        "send(question, b'Va\\0\\0\\2')"
+    ),
+    "one byte a second": (
+        "import time\n"
+        "write(respond.HEADER.pack(question, 9))\n"
+        "for n in range(60): write(b'V'); time.sleep(1)"
+    ),
+    "one byte a second, after the call": (
+        "import threading, time\n"
+        "def drip():\n"
+        "    write(respond.HEADER.pack(question, 999))\n"
+        "    for n in range(600): write(b'V'); time.sleep(1)\n"
+        "threading.Thread(target=drip).start()"
+    ),
+}
+
+EXPLAINED = (
+    *("differ", "malformed", "expected", "no answer was received", "ended the kernel"),
+    *("booleans", "not fit its bytes", "parts", "nested"),
+)
+ATTACKS = {n: RAW + in_a_call(c) for n, c in MESSAGES.items()}
+ATTACKS |= {
+    name: SENDER + ASKED + in_a_call(f"question = number_of_the_question()\n{code}")
+    for name, code in ANSWERS.items()
+}
+
+
+class Cost:
+    """Memory that this process takes at most, beyond what it had, and its seconds."""
+
+    def __enter__(self):
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+        self._before, self._used = self._memory("VmRSS"), self._seconds()
+        return self
+
+    def __exit__(self, *exc):
+        self.megabytes = (self._memory("VmHWM") - self._before) / 1024
+        self.seconds = self._seconds() - self._used
+
+    def _memory(self, name):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith(name))
+
+    def _seconds(self):
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        return used.ru_utime + used.ru_stime
+
+
+@pytest.fixture(scope="module")
+def honest(examination, attacking):
+    """What the same notebook earns without an attack."""
+    return examination(attacking()).report
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_what_is_sent_costs_the_grader_little_and_earns_nothing(
+    examination, attacking, honest, attack
+):
+    with Cost() as cost:
+        start = time.monotonic()
+        report = examination(attacking(ATTACKS[attack]), cell_seconds=6).report
+        seconds = time.monotonic() - start
+    said = about(report)
+    assert any(words in said for words in EXPLAINED), said
+    assert scores(report)["softmax"] == 0
+    assert report["score"] <= honest["score"], said  # it may cost the attacker more
+    assert cost.megabytes < 100, said
+    assert cost.seconds < 10, said
+    assert seconds < 40, said
+
+
+def test_neighbours_keep_their_points(
+    grade_class, attacking, master, right, everything
+):
+    """Before and behind, in the same worker processes."""
+    right_one = submission(master, right)
+    chosen = ("a bomb in the content", "answers of eight megabytes", "deep lists")
+    students = {"neighbour a": right_one, "neighbour z": right_one}
+    students |= {f"m {name}": attacking(ATTACKS[name]) for name in chosen}
+    graded = grade_class(students)
+    assert graded.marks["neighbour a"] == everything == graded.marks["neighbour z"]
+    assert graded.outcome.refused == {}

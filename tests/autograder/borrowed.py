@@ -1,0 +1,350 @@
+"""Try everything that ships to students as the answer to every exercise.
+
+    python -m tests.autograder.borrowed [MODULE ...]
+
+Prints a line of JSON, [callable, exercise, points], for each that earns points. Run it
+where nothing can be broken: what is called may close files, fork, or end the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import resource
+import select
+import signal
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+import autograder
+import toolkit
+from autograder.answers import Answer, answer, decode
+from autograder.exercise import Case, Exercise, load_topic, topic_names
+from autograder.judge import Expected, disagreement, expect, judge, public_seeds
+
+SHIPPED = ("autograder", "toolkit")
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+PROCESSOR_SECONDS = 0.4  # for one case; no right answer needs a fifth of it
+SECONDS = 2  # for who sleeps, or has others work
+SILENCE = 8  # seconds after which what was called is not waited for
+
+Call = tuple[tuple, dict[str, Any]]
+
+
+class Called(Exception):
+    """Ends a case as soon as it has called an implementation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Something that can be called, and what it says of how."""
+
+    call: Callable
+
+    @cached_property
+    def signature(self) -> inspect.Signature | None:
+        """How it is called, if it says so."""
+        try:
+            return inspect.signature(self.call)
+        except (TypeError, ValueError):
+            return None
+
+    def takes(self, arguments: Call) -> bool:
+        """Whether it can be called in this way at all."""
+        try:
+            if self.signature is not None:
+                self.signature.bind(*arguments[0], **arguments[1])
+        except TypeError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Question:
+    """A case, its right answer, and how it calls an implementation first."""
+
+    case: Case
+    seed: int
+    right: Answer
+    call: Call
+
+    def is_right(self, candidate: Candidate) -> bool:
+        """Whether a candidate gives the right answer to this question."""
+        if not candidate.takes(self.call):
+            return False
+        if self.right.raised is None and self._raises(candidate):
+            return False
+        return disagreement(self.case, self.right, self.answer(candidate)) is None
+
+    def answer(self, candidate: Candidate) -> Answer:
+        """What the examiner would read of a candidate's answer."""
+        if not candidate.takes(self.call):
+            return Answer(raised="TypeError")
+        return decode(answer(self.case, candidate.call, self.seed))
+
+    def _raises(self, candidate: Candidate) -> bool:
+        """Whether an error comes out, as of nearly everything that is no answer.
+
+        ``answer`` would look for the line that it came from, which takes longer than
+        the call.
+        """
+        rng = np.random.default_rng(self.seed)
+        torch.default_generator.manual_seed(self.seed)
+        try:
+            self.case.run(candidate.call, rng)
+        except BaseException:
+            return True
+        return False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An exercise, its questions, and what the reference answers."""
+
+    exercise: Exercise
+    questions: list[Question]
+    expected: Expected
+
+    def points(self, candidate: Candidate) -> int:
+        """What a candidate earns as the answer to this exercise.
+
+        Cases whose right answer is always the same are paid only beside another one.
+        So the others come first, and who gets none of them right is asked no more. Nor
+        is who takes too long for one.
+        """
+        limit = TimeLimit()
+        for question in self.telling:
+            with limit:
+                if question.is_right(candidate):
+                    break
+            if limit.exceeded:
+                return 0
+        else:
+            return 0
+        given = []
+        for question in self.questions:
+            with limit:
+                given.append(question.answer(candidate))
+            if limit.exceeded:
+                return 0
+        return judge(self.exercise, given, self.expected).score
+
+    def may_call(self, candidate: Candidate) -> bool:
+        """Whether a candidate takes what it would be called with."""
+        return any(candidate.takes(question.call) for question in self.telling)
+
+    @cached_property
+    def telling(self) -> list[Question]:
+        """Those whose right answer depends on the data; all, if none does."""
+        constant = self.expected.constant
+        return [
+            question
+            for question, same in zip(self.questions, constant, strict=True)
+            if not same or all(constant)
+        ]
+
+
+class TimeLimit:
+    """Raises in whatever runs for too long, which takes it for an error of its own.
+
+    Attributes:
+        exceeded: whether anything has run for too long.
+    """
+
+    def __init__(self) -> None:
+        self.exceeded = False
+
+    def __enter__(self) -> None:
+        signal.signal(signal.SIGPROF, self._stop)
+        signal.signal(signal.SIGALRM, self._stop)
+        signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        return kind is TimeoutError
+
+    def _stop(self, *_: object) -> None:
+        self.exceeded = True
+        raise TimeoutError
+
+
+def first_call(case: Case, seed: int) -> Call:
+    """The arguments with which a case calls an implementation first."""
+    seen: list[Call] = []
+
+    def spy(*args: Any, **kwargs: Any) -> None:
+        seen.append((args, kwargs))
+        raise Called
+
+    with contextlib.suppress(Called):
+        case.run(spy, np.random.default_rng(seed))
+    return seen[0]
+
+
+@functools.cache
+def all_asked() -> list[Asked]:
+    """Every exercise of the course."""
+    found = []
+    for name in topic_names():
+        topic = load_topic(name)
+        for exercise in topic.exercises.values():
+            seeds = public_seeds(exercise)
+            expected = expect(topic, exercise, seeds)
+            questions = [
+                Question(case, seed, right, first_call(case, seed))
+                for case, seed, right in zip(
+                    exercise.cases, seeds, expected.reference, strict=True
+                )
+            ]
+            found.append(Asked(exercise, questions, expected))
+    return found
+
+
+def modules() -> list[str]:
+    """Every module that ships."""
+    packages = (autograder, toolkit)
+    return sorted(
+        module.name
+        for package in packages
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    )
+
+
+def callables(module: types.ModuleType) -> dict[str, Callable]:
+    """What can be called of a module, by name: functions, classes, their methods.
+
+    Functions and lambdas inside a function count too, if they need nothing around
+    them.
+    """
+    found: dict[str, Callable] = {}
+
+    def add(name: str, value: Any) -> None:
+        if not callable(value):
+            return
+        found[name] = value
+        plain = inspect.unwrap(value)
+        plain = getattr(plain, "__func__", plain)
+        if isinstance(plain, types.FunctionType):
+            for code in nested(plain.__code__):
+                place = f"{name}.{code.co_name}:{code.co_firstlineno}"
+                found[place] = function_inside(plain, code)
+
+    for name, value in vars(module).items():
+        home = getattr(value, "__module__", None) or type(value).__module__
+        if home.split(".")[0] not in SHIPPED and home != module.__name__:
+            continue
+        add(name, value)
+        kind = value if isinstance(value, type) else type(value)
+        if kind.__module__ == module.__name__:
+            for attribute in vars(kind):
+                if attribute.startswith("__") and attribute != "__call__":
+                    continue
+                with contextlib.suppress(Exception):  # a property may need more
+                    add(f"{name}.{attribute}", getattr(value, attribute))
+    return found
+
+
+@functools.cache
+def function_inside(function: types.FunctionType, code: types.CodeType) -> Callable:
+    """A function inside another one; the same wherever the other one is imported."""
+    return types.FunctionType(code, function.__globals__)
+
+
+def nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The functions inside a function that need nothing of what is around them."""
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if not constant.co_freevars and constant.co_name not in COMPREHENSIONS:
+                yield constant
+            yield from nested(constant)
+
+
+def earners(candidates: dict[str, Candidate]) -> Iterator[list[Any]]:
+    """Those that earn points: name, exercise, points.
+
+    They are tried in a process of their own, and in another one where that ends.
+    """
+    todo = [
+        (name, asked)
+        for name, candidate in candidates.items()
+        for asked in all_asked()
+        if asked.may_call(candidate)
+    ]
+    while todo:
+        done = _try_in_a_child(todo, candidates)
+        yield from (line for line in done if line[2])
+        todo = todo[len(done) + 1 :]
+
+
+def _try_in_a_child(
+    todo: list[tuple[str, Asked]], candidates: dict[str, Candidate]
+) -> list[list[Any]]:
+    """What came back, up to the one at which the child ended or fell silent."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _child(todo, candidates, writing)
+    os.close(writing)
+    text = b""
+    while select.select([reading], [], [], SILENCE)[0]:
+        piece = os.read(reading, 1 << 16)
+        if not piece:
+            break
+        text += piece
+    os.close(reading)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return [json.loads(line) for line in text.split(b"\n")[:-1]]
+
+
+def _child(
+    todo: list[tuple[str, Asked]], candidates: dict[str, Candidate], writing: int
+) -> None:
+    try:
+        os.setsid()
+        own, nowhere = os.getpid(), os.open(os.devnull, os.O_RDWR)
+        resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        for name, asked in todo:
+            points = asked.points(candidates[name])
+            if os.getpid() != own:
+                break  # what was called has forked
+            line = json.dumps([name, asked.exercise.name, points])
+            os.write(writing, line.encode() + b"\n")
+    finally:
+        os._exit(0)
+
+
+def main(names: list[str]) -> None:
+    """Try these modules, or all; what several of them name is tried once."""
+    torch.set_num_threads(1)  # a pool of threads does not survive a fork
+    known: dict[int, Callable] = {}
+    for module in [importlib.import_module(name) for name in names or modules()]:
+        found = callables(module)
+        new = {name: each for name, each in found.items() if id(each) not in known}
+        known |= {id(each): each for each in new.values()}
+        for name, exercise, points in earners(
+            {name: Candidate(each) for name, each in new.items()}
+        ):
+            earned = [f"{module.__name__}.{name}", exercise, points]
+            print(json.dumps(earned), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

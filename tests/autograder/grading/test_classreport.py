@@ -1,0 +1,224 @@
+"""What a class got wrong, from made-up reports with known answers."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from html.parser import HTMLParser
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.grading.exports import gradescope_results, write_class_report
+from autograder.grading.gradebook import Marks
+from autograder.grading.reports import NoReports, read_reports
+from autograder.lms.exports import write_lms_tables
+from tests.autograder.conftest import TOPIC
+
+HOSTILE = '<script>alert(1)</script><img src="http://far.away/x">'
+
+
+def report(student, passed, mistake=None, refused=None, message=""):
+    cases = [
+        {"title": "first", "points": 2, "passed": passed[0], "message": message},
+        {"title": "second", "points": 1, "passed": passed[1], "message": ""},
+    ]
+    score = 2 * passed[0] + passed[1]
+    return {
+        "student": student,
+        "chapter": TOPIC,
+        "score": score,
+        "max_score": 3,
+        "refused": refused,
+        "notes": [],
+        "seconds": 0.5,
+        "exercises": [
+            {
+                "name": "softmax",
+                "score": score,
+                "max_score": 3,
+                "mistake": mistake,
+                "message": "You did it." if mistake else "",
+                "cases": cases,
+            }
+        ],
+    }
+
+
+@pytest.fixture
+def course(tmp_path):
+    folder = tmp_path / "reports" / TOPIC
+    folder.mkdir(parents=True)
+    for data in (
+        report("ada", (True, True)),
+        report("ben", (False, True), mistake="wrong_axis"),
+        report("=cmd()", (False, True), mistake="wrong_axis"),
+        report("dan", (False, False), message=HOSTILE),
+        report("eve", (False, False), refused=f"not JSON {HOSTILE}"),
+    ):
+        (folder / f"{data['student']}.json").write_text(json.dumps(data))
+    return tmp_path
+
+
+def write(course, marks=None):
+    report = read_reports(course, TOPIC)
+    report = report.counting(marks) if marks else report
+    return write_class_report(course, report) | write_lms_tables(course, report)[0]
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_pass_rates_count_examined_submissions(course):
+    assert read_reports(course, TOPIC).pass_rates() == [
+        ("softmax", "first", 0.25),
+        ("softmax", "second", 0.75),
+    ]
+
+
+def test_misconceptions_are_ranked_with_who_shares_them(course):
+    (found,) = read_reports(course, TOPIC).misconceptions()
+    assert found == ("softmax", "wrong_axis", "You did it.", ["=cmd()", "ben"])
+
+
+class Page(HTMLParser):
+    """What a page consists of."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.alts, self.words = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        attrs = dict(attrs)
+        self.links += [attrs[name] for name in ("src", "href") if name in attrs]
+        if tag == "img":
+            self.alts.append(attrs.get("alt"))
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_page_is_self_contained_and_runs_nothing(course):
+    page = Page(write(course)["page"].read_text())
+    assert "script" not in page.tags
+    assert all(link.startswith("data:image/png;base64,") for link in page.links)
+    assert len(page.alts) == 2
+    assert all(len(alt) > 20 for alt in page.alts)
+    text = " ".join(page.words)
+    assert "wrong axis" in text
+    assert "<script>" in text  # shown as text
+
+
+def test_tables_are_safe_in_spreadsheets(course):
+    paths = write(course)
+    for name in ("scores", "cases", "canvas", "moodle"):
+        for row in rows(paths[name]):
+            assert not any(cell.startswith(("=", "+", "@")) for cell in row)
+    table = {row[0]: row for row in rows(paths["scores"])}
+    assert [float(cell) for cell in table["ada"][1:5]] == [3, 3, 0, 3]
+    assert table["'=cmd()"][1] == "1"
+    canvas = rows(paths["canvas"])
+    assert canvas[1][0].strip() == "Points Possible"
+    assert canvas[1][5] == "3"
+    assert {row[3]: row[5] for row in canvas[2:]}["ada"] == "3"
+    moodle = {row[0]: row[2] for row in rows(paths["moodle"])}
+    assert moodle["ben"] == "softmax: You did it."
+
+
+def test_separators_inside_text_make_no_new_cells(course):
+    path = course / "reports" / TOPIC / "fay.json"
+    name = 'fay;=cmd()\t+cmd();"=cmd()"\n @cmd()'
+    path.write_text(json.dumps(report(name, (True, True))))
+    paths = write(course)
+    for name in ("scores", "canvas", "moodle"):
+        for separator in (";", "\t", ","):
+            with paths[name].open(newline="") as file:
+                for row in csv.reader(file, delimiter=separator):
+                    cells = [cell.lstrip(' "') for cell in row]
+                    assert not any(c.startswith(("=", "+", "@")) for c in cells)
+
+
+def test_marks_by_hand_go_before_those_in_the_reports(course):
+    marks = {"ben": Marks({}, {"softmax": 2.5}, {"softmax": 3.0}, {"x": 0.5})}
+    table = rows(write(course, marks)["scores"])
+    header = table[0]
+    found = {row[0]: dict(zip(header, row, strict=True)) for row in table[1:]}
+    assert float(found["ben"]["score"]) == 2
+    assert float(found["ben"]["softmax"]) == 2.5
+    assert float(found["ben"]["late_penalty"]) == 0.5
+    assert "ada" not in found  # removed from the gradebook
+    (results,) = (course / "reports" / f"{TOPIC}_gradescope").iterdir()
+    results = json.loads(results.read_text())
+    assert results["score"] == 2
+    assert "marks by hand" in results["output"]
+
+
+def test_a_gradebook_without_anybody_who_has_a_report_is_named(course):
+    with pytest.raises(NoReports, match="nobody with a report on"):
+        read_reports(course, TOPIC).counting({"zoe": Marks()})
+
+
+def test_a_cell_of_the_instructor_has_a_column_and_counts(course):
+    marks = {
+        name: Marks({}, {"softmax": 1.0, "essay": 4.0}, {"softmax": 3.0, "essay": 5.0})
+        for name in ("ada", "ben")
+    }
+    paths = write(course, marks)
+    header, *found = rows(paths["scores"])
+    assert [dict(zip(header, row, strict=True))["essay"] for row in found] == ["4", "4"]
+    assert rows(paths["canvas"])[1][5] == "8"
+
+
+STRANGE = report("junk", (True, True)) | {"score": float("inf")}
+UNNOTED = report("junk", (True, True)) | {"notes": None}
+JUNK = [json.dumps(STRANGE).encode(), json.dumps(UNNOTED).encode()]
+JUNK += [b"[]", b"3", b"null", b"{}", b"{", b"\xff", b'{"student": "junk"}']
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_what_is_no_report_is_left_out(course, junk):
+    folder = course / "reports" / TOPIC
+    (folder / "junk.json").write_bytes(junk)
+    (folder / "ada (conflicted copy).json").write_bytes(
+        (folder / "ada.json").read_bytes()
+    )
+    assert len(rows(write(course)["scores"])) == 1 + 5
+
+
+def test_a_pipe_among_the_reports_holds_nothing_up(course):
+    os.mkfifo(course / "reports" / TOPIC / "pipe.json")
+    (course / "reports" / TOPIC / "folder.json").mkdir()
+    (course / "reports" / TOPIC / "link.json").symlink_to("nowhere")
+    assert len(rows(write(course)["scores"])) == 1 + 5
+
+
+def test_reports_of_two_versions_of_a_chapter_fit_in_one_table(course):
+    newer = report("zoe", (True, True))
+    newer["exercises"].append({**newer["exercises"][0], "name": "attend"})
+    newer["max_score"] = 6
+    path = course / "reports" / TOPIC / "zoe.json"
+    path.write_text(json.dumps(newer))
+    paths = write(course)
+    header, *found = rows(paths["scores"])
+    assert header[4:7] == ["softmax", "attend", "refused"]
+    assert {len(row) for row in found} == {len(header)}
+    assert rows(paths["canvas"])[1][5] == "6"
+
+
+def test_gradescope_results_add_up():
+    results = gradescope_results(report("ben", (False, True), "wrong_axis"))
+    assert results["score"] == sum(test["score"] for test in results["tests"]) == 1
+    assert sum(test["max_score"] for test in results["tests"]) == 3
+    assert "You did it." in results["tests"][0]["output"]
+
+
+def test_chapter_that_was_not_graded_says_what_to_do(tmp_path, capsys):
+    with pytest.raises(NoReports, match="grade it first"):
+        read_reports(tmp_path, TOPIC)
+    assert main(["report", TOPIC, "--course", str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -1,0 +1,114 @@
+"""Whose fault it is that time has passed, told by a meter of the test.
+
+Nobody waits: when there is nothing to do but that, the time has passed already.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import time
+
+import pytest
+
+from autograder.errors import GraderFault, SubmissionFault
+from autograder.grading.clock import Clock, Used
+from autograder.sandbox.limits import PATIENCE, Limits
+
+LIMITS = Limits(cell_seconds=1, submission_seconds=100)
+
+
+class Skipped(selectors.DefaultSelector):
+    """Lets the time pass for which an event loop would sleep."""
+
+    passed = 0.0
+
+    def select(self, timeout=None):
+        ready = super().select(0)
+        self.passed += 0 if ready else timeout or 0
+        return ready
+
+
+@pytest.fixture(autouse=True)
+def event_loop_of_skipped_time(monkeypatch):
+    selector = Skipped()
+    monkeypatch.setattr(time, "monotonic", lambda: selector.passed)
+    loop = asyncio.SelectorEventLoop(selector)
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        monkeypatch.setattr(asyncio, "run", runner.run)
+        yield
+
+
+class Meter:
+    """Tells of a kernel that runs, and waits, for a share of the time each."""
+
+    def __init__(self, runs=0.0, waits=0.0):
+        self.runs, self.waits, self.start = runs, waits, time.monotonic()
+
+    async def used(self):
+        passed = time.monotonic() - self.start
+        return Used(self.runs * passed, self.waits * passed)
+
+
+def watch(meter, alone, limits=LIMITS, seconds=30.0, cells=1):
+    """Watch cells that would end after so many seconds; how long it took."""
+
+    async def go():
+        clock = Clock(limits, alone)
+        for _ in range(cells):
+            await clock.watch(asyncio.ensure_future(asyncio.sleep(seconds)), meter)
+
+    start = time.monotonic()
+    try:
+        asyncio.run(go())
+    except (SubmissionFault, GraderFault) as error:
+        return type(error), time.monotonic() - start
+    return None, time.monotonic() - start
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_cell_that_runs_all_the_time_breaks_its_limit(alone):
+    fault, seconds = watch(Meter(runs=1.0), alone)
+    assert fault is SubmissionFault
+    assert seconds < PATIENCE
+
+
+def test_an_idle_cell_is_to_blame_only_when_it_is_alone():
+    assert watch(Meter(), alone=False)[0] is GraderFault
+    assert watch(Meter(), alone=True)[0] is SubmissionFault
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_cell_that_waits_for_a_processor_is_never_to_blame(alone):
+    fault, seconds = watch(Meter(runs=0.05, waits=0.95), alone)
+    assert fault is GraderFault
+    assert seconds >= PATIENCE
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_cell_that_waits_for_a_processor_gets_more_time(alone):
+    fault, seconds = watch(Meter(runs=0.2, waits=0.8), alone, seconds=2.5)
+    assert fault is None
+    assert seconds > 2 * LIMITS.cell_seconds
+
+
+def test_half_a_processor_takes_twice_the_time():
+    fault, seconds = watch(Meter(runs=0.5, waits=0.5), alone=False)
+    assert fault is SubmissionFault
+    assert seconds > 1.5 * LIMITS.cell_seconds
+
+
+def test_many_short_cells_fill_the_time_of_a_submission():
+    limits = Limits(cell_seconds=10, submission_seconds=1)
+    fault, _ = watch(Meter(), alone=True, limits=limits, seconds=0.1, cells=30)
+    assert fault is SubmissionFault
+    fault, _ = watch(Meter(), alone=False, limits=limits, seconds=0.1, cells=30)
+    assert fault is GraderFault
+
+
+def test_that_nobody_can_say_is_no_proof():
+    class Silent:
+        async def used(self):
+            return None
+
+    assert watch(Silent(), alone=True)[0] is GraderFault

@@ -1,0 +1,133 @@
+"""Final marks from made-up reports, with answers worked out by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.grading import course_marks
+from autograder.grading.course_marks import read_weights
+from autograder.grading.reports import ClassReport
+from autograder.lms.tables import BadTable
+
+CHAPTERS = ["simplified_attention", "scaling", "masking"]  # in the order of the book
+OUT_OF = {"simplified_attention": 10, "scaling": 20, "masking": 40}
+SCORES = {  # None: nothing handed in; "EX": excused
+    "ada": [10, 20, 40],
+    "bo": [10, 10, None],
+    "cy": [5, "EX", 20],
+    "di": [10, None, None],
+    "ed": [10, 18, 16],
+    "flo": [None, None, None],
+    "gus": [3, 0, 16],
+}
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course whose chapters have these reports."""
+    for chapter in CHAPTERS:
+        (tmp_path / "reports" / chapter).mkdir(parents=True)
+
+    def report_on_class(course, chapter):
+        place, most = CHAPTERS.index(chapter), OUT_OF[chapter]
+        said = {name: scores[place] for name, scores in SCORES.items()}
+        reports = [
+            {"student": name, "score": float(score), "max_score": most}
+            for name, score in said.items()
+            if isinstance(score, int)
+        ]
+        missing = [name for name, score in said.items() if score is None]
+        excused = [name for name, score in said.items() if score == "EX"]
+        return ClassReport(chapter, reports, missing, excused), []
+
+    monkeypatch.setattr(course_marks, "report_on_class", report_on_class)
+    return tmp_path
+
+
+def marked(course, capsys, *words):
+    """The table by student, and what the command said."""
+    assert main(["marks", "--course", str(course), *words]) == 0
+    with (course / "reports" / "course.csv").open() as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    return rows, capsys.readouterr().out
+
+
+def numbers(rows, column):
+    return {name: row[column] and float(row[column]) for name, row in rows.items()}
+
+
+def test_final_marks_tell_zero_nothing_and_excused_apart(course, capsys):
+    rows, _ = marked(course, capsys)
+    assert rows["cy"]["scaling"] == "EX"
+    assert rows["bo"]["masking"] == ""
+    assert rows["gus"]["scaling"] == "0"
+    assert numbers(rows, "so_far") == pytest.approx(
+        {"ada": 100, "bo": 75, "cy": 50, "di": 100, "ed": 76.7, "gus": 23.3}
+        | {"flo": ""},
+        abs=0.05,
+    )
+    assert numbers(rows, "final") == pytest.approx(
+        {"ada": 100, "bo": 50, "cy": 50, "di": 33.3, "ed": 76.7, "gus": 23.3}
+        | {"flo": 0},
+        abs=0.05,
+    )
+
+
+def test_weights_and_the_lowest_dropped(course, capsys, tmp_path):
+    table = tmp_path / "weights.csv"
+    table.write_text("chapter;weight\nsimplified_attention;1\nmasking;3\n")
+    rows, _ = marked(course, capsys, "--weights", str(table))
+    finals = numbers(rows, "final")
+    assert finals["ed"] == (1 * 100 + 3 * 40) / 4  # scaling is not in the table
+    assert finals["bo"] == 25
+    rows, _ = marked(course, capsys, "--drop", "1")
+    assert rows["ed"]["dropped"] == "masking"
+    finals = numbers(rows, "final")
+    assert (finals["ed"], finals["bo"], finals["gus"]) == (95, 75, 35)
+    rows, _ = marked(course, capsys, "--drop", "9")  # one always counts
+    assert numbers(rows, "final")["gus"] == 40
+
+
+def test_who_may_need_help_is_named_with_the_reason(course, capsys):
+    rows, said = marked(course, capsys)
+    assert {name for name, row in rows.items() if row["at_risk"]} == {
+        *("bo", "di", "ed", "flo", "gus")
+    }
+    assert rows["di"]["at_risk"] == "nothing handed in for the last 2 chapters"
+    assert rows["flo"]["at_risk"] == "nothing handed in for the last 3 chapters"
+    assert rows["ed"]["at_risk"] == "from 95% down to 40%"
+    assert rows["gus"]["at_risk"] == "23% of the points so far"
+    order = [
+        line.split(":")[1].strip() for line in said.splitlines() if " help: " in line
+    ]
+    assert order == ["flo", "gus", "di", "bo", "ed"]  # the lowest final marks first
+    page = (course / "reports" / "course.html").read_text()
+    assert "<td>simplified_<wbr>attention</td><td>6</td><td>1</td>" in page
+
+
+def test_a_table_of_weights_with_faults_is_refused(tmp_path, capsys):
+    path = tmp_path / "weights.csv"
+    path.write_text("chapter,weight\nmaskin,1\nscaling,-1\nscaling,1\nmasking,x\n")
+    with pytest.raises(BadTable) as refused:
+        read_weights(path)
+    places = [line.partition(":")[0] for line in refused.value.lines]
+    assert places == [
+        "row 2, column chapter",
+        "row 3, column weight",
+        "row 4, column chapter",
+        "row 5, column weight",
+    ]
+    path.write_text("chapter,weight\nscaling,0\n")
+    with pytest.raises(BadTable, match="1 problem"):
+        read_weights(path)
+    path.write_text(json.dumps({}))
+    assert main(["marks", "--course", str(tmp_path), "--weights", str(path)]) == 2
+
+
+def test_nothing_graded_is_one_line(tmp_path, capsys):
+    assert main(["marks", "--course", str(tmp_path)]) == 2
+    assert "no chapter was graded" in capsys.readouterr().err

@@ -1,0 +1,166 @@
+"""Due dates, extensions and excuses from one table, with nbgrader's own penalties."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.exercise import load_topic
+from classroom.submissions import hand_in, submission
+from tests.autograder.conftest import TOPIC
+
+AT_NOON = "2026-10-01 12:00 UTC"
+STAMPS = {  # when each handed in
+    "early": "2026-10-01 11:00:00 UTC",
+    "late": "2026-10-01 15:00:00 UTC",
+    "longer": "2026-10-03 15:00:00 UTC",
+    "until": "2026-10-02 14:00:00 UTC",
+    "ill": "2026-10-09 12:00:00 UTC",
+}
+PENALTY = """
+from nbgrader.plugins import BasePlugin
+
+
+class OnePointAnHour(BasePlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return total_seconds_late / 3600
+"""
+
+
+@pytest.fixture(scope="module")
+def started(released_course, tmp_path_factory, master, right):
+    """A course in which everybody handed in, and nbgrader takes a point an hour."""
+    folder = tmp_path_factory.mktemp("deadlines") / "course"
+    shutil.copytree(released_course, folder)
+    (folder / "hourly.py").write_text(PENALTY)
+    with (folder / "nbgrader_config.py").open("a") as config:
+        config.write("c.AssignLatePenalties.plugin_class = 'hourly.OnePointAnHour'\n")
+    hand_in(folder, TOPIC, dict.fromkeys(STAMPS, submission(master, right)))
+    for student, stamp in STAMPS.items():
+        path = folder / "submitted" / student / TOPIC / "timestamp.txt"
+        path.write_text(stamp)
+    return folder
+
+
+@pytest.fixture
+def course(started, tmp_path):
+    folder = tmp_path / "course"
+    shutil.copytree(started, folder)
+    return folder
+
+
+def say(course, text):
+    """Give the course a table of deadlines; the exit status."""
+    path = course.parent / "deadlines.csv"
+    path.write_text(text)
+    return main(["deadlines", str(path), "--course", str(course)])
+
+
+def test_deadlines_are_applied_and_seen(course, needs_sandbox, capsys):
+    everything = sum(e.points for e in load_topic(TOPIC).exercises.values())
+    lines = [
+        "student,chapter,due",
+        f",{TOPIC},{AT_NOON}",
+        f"longer,{TOPIC},+2 days",
+        f"until,{TOPIC},2026-10-02 14:00+0200",
+        f"ill,{TOPIC},excused",
+    ]
+    at = ["--course", str(course)]
+    assert say(course, "\n".join(lines)) == 0
+    assert "2 extensions, 1 excused" in capsys.readouterr().out
+    assert main(["grade", TOPIC, *at, "--student", "late"]) == 0
+    assert "1 examined" in capsys.readouterr().out
+    assert main(["grade", TOPIC, *at]) == 0
+    assert "excused: ill" in capsys.readouterr().out
+    # Hours after the time that each had: noon; noon + 2 days; 12:00 UTC on the 2nd.
+    assert scores_in(course) == {
+        "early": everything,
+        "late": everything - 3,
+        "longer": everything - 3,
+        "until": everything - 2,
+    }
+    assert main(["report", TOPIC, *at]) == 0
+    with (course / "reports" / f"{TOPIC}_scores.csv").open() as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert {s: row["status"] for s, row in rows.items()} == {
+        **{"early": "handed in", "late": "late", "longer": "late", "until": "late"},
+        "ill": "excused",
+    }
+    assert rows["longer"]["extended_until"] == "2026-10-03 12:00 UTC"
+    assert rows["ill"]["score"] == rows["late"]["extended_until"] == ""
+    with (course / "reports" / f"{TOPIC}_canvas.csv").open() as file:
+        marks = {row["SIS Login ID"]: row[TOPIC] for row in csv.DictReader(file)}
+    assert marks["ill"] == "EX"
+    # An extension that is taken back, and one more day: told, and nothing examined.
+    capsys.readouterr()
+    lines[2:4] = [f"until,{TOPIC},3"]
+    assert say(course, "\n".join(lines)) == 0
+    assert main(["grade", TOPIC, *at]) == 0
+    said = capsys.readouterr().out
+    assert "0 examined, 4 unchanged" in said
+    assert "changed: longer: late penalty 3 -> 32" in said  # no more than the score
+    assert "changed: until: late penalty 2 -> 0" in said
+
+
+def scores_in(course):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        found = book.assignment_submissions(TOPIC)
+        return {s.student.id: s.score - s.late_submission_penalty for s in found}
+
+
+FAULTS = {
+    f"ada,{TOPIC},+2 days": "row 3, column student: nobody is called 'ada'",
+    f"lat,{TOPIC},+2 days": "row 3, column student: nobody is called 'lat'; did you",
+    "late,simple,+2 days": "row 3, column chapter: there is no chapter 'simple'",
+    f"late,{TOPIC},12.11.2026": "row 3, column due: '12.11.2026' is no date such as",
+    f"late,{TOPIC},11/12/2026": "row 3, column due: '11/12/2026' is no date such as",
+    f"late,{TOPIC},2026-13-01": "row 3, column due: '2026-13-01' is no date",
+    f"late,{TOPIC},2026-12-01 9:00": "row 3, column due: '2026-12-01 9:00' is no date",
+    f"late,{TOPIC},2026-12-01 Mars/Base": "is no date",
+    f"late,{TOPIC},+0 days": "row 3, column due: '+0 days' is no date",
+    f"late,{TOPIC},+900 days": "row 3, column due: '+900 days' is no date",
+    f"late,{TOPIC},": "row 3, column due: '' is no date",
+    f"late,{TOPIC},2026-09-01": "row 3, column due: it is before the due date",
+    f"late,{TOPIC},1\nlate,{TOPIC},2": "row 4, column student: row 3 is about the same",
+    "late,masking,1": "row 3, column due: masking has no due date",
+    "*,masking,+3 days": "row 3, column due: '+3 days' is for one student",
+    f"late,{TOPIC},1,2,3": "row 3: 5 cells, but the header has 3",
+}
+
+
+@pytest.mark.parametrize("line", FAULTS)
+def test_a_fault_is_told_with_its_place_and_nothing_is_taken_over(course, capsys, line):
+    good = f"student,chapter,due\n*,{TOPIC},{AT_NOON}\n"
+    assert say(course, good) == 0
+    capsys.readouterr()
+    assert say(course, good + line + "\n") == 2
+    assert FAULTS[line] in capsys.readouterr().err
+    assert (course / "deadlines.csv").read_text() == good
+
+
+def test_tables_of_other_forms_are_refused(course, capsys):
+    for text, words in [
+        ("", "row 1: it is empty"),
+        ("student,chapter\n", "row 1: no column due"),
+        ("student;chapter;due\nlate;x;\xe4".encode("latin-1"), "row 2: it is not in"),
+        (b"\0\0\0", "a character of no text"),
+        ('student,chapter,due\n"late', "row"),
+    ]:
+        path = course.parent / "deadlines.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        assert main(["deadlines", str(path), "--course", str(course)]) == 2
+        assert words in capsys.readouterr().err
+    assert not (course / "deadlines.csv").exists()
+
+
+def test_a_table_that_somebody_broke_later_stops_grading(course, capsys):
+    (course / "deadlines.csv").write_text(f"student,chapter,due\n,{TOPIC},soon\n")
+    assert main(["grade", TOPIC, "--course", str(course)]) == 2
+    assert "row 2, column due: 'soon' is no date" in capsys.readouterr().err
+    assert scores_in(course) == {}
+    assert main(["grade", TOPIC, "--course", str(course), "--student", "lat"]) == 2
+    assert "no submission of 'lat'; did you mean late?" in capsys.readouterr().err

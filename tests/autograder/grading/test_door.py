@@ -1,0 +1,108 @@
+"""What is read of the bytes that a kernel sends as answers, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+
+from autograder.grading.door import FRAME_BYTES, MAX_ANSWER, Door, TooMuch
+from autograder.respond import HEADER
+from autograder.sandbox.limits import Limits
+
+MB = 2**20
+ASKED, OTHER = 7, 8  # the number of the question, and that of another one
+
+
+def frame(question, data):
+    return HEADER.pack(question, len(data)) + data
+
+
+END = frame(ASKED, b"")
+
+
+def reading(*parts, most=9, limit=MB):
+    """What is read when a kernel sends all this and, if ``None`` is last, ends."""
+
+    async def go():
+        door = Door(Limits(answer_bytes=limit))
+        kernel = door.inside.dup()
+        await door.open()
+        answers = []
+        try:
+            for part in parts:
+                if part is None:
+                    kernel.close()
+                else:
+                    kernel.sendall(part)
+            await asyncio.wait_for(door.read(ASKED, most, answers), 20)
+        finally:
+            kernel.close()
+            door.close()
+        return answers
+
+    return asyncio.run(go())
+
+
+def test_answers_come_in_their_order_up_to_the_end():
+    later = frame(ASKED, b"after the end")
+    sent = [frame(ASKED, b"one"), frame(ASKED, b"2"), END, later]
+    assert reading(*sent) == [b"one", b"2"]
+
+
+def test_answers_to_another_question_are_read_past():
+    sent = [frame(OTHER, b"early"), frame(OTHER, b""), frame(ASKED, b"one"), END]
+    assert reading(*sent) == [b"one"]
+
+
+def test_no_more_answers_are_taken_than_there_are_cases():
+    assert reading(*[frame(ASKED, b"x")] * 5, END, most=2) == [b"x", b"x"]
+
+
+def test_what_came_is_kept_when_the_kernel_ends():
+    assert reading(frame(ASKED, b"one"), frame(ASKED, b"half")[:-2], None) == [b"one"]
+    assert reading(frame(ASKED, b"one"), END[:3], None) == [b"one"]
+
+
+def test_a_length_beyond_the_limit_is_refused_before_anything_is_waited_for():
+    with pytest.raises(TooMuch, match="on the answer to one case"):
+        reading(HEADER.pack(OTHER, MAX_ANSWER + 1), limit=2 * MAX_ANSWER)
+    with pytest.raises(TooMuch, match="answer limit of 1 MB"):
+        reading(HEADER.pack(ASKED, MB), limit=MB)
+
+
+@pytest.mark.parametrize("question", [ASKED, OTHER])
+def test_all_answers_together_have_a_limit_and_short_ones_count_too(question):
+    def sent(count):
+        return [frame(question, b"x" * 300)] * count + [END]
+
+    limit = 10 * (FRAME_BYTES + 300) + FRAME_BYTES
+    reading(*sent(10), limit=limit)
+    with pytest.raises(TooMuch, match="answer limit"):
+        reading(*sent(11), limit=limit)
+
+
+def test_a_question_that_was_given_up_leaves_nothing_for_the_next():
+    """The rest of an answer that was on its way is not the beginning of another."""
+
+    async def go():
+        door = Door(Limits())
+        kernel = door.inside.dup()
+        await door.open()
+        late, answers = frame(OTHER, b"0123456789"), []
+        kernel.sendall(late[:-4])
+        given_up = asyncio.create_task(door.read(OTHER, 9, answers))
+        while door.received < HEADER.size:
+            await asyncio.sleep(0)
+        given_up.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await given_up
+        kernel.sendall(late[-4:] + frame(ASKED, b"one") + END)
+        await asyncio.wait_for(door.read(ASKED, 9, answers), 20)
+        kernel.close()
+        door.close()
+        return answers, door.received
+
+    sent = frame(OTHER, b"0123456789") + frame(ASKED, b"one") + END
+    assert asyncio.run(go()) == ([b"one"], len(sent))

@@ -1,0 +1,242 @@
+"""One submission, examined in the real sandbox."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.exercise import load_topic
+from autograder.sandbox.bubblewrap import SandboxUnavailable
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.manager import SandboxKernelManager
+from classroom.submissions import cell_source, submission
+from tests.autograder.conftest import TOPIC, code_cell, scores
+
+WRONG = "def softmax(scores):\n    return scores * 0\n"
+
+
+def test_right_submission_has_full_points(examined, solved):
+    report = examined(solved())
+    assert report["score"] == report["max_score"] > 0
+    assert all(exercise["mistake"] is None for exercise in report["exercises"])
+    assert report["notes"] == []
+
+
+def test_blank_submission_has_none(examined, master):
+    report = examined(master)
+    assert report["score"] == 0
+    assert {e["message"] for e in report["exercises"]} == {"not implemented yet"}
+
+
+def test_every_mistake_of_the_bank_is_named_in_the_kernel_too(examined, solved):
+    topic = load_topic(TOPIC)
+    banks = {name: topic.mistakes(name) for name in topic.exercises}
+    for number in range(max(map(len, banks.values()))):
+        chosen = {n: b[number] for n, b in banks.items() if number < len(b)}
+        answers = {name: cell_source(found, name) for name, found in chosen.items()}
+        report = examined(solved(**answers))
+        named = {e["name"]: e["mistake"] for e in report["exercises"]}
+        for name, found in chosen.items():
+            assert named[name] == found.name
+
+
+def test_syntax_error_costs_only_its_own_exercise(examined, solved):
+    report = examined(solved(softmax="def softmax(scores:\n    return"))
+    assert scores(report)["softmax"] == 0
+    assert scores(report)["soft_lookup"] > 0
+    softmax = report["exercises"][0]
+    assert "SyntaxError" in softmax["message"]
+
+
+def test_demonstrations_are_not_run(examined, master, right):
+    data = submission(master, right)
+    for cell in data["cells"]:
+        if "demo" in cell["metadata"].get("tags", []):
+            cell["source"] = "while True: pass"
+    assert examined(data)["score"] > 0
+
+
+def test_helper_in_an_added_cell_is_used(examined, solved):
+    data = solved(softmax="def softmax(scores):\n    return helper(scores)")
+    data["cells"].insert(
+        2,
+        code_cell(
+            "from scipy.special import softmax as s\nhelper = lambda x: s(x, -1)"
+        ),
+    )
+    report = examined(data)
+    assert report["score"] == report["max_score"]
+
+
+def test_answer_is_judged_as_it_stood_at_its_check(examined, solved):
+    data = solved(softmax=WRONG)
+    data["cells"].append(
+        code_cell(
+            "import scipy.special\nsoftmax = lambda s: scipy.special.softmax(s, -1)"
+        )
+    )
+    assert scores(examined(data))["softmax"] == 0
+
+
+FORGERIES = {
+    "display the points": "get_ipython().displayhook(7)\n" + WRONG,
+    "patched comparisons": (
+        "import builtins, math, numpy as np, torch\n"
+        "torch.allclose = np.allclose = lambda *a, **k: True\n"
+        "np.isclose = math.isclose = lambda *a, **k: True\n"
+        "np.testing.assert_allclose = lambda *a, **k: None\n"
+        "builtins.all = builtins.any = lambda *a: True\n" + WRONG
+    ),
+    "an object that equals everything": (
+        "class Yes(float):\n"
+        "    def __eq__(self, other): return True\n"
+        "    __array__ = lambda self, *a, **k: __import__('numpy').ones(3)\n"
+        "    __torch_function__ = classmethod(lambda *a, **k: True)\n"
+        "def softmax(scores): return Yes()\n"
+    ),
+    "dropped assertions": (
+        "import ast\n"
+        "class Drop(ast.NodeTransformer):\n"
+        "    def visit_Expr(self, node): return ast.Pass()\n"
+        "get_ipython().ast_transformers.append(Drop())\n" + WRONG
+    ),
+    "hidden errors": (
+        "get_ipython().showtraceback = lambda *a, **k: None\n"
+        "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)\n" + WRONG
+    ),
+    "patched examination": (
+        "import autograder.check, autograder.judge, autograder.answers as a\n"
+        "autograder.check.check = lambda f: 1e9\n"
+        "autograder.judge.judge = lambda *a: None\n"
+        "a.answer = lambda case, f, seed: b'V0'\n" + WRONG
+    ),
+}
+
+
+@pytest.mark.parametrize("trick", FORGERIES)
+def test_forgery_earns_no_more_than_the_honest_answer(examined, solved, trick):
+    honest = scores(examined(solved(softmax=WRONG)))["softmax"]
+    report = examined(solved(softmax=FORGERIES[trick]))
+    assert scores(report)["softmax"] <= honest == 0
+
+
+def test_skipped_check_cell_is_examined_all_the_same(examined, solved):
+    data = solved(softmax=WRONG)
+    for cell in data["cells"]:
+        cell["metadata"].setdefault("tags", []).append("skip-execution")
+    report = examined(data)
+    assert scores(report)["softmax"] == 0
+    assert scores(report)["attend"] > 0
+
+
+@pytest.mark.parametrize("result", ["float('nan')", "-5", "'100'", "10**400"])
+def test_odd_partial_credit_is_only_a_wrong_answer(examined, solved, result):
+    answer = f"def softmax(scores): return {result}\n{result}"
+    assert scores(examined(solved(softmax=answer)))["softmax"] == 0
+
+
+def test_killed_kernel_costs_its_own_exercise_only(examined, solved, right):
+    report = examined(solved(attend="import os\nos._exit(0)\n" + right["attend"]))
+    marks = {e["name"]: e["score"] == e["max_score"] for e in report["exercises"]}
+    assert marks.pop("attend") is False
+    assert all(marks.values())
+    assert "ended the kernel" in report["exercises"][2]["message"]
+
+
+def test_hanging_answer_costs_its_own_exercise_only(examined, solved):
+    slow = "def attend(q, X):\n    while True: pass\n"
+    report = examined(solved(attend=slow))
+    marks = {e["name"]: e["score"] == e["max_score"] for e in report["exercises"]}
+    assert marks.pop("attend") is False
+    assert all(marks.values())
+    assert "time limit" in report["exercises"][2]["message"]
+
+
+def test_expected_values_are_not_in_the_report(examined, solved, expected):
+    report = str(examined(solved(softmax=WRONG)))
+    for answer in expected["softmax"].reference:
+        value = answer.value[0] if isinstance(answer.value, list) else answer.value
+        for number in value.ravel()[:3]:
+            assert f"{number:.6f}" not in report
+
+
+def test_without_a_sandbox_the_report_says_so(examined, solved):
+    report = examined(solved(), sandbox=False)
+    assert report["score"] == report["max_score"]
+    assert report["notes"][0] == "examined without a sandbox"
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_that_no_kernel_starts_is_no_fault_of_a_submission(
+    monkeypatch, examined, solved, number
+):
+    class Refusing(SandboxKernelManager):
+        starts = 0
+
+        async def start_kernel(self, **options):
+            Refusing.starts += 1
+            if Refusing.starts == number:
+                raise RuntimeError("no room")
+            await super().start_kernel(**options)
+
+    monkeypatch.setattr("autograder.grading.examine.SandboxKernelManager", Refusing)
+    killer = solved(softmax="import os; os._exit(1)")
+    with pytest.raises(SandboxUnavailable, match="no kernel started: no room"):
+        examined(killer)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import os; os._exit(7)", "ended with code 7"),
+        ("import os; os.kill(os.getpid(), 11)", "ended by signal 11"),
+        ("import os; os.kill(os.getpid(), 9)", "ended by signal 9 (killed)"),
+        ("while True: pass", "time limit of 10 s"),
+        ("raise MemoryError('no room')", "its cell stopped with MemoryError: no room"),
+    ],
+)
+def test_without_a_sandbox_an_ending_has_its_real_reason(examined, solved, code, words):
+    limits = Limits(cell_seconds=10, submission_seconds=60)
+    report = examined(solved(attend=code), limits, sandbox=False)
+    attend = report["exercises"][2]
+    assert words in attend["message"]
+    assert report["score"] == report["max_score"] - attend["max_score"]
+
+
+def test_answers_of_a_neighbour_are_worth_nothing(examined, right, solved, expected):
+    """A submission that knows what others were asked, and the right answers to that."""
+    seeds = expected["attend"].seeds
+    answer = (
+        right["attend"].replace("def attend(", "def neighbour(")
+        + "\n\nfrom autograder.exercise import load_topic\n"
+        "table = {}\n"
+        "def record(query, inputs):\n"
+        "    found = neighbour(query, inputs)\n"
+        "    return table.setdefault(query.tobytes() + inputs.tobytes(), found)\n"
+        f"cases = load_topic({TOPIC!r}).exercises['attend'].cases\n"
+        f"for case, seed in zip(cases, {seeds!r}):\n"
+        "    case.run(record, np.random.default_rng(seed))\n"
+        "def attend(query, inputs):\n"
+        "    return table[query.tobytes() + inputs.tobytes()]\n"
+    )
+    others = {name: each.seeds for name, each in expected.items()}
+    as_others = examined(solved(attend=answer), seeds=others)
+    assert as_others["score"] == as_others["max_score"]
+    assert scores(examined(solved(attend=answer)))["attend"] == 0
+
+
+def test_what_ends_the_search_for_a_mistake_costs_nothing_else(examined, solved):
+    """The second time that a wrong answer is asked, only a hint is at stake."""
+    answer = (
+        "import os\n"
+        "calls = 0\n"
+        "def softmax(scores):\n"
+        "    global calls\n"
+        "    calls += 1\n"
+        "    if calls > 20: os._exit(3)\n"
+        "    return scores * 0\n"
+    )
+    report = examined(solved(softmax=answer))
+    others = [e for e in report["exercises"] if e["name"] != "softmax"]
+    assert all(e["score"] == e["max_score"] for e in others)
+    (softmax,) = (e for e in report["exercises"] if e["name"] == "softmax")
+    assert "Every value in your result is zero." in softmax["message"]

@@ -1,0 +1,125 @@
+"""What students get back: pages that are never out of date, and nbgrader's exchange."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import shutil
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.exercise import load_topic
+from autograder.grading.feedback import page_of
+from autograder.grading.grade import grade
+from autograder.sandbox.limits import Limits
+from classroom.submissions import cell_source, hand_in, submission
+from tests.autograder.conftest import TOPIC
+from tests.autograder.grading.test_grade import nbgrader
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+LIMITS = Limits(cell_seconds=5, submission_seconds=30)
+ME = getpass.getuser()  # nbgrader's exchange knows students by their accounts
+
+
+@pytest.fixture(scope="module")
+def exchanged(released_course, tmp_path_factory, right, needs_sandbox):
+    """A course whose student fetched, solved and submitted with nbgrader's commands."""
+    place = tmp_path_factory.mktemp("exchange")
+    course, student = place / "course", place / "student"
+    shutil.copytree(released_course, course)
+    (place / "exchange").mkdir(mode=0o777)
+    (place / "exchange").chmod(0o777)
+    student.mkdir()
+    settings = (
+        f"c.Exchange.root = {str(place / 'exchange')!r}\n"
+        f"c.Exchange.cache = {str(place / 'cache')!r}\n"
+    )
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write(settings)
+    (student / "nbgrader_config.py").write_text(
+        "c = get_config()\n"
+        f"{settings}c.CourseDirectory.course_id = 'attention-from-scratch'\n"
+    )
+    nbgrader(course, "release_assignment", TOPIC)
+    nbgrader(student, "fetch_assignment", TOPIC)
+    path = student / TOPIC / f"{TOPIC}.ipynb"
+    master = json.loads(path.read_text())
+    wrong = cell_source(load_topic(TOPIC).mistakes("softmax")[0], "softmax")
+    path.write_text(json.dumps(submission(master, {**right, "softmax": wrong})))
+    nbgrader(student, "submit", TOPIC)
+    nbgrader(course, "collect", TOPIC)
+    # Two more handed in without the exchange, one with a stamp that is none.
+    hand_in(course, TOPIC, dict.fromkeys(["by mail", "on a stick"], master))
+    stamp = course / "submitted" / "by mail" / TOPIC / "timestamp.txt"
+    stamp.write_text("yesterday, I think")
+    grade(TOPIC, course, limits=LIMITS)
+    return course, student
+
+
+def fetched(course, student):
+    """The page that a student fetches."""
+    nbgrader(course, "release_feedback", TOPIC)
+    nbgrader(student, "fetch_feedback", TOPIC)
+    (page,) = (student / TOPIC / "feedback").rglob("*.html")
+    return page.read_text()
+
+
+def test_feedback_goes_back_through_the_exchange(exchanged):
+    course, student = exchanged
+    nbgrader(course, "generate_feedback", TOPIC)
+    hint = load_topic(TOPIC).mistakes("softmax")[0].hint
+    assert hint.split(",")[0] in fetched(course, student)
+
+
+def test_pages_are_new_after_a_mark_by_hand_and_only_then(exchanged, capsys):
+    course, student = exchanged
+    command = ["feedback", TOPIC, "--course", str(course)]
+    assert main(command) == 0
+    assert "pages made: 3, up to date before: 0" in capsys.readouterr().out
+    assert main(command) == 0
+    assert "pages made: 0, up to date before: 3" in capsys.readouterr().out
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.find_grade("check-softmax", TOPIC, TOPIC, ME).manual_score = 1.25
+        book.find_comment("softmax", TOPIC, TOPIC, ME).manual_comment = "Well tried"
+        book.db.commit()
+    assert main(command) == 0
+    assert "pages made: 1, up to date before: 2" in capsys.readouterr().out
+    page = fetched(course, student)
+    assert "1.25" in page
+    assert "Well tried" in page
+
+
+def test_pages_are_new_after_a_regrade(exchanged, right, capsys, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(exchanged[0], course)
+    before = page_of(course, "on a stick", TOPIC).read_text()
+    master = json.loads((course / "release" / TOPIC / f"{TOPIC}.ipynb").read_text())
+    hand_in(course, TOPIC, {"on a stick": submission(master, right)})
+    grade(TOPIC, course, limits=LIMITS)
+    assert main(["feedback", TOPIC, "--course", str(course)]) == 0
+    assert "pages made: 1," in capsys.readouterr().out
+    after = page_of(course, "on a stick", TOPIC).read_text()
+    score = re.compile(r"<h4>\w+ \(Score: ([\d.]+) /")
+    everything = sum(e.points for e in load_topic(TOPIC).exercises.values())
+    assert float(score.search(before)[1]) == 0
+    assert float(score.search(after)[1]) == everything
+
+
+def test_questions_have_the_names_of_their_exercises(exchanged):
+    assert main(["feedback", TOPIC, "--course", str(exchanged[0])]) == 0
+    page = page_of(exchanged[0], ME, TOPIC).read_text()
+    assert "Test cell" not in page
+    assert "Student's answer" not in page
+    for name in load_topic(TOPIC).exercises:
+        assert f'<a href="#check-{name}">{name}</a>' in page
+        assert f"Check of <code>{name}</code>" in page
+        assert f"Your answer: {name}" in page
+
+
+def test_nothing_graded_is_one_line(released_course, capsys):
+    assert main(["feedback", TOPIC, "--course", str(released_course)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "nobody was graded" in line

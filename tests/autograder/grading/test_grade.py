@@ -1,0 +1,642 @@
+"""A class is graded into a real nbgrader gradebook."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.exercise import UnknownExercise, load_topic
+from autograder.grading.chapter import ChapterSubmissions, Outcome
+from autograder.grading.gradebook import ChapterMarks, GradebookError
+from autograder.grading.submissions import NothingSubmitted, Submission
+from autograder.grading.worker import Job
+from autograder.release.course import make_course
+from autograder.release.settings import CourseError, settings_of
+from autograder.release.stubs import BrokenChapter
+from autograder.sandbox.limits import Limits
+from classroom.submissions import cell_source, hand_in, submission
+from tests.autograder.conftest import TOPIC
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+LIMITS = Limits(cell_seconds=5, submission_seconds=30)
+
+
+def marks(course):
+    """Scores in the gradebook by student."""
+    with Gradebook(
+        f"sqlite:///{course / 'gradebook.db'}", "attention-from-scratch"
+    ) as book:
+        return {s.student.id: s.score for s in book.assignment_submissions(TOPIC)}
+
+
+def nbgrader(course, *words):
+    scripts = Path(sys.executable).parent
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *words],
+        cwd=course,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done
+
+
+@pytest.fixture(scope="module")
+def everything(right):
+    return sum(e.points for e in load_topic(TOPIC).exercises.values())
+
+
+@pytest.fixture(scope="module")
+def honest(master, right):
+    """Submissions of three kinds, by what was done."""
+    wrong = cell_source(load_topic(TOPIC).mistakes("softmax")[0], "softmax")
+    return {
+        "right": submission(master, right),
+        "blank": submission(master, {}),
+        "wrong": submission(master, {**right, "softmax": wrong}),
+    }
+
+
+@pytest.fixture(scope="module")
+def graded(
+    grade, released_course, master, right, honest, tmp_path_factory, needs_sandbox
+):
+    """A small class, graded once; students by what they did."""
+    course = tmp_path_factory.mktemp("graded") / "course"
+    shutil.copytree(released_course, course)
+    copied = submission(master, right)
+    copied["cells"] += [
+        c for c in copied["cells"] if "check" in c["metadata"].get("tags", [])
+    ]
+    hand_in(
+        course,
+        TOPIC,
+        {
+            **honest,
+            "copied check": copied,
+            "名前": submission(master, right),
+            "killer": submission(master, {"softmax": "import os; os._exit(0)"}),
+        },
+    )
+    submitted = course / "submitted"
+    (submitted / "nothing" / "other").mkdir(parents=True)
+    (submitted / "broken" / TOPIC).mkdir(parents=True)
+    (submitted / "broken" / TOPIC / f"{TOPIC}.ipynb").write_text("{broken")
+    (submitted / "linked" / TOPIC).mkdir(parents=True)
+    (submitted / "linked" / TOPIC / f"{TOPIC}.ipynb").symlink_to(
+        submitted / "right" / TOPIC / f"{TOPIC}.ipynb"
+    )
+    (submitted / "a*b" / TOPIC).mkdir(parents=True)
+    (submitted / "right" / TOPIC / "timestamp.txt").write_text(
+        "2026-10-01 12:00:00 UTC"
+    )
+    (submitted / "blank" / TOPIC / "timestamp.txt").write_text("not a time")
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    return course, outcome
+
+
+@pytest.fixture
+def again(graded, tmp_path):
+    """A copy of the graded course, to do something to and to grade once more."""
+    folder = tmp_path / "course"
+    shutil.copytree(graded[0], folder, symlinks=True)
+    return folder
+
+
+def test_every_submission_has_a_decided_mark(graded, everything):
+    course, _ = graded
+    scores = marks(course)
+    assert scores["right"] == scores["名前"] == scores["copied check"] == everything
+    assert scores["blank"] == scores["killer"] == 0
+    assert 0 < scores["wrong"] < everything
+    assert scores["broken"] == scores["linked"] == 0
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        for found in book.assignment_submissions(TOPIC):
+            assert not found.needs_manual_grade
+            assert all(
+                g.auto_score is not None for n in found.notebooks for g in n.grades
+            )
+
+
+def test_reasons_are_in_the_reports(graded):
+    course, outcome = graded
+
+    def report(student):
+        path = course / "reports" / TOPIC / f"{student}.json"
+        return json.loads(path.read_text())
+
+    assert "not JSON" in report("broken")["refused"]
+    assert "cannot be read" in report("linked")["refused"]
+    assert report("wrong")["exercises"][0]["mistake"]
+    assert "glob" in outcome.refused["a*b"]
+
+
+def test_who_handed_in_nothing_has_no_mark_and_is_named(graded):
+    course, outcome = graded
+    assert outcome.missing == ["nothing"]
+    assert "nothing" not in marks(course)
+    assert not (course / "reports" / TOPIC / "nothing.json").exists()
+    assert any("not handed in: nothing" in line for line in outcome.lines(TOPIC))
+
+
+def test_a_zero_for_nothing_is_taken_back(grade, again):
+    """As former versions gave it; but not where somebody marked it by hand."""
+    names = ["nothing", "spoke"]
+    hand_in(again, TOPIC, dict.fromkeys(names, {"nbformat": 3}))
+    grade(TOPIC, again, limits=LIMITS)
+    for name in names:
+        path = again / "reports" / TOPIC / f"{name}.json"
+        report = json.loads(path.read_text())
+        report["refused"] = f"nothing was submitted for {TOPIC}"
+        path.write_text(json.dumps(report))
+        shutil.rmtree(again / "submitted" / name / TOPIC)
+    (again / "submitted" / "spoke" / TOPIC).mkdir()  # empty is nothing as well
+    with Gradebook(f"sqlite:///{again / 'gradebook.db'}") as book:
+        book.find_grade("check-softmax", TOPIC, TOPIC, "spoke").manual_score = 4
+        book.db.commit()
+    outcome = grade(TOPIC, again, limits=LIMITS)
+    assert outcome.changes == ["nothing: 0 -> not handed in"]
+    assert outcome.missing == ["nothing"]
+    assert "nothing" not in marks(again)
+    assert marks(again)["spoke"] == 4
+
+
+def test_time_stamp_is_kept(graded):
+    course, _ = graded
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        assert str(book.find_submission(TOPIC, "right").timestamp).startswith(
+            "2026-10-01"
+        )
+
+
+def test_second_run_examines_nothing(grade, graded):
+    course, first = graded
+    again = grade(TOPIC, course, limits=LIMITS)
+    assert again.graded == {}
+    assert sorted(again.unchanged) == sorted(first.graded)
+
+
+def test_changed_submission_is_examined_again_and_the_change_told(
+    grade, again, master, right, everything
+):
+    hand_in(again, TOPIC, {"wrong": submission(master, right)})
+    outcome = grade(TOPIC, again, limits=LIMITS)
+    assert list(outcome.graded) == ["wrong"]
+    assert marks(again)["wrong"] == everything
+    assert any(line.startswith("wrong: softmax") for line in outcome.changes)
+
+
+def test_scores_and_comments_by_hand_survive(grade, again):
+    url = f"sqlite:///{again / 'gradebook.db'}"
+    with Gradebook(url) as book:
+        found = book.find_grade("check-softmax", TOPIC, TOPIC, "wrong")
+        found.manual_score = 1.5
+        book.find_comment(
+            "softmax", TOPIC, TOPIC, "wrong"
+        ).manual_comment = "Well tried"
+        book.db.commit()
+    grade(TOPIC, again, limits=LIMITS, force=True)
+    with Gradebook(url) as book:
+        found = book.find_grade("check-softmax", TOPIC, TOPIC, "wrong")
+        assert found.score == 1.5
+        comment = book.find_comment("softmax", TOPIC, TOPIC, "wrong")
+        assert comment.comment == "Well tried"
+
+
+def test_a_mark_that_differs_from_its_report_is_set_right(
+    grade, again, graded, everything
+):
+    """As when nbgrader's own autograder believed what a submission printed."""
+    with Gradebook(f"sqlite:///{again / 'gradebook.db'}") as book:
+        book.find_grade("check-softmax", TOPIC, TOPIC, "blank").auto_score = 99
+        book.db.commit()
+    outcome = grade(TOPIC, again, limits=LIMITS)
+    assert list(outcome.graded) == ["blank"]
+    assert outcome.changes == ["blank: softmax 99 -> 0"]
+    assert marks(again) == marks(graded[0])
+
+
+def test_a_gradebook_that_was_made_anew_is_filled_again(grade, again, graded):
+    (again / "gradebook.db").unlink()
+    make_course(again, [TOPIC])
+    grade(TOPIC, again, limits=LIMITS)
+    assert marks(again) == marks(graded[0])
+
+
+def test_exported_scores_are_those_that_nbgrader_exports(again):
+    with Gradebook(f"sqlite:///{again / 'gradebook.db'}") as book:
+        by_hand = book.find_grade("check-softmax", TOPIC, TOPIC, "blank")
+        by_hand.manual_score, by_hand.extra_credit = 2.5, 1
+        book.find_submission_notebook(TOPIC, TOPIC, "right").late_submission_penalty = 3
+        book.db.commit()
+    nbgrader(again, "export")
+    with (again / "grades.csv").open() as file:
+        theirs = {r["student_id"]: float(r["score"]) for r in csv.DictReader(file)}
+    assert main(["report", TOPIC, "--course", str(again)]) == 0
+    with (again / "reports" / f"{TOPIC}_scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    ours = {r["student"]: float(r["score"]) for r in rows if r["score"]}
+    assert ours == theirs
+    (missing,) = [r for r in rows if not r["score"]]
+    assert (missing["student"], missing["status"]) == ("nothing", "not handed in")
+    assert theirs["blank"] == 3.5
+    with (again / "reports" / f"{TOPIC}_canvas.csv").open() as file:
+        canvas = {r["SIS Login ID"]: r[TOPIC] for r in list(csv.DictReader(file))[1:]}
+    assert canvas.pop("nothing") == ""
+    assert {name: float(score) for name, score in canvas.items()} == theirs
+
+
+def test_who_is_late_loses_what_the_course_says(
+    grade, course, master, right, everything
+):
+    (course / "own_penalty.py").write_text(
+        "from nbgrader.plugins import BasePlugin\n"
+        "class Penalty(BasePlugin):\n"
+        "    def late_submission_penalty(self, student, score, late):\n"
+        "        return late / 3600\n"
+    )
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write("c.AssignLatePenalties.plugin_class = 'own_penalty.Penalty'\n")
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.update_or_create_assignment(TOPIC, duedate="2026-10-01 12:00:00 UTC")
+    hand_in(course, TOPIC, dict.fromkeys(["late", "early"], submission(master, right)))
+    for name, hour in (("late", 14), ("early", 11)):
+        stamp = course / "submitted" / name / TOPIC / "timestamp.txt"
+        stamp.write_text(f"2026-10-01 {hour}:00:00 UTC")
+    grade(TOPIC, course, limits=LIMITS)
+    assert main(["report", TOPIC, "--course", str(course)]) == 0
+    with (course / "reports" / f"{TOPIC}_scores.csv").open() as file:
+        scores = {r["student"]: float(r["score"]) for r in csv.DictReader(file)}
+    assert scores == {"late": everything - 2, "early": everything}
+    assert sorted(grade(TOPIC, course, limits=LIMITS).unchanged) == ["early", "late"]
+    assert penalty_of(course, "late") == 2
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.grant_extension(TOPIC, "late", hours=1)
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert outcome.graded == {}
+    assert outcome.changes == ["late: late penalty 2 -> 1"]
+    assert penalty_of(course, "late") == 1
+    settings = course / "nbgrader_config.py"
+    settings.write_text(settings.read_text().replace("c.AssignLate", "# c.AssignLate"))
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert outcome.changes == ["late: late penalty 1 -> 0"]
+    assert penalty_of(course, "late") == 0
+
+
+def penalty_of(course, student):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        return book.find_submission(TOPIC, student).late_submission_penalty
+
+
+def test_a_penalty_that_cannot_be_worked_out_is_one_line(grade, course, master, right):
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write("c.LateSubmissionPlugin.penalty_method = 'half'\n")
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.update_or_create_assignment(TOPIC, duedate="2026-10-01 12:00:00 UTC")
+    hand_in(course, TOPIC, {"late": submission(master, right)})
+    stamp = course / "submitted" / "late" / TOPIC / "timestamp.txt"
+    stamp.write_text("2026-10-01 14:00:00 UTC")
+    with pytest.raises(GradebookError, match="penalty of late .* cannot be worked out"):
+        grade(TOPIC, course, limits=LIMITS)
+    assert not (course / "reports" / TOPIC / "late.json").exists()
+
+
+def test_nbgrader_makes_feedback_and_exports(again):
+    nbgrader(again, "generate_feedback", TOPIC)
+    page = again / "feedback" / "wrong" / TOPIC / f"{TOPIC}.html"
+    text = page.read_text()
+    hint = load_topic(TOPIC).mistakes("softmax")[0].hint
+    assert hint.split(",")[0] in text
+    assert len(list((again / "feedback").glob(f"*/{TOPIC}/*.html"))) == len(
+        list((again / "reports" / TOPIC).glob("*.json"))
+    )
+    nbgrader(again, "export")
+    rows = (again / "grades.csv").read_text().splitlines()
+    assert len(rows) == 1 + len(marks(again))
+
+
+def test_stock_nbgrader_gives_the_same_scores_to_honest_notebooks(
+    grade, released_course, honest, tmp_path, everything
+):
+    course = tmp_path / "course"
+    shutil.copytree(released_course, course)
+    hand_in(course, TOPIC, honest)
+    nbgrader(course, "autograde", TOPIC)
+    stock = marks(course)
+    grade(TOPIC, course, limits=LIMITS)
+    assert marks(course) == stock
+    assert stock["right"] == everything
+    assert stock["blank"] == 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "words"),
+    [
+        (lambda c: (c / "nbgrader_config.py").unlink(), CourseError, "is no course"),
+        (lambda c: shutil.rmtree(c / "release"), CourseError, "no release of"),
+        (
+            lambda c: shutil.rmtree(c / "submitted"),
+            NothingSubmitted,
+            "nothing was submitted",
+        ),
+        (lambda c: (c / "gradebook.db").unlink(), GradebookError, "has no chapter"),
+        (
+            lambda c: (c / "gradebook.db").write_text("x" * 9999),
+            GradebookError,
+            "opened",
+        ),
+    ],
+)
+def test_unusable_course_is_one_clear_error(
+    grade, course, master, right, spoil, error, words
+):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    spoil(course)
+    with pytest.raises(error, match=words):
+        grade(TOPIC, course, limits=LIMITS)
+
+
+@pytest.mark.parametrize(
+    "stamp, hour",
+    [
+        ("2026-10-01 13:00:00 +0200", 11),
+        ("2026-10-01 13:00:00.5 -02:30", 15),
+        ("2026-10-01T13:00:00+0200", 11),
+        ("2026-10-01 13:00:00 UTC", 13),
+        ("2026-10-01 13:00:00 Europe/Berlin", 11),
+    ],
+)
+def test_time_stamps_of_other_zones(course, stamp, hour):
+    report = {"exercises": []}
+    url = f"sqlite:///{course / 'gradebook.db'}"
+    with ChapterMarks(url, "attention-from-scratch", TOPIC) as book:
+        assert book.write([("one", report, stamp), ("two", report, "soon")]) == ["two"]
+    with Gradebook(url) as book:
+        assert book.find_submission(TOPIC, "one").timestamp.hour == hour
+
+
+def test_marks_that_are_written_together_are_all_there_or_none_is(course):
+    url = f"sqlite:///{course / 'gradebook.db'}"
+    marked = [{"name": "softmax", "score": 1, "mistake": None, "message": ""}]
+    odd = [{**marked[0], "name": "of another book"}]
+    with ChapterMarks(url, "attention-from-scratch", TOPIC) as book:
+        one = ("one", {"exercises": marked}, None)
+        with pytest.raises(GradebookError, match="of another book"):
+            book.write([one, ("two", {"exercises": odd}, None)])
+        assert book.read() == {}
+        assert book.write([one]) == []
+        assert book.read()["one"].auto_scores["softmax"] == 1
+
+
+def test_one_who_cannot_be_written_takes_nobody_before_along(tmp_path):
+    class Marks:
+        def write(self, examined):
+            if "odd" in {student for student, _, _ in examined}:
+                raise GradebookError("not this one")
+            return []
+
+    job = Job(TOPIC, "", b"", Limits())
+    part = ChapterSubmissions(tmp_path, job, {}, Marks(), {}, Outcome())
+    names = ("ada", "odd", "zoe")
+    with pytest.raises(GradebookError, match="not this one"):
+        part.write([(Submission(n, b""), {"exercises": []}, "{}") for n in names])
+    assert list(part.outcome.graded) == ["ada"]
+    assert [path.stem for path in tmp_path.glob("reports/*/*")] == ["ada"]
+
+
+def test_settings_are_looked_for_where_nbgrader_looks(course, tmp_path, monkeypatch):
+    elsewhere = tmp_path / "jupyter"
+    elsewhere.mkdir()
+    (elsewhere / "nbgrader_config.py").write_text(
+        "c.CourseDirectory.course_id = 'other'\n"
+        "c.CourseDirectory.db_url = 'sqlite:///elsewhere.db'\n"
+        "c.LateSubmissionPlugin.penalty_method = 'zero'\n"
+    )
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(elsewhere))
+    settings = settings_of(course)
+    assert settings.course_id == "attention-from-scratch"  # the course's own file
+    assert settings.gradebook == f"sqlite:///{course / 'elsewhere.db'}"
+    assert settings.late.LateSubmissionPlugin.penalty_method == "zero"
+
+
+def test_an_examined_notebook_that_was_changed_is_made_anew(grade, again, graded):
+    """As by nbgrader's own autograder, even if the marks agree."""
+    kept = again / "autograded" / "right" / TOPIC / f"{TOPIC}.ipynb"
+    kept.write_text(kept.read_text().replace("softmax", "<script>"))
+    assert list(grade(TOPIC, again, limits=LIMITS).graded) == ["right"]
+    assert "<script>" not in kept.read_text()
+
+
+def own_cell(kind, grade_id, source, **settings):
+    """A cell that an instructor adds to a notebook in source/."""
+    cell = getattr(nbformat.v4, f"new_{kind}_cell")(source)
+    cell.metadata["nbgrader"] = {
+        **{"grade_id": grade_id, "schema_version": 3, "task": False, "points": 10},
+        **{"grade": True, "locked": False, "solution": True, **settings},
+    }
+    return cell
+
+
+def give_other_points(notebook):
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "check-softmax":
+            cell.metadata.nbgrader.points = 99
+
+
+def change_source(course, change):
+    path = course / "source" / TOPIC / f"{TOPIC}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    change(notebook)
+    nbformat.write(notebook, path)
+    return make_course(course, [TOPIC])
+
+
+def test_a_question_of_the_instructor_is_marked_by_hand(
+    grade, course, right, everything
+):
+    def ask(notebook):
+        notebook.cells.append(own_cell("markdown", "essay", "Why?"))
+
+    change_source(course, ask)
+    release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    answered = submission(nbformat.read(release, as_version=4), right)
+    answered["cells"][-1]["source"] = "Because <img src=x onerror=alert(1)>"
+    hand_in(course, TOPIC, {"one": answered})
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert outcome.graded["one"]["notes"] == []
+    kept = course / "autograded" / "one" / TOPIC / f"{TOPIC}.ipynb"
+    last = nbformat.read(kept, as_version=4).cells[-1]
+    assert last.source == "    Because <img src=x onerror=alert(1)>"
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        essay = book.find_grade("essay", TOPIC, TOPIC, "one")
+        assert essay.needs_manual_grade
+        essay.manual_score, essay.needs_manual_grade = 7, False
+        book.db.commit()
+    assert grade(TOPIC, course, limits=LIMITS).unchanged == ["one"]
+    assert marks(course) == {"one": everything + 7}
+    assert main(["report", TOPIC, "--course", str(course)]) == 0
+    with (course / "reports" / f"{TOPIC}_canvas.csv").open() as file:
+        most, mine = [float(row[TOPIC]) for row in csv.DictReader(file)]
+    assert (most, mine) == (everything + 10, everything + 7)
+
+
+def test_an_exercise_that_the_instructor_left_out_is_not_asked_for(
+    grade, course, master, right, everything
+):
+    def leave_out(notebook):
+        notebook.cells = [
+            cell
+            for cell in notebook.cells
+            if cell.metadata.get("nbgrader", {}).get("grade_id")
+            not in ("attend", "check-attend")
+        ]
+
+    (course / "gradebook.db").unlink()
+    change_source(course, leave_out)
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    points = load_topic(TOPIC).exercises["attend"].points
+    assert outcome.graded["one"]["score"] == everything - points
+    assert "attend" not in {e["name"] for e in outcome.graded["one"]["exercises"]}
+    assert marks(course) == {"one": everything - points}
+
+
+def test_what_this_grader_cannot_mark_is_refused_at_the_release(course):
+    def test_cell(notebook):
+        cell = own_cell("code", "mytest", "assert softmax", solution=False, locked=True)
+        notebook.cells.append(cell)
+
+    def points(notebook):
+        notebook.cells.pop()
+        give_other_points(notebook)
+
+    with pytest.raises(CourseError, match="mytest is a test of your own"):
+        change_source(course, test_cell)
+    with pytest.raises(CourseError, match="softmax has 99 points, and the grader"):
+        change_source(course, points)
+
+
+def test_a_release_of_other_points_is_refused_before_anything_is_marked(
+    grade, course, master, right
+):
+    path = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    give_other_points(notebook)
+    nbformat.write(notebook, path)
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    with pytest.raises(CourseError, match="other points than the grader.*softmax"):
+        grade(TOPIC, course, limits=LIMITS)
+    assert marks(course) == {}
+
+
+def test_a_release_that_fails_leaves_the_one_before(again):
+    release = again / "release" / TOPIC / f"{TOPIC}.ipynb"
+    before = release.read_text()
+
+    def leave_out(notebook):
+        notebook.cells = [c for c in notebook.cells if "nbgrader" not in c.metadata]
+
+    with pytest.raises(BrokenChapter) as refused:
+        change_source(again, leave_out)
+    assert len(str(refused.value)) < 300
+    assert "there are submissions associated with it" in str(refused.value)
+    assert release.read_text() == before
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "9" * 40 + " h2015",
+        "2015-02-02 15:58:23 " + "A" * 300,
+        "2015-02-02 15:58:23 /proc/self/mem",
+        "2015-02-02 15:58:23 ../../etc/shadow",
+        "2015-02-02 15:58:23 Nowhere/Land",
+        "9999-99-99 99:99:99 UTC",
+        "now",
+    ],
+)
+def test_a_time_stamp_that_is_none_costs_nobody_anything(course, stamp):
+    url = f"sqlite:///{course / 'gradebook.db'}"
+    with ChapterMarks(url, "attention-from-scratch", TOPIC) as book:
+        assert book.write([("one", {"exercises": []}, stamp)]) == ["one"]
+    with Gradebook(url) as book:
+        assert book.find_submission(TOPIC, "one").timestamp is None
+
+
+def test_what_is_in_the_way_costs_one_student(grade, course, master, right, everything):
+    names = ["a", "b", "c", "d", "n" * 248, "e\x9bm"]
+    hand_in(course, TOPIC, dict.fromkeys(names, submission(master, right)))
+    (course / "reports" / TOPIC / "a.json").mkdir(parents=True)
+    (course / "autograded" / "b" / TOPIC / f"{TOPIC}.ipynb").mkdir(parents=True)
+    (course / "autograded" / "c").write_text("a file")
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert marks(course)["d"] == everything
+    assert list(outcome.graded) == ["d"]
+    assert len(outcome.refused) == 5
+    assert "is in the way" in outcome.refused["a"]
+
+
+BROKEN = [b"", b"{", b"\xff\xfe", b"[]", b'{"cells": [], "nbformat": 4}']
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_release_that_is_no_notebook_is_one_line(
+    grade, course, master, right, content
+):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    (course / "release" / TOPIC / f"{TOPIC}.ipynb").write_bytes(content)
+    with pytest.raises(CourseError, match="is no notebook .*: release it again"):
+        grade(TOPIC, course, limits=LIMITS)
+
+
+def test_a_gradebook_that_cannot_be_written_is_one_line(course, master, right):
+    """From the real command: nbgrader would log a traceback, and wraps the error."""
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    database = course / "gradebook.db"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON student "
+            "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
+        )
+        connection.commit()
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", "grade", TOPIC, "--course", str(course)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert "the gradebook cannot be written" in line
+    assert "database or disk is full" in line
+    assert not (course / "reports" / TOPIC / "one.json").exists()
+
+
+def test_a_gradebook_of_another_version_is_named(grade, course, master, right):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.db.delete(book.find_grade_cell("check-softmax", TOPIC, TOPIC))
+        book.db.commit()
+    with pytest.raises(
+        GradebookError, match="no cell 'check-softmax' in .* release it"
+    ):
+        grade(TOPIC, course, limits=LIMITS)
+    assert marks(course) == {}
+    assert not (course / "reports" / TOPIC / "one.json").exists()
+
+
+def test_unknown_chapter_is_named(grade, course):
+    with pytest.raises(UnknownExercise, match="there is no chapter 'nonsense'"):
+        grade("nonsense", course)

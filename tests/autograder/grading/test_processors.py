@@ -1,0 +1,54 @@
+"""How many processors may be used, in systems made of a few files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from autograder.grading.processors import processors
+
+
+@pytest.fixture
+def system(tmp_path, monkeypatch):
+    """A system of 64 processors whose cgroups have the given quotas."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(64)))
+
+    def make(**quotas):
+        (tmp_path / "proc/self").mkdir(parents=True)
+        (tmp_path / "proc/self/cgroup").write_text("9:cpuset:/x\n0::/class/grader\n")
+        for folder, quota in quotas.items():
+            path = tmp_path / "sys/fs/cgroup" / folder.replace("_", "/")
+            path.mkdir(parents=True, exist_ok=True)
+            (path / "cpu.max").write_text(quota)
+        return tmp_path
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("quotas", "count"),
+    [
+        ({}, 64),
+        ({"class_grader": "max 100000\n"}, 64),
+        ({"class_grader": "200000 100000\n"}, 2),
+        ({"class_grader": "150000 100000\n"}, 2),
+        ({"class_grader": "1000 100000\n"}, 1),
+        ({"class": "300000 100000\n", "class_grader": "max 100000\n"}, 3),
+        ({"class_grader": "nonsense"}, 64),
+    ],
+)
+def test_a_quota_counts(system, quotas, count):
+    assert processors(system(**quotas)) == count
+
+
+def test_affinity_counts():
+    one = min(os.sched_getaffinity(0))
+    code = (
+        f"import os; os.sched_setaffinity(0, {{{one}}})\n"
+        "from autograder.grading.processors import processors; print(processors())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "1\n"

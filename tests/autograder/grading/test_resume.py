@@ -1,0 +1,220 @@
+"""Killed at any moment, run again: nothing lost, nothing twice, nothing stale."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.gradebook import GradebookError
+from autograder.sandbox.limits import Limits
+from classroom.submissions import hand_in, make_class, submission
+from tests.autograder.conftest import TOPIC
+from tests.autograder.grading.test_grade import marks
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+LIMITS = Limits(cell_seconds=10, submission_seconds=60)
+
+
+def in_session(number):
+    """Processes of a session that have not ended."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, session = entry.read_text().rpartition(")")[2].split()[:4]
+            if int(session) == number and state != "Z":
+                found.append(int(entry.parent.name))
+    return found
+
+
+def test_killed_run_goes_on_where_it_stopped(grade, course, master):
+    students = make_class(TOPIC, master, 10, attacks=False)
+    hand_in(course, TOPIC, students)
+    command = [sys.executable, "-m", "autograder", "grade", TOPIC]
+    process = subprocess.Popen(
+        [*command, "--course", str(course), "--jobs", "2"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    reports = course / "reports" / TOPIC
+    while process.poll() is None and len(list(reports.glob("[!.]*.json"))) < 3:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    end = time.monotonic() + 20
+    while running := in_session(process.pid):
+        assert time.monotonic() < end, f"its workers go on: {running}"
+        time.sleep(0.05)
+    done = {path.stem: path.read_text() for path in reports.glob("[!.]*.json")}
+    assert 3 <= len(done) < len(students)
+    for student in done:  # what has a report is in the gradebook
+        assert marks(course)[student] == json.loads(done[student])["score"]
+
+    outcome = grade(TOPIC, course)
+    assert sorted(outcome.unchanged) == sorted(done)
+    assert sorted([*outcome.graded, *outcome.unchanged]) == sorted(students)
+    assert {s: (reports / f"{s}.json").read_text() for s in done} == done
+    assert sorted(marks(course)) == sorted(students)
+
+
+def test_locked_gradebook_stops_with_one_line_and_nothing_is_lost(
+    grade, course, master, right, monkeypatch
+):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+    lock = sqlite3.connect(course / "gradebook.db", isolation_level=None)
+    lock.execute("BEGIN EXCLUSIVE")
+    try:
+        with pytest.raises(GradebookError, match="locked"):
+            grade(TOPIC, course, limits=LIMITS)
+    finally:
+        lock.close()
+    assert not (course / "reports" / TOPIC / "one.json").exists()
+    assert list(grade(TOPIC, course, limits=LIMITS).graded) == ["one"]
+
+
+def test_full_disk_loses_nothing(grade, course, master, right, monkeypatch):
+    hand_in(course, TOPIC, {"one": submission(master, right)})
+
+    def no_space(path, text):
+        raise OSError(28, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("autograder.grading.chapter.write_atomically", no_space)
+        with pytest.raises(OSError, match="No space left"):
+            grade(TOPIC, course, limits=LIMITS)
+    outcome = grade(TOPIC, course, limits=LIMITS)
+    assert list(outcome.graded) == ["one"]
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_an_examination_ends_when_its_process_is_told_to(
+    needs_sandbox, master, tmp_path, told
+):
+    notebook = tmp_path / "notebook.ipynb"
+    endless = submission(master, {"softmax": "while True: pass"})
+    notebook.write_text(json.dumps(endless))
+    script = tmp_path / "run.py"
+    script.write_text(
+        "from autograder.grading.client import SubmissionClient\n"
+        "from autograder.__main__ import main\n"
+        "real = SubmissionClient.run\n"
+        "async def run(self, cell, number):\n"
+        "    if 'while' in cell.source:\n"
+        "        print('running', flush=True)\n"
+        "    return await real(self, cell, number)\n"
+        "SubmissionClient.run = run\n"
+        f"raise SystemExit(main(['check', {str(notebook)!r}]))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout.readline() == "running\n"
+    process.send_signal(told)
+    assert process.wait(timeout=60) != 0
+
+
+def grade_with(course, tmp_path, *before, students):
+    """Grade five students in a process of its own.
+
+    Before one of them is examined, a worker does what the lines of ``before`` say.
+    """
+    master, right, odd = students
+    names = ["a", "b", odd, "d", "e"]
+    hand_in(course, TOPIC, {name: submission(master, right) for name in names})
+    script = tmp_path / "run.py"
+    lines = "".join(f"        {line}\n" for line in before)
+    script.write_text(
+        "import os, signal\n"
+        "from pathlib import Path\n"
+        "from autograder.grading import queue\n"
+        "from autograder.grading.grade import grade\n"
+        "from autograder.sandbox.bubblewrap import SandboxUnavailable\n"
+        "real = queue.examine_submission\n"
+        "def examine_submission(job, submission, workplace):\n"
+        f"    if submission.student == {odd!r}:\n"
+        f"{lines}"
+        "    return real(job, submission, workplace)\n"
+        "if __name__ == '__main__':\n"
+        "    queue.examine_submission = examine_submission\n"
+        "    queue.PAUSES = (0, 1)\n"
+        f"    out = grade({TOPIC!r}, Path({str(course)!r}), jobs=2)\n"
+        "    assert len(out.graded) == 5, out\n"
+    )
+    return subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+
+
+def test_submission_that_kills_its_worker_costs_nobody_else(
+    course, master, right, tmp_path
+):
+    """A worker is killed from outside, as the system does when memory runs out."""
+    kill = "os.kill(os.getpid(), signal.SIGKILL)"
+    done = grade_with(course, tmp_path, kill, students=(master, right, "killer"))
+    assert done.returncode != 0
+    last = done.stderr.strip().splitlines()[-1]
+    assert "Unexamined: 1 not examined" in last
+    assert f"killer ({TOPIC}): the process that examined it was ended, twice" in last
+    scores = marks(course)
+    assert sorted(scores) == ["a", "b", "d", "e"]
+    assert len(set(scores.values())) == 1
+    assert min(scores.values()) > 0
+
+
+@pytest.mark.parametrize("failures", [1, 99])
+def test_whose_kernel_does_not_start_is_examined_again_alone(
+    course, master, right, tmp_path, failures
+):
+    """When another submission holds what a kernel needs, nobody else gets zero."""
+    done = grade_with(
+        course,
+        tmp_path,
+        f"tries = Path({str(tmp_path / 'tries')!r})",
+        "with tries.open('a') as file: file.write('x')",
+        f"if tries.stat().st_size <= {failures}:",
+        "    raise SandboxUnavailable('no kernel started: test')",
+        students=(master, right, "unlucky"),
+    )
+    scores = marks(course)
+    if failures == 1:
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert set(scores) == {"a", "b", "unlucky", "d", "e"}
+    else:
+        last = done.stderr.strip().splitlines()[-1]
+        assert f"unlucky ({TOPIC}): no kernel started: test" in last
+        assert "unlucky" not in scores
+    assert {"a", "b", "d", "e"} <= set(scores)
+    assert len(set(scores.values())) == 1
+    assert min(scores.values()) > 0
+
+
+def test_course_sets_the_limits_and_a_typing_error_is_named(course, master, right):
+    from autograder.release.settings import CourseError, settings_of
+
+    path = course / "nbgrader_config.py"
+    text = path.read_text()
+    path.write_text(text + "\nc.Limits.memory = 2**28\n")
+    assert settings_of(course).limits == Limits(memory=2**28)
+    path.write_text(text + "\nc.Limits.memroy = 2**28\n")
+    with pytest.raises(CourseError, match="c.Limits.memroy; there are .*memory"):
+        settings_of(course)
+    path.write_text(text + "\nc.Limits.cell_seconds = -1\n")
+    with pytest.raises(CourseError, match="expected a number above 0"):
+        settings_of(course)
+    for value in ("float('inf')", "float('nan')", "2**70", "True", "'1'"):
+        path.write_text(f"{text}\nc.Limits.cpu_seconds = {value}\n")
+        with pytest.raises(CourseError, match="expected a number above 0 and at most"):
+            settings_of(course)
+    path.write_text(text + "\nc.Limits.memory = 512  # megabytes?\n")
+    with pytest.raises(CourseError, match="memory = 512; expected at least 134217728"):
+        settings_of(course)

@@ -1,0 +1,265 @@
+"""What one student hands in costs nobody else in the class anything."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+
+import pytest
+
+from autograder.lms import archives, gradescope
+from autograder.lms.archives import unpack
+from autograder.lms.collect import NothingCollected, collect
+from autograder.lms.names import readings
+from tests.autograder.conftest import TOPIC
+
+ANN = f"annx_1_10_{TOPIC}.ipynb"
+EVE = "eve_3_12_work.zip"
+
+
+def zipped(files, method=zipfile.ZIP_DEFLATED):
+    """The bytes of an archive."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def laid_out(place, files):
+    """A folder with files in it."""
+    for name, content in files.items():
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return place
+
+
+@pytest.fixture
+def collected(course, tmp_path):
+    """What collecting files told, and who has a submission."""
+
+    def run(files, folder=False, **words):
+        if folder:
+            source = laid_out(tmp_path / "download", files)
+        else:
+            source = tmp_path / "class.zip"
+            source.write_bytes(zipped(files))
+        done = collect(TOPIC, source, course, **words)
+        found = (course / "submitted").rglob("*.ipynb")
+        return done, {
+            path.parent.parent.name: path.read_text()
+            for path in found
+            if path.is_file()
+        }
+
+    return run
+
+
+def submitter(**told):
+    """Gradescope's list with one submission."""
+    lines = "".join(f"    {key}: {value}\n" for key, value in told.items())
+    return f"submission_11:\n  :submitters:\n  -\n{lines}".replace("    ", "    :")
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize(
+    ("honest", "theirs"),
+    [
+        (
+            f"Ann A_1_assignsubmission_file/{TOPIC}.ipynb",
+            {"Eve E_3_assignsubmission_file/submission_metadata.yml": "- x"},
+        ),
+        (ANN, {EVE: zipped({"submission_metadata.yml": "- x"})}),
+    ],
+)
+def test_list_of_a_class_is_never_one_that_a_student_handed_in(
+    collected, folder, honest, theirs
+):
+    done, found = collected({honest: "ann", **theirs}, folder)
+    assert list(found.values()) == ["ann"]
+    assert any("Eve" in what or "eve" in what for what, _ in done.left_out)
+
+
+def test_list_beside_the_submissions_is_the_one_that_counts(collected):
+    done, found = collected(
+        {
+            "submission_metadata.yml": submitter(name="Ann", sid="1"),
+            f"submission_11/{TOPIC}.ipynb": "ann",
+            "a/submission_metadata.yml": submitter(name="Eve", sid="2"),
+        }
+    )
+    assert (done.system, found) == ("gradescope", {"Ann_1": "ann"})
+
+
+@pytest.mark.parametrize("key", ["sid", "email", "name"])
+@pytest.mark.parametrize("value", ["*b", "y" * 5000, "{}"])
+def test_list_of_a_class_has_short_texts_or_it_is_none(collected, key, value):
+    told = submitter(**{"sid": "1", key: value})
+    files = {
+        "e/submission_metadata.yml": told.replace("11:", "11:\n  z: [&b [x]]", 1),
+        f"e/submission_11/{TOPIC}.ipynb": "ann",
+    }
+    with pytest.raises(NothingCollected, match="is not the list that Gradescope"):
+        collected(files)
+
+
+def test_list_of_a_class_that_fills_the_memory_is_said(collected, monkeypatch):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(gradescope.yaml, "load", full)
+    with pytest.raises(NothingCollected, match="too large"):
+        collected({"e/submission_metadata.yml": "a: 1", "e/x.ipynb": "x"})
+
+
+def test_time_before_the_calendar_is_none(collected, course):
+    told = submitter(sid="1", name="Ann") + "  :created_at: 0001-01-01 00:00:00 +14:00"
+    _, found = collected(
+        {"e/submission_metadata.yml": told, f"e/submission_11/{TOPIC}.ipynb": "ann"}
+    )
+    assert found == {"Ann_1": "ann"}
+    assert not list(course.rglob("timestamp.txt"))
+
+
+def test_folder_named_as_a_notebook_is_a_folder(collected):
+    inside = {f"{TOPIC}.ipynb/x.ipynb": "eve"}
+    _, found = collected({ANN: "ann", EVE: zipped(inside)})
+    assert found == {"annx_1": "ann", "eve_3": "eve"}
+
+
+def test_student_whose_notebook_cannot_be_kept_is_the_only_one_without(
+    collected, course
+):
+    (course / "submitted" / "annx_1" / TOPIC / f"{TOPIC}.ipynb").mkdir(parents=True)
+    done, _ = collected({ANN: "ann", f"bobx_2_11_{TOPIC}.ipynb": "bob"})
+    assert (done.new, done.changed) == (["bobx_2"], [])
+    assert dict(done.left_out)[ANN].startswith("it cannot be kept")
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_damaged_compression_costs_its_own_file_alone(collected, folder):
+    raw = bytearray(zipped({f"{TOPIC}.ipynb": "e" * 500}, zipfile.ZIP_LZMA))
+    raw[30 + len(f"{TOPIC}.ipynb") + 4] = 0xFF  # what LZMA was set to
+    done, found = collected({EVE: bytes(raw), ANN: "ann"}, folder)
+    assert found == {"annx_1": "ann"}
+    assert any("LZMAError" in why for _, why in done.left_out)
+
+
+def test_archive_of_a_student_has_its_limits_in_a_folder_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 5)
+    monkeypatch.setattr(archives, "MAX_UPLOAD", 2000)
+    many = zipped({f"{number}.ipynb": "{}" for number in range(9)})
+    files = {EVE: many, "class.zip": many, "fay_4_13_w.zip": bytes(2001)}
+    told = []
+    unpack(
+        laid_out(tmp_path / "download", files),
+        tmp_path / "unpacked",
+        lambda *line: told.append(" ".join(line)),
+    )
+    count = {p.name: len(list(p.iterdir())) for p in (tmp_path / "unpacked").iterdir()}
+    assert count == {EVE: 5, "class.zip": 9}
+    assert ["more than 5 files" in told[0], "more than 0 MB" in told[1]] == [True, True]
+
+
+GRADEBOOK = "Student,ID,SIS Login ID\n"
+ZOE = '"Zed, Zoe",12345,zoe\n'
+# What Canvas makes of the name "Zed, Zoe_.12345_.99999999999" of the person 999.
+AS_ZOE = f"zedzoe_12345_99999999999_999_888_{TOPIC}.ipynb"
+ALSO = "Zoe Zed_1_assignsubmission_file_x_3_assignsubmission_file"
+
+
+@pytest.mark.parametrize(
+    ("name", "persons"),
+    [
+        (AS_ZOE, ["12345", "99999999999", "999"]),
+        ("12345_9_999_888_x.ipynb", ["12345", "9", "999"]),
+        ("e_12345_9_LATE_999_888_x.ipynb", ["12345", "999"]),
+        ("anon_abcde_777_999_888_x.ipynb", ["anon_abcde", "777", "999"]),
+        (f"zedzoe_12345_6_{TOPIC}.ipynb", ["12345"]),
+        (ALSO, ["1", "3"]),
+    ],
+)
+def test_every_way_to_read_a_name_is_found(name, persons):
+    assert [shape.person for shape in readings(name)] == persons
+
+
+@pytest.mark.parametrize("listed", ["", ZOE, '"E, Eve",999,eve\n', ZOE + '"E",999,e\n'])
+def test_name_with_numbers_in_it_makes_nobody_somebody_else(
+    collected, tmp_path, listed
+):
+    words = {}
+    if listed:
+        words["roster"] = tmp_path / "gradebook.csv"
+        words["roster"].write_text(GRADEBOOK + listed)
+    zoe = f"zedzoe_12345_50_{TOPIC}.ipynb"
+    done, found = collected({zoe: "zoe", AS_ZOE: "eve"}, **words)
+    assert list(found.values()) == ["zoe"]
+    assert "12345, 99999999999 or 999" in dict(done.left_out)[AS_ZOE]
+
+
+@pytest.mark.parametrize("system", [None, "moodle"])
+def test_name_of_moodle_with_numbers_in_it_is_nobody_else_either(collected, system):
+    files = {f"{ALSO}/{TOPIC}.ipynb": "eve", f"Bo_2_{ALSO[10:31]}/x.ipynb": "bo"}
+    assert list(collected(files, system=system)[1]) == ["Bo_2"]
+
+
+def test_numbers_in_the_name_of_a_file_do_no_harm_to_whom_the_class_list_has(
+    collected, tmp_path
+):
+    roster = tmp_path / "gradebook.csv"
+    others = '"Yew, Ed",12346,ed\n"Roe, Al",12347,al\n"E",999,e\n'
+    roster.write_text(GRADEBOOK + ZOE + others)
+    files = {
+        "zedzoe_12345_67890_hw_1_2_x.ipynb": "zoe",
+        "eve_12346_9_997_888_x.ipynb": "by an Eve of a name that is not Ed's",
+        "roeal_12347_9_999_888_x.ipynb": "by an Eve of Al's name, in the list as well",
+        "eve_998_887_12346_9_x.ipynb": "by an Eve who calls her file so",
+    }
+    done, found = collected(files, roster=roster)
+    assert found == {"zoe": "zoe"}
+    assert len(done.left_out) == 3
+
+
+def test_name_of_somebody_in_the_class_list_is_for_nobody_else(collected, tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text("Name,SID,Email\nBob,9,bob_eve@x.edu\n")
+    eve, bob = submitter(name="bob", email="eve@x.edu"), submitter(name="B", sid="9")
+    files = {
+        "e/submission_metadata.yml": eve + bob.replace("11", "12"),
+        f"e/submission_11/{TOPIC}.ipynb": "eve",
+    }
+    done, found = collected(files, roster=roster)
+    assert found == {}
+    assert "is the name of somebody else" in done.left_out[0][1]
+    files[f"e/submission_12/{TOPIC}.ipynb"] = "bob"
+    assert collected(files, roster=roster)[1] == {"bob_eve@x.edu": "bob"}
+
+
+@pytest.mark.parametrize("email", ["", "b/o@x.edu"])
+def test_worksheet_takes_names_and_texts_that_students_wrote(
+    collected, tmp_path, email
+):
+    worksheet = tmp_path / "worksheet.csv"
+    worksheet.write_text(
+        "Identifier,Full name,Email address,Online text\n"
+        f"Participant 1,Bo [he/him],{email},{'y' * 140_000}\n"
+    )
+    before = csv.field_size_limit()
+    files = {f"Bo [he-him]_1_assignsubmission_file/{TOPIC}.ipynb": "bo"}
+    done, found = collected(files, roster=worksheet)
+    assert found == {"b-o@x.edu" if email else "Bo -he-him-_1": "bo"}
+    assert (done.missing, done.unlisted) == ([], [])
+    assert csv.field_size_limit() == before
+
+
+def test_one_student_does_not_fill_the_list_of_what_was_left_out(collected):
+    many = {f"{number}.ipynb": "eve" for number in range(60)}
+    files = {ANN: "ann", EVE: zipped(many), "fay_4_13_w.zip": zipped({"a.ipynb": ""})}
+    links = {f"gil_5_14_w/{number}.zip": "none" for number in range(60)}
+    done, found = collected({**files, **links})
+    assert set(found) == {"annx_1", "eve_3", "fay_4"}
+    lines = done.lines(TOPIC)
+    assert len(lines) == 1 + 2 * (5 + 1)
+    assert f"  not collected: {EVE}: 54 more in it" in lines

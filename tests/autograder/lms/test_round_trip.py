@@ -1,0 +1,194 @@
+"""From a system and back: collected, graded, exported and returned, with real nbgrader.
+
+The oracle for the tables are small readers that match students as the systems' own
+importers do.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import zipfile
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.exercise import load_topic
+from autograder.lms.exports import write_lms_tables
+from autograder.lms.whole_class import report_on_class
+from classroom.submissions import cell_source, submission
+from tests.autograder.conftest import TOPIC
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+CANVAS = (
+    f"Student,ID,SIS User ID,SIS Login ID,Section,{TOPIC.replace('_', ' ')} (777)\n"
+    "    Points Possible,,,,,100\n"
+    '"Doe, Jane",12345,S1,jdoe,A,\n"Doe, Jane",12346,S2,jdoe2,A,\n'
+    '"Zed, Zoe",12399,S9,zzed,B,\n'
+)
+MOODLE = (
+    "Identifier,Full name,Email address,Status,Grade,Maximum Grade,"
+    "Grade can be changed,Last modified (submission),Last modified (grade),"
+    "Feedback comments\n"
+    "Participant 71,Al Cox,al@x.edu,Submitted for grading,,50.00,Yes,-,-,\n"
+    "Participant 72,Bo Dee,bo@x.edu,No submission,,50.00,Yes,-,-,\n"
+)
+FOLDER = "Al Cox_71_assignsubmission_file"
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+@pytest.fixture(scope="module")
+def course(released_course, tmp_path_factory, master, right, needs_sandbox):
+    """A course with people from three systems, graded once."""
+    place = tmp_path_factory.mktemp("trip")
+    folder = place / "course"
+    shutil.copytree(released_course, folder)
+    wrong = cell_source(load_topic(TOPIC).mistakes("softmax")[0], "softmax")
+    solved = json.dumps(submission(master, right))
+    mistaken = json.dumps(submission(master, {**right, "softmax": wrong}))
+    blank = json.dumps(master)
+    (place / "canvas.csv").write_text(CANVAS)
+    (place / "moodle.csv").write_text(MOODLE)
+    zipped(
+        place / "canvas.zip",
+        {
+            f"doejane_12345_67890_{TOPIC}.ipynb": mistaken,
+            f"doejane_LATE_12346_67891_{TOPIC}-1.ipynb": blank,
+        },
+    )
+    zipped(place / "moodle.zip", {f"{FOLDER}/{TOPIC}.ipynb": solved})
+    zipped(
+        place / "gradescope.zip",
+        {
+            "export/submission_metadata.yml": (
+                "submission_501:\n  :submitters:\n  - :name: Cy Fox\n"
+                "    :sid: '300'\n    :email: cy@x.edu\n"
+            ),
+            f"export/submission_501/{TOPIC}.ipynb": solved,
+        },
+    )
+    at = ["--course", str(folder)]
+    for system, words in {
+        "canvas": ["--roster", str(place / "canvas.csv")],
+        "moodle": ["--roster", str(place / "moodle.csv")],
+        "gradescope": [],
+    }.items():
+        archive = str(place / f"{system}.zip")
+        assert main(["collect", TOPIC, archive, *at, *words]) == 0
+    assert main(["grade", TOPIC, *at]) == 0
+    assert main(["report", TOPIC, *at]) == 0
+    assert main(["feedback", TOPIC, *at]) == 0
+    return folder
+
+
+def table(course, which):
+    with (course / "reports" / f"{TOPIC}_{which}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def in_the_gradebook(course):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        return {s.student.id: s.score for s in book.assignment_submissions(TOPIC)}
+
+
+def test_marks_are_in_the_gradebook_and_who_handed_in_nothing_is_not(course):
+    scores, most = in_the_gradebook(course), most_points()
+    assert scores["jdoe2"] == 0
+    assert 0 < scores["jdoe"] < most
+    assert scores["al@x.edu"] == scores["Cy Fox_300"] == most
+    assert set(scores) == {"jdoe", "jdoe2", "al@x.edu", "Cy Fox_300"}
+
+
+def test_class_list_is_in_the_gradebook_as_well(course):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        found = {s.id: (s.last_name, s.first_name, s.email) for s in book.students}
+        zoe = book.find_student("zzed")
+        assert (zoe.lms_user_id, zoe.submissions) == ("12399", [])
+    assert found["jdoe2"] == ("Doe", "Jane", None)
+    assert found["bo@x.edu"] == ("Dee", "Bo", "bo@x.edu")
+
+
+def most_points():
+    return sum(exercise.points for exercise in load_topic(TOPIC).exercises.values())
+
+
+def test_canvas_matches_students_and_the_assignment(course, capsys):
+    points, *rows = table(course, "canvas")
+    (column,) = [name for name in points if name.endswith("(777)")]  # its own number
+    assert points["Student"].strip() == "Points Possible"
+    scores = in_the_gradebook(course)
+    by_id = {row["ID"]: row[column] for row in rows if row["ID"]}
+    assert {k: v and float(v) for k, v in by_id.items()} == {
+        "12345": scores["jdoe"],
+        "12346": 0,  # a zero
+        "12399": "",  # nothing handed in, so nothing is changed in Canvas
+    }
+    _, notes = write_lms_tables(course, report_on_class(course, TOPIC)[0])
+    assert any("out of 100 points" in note for note in notes)
+
+
+def test_moodle_matches_participants(course):
+    rows = table(course, "moodle")
+    assert list(rows[0]) == MOODLE.splitlines()[0].split(",")
+    # It takes the number that follows the word, as its importer does.
+    grades = {int(r["Identifier"][len("Participant ") :]): r["Grade"] for r in rows}
+    assert grades == {71: "50", 72: ""}  # of 50
+    assert [row["Last modified (grade)"] for row in rows] == ["-", "-"]
+
+
+def test_gradescope_gets_results_by_submission(course):
+    folder = course / "reports" / f"{TOPIC}_gradescope"
+    results = json.loads((folder / "submission_501.json").read_text())
+    assert results["score"] == most_points()
+    (row,) = [r for r in table(course, "gradescope") if r["SID"] == "300"]
+    assert (row["Email"], row["Submission ID"]) == ("cy@x.edu", "501")
+    assert float(row["Total Score"]) == most_points()
+
+
+def test_report_tells_zero_late_and_not_handed_in_apart(course):
+    states = {row["student"]: row["status"] for row in table(course, "scores")}
+    assert states == {
+        "jdoe": "handed in",
+        "jdoe2": "late",
+        "al@x.edu": "handed in",
+        "Cy Fox_300": "handed in",
+        "zzed": "not handed in",
+        "bo@x.edu": "not handed in",
+    }
+    page = (course / "reports" / f"{TOPIC}.html").read_text()
+    scores = in_the_gradebook(course).values()
+    mean = sum(scores) / len(scores)
+    assert re.search(rf"<td>mean</td><td>{mean:.1f}</td>", page)
+    assert re.search(r"<td>not handed in, so without a mark</td><td>2</td>", page)
+
+
+def test_feedback_for_moodle_has_its_folders(course):
+    with zipfile.ZipFile(course / "feedback" / f"{TOPIC}_moodle.zip") as archive:
+        assert archive.namelist() == [f"{FOLDER}/{TOPIC}.html"]
+        page = archive.read(f"{FOLDER}/{TOPIC}.html").decode()
+    assert "(Score: 32.0 / 32.0)" in page
+
+
+def test_feedback_for_canvas_has_its_names_and_the_marks(course):
+    with zipfile.ZipFile(course / "feedback" / f"{TOPIC}_canvas.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    assert set(files) == {
+        f"doejane_12345_67890_{TOPIC}.ipynb",
+        f"doejane_LATE_12346_67891_{TOPIC}-1.ipynb",
+    }
+    data = files[f"doejane_12345_67890_{TOPIC}.ipynb"]
+    notebook = nbformat.read(io.StringIO(data.decode()), as_version=4)
+    nbformat.validate(notebook)
+    score = in_the_gradebook(course)["jdoe"]
+    assert f"{score:g} of {most_points():g} points" in notebook.cells[0].source
+    assert load_topic(TOPIC).mistakes("softmax")[0].hint in notebook.cells[0].source

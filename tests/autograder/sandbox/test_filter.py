@@ -1,0 +1,433 @@
+"""The filter of system calls, call by call, against the kernel's own tables."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+import sys
+from errno import (
+    EAFNOSUPPORT,
+    EBADF,
+    EINVAL,
+    ENOPROTOOPT,
+    ENOSYS,
+    ENOTTY,
+    EOPNOTSUPP,
+    EPERM,
+)
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox.system_calls import ALLOWED, supported
+from tests.autograder.sandbox.test_kernels import run
+
+pytestmark = pytest.mark.skipif(not supported(), reason="no filter for this machine")
+
+HEADERS = {
+    "x86_64": (
+        "/usr/include/x86_64-linux-gnu/asm/unistd_64.h",
+        "/usr/include/asm/unistd_64.h",
+    ),
+    "aarch64": ("/usr/include/asm-generic/unistd.h",),
+}
+# Where the generic table has a name for 32 and 64 bits, and arm64 uses the other.
+RENAMED = {"fstatat": "newfstatat"}
+LAST = 1100  # far beyond the calls of any kernel
+# uretprobe and uprobe on x86_64: the kernel kills who calls them, past all filters.
+DEADLY = {335, 336}
+
+FORBIDDEN = (
+    *("flock", "inotify_init", "inotify_init1", "inotify_add_watch"),
+    *("fanotify_init", "fanotify_mark", "mincore", "cachestat", "readahead"),
+    *("fadvise64", "preadv2", "pwritev2", "sysinfo", "sync", "syncfs"),
+    *("pidfd_open", "pidfd_getfd", "pidfd_send_signal", "userfaultfd"),
+    *("io_uring_setup", "io_uring_enter", "io_uring_register", "io_setup"),
+    *("perf_event_open", "bpf", "add_key", "request_key", "keyctl", "personality"),
+    *("clone3", "unshare", "setns", "seccomp", "landlock_create_ruleset"),
+    *("ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp"),
+    *("memfd_create", "memfd_secret", "remap_file_pages"),
+    *("mlock", "mlock2", "mlockall", "mbind", "set_mempolicy", "get_mempolicy"),
+    *("move_pages", "migrate_pages", "membarrier", "vmsplice", "splice", "tee"),
+    *("shmget", "shmat", "shmctl", "semget", "semop", "semctl", "msgget", "msgsnd"),
+    *("mq_open", "mq_unlink", "futex_waitv", "futex_wake", "futex_wait"),
+    *("sched_setaffinity", "sched_setattr", "sched_setparam", "ioprio_set"),
+    *("name_to_handle_at", "open_by_handle_at", "mount", "umount2", "pivot_root"),
+    *("chroot", "open_tree", "move_mount", "fsopen", "fsmount", "mount_setattr"),
+    *("swapon", "reboot", "kexec_load", "init_module", "delete_module", "syslog"),
+    *("sethostname", "settimeofday", "clock_settime", "adjtimex", "acct"),
+    *("quotactl", "capset", "setuid", "setgid", "setgroups", "setresuid"),
+    *("timer_create", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "execveat"),
+)
+
+ARGUMENTS = {  # what is called, and the error it fails with
+    "a lock on a file": (("fcntl", 0, 6, 0), EPERM),
+    "waiting for a lock": (("fcntl", 0, 7, 0), EPERM),
+    "asking for a lock": (("fcntl", 0, 5, 0), EPERM),
+    "a lock of an open file": (("fcntl", 0, 37, 0), EPERM),
+    "a lease": (("fcntl", 0, 1024, 0), EPERM),
+    "a question about leases": (("fcntl", 0, 1025, 0), EPERM),
+    "notice of changes in a folder": (("fcntl", 0, 1026, 0), EPERM),
+    "an owner of signals": (("fcntl", 0, 8, 1), EPERM),
+    "a signal for input": (("fcntl", 0, 10, 10), EPERM),
+    "a larger pipe": (("fcntl", 0, 1031, 2**20), EPERM),
+    "a fcntl of the future": (("fcntl", 0, 4000, 0), EPERM),
+    "typing into a terminal": (("ioctl", 0, 0x5412, 0), ENOTTY),
+    "the console's clipboard": (("ioctl", 0, 0x541C, 0), ENOTTY),
+    "a line discipline": (("ioctl", 0, 0x5423, 0), ENOTTY),
+    "signals of a file": (("ioctl", 0, 0x5452, 0), ENOTTY),
+    "a clone of a file": (("ioctl", 0, 0x40049409, 0), ENOTTY),
+    "the interfaces of the network": (("ioctl", 0, 0x8912, 0), ENOTTY),
+    **{
+        f"a namespace of its own ({flag:#x})": (("clone", flag | 17, 0, 0), EPERM)
+        for flag in (0x20000, 0x2000000, *(0x4000000 << n for n in range(5)))
+    },
+    "a sibling by clone": (("clone", 0x8011, 0, 0, 0, 0), EPERM),
+    "a traced child by clone": (("clone", 0x2011, 0, 0, 0, 0), EPERM),
+    "no signal when the parent dies": (("prctl", 1, 0), EPERM),
+    "memory that cannot be seen": (("prctl", 4, 0), EPERM),
+    "a filter of one's own": (("prctl", 22, 2, 0), EPERM),
+    "pages merged with neighbours": (("prctl", 67, 1, 0, 0, 0), EPERM),
+    "a prctl of the future": (("prctl", 500, 0), EPERM),
+    "equal pages merged": (("madvise", 0, 4096, 12), EINVAL),
+    "pages read ahead": (("madvise", 0, 4096, 3), EINVAL),
+    "pages put out": (("madvise", 0, 4096, 21), EINVAL),
+    "pages read in": (("madvise", 0, 4096, 22), EINVAL),
+    "shared memory without a file": (("mmap", 0, 4096, 3, 0x21, -1, 0), EPERM),
+    "the same, validated": (("mmap", 0, 4096, 3, 0x23, -1, 0), EPERM),
+    "huge pages of the machine": (("mmap", 0, 2**21, 3, 0x40022, -1, 0), EINVAL),
+    "locked pages": (("mmap", 0, 4096, 3, 0x2022, -1, 0), EINVAL),
+    "a futex with priorities": (("futex", 0, 6, 0, 0, 0, 0), ENOSYS),
+    "a futex that moves waiters with priorities": (("futex", 0, 12, 0), ENOSYS),
+    "scheduling in real time": (("sched_setscheduler", 0, 1, 0), EPERM),
+    "scheduling by deadline": (("sched_setscheduler", 0, 6, 0), EPERM),
+    "an attribute of a file": (("setxattr", 0, 0, 0, 0, 0), EOPNOTSUPP),
+    **{
+        f"a {call} of family {family}": ((call, family, 1, 0, 0), EAFNOSUPPORT)
+        for call in ("socket", "socketpair")
+        for family in (0, 2, 10, 16, 17, 30, 31, 38, 40, 44, 45)
+    },
+    "a larger send buffer": (("setsockopt", 0, 1, 7, 0, 0), EPERM),
+    "a forced send buffer": (("setsockopt", 0, 1, 32, 0, 0), EPERM),
+    "a program at a socket": (("setsockopt", 0, 1, 26, 0, 0), EPERM),
+    "an option of another protocol": (("setsockopt", 0, 6, 1, 0, 0), ENOPROTOOPT),
+}
+
+PASSED = {  # the kernel itself answers: there is no such file, or nothing to be done
+    "a flag of a descriptor": (("fcntl", -1, 1, 0), EBADF),
+    "a copy of a descriptor": (("fcntl", -1, 1030, 0), EBADF),
+    "a window's size": (("ioctl", -1, 0x5413, 0), EBADF),
+    "bytes that wait": (("ioctl", -1, 0x541B, 0), EBADF),
+    "an option of a socket": (("setsockopt", -1, 1, 2, 0, 0), EBADF),
+    "pages given back": (("madvise", 1, 4096, 4), EINVAL),  # not at a page's start
+    "a private mapping of a file": (("mmap", 0, 4096, 1, 2, -1, 0), EBADF),
+    "a shared mapping of a file": (("mmap", 0, 4096, 1, 1, -1, 0), EBADF),
+    "a name for a thread": (("prctl", 38, 0, 0, 0, 0), EINVAL),
+    "waking nobody": (("futex", 1, 129, 1, 0, 0, 0), EINVAL),  # not aligned
+}
+
+IN_A_CHILD = """
+import ctypes, json, sys
+from autograder.sandbox.filter import forbid_system_calls
+libc = ctypes.CDLL(None, use_errno=True)
+calls = json.load(sys.stdin)
+assert libc.prctl(38, 1, 0, 0, 0) == 0  # no new privileges, as the kernel demands
+forbid_system_calls()
+found = []
+for words in calls:
+    ctypes.set_errno(0)
+    result = libc.syscall(*map(ctypes.c_long, words))
+    found.append(ctypes.get_errno() if result == -1 else -1)
+print(json.dumps(found))
+"""
+
+
+def kernels_table(machine: str) -> dict[str, int]:
+    """Names and numbers in the headers of the kernel, of one kind of machine."""
+    for path in map(Path, HEADERS[machine]):
+        if path.exists():
+            text = path.read_text(encoding="utf-8")
+            found = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text)
+            return {RENAMED.get(name, name): int(number) for name, number in found}
+    return pytest.skip(f"the kernel's headers for {machine} are not installed")
+
+
+def errors(calls: list[tuple[int, ...]]) -> list[int]:
+    """The error with which each call fails behind the filter; -1 where it does not."""
+    child = subprocess.run(
+        [sys.executable, "-c", IN_A_CHILD],
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+    )
+    assert child.returncode == 0, child.stderr
+    return json.loads(child.stdout)
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_numbers_are_those_of_the_kernel(machine):
+    column = list(HEADERS).index(machine)
+    kernels = kernels_table(machine)
+    newer = {name for name in ALLOWED if name not in kernels}
+    ours = {name: row[column] for name, row in ALLOWED.items() if name not in newer}
+    assert ours == {name: kernels[name] for name in ours}
+    for name in newer:  # than the headers, or not on this kind of machine
+        number = ALLOWED[name][column]
+        assert number is None or number > max(kernels.values()), name
+
+
+@pytest.fixture(scope="module")
+def forbidden():
+    table = kernels_table(platform.machine())
+    names = [name for name in FORBIDDEN if name in table]
+    numbers = [(table[name], *[-1] * 6) for name in names]
+    return dict(zip(names, errors(numbers), strict=True))
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_a_forbidden_call_is_unknown(forbidden, name):
+    if name not in forbidden:
+        pytest.skip("newer than the kernel's headers on this machine")
+    assert forbidden[name] == ENOSYS
+
+
+def test_every_call_that_nobody_allowed_is_unknown_and_so_are_those_to_come():
+    kernels = kernels_table(platform.machine())
+    allowed = {kernels[name] for name in ALLOWED if name in kernels}
+    column = list(HEADERS).index(platform.machine())
+    allowed |= {row[column] for name, row in ALLOWED.items() if name not in kernels}
+    others = sorted(set(range(LAST)) - allowed - DEADLY)
+    failed = dict(zip(others, errors([(n, *[-1] * 6) for n in others]), strict=True))
+    assert {n: error for n, error in failed.items() if error != ENOSYS} == {}
+
+
+def test_calls_of_other_architectures_are_unknown():
+    x32 = 0x40000000
+    calls = [(x32 + n, *[-1] * 6) for n in (0, 1, 39, 520, 547)]
+    assert set(errors(calls)) == {ENOSYS}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="an instruction of x86")
+def test_a_32_bit_call_is_refused():
+    """``getpid`` by int 0x80: -38 is ENOSYS; without the filter, it is a number."""
+    code = (
+        "import ctypes, mmap\n"
+        "from autograder.sandbox.filter import forbid_system_calls\n"
+        "page = mmap.mmap(-1, 4096, flags=34, prot=7)\n"
+        "page.write(bytes.fromhex('53b814000000cd805bc3'))\n"
+        "start = ctypes.addressof(ctypes.c_char.from_buffer(page))\n"
+        "getpid = ctypes.CFUNCTYPE(ctypes.c_int)(start)\n"
+        "ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)\n"
+        "forbid_system_calls()\n"
+        "print(getpid())\n"
+    )
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    if child.returncode == -11:
+        pytest.skip("this kernel has no 32-bit calls")
+    assert child.stdout == f"{-ENOSYS}\n", child.stderr
+
+
+@pytest.fixture(scope="module")
+def tried():
+    table = kernels_table(platform.machine())
+    cases = ARGUMENTS | PASSED
+    calls = [(table[call[0]], *call[1:]) for call, _ in cases.values()]
+    return dict(zip(cases, errors(calls), strict=True))
+
+
+@pytest.mark.parametrize("what", ARGUMENTS)
+def test_an_argument_that_nobody_allowed_is_refused(tried, what):
+    assert tried[what] == ARGUMENTS[what][1]
+
+
+@pytest.mark.parametrize("what", PASSED)
+def test_an_allowed_argument_reaches_the_kernel(tried, what):
+    assert tried[what] == PASSED[what][1]
+
+
+# What a notebook needs, in a kernel of the sandbox. Each prints "fine".
+NEEDED = {
+    "threads": (
+        "import threading\n"
+        "t = threading.Thread(target=print, args=('fine',)); t.start(); t.join()"
+    ),
+    "a pool of threads": (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "with ThreadPoolExecutor(4) as pool:\n"
+        "    assert list(pool.map(abs, range(-9, 0))) == list(range(9, 0, -1))\n"
+        "print('fine')"
+    ),
+    "fork and wait": (
+        "import os\n"
+        "pid = os.fork()\n"
+        "if pid == 0: os._exit(7)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7\n"
+        "print('fine')"
+    ),
+    "programs": (
+        "import subprocess, sys\n"
+        "code = 'import numpy, json; print(json.dumps(numpy.eye(2).tolist()))'\n"
+        "done = subprocess.run([sys.executable, '-c', code], capture_output=True,\n"
+        "                      text=True, timeout=60)\n"
+        "assert done.stdout == '[[1.0, 0.0], [0.0, 1.0]]\\n', done\n"
+        "print('fine')"
+    ),
+    "a shell": (
+        "import subprocess\n"
+        "command = 'cd /tmp; mkdir -p d; cp /usr/bin/env d; ls -la d | sort | wc -l;'\n"
+        "command += 'find d -type f; tar cf x.tar d; head -c 9 x.tar | sha1sum'\n"
+        "done = subprocess.run(command, shell=True, capture_output=True, text=True)\n"
+        "assert done.stderr == '', done.stderr\n"
+        "print('fine')"
+    ),
+    "processes that share a queue": (
+        "import multiprocessing as m\n"
+        "context = m.get_context('fork')\n"
+        "queue = context.Queue()\n"
+        "p = context.Process(target=queue.put, args=(7,)); p.start()\n"
+        "assert queue.get(timeout=20) == 7\n"
+        "p.join()\n"
+        "with context.Pool(2) as pool: assert pool.map(abs, [-1, -2]) == [1, 2]\n"
+        "print('fine')"
+    ),
+    "numpy": (
+        "import numpy as np\n"
+        "a = np.random.default_rng(0).normal(size=(300, 300))\n"
+        "np.testing.assert_allclose(np.linalg.inv(a) @ a, np.eye(300), atol=1e-6)\n"
+        "np.save('/tmp/a.npy', a)\n"
+        "m = np.load('/tmp/a.npy', mmap_mode='r+'); m[0] = 1; m.flush()\n"
+        "assert np.load('/tmp/a.npy')[0, 0] == 1\n"
+        "print('fine')"
+    ),
+    "torch with many threads": (
+        "import torch\n"
+        "torch.set_num_threads(2)\n"
+        "net = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(),\n"
+        "                          torch.nn.Linear(256, 1))\n"
+        "adam = torch.optim.Adam(net.parameters())\n"
+        "for _ in range(3):\n"
+        "    adam.zero_grad(); net(torch.randn(512, 64)).square().mean().backward()\n"
+        "    adam.step()\n"
+        "torch.save(net.state_dict(), '/tmp/net.pt')\n"
+        "net.load_state_dict(torch.load('/tmp/net.pt', mmap=True))\n"
+        "print('fine')"
+    ),
+    "torch with workers that load data": (
+        "import torch\n"
+        "from torch.utils.data import DataLoader, TensorDataset\n"
+        "data = TensorDataset(torch.arange(8.0))\n"
+        "batches = list(DataLoader(data, batch_size=4, num_workers=2))\n"
+        "assert torch.cat([b for b, in batches]).tolist() == list(range(8))\n"
+        "print('fine')"
+    ),
+    "matplotlib": (
+        "import matplotlib.pyplot as plt\n"
+        "fig, ax = plt.subplots(); ax.plot([1, 2]); fig.savefig('/tmp/x.pdf')\n"
+        "fig.savefig('/tmp/x.png'); plt.close(fig)\n"
+        "print('fine')"
+    ),
+    "files of its own": (
+        "import mmap, os, pathlib, shutil, tempfile\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    a = pathlib.Path(folder, 'a'); a.write_bytes(bytes(9999))\n"
+        "    with a.open('r+b') as f, mmap.mmap(f.fileno(), 0) as m:\n"
+        "        m[:2] = b'ab'; m.flush()\n"
+        "    shutil.copy2(a, a.with_name('b')); shutil.copytree(folder, '/tmp/copy')\n"
+        "    os.utime(a, (1, 1)); a.chmod(0o600); a.rename(a.with_name('c'))\n"
+        "    fd = os.open(f'{folder}/b', os.O_RDONLY)\n"
+        "    assert os.pread(fd, 2, 0) == b'ab'; os.fsync(fd); os.close(fd)\n"
+        "    os.mkfifo(f'{folder}/fifo'); os.symlink('b', f'{folder}/s')\n"
+        "with tempfile.NamedTemporaryFile() as f, tempfile.TemporaryFile() as g:\n"
+        "    f.write(b'x'); g.truncate(99)\n"
+        "shutil.copy2(os.__file__, '/tmp/os.py')\n"
+        "parts = [bytearray(2)]\n"
+        "with open('/tmp/copy/b', 'rb') as f: os.preadv(f.fileno(), parts, 0)\n"
+        "assert parts == [b'ab']\n"
+        "print('fine')"
+    ),
+    "asyncio": (
+        "import asyncio, sys\n"
+        "async def main():\n"
+        "    await asyncio.sleep(0.01)\n"
+        "    p = await asyncio.create_subprocess_exec('echo', 'x', stdout=-1)\n"
+        "    assert await p.communicate() == (b'x\\n', None)\n"
+        "    async def echo(r, w):\n"
+        "        w.writelines([await r.readline()]); await w.drain(); w.close()\n"
+        "    server = await asyncio.start_unix_server(echo, '/tmp/server')\n"
+        "    r, w = await asyncio.open_unix_connection('/tmp/server')\n"
+        "    w.write(b'hello\\n'); assert await r.readline() == b'hello\\n'\n"
+        "    w.close(); server.close()\n"
+        "    assert await asyncio.to_thread(abs, -1) == 1\n"
+        "await main()\n"
+        "print('fine')"
+    ),
+    "waiting for files": (
+        "import os, select, selectors, socket\n"
+        "fd = os.eventfd(0); os.eventfd_write(fd, 3)\n"
+        "for kind in (selectors.EpollSelector, selectors.PollSelector,\n"
+        "             selectors.SelectSelector):\n"
+        "    with kind() as s:\n"
+        "        s.register(fd, selectors.EVENT_READ); assert s.select(1)\n"
+        "one, other = socket.socketpair()\n"
+        "socket.send_fds(one, [b'x'], [fd]); socket.recv_fds(other, 1, 1)\n"
+        "print('fine')"
+    ),
+    "signals and timers": (
+        "import signal, time\n"
+        "seen = []\n"
+        "signal.signal(signal.SIGALRM, lambda *_: seen.append(1))\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.01); time.sleep(0.1)\n"
+        "signal.raise_signal(signal.SIGALRM)\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])\n"
+        "import threading\n"
+        "signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)\n"
+        "assert signal.sigtimedwait([signal.SIGUSR1], 1)\n"
+        "assert len(seen) == 2\n"
+        "print('fine')"
+    ),
+    "a database of its own, without locks": (
+        "import sqlite3\n"
+        "for name in (':memory:', 'file:/tmp/x.db?nolock=1'):\n"
+        "    with sqlite3.connect(name, uri=True) as db:\n"
+        "        db.execute('CREATE TABLE t (x)')\n"
+        "        db.execute('INSERT INTO t VALUES (7)')\n"
+        "assert db.execute('SELECT x FROM t').fetchall() == [(7,)]\n"
+        "print('fine')"
+    ),
+    "magics": (
+        "get_ipython().run_line_magic('time', '1 + 1')\n"
+        "get_ipython().run_line_magic('timeit', '-n1 -r1 1 + 1')\n"
+        "get_ipython().run_cell_magic('writefile', '/tmp/m.py', 'x = 3')\n"
+        "get_ipython().run_line_magic('history', '')\n"
+        "get_ipython().run_line_magic('run', '/tmp/m.py')\n"
+        "assert x == 3\n"
+        "print('fine')"
+    ),
+    "what the machine is": (
+        "import os, platform, resource\n"
+        "assert os.cpu_count() and os.sched_getaffinity(0) and platform.platform()\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_utime > 0\n"
+        "print('fine')"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def needed(needs_sandbox):
+    texts, ended = run(*NEEDED.values(), submission_seconds=120, cell_seconds=60)
+    assert ended is None
+    return dict(zip(NEEDED, texts, strict=True))
+
+
+@pytest.mark.parametrize("what", NEEDED)
+def test_what_a_notebook_needs_works(needed, what):
+    assert needed[what].endswith("fine\n"), needed[what]
+
+
+def test_a_database_with_locks_is_refused_at_once_and_says_why(needs_sandbox):
+    (text,), _ = run(
+        "import sqlite3; sqlite3.connect('/tmp/x.db').execute('CREATE TABLE t (x)')"
+    )
+    assert text == "OperationalError: access permission denied"

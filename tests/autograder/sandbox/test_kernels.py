@@ -1,0 +1,382 @@
+"""What code in the sandbox can see and touch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+from autograder.grading.client import SubmissionClient
+from autograder.grading.clock import Clock
+from autograder.sandbox.bubblewrap import (
+    SandboxUnavailable,
+    bubblewrap_command,
+    require_bubblewrap,
+)
+from autograder.sandbox.connection import ForkServer, Sandbox, fork_servers
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.manager import SandboxKernelManager
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+
+
+def run(*sources, **limits):
+    """Run cells in one sandboxed kernel; text of each, and how it ended."""
+    return asyncio.run(_run(sources, limits))
+
+
+def run_together(*kernels, **limits):
+    """The same for several kernels at once, each given by its cells."""
+
+    async def go():
+        return await asyncio.gather(*(_run(sources, limits) for sources in kernels))
+
+    return asyncio.run(go())
+
+
+async def _run(sources, limits):
+    limits = Limits(**{"cell_seconds": 10, "submission_seconds": 30, **limits})
+    manager = SandboxKernelManager(limits=limits, servers=fork_servers())
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    client = SubmissionClient(notebook, manager, limits, Clock(limits, alone=True))
+    ended = None
+    try:
+        async with client.async_setup_kernel():
+            for number, cell in enumerate(notebook.cells):
+                ended = await client.run(cell, number)
+                if ended:
+                    break
+    finally:
+        await client.close(manager)
+    return ["".join(_text(o) for o in cell.outputs) for cell in notebook.cells], ended
+
+
+def _text(output):
+    if output.output_type == "error":
+        return f"{output.ename}: {output.evalue}"
+    return output.get("text") or output.get("data", {}).get("text/plain", "")
+
+
+def test_kernel_runs_with_the_libraries_of_the_course():
+    (text,), ended = run("import numpy, torch, toolkit.figures; print(torch.ones(2))")
+    assert text == "tensor([1., 1.])\n"
+    assert ended is None
+
+
+def test_what_every_case_uses_is_imported_before_the_fork():
+    """Else each kernel would import it anew, in its own processor time."""
+    used = "numpy.random._generator", "torch", "autograder.guard", "autograder.encoding"
+    told, ended = run(f"import sys; print(set({used!r}) - set(sys.modules))")
+    assert (told, ended) == (["set()\n"], None)
+
+
+def test_neither_solutions_nor_the_project_are_there():
+    root = Path(__file__).resolve().parents[3]
+    (imported, listed), _ = run(
+        "import solutions",
+        "import os\n"
+        f"found = [f for d, _, fs in os.walk({str(root)!r}) for f in fs\n"
+        "         if f.endswith('.md') and 'site-packages' not in d]\n"
+        "print(found, os.listdir('/course'))",
+    )
+    assert imported.startswith("ModuleNotFoundError")
+    assert listed.startswith("[] ")
+    assert "solutions" not in listed
+
+
+def test_environment_holds_no_secret(monkeypatch):
+    monkeypatch.setenv("AWS_SECRET", "hunter2")
+    (text,), _ = run(
+        "import os; print(dict(os.environ)); open('/proc/self/environ').read()"
+    )
+    assert "hunter2" not in text
+
+
+def test_user_is_nobody_without_capabilities():
+    (text,), _ = run(
+        "import os\n"
+        "status = open('/proc/self/status').read()\n"
+        "print(os.getuid() != 0, [l for l in status.splitlines() if 'Cap' in l])\n"
+        "print('NoNewPrivs:\\t1' in status)"
+    )
+    assert text.startswith("True")
+    assert text.count("0000000000000000") == 5
+    assert text.endswith("True\n")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/x",
+        "/usr/x",
+        "/etc/x",
+        "/dev/x",
+        "/course/x",
+        "/course/autograder/check.py",
+        "/proc/sys/kernel/hostname",
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sysrq-trigger",
+    ],
+)
+def test_nothing_outside_the_private_folders_can_be_written(path):
+    (text,), _ = run(f"open({path!r}, 'w').write('x')")
+    assert text.split(":")[0] in ("OSError", "PermissionError", "FileNotFoundError")
+
+
+def test_private_folders_can_be_written_and_do_not_survive():
+    code = (
+        "from pathlib import Path\n"
+        "places = [Path(p) / 'left' for p in ('/tmp', '/dev/shm', Path.home())]\n"
+        "print([p.exists() for p in places]); [p.write_text('x') for p in places];"
+    )
+    for _ in range(2):
+        (text,), _ = run(code)
+        assert text.startswith("[False, False, False]")
+
+
+def test_there_is_no_network():
+    (connect, names), _ = run(
+        "import socket; socket.create_connection(('1.1.1.1', 53), 3)",
+        "import socket; socket.getaddrinfo('example.org', 80)",
+    )
+    assert "OSError" in connect or "unreachable" in connect
+    assert "gaierror" in names
+
+
+def test_other_processes_are_invisible():
+    (text,), _ = run(
+        "import os; print([p for p in os.listdir('/proc') if p.isdigit()])"
+    )
+    assert text == "['1']\n"
+
+
+def test_no_further_namespaces_can_be_made():
+    (text,), _ = run("import ctypes; print(ctypes.CDLL(None).unshare(0x10000000))")
+    assert text == "-1\n"
+
+
+def test_commands_of_the_shell_run():
+    texts, ended = run(
+        "!echo out\nprint('after')",
+        "%%bash\necho there",
+        "x = !echo a; echo b\nprint(x)",
+        "import subprocess as s; print(s.getoutput('echo c'))",
+    )
+    assert ended is None
+    assert texts[0].replace("\r", "") == "out\nafter\n"
+    assert texts[1:] == ["there\n", "['a', 'b']\n", "c\n"]
+
+
+def test_exit_ends_only_this_kernel():
+    _, ended = run("import os; os._exit(3)")
+    assert "code 3" in ended
+    assert fork_servers().current().alive
+
+
+def test_quit_ends_nothing():
+    texts, ended = run("quit()", "print('still here')", "exit()", "print('and here')")
+    assert ended is None
+    assert texts[1:] == ["still here\n", "", "and here\n"]
+
+
+def test_a_grader_of_low_priority_still_starts_kernels():
+    """Whoever grades at night says ``nice``; a process cannot raise its priority."""
+    low = subprocess.run(
+        ["nice", "-n", "19", sys.executable, "-m", "pytest", "-q", __file__]
+        + ["-k", "libraries_of_the_course"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).resolve().parents[3],
+    )
+    assert low.returncode == 0, low.stdout
+
+
+def test_a_kernel_is_gone_when_killing_returns():
+    async def go():
+        manager = SandboxKernelManager()
+        await manager.start_kernel()
+        assert await manager.provisioner.poll() is None
+        await manager.provisioner.kill()
+        ended = await manager.provisioner.poll()
+        await manager.shutdown_kernel(now=True)
+        return ended
+
+    assert asyncio.run(go()) is not None
+
+
+def test_endless_loop_is_killed_at_its_limit():
+    _, ended = run(
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "while True:\n    try:\n        while True: pass\n"
+        "    except BaseException: pass",
+        cell_seconds=2,
+    )
+    assert ended == "time limit of 2 s"
+
+
+def test_memory_of_the_whole_submission_is_limited():
+    _, ended = run(
+        "import os, time\n"
+        "for _ in range(8):\n"
+        "    if os.fork() == 0:\n"
+        "        block = bytearray(60 * 2**20)\n"
+        "        time.sleep(30)\n"
+        "time.sleep(30)",
+        memory=300 * 2**20,
+    )
+    assert ended == "memory limit of 300 MB"
+
+
+def test_one_huge_block_is_a_memory_error():
+    (text,), _ = run("bytearray(8 * 2**30)", memory=500 * 2**20)
+    assert text.startswith("MemoryError")
+
+
+def test_disk_and_inodes_are_limited():
+    (full, many), _ = run(
+        "f = open('/tmp/x', 'wb')\nfor _ in range(100): f.write(bytes(2**20))",
+        "for n in range(500): open(f'/dev/shm/{n}', 'w')",
+        disk=20 * 2**20,
+        files=100,
+        open_files=1000,
+    )
+    assert "No space left" in full
+    assert "No space left" in many
+
+
+def count_processes():
+    return sum(1 for entry in Path("/proc").iterdir() if entry.name.isdigit())
+
+
+def test_fork_bomb_stays_inside():
+    before = count_processes()
+    (text,), ended = run(
+        "import os\nfor _ in range(1000):\n    if os.fork() == 0:\n"
+        "        import time; time.sleep(20)",
+        processes=40,
+    )
+    assert "BlockingIOError" in text or ended
+    run("1")
+    assert count_processes() < before + 30
+
+
+def test_endless_output_is_cut_off():
+    _, ended = run("while True: print('x' * 10000)", output_bytes=2**20)
+    # Whoever prints fast enough sends single messages that nobody accepts.
+    everything = "limit of 64 MB on all it sends, outputs and answers"
+    one = "limit of 8 MB in one message"
+    assert ended in ("output limit of 1 MB", everything, one)
+
+
+def test_missing_bubblewrap_is_one_clear_line(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    require_bubblewrap.cache_clear()
+    with pytest.raises(SandboxUnavailable, match="apt install bubblewrap"):
+        require_bubblewrap()
+    require_bubblewrap.cache_clear()
+
+
+@pytest.fixture
+def other_bubblewrap(monkeypatch, tmp_path):
+    """Puts a bubblewrap in front of the one of the system, in a folder of its own."""
+    real = shutil.which("bwrap")
+
+    def make(first_line):
+        wrapper = tmp_path / "bin" / "bwrap"
+        wrapper.parent.mkdir()
+        wrapper.write_text(f'#!/bin/sh\n{first_line}\nexec {real} "$@"\n')
+        wrapper.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+        fork_servers().close()
+        require_bubblewrap.cache_clear()
+
+    yield make
+    fork_servers().close()
+    require_bubblewrap.cache_clear()
+
+
+def test_bubblewrap_may_be_installed_anywhere(other_bubblewrap, tmp_path):
+    tmp_path.chmod(0o755)
+    other_bubblewrap("echo started >&2")
+    (text,), _ = run("print('runs')")
+    assert text == "runs\n"
+    log = Path(fork_servers().own.address + ".log").read_text(encoding="utf-8")
+    stages = 2 if os.geteuid() == 0 else 1
+    assert log.count("started") == stages
+
+
+def test_refused_namespaces_are_one_clear_line(other_bubblewrap):
+    """The warden makes namespaces in the sandbox, where they may be refused too."""
+    real = shutil.which("bwrap")
+    no_more = "--unshare-user --disable-userns"
+    other_bubblewrap(f'[ "$1" = --unshare-all ] && exec {real} {no_more} "$@"')
+    with pytest.raises(SandboxUnavailable) as caught:
+        run("1")
+    said = str(caught.value)
+    assert "unshare: " in said
+    assert "sysctl user.max_user_namespaces" in said
+    assert "\n" not in said
+
+
+def test_a_mount_that_the_kernel_refuses_is_told():
+    with pytest.raises(SandboxUnavailable, match=r"mount: Invalid argument"):
+        run("1", files=2**60)
+
+
+def test_threads_that_wait_for_one_warm_parent_all_get_it():
+    with Sandbox() as sandbox, contextlib.closing(ForkServer(sandbox.address)) as one:
+        start = time.monotonic()
+        with ThreadPoolExecutor(4) as threads:
+            waiting = [threads.submit(one.wait_until_ready) for _ in range(4)]
+            done = wait(waiting, timeout=60).done
+            if len(done) < 4:  # let them go: they would wait for two minutes
+                one.close()
+        assert len(done) == 4, f"after {time.monotonic() - start:.0f} s"
+        assert all(future.exception() is None for future in waiting)
+
+
+def test_no_program_of_the_host_is_given_a_core_dump():
+    """A limit of 1 byte, and no other, says so to a kernel that pipes dumps."""
+    (limit, *changed), _ = run(
+        "print(*[x for x in open('/proc/self/limits') if 'core' in x][0].split()[4:6])",
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 1))",
+        "import resource; resource.prlimit(0, resource.RLIMIT_CORE, (0, 0))",
+        "import subprocess as s; print(s.run('ulimit -c 0', shell=True).returncode)",
+    )
+    assert limit == "1 1\n"
+    assert [text.partition(":")[0] for text in changed[:3]] == ["PermissionError"] * 3
+    assert changed[3] != "0\n"
+
+
+def test_libraries_in_a_private_folder_are_shown_elsewhere(monkeypatch, tmp_path):
+    """The private /tmp of a submission would hide an environment that lies there."""
+    libraries = tmp_path / "env" / "site-packages"
+    libraries.mkdir(parents=True)
+    monkeypatch.setattr("sys.path", [*sys.path, str(libraries)])
+    monkeypatch.setattr(
+        "autograder.sandbox.bubblewrap.PRIVATE_FOLDERS", (str(tmp_path),)
+    )
+    command = bubblewrap_command(7, 8)
+    bind = command.index(str(libraries))
+    assert command[bind - 1] == "--ro-bind"
+    place = command[bind + 1]
+    assert place.startswith("/course/")
+    assert place in command[command.index("PYTHONPATH") + 1].split(":")
+
+
+def test_command_shows_no_folder_of_the_user():
+    words = bubblewrap_command(3, 4)
+    shown = [words[i + 2] for i, word in enumerate(words) if word == "--ro-bind"]
+    assert str(Path.home()) not in shown
+    assert "/" not in shown
+    assert "--unshare-all" in words

@@ -1,0 +1,138 @@
+"""Of a message, the pieces that are used are read, and nothing costs much."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from datetime import UTC, datetime
+
+import pytest
+from jupyter_client.session import Session
+
+from autograder.sandbox.messages import FlatSession, UnreadableMessage
+
+KEY = b"secret"
+DATE = '"2026-01-01T00:00:00.123456+00:00"'
+
+
+@pytest.fixture
+def session():
+    return FlatSession(key=KEY)
+
+
+def sent(kind, content, parent=None):
+    """What Jupyter's own session sends."""
+    theirs = Session(key=KEY)
+    return theirs.serialize(theirs.msg(kind, content=content, parent=parent))[1:]
+
+
+def signed(header=b"{}", parent=b"{}", metadata=b"{}", content=b"{}"):
+    parts = [header, parent, metadata, content]
+    return [Session(key=KEY).sign(parts), *parts]
+
+
+@pytest.mark.parametrize(
+    "kind, content",
+    [
+        ("stream", {"name": "stdout", "text": 'a "quoted" text, [1, 2]\n \U0001f600'}),
+        ("status", {"execution_state": "idle"}),
+        ("error", {"ename": "E", "evalue": "v", "traceback": ["a", "b"]}),
+        ("display_data", {"data": {"text/plain": "x", "image/png": "AAAA"}}),
+    ],
+)
+def test_what_is_used_is_read_as_jupyter_reads_it(session, kind, content):
+    parent = {"msg_id": "asked", "date": datetime.now(UTC)}
+    parts = sent(kind, content, parent)
+    ours, theirs = session.deserialize(parts), Session(key=KEY).deserialize(parts)
+    assert ours["content"] == theirs["content"] == content
+    assert ours["msg_type"] == theirs["msg_type"] == kind
+    assert ours["parent_header"]["msg_id"] == "asked"
+    assert ours["msg_id"] == theirs["msg_id"]
+
+
+def test_what_is_not_used_is_forgotten(session):
+    content = {"data": {"text/html": "x", "text/plain": "y"}, "more": [1], "name": 5}
+    read = session.deserialize(sent("display_data", content))
+    assert read["content"] == {"data": {"text/plain": "y"}}
+    assert "date" not in read["header"]
+
+
+def test_texts_may_hold_any_number_of_commas_and_brackets(session):
+    text = '[1, 2], {3}, \\ " ' * 100_000
+    read = session.deserialize(sent("stream", {"name": "stdout", "text": text}))
+    assert read["content"]["text"] == text
+
+
+def test_a_message_of_another_key_is_not_read(session):
+    parts = sent("stream", {"name": "stdout", "text": "x"})
+    with pytest.raises(UnreadableMessage, match="not signed"):
+        FlatSession(key=b"another").deserialize(parts)
+
+
+UNREADABLE = {
+    "a bomb in the header": {"header": b'{"a":[' + b"[]," * 2**20 + b"[]]}"},
+    "a bomb in the parent header": {"parent": b'{"a":[' + b"[]," * 2**20 + b"[]]}"},
+    "a bomb in the content": {"content": b'{"a":[' + b"[]," * 2**20 + b"[]]}"},
+    "dictionaries": {"content": b'{"a":[' + b"{}," * 2**20 + b"{}]}"},
+    "names": {"content": b'{"a":1' + b',"":1' * 2**19 + b"}"},
+    "deep lists": {"content": b'{"a":' + b"[" * 2**21 + b"]" * 2**20},
+    "deep lists of few parts": {"content": b'{"a":' + b"[" * 40_000},
+    "deep dictionaries": {"header": b'{"a":' * 800},
+    "dates": {"header": f'{{"a":[{",".join([DATE] * 10**5)}]}}'.encode()},
+    "a text without an end": {"content": b'{"a":"' + b'\\"' * 2**20 + b"," * 2**19},
+    "quotes": {"content": b'{"a":' + b'"' * 2**21 + b'"' + b"," * 2**19},
+    "backslashes": {"content": b'{"a":"' + b"\\" * 2**21 + b"," * 2**19},
+    "five megabytes": {"content": b'{"a":"' + b"x" * 5 * 2**20 + b'"}'},
+    "no JSON": {"content": b"\x80\x04pickle"},
+    "no object": {"header": b"[]"},
+    "half a message": {"content": b'{"a":'},
+}
+
+
+def cost(session, parts):
+    """Processor seconds and bytes of reading, and what came of it."""
+    results = []
+    start = time.process_time()
+    for measured in (False, True):
+        if measured:
+            seconds = time.process_time() - start
+            tracemalloc.start()
+        try:
+            results.append(session.deserialize(parts))
+        except UnreadableMessage as error:
+            results.append(error)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return seconds, most, results[0]
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_what_is_not_read_costs_little(session, what):
+    parts = signed(**UNREADABLE[what])
+    seconds, most, result = cost(session, parts)
+    assert isinstance(result, UnreadableMessage)
+    assert result.size == sum(map(len, parts))
+    assert seconds < 1
+    assert most < 40 * 2**20
+
+
+READ = {
+    "a bomb in the metadata": {"metadata": b'{"a":[' + b"[]," * 2**20 + b"[]]}"},
+    "dates": {"header": f'{{"a":[{",".join([DATE] * 100)}]}}'.encode()},
+    "a date as a name": {"header": f'{{"msg_id":{DATE}}}'.encode()},
+    "a long number": {"content": b'{"a":' + b"9" * 4_000_000 + b"}"},
+    "a long fraction": {"content": b'{"a":0.' + b"9" * 4_000_000 + b"e-99}"},
+    "not a number": {"content": b'{"a":NaN}'},
+    "wide letters": {
+        "content": '{"text":"\U0001f600'.encode() + b"x" * 4_000_000 + b'"}'
+    },
+}
+
+
+@pytest.mark.parametrize("what", READ)
+def test_what_is_read_costs_little(session, what):
+    seconds, most, result = cost(session, signed(**READ[what]))
+    assert isinstance(result, dict)
+    assert isinstance(result["msg_id"], str)
+    assert seconds < 1
+    assert most < 60 * 2**20

@@ -1,0 +1,133 @@
+"""Credit mode: without solutions, ``check`` says the same from a key."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import gzip
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import solutions
+from autograder import check as checking
+from autograder.answer_key import NoKey, read_key, write_key
+from autograder.book import chapter_names
+from autograder.exercise import load_topic
+from autograder.judge import expect, judge, public_seeds
+from classroom.submissions import cell_source
+from tests.autograder.conftest import TOPIC
+
+
+@pytest.fixture(scope="module")
+def key_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("key")
+    write_key(TOPIC, folder / f"{TOPIC}.key")
+    return folder
+
+
+def test_key_and_solutions_judge_alike(key_folder):
+    topic = load_topic(TOPIC)
+    for exercise in topic.exercises.values():
+        from_key = read_key(topic, exercise, key_folder)
+        expected = expect(topic, exercise, public_seeds(exercise))
+        for answers in [expected.reference] + [m.answers for m in expected.mistakes]:
+            one = judge(exercise, answers, from_key)
+            assert one == judge(exercise, answers, expected)
+
+
+@pytest.mark.parametrize("name", chapter_names())
+def test_key_holds_answers_and_no_code(name, tmp_path):
+    path = tmp_path / "x.key"
+    write_key(name, path)
+    text = gzip.decompress(path.read_bytes()).decode()
+    for exercise in json.loads(text)["exercises"].values():
+        for answers in [exercise["reference"]] + [
+            mistake["answers"] for mistake in exercise["mistakes"]
+        ]:
+            text += b"".join(map(base64.b64decode, answers)).decode("latin-1")
+    assert path.stat().st_size < 20 * 2**20
+    folder = Path(solutions.__file__).parent
+    for file in (folder / f"{name}.py", folder / "mistakes" / f"{name}.py"):
+        for line in code_lines(file):
+            assert json.dumps(line)[1:-1] not in text, line
+
+
+def code_lines(file):
+    """Lines of function bodies that would give an answer away."""
+    tree = ast.parse(file.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Return | ast.Assign):
+            line = ast.unparse(node)
+            if len(line) > 20:
+                yield line
+
+
+def test_missing_key_is_one_friendly_line(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(checking.importlib.util, "find_spec", lambda name: None)
+    checking.expected_here.cache_clear()
+
+    def softmax(scores):
+        return scores
+
+    assert checking.check(softmax) == 0
+    assert "needs the file simplified_attention.key" in capsys.readouterr().out
+    checking.expected_here.cache_clear()
+
+
+def test_broken_key_is_named(tmp_path):
+    topic = load_topic(TOPIC)
+    (tmp_path / f"{TOPIC}.key").write_bytes(b"no key")
+    with pytest.raises(NoKey, match="cannot be read"):
+        read_key(topic, topic.exercises["softmax"], tmp_path)
+
+
+def test_release_comes_with_the_key_and_without_code(released_course):
+    folder = released_course / "release" / TOPIC
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"{TOPIC}.ipynb",
+        f"{TOPIC}.key",
+    ]
+    text = (folder / f"{TOPIC}.ipynb").read_text()
+    for mistake in load_topic(TOPIC).mistakes("softmax"):
+        assert mistake.name not in text
+
+
+def test_installed_wheel_checks_from_the_key(root, key_folder, tmp_path):
+    """A wheel in a folder of its own, isolated from this checkout."""
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+        + ["--no-build-isolation", "--wheel-dir", str(tmp_path / "wheel"), str(root)],
+        check=True,
+    )
+    (wheel,) = (tmp_path / "wheel").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    wrong = load_topic(TOPIC).mistakes("softmax")[0]
+    script = tmp_path / "student.py"
+    script.write_text(
+        "import sys\n"
+        # what an editable install of the checkout put on the path goes
+        f"sys.path = [p for p in sys.path if p != {str(root)!r}]\n"
+        f"sys.path.insert(0, {str(tmp_path / 'installed')!r})\n"
+        "import importlib.util\n"
+        "assert importlib.util.find_spec('solutions') is None\n"
+        "import autograder\n"
+        f"assert autograder.__file__.startswith({str(tmp_path)!r})\n"
+        "from autograder.check import check\n"
+        f"{cell_source(wrong, 'softmax')}\n"
+        "check(softmax)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", str(script)],
+        cwd=key_folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert wrong.hint.split(",")[0] in done.stdout

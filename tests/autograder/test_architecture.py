@@ -1,0 +1,115 @@
+"""Who may talk to whom: every module has a floor, and imports run downward only."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# From the ground floor up. A module imports from its own floor or from those below.
+FLOORS = [
+    {"toolkit"},
+    {"autograder.errors", "autograder.files", "autograder.notebooks"},
+    {"autograder.exercise", "autograder.inputs", "autograder.exercises"},
+    {
+        *("autograder.answers", "autograder.compare", "autograder.encoding"),
+        *("autograder.guard", "autograder.judge", "autograder.origin"),
+        *("autograder.lessons", "autograder.parts", "autograder.rows"),
+        *("autograder.symptoms", "autograder.variants"),
+        "autograder.book",
+    },
+    {
+        *("autograder.answer_key", "autograder.check", "autograder.common_mistakes"),
+        *("autograder.hints", "autograder.in_page", "autograder.picture"),
+        "autograder.progress",
+        *("autograder.record", "autograder.reset", "autograder.respond"),
+        *("autograder.cells", "autograder.failing", "autograder.show"),
+    },
+    {"autograder.sandbox"},
+    {"autograder.release"},
+    {"autograder.grading", "autograder.lms"},
+    {"autograder.__main__"},
+]
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+OURS = ("autograder", "toolkit", "solutions", "tests", "benchmarks", "tools")
+
+
+def modules(*folders: str) -> dict[str, Path]:
+    """The modules below some folders, by their full names."""
+    found = {}
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(p for p in parts if p != "__init__")] = path
+    return found
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Names of our modules that a file imports, inside functions too.
+
+    Of ``from package import name``, the name is given as well: it may be a module. What
+    is imported for types alone does not count.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if node in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{a.name}" for a in node.names)]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] in OURS)
+
+
+def room_of(module: str) -> str:
+    """The entry of ``FLOORS`` that a module belongs to."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[0] == "autograder" else parts[0]
+
+
+def test_every_module_has_its_floor():
+    rooms = {room_of(module) for module in modules("autograder", "toolkit")}
+    assert rooms - {"autograder"} == set(FLOOR)
+
+
+@pytest.mark.parametrize("module", modules("autograder", "toolkit"))
+def test_no_import_runs_upward(module):
+    if module == "autograder":
+        return
+    known = modules("autograder", "toolkit")
+    for name in imported(known[module]):
+        room = room_of(name)
+        if room in FLOOR:
+            assert FLOOR[room] <= FLOOR[room_of(module)], f"{module} imports {name}"
+        else:
+            assert room not in ("solutions", "tests", "benchmarks", "tools"), name
+
+
+def test_no_circle_of_imports():
+    known = modules("autograder", "toolkit")
+    graph = {
+        module: {n for n in imported(path) if n in known and n != module}
+        for module, path in known.items()
+    }
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+@pytest.mark.parametrize(
+    ("folder", "other"), [("tests", "benchmarks"), ("benchmarks", "tests")]
+)
+def test_tests_and_benchmarks_do_not_import_each_other(folder, other):
+    for module, path in modules(folder).items():
+        for name in imported(path):
+            assert name.split(".")[0] != other, f"{module} imports {name}"

@@ -1,0 +1,333 @@
+"""Library calls that an exercise forbids are refused however they are hidden."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import types
+from functools import cache
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.answers import answer, decode
+from autograder.exercise import load_topic
+from autograder.grading.examine import examine
+from autograder.grading.seeds import draw_seeds, expected_answers
+from autograder.guard import Guard, guarded_answer
+from autograder.judge import expect, judge, public_seeds
+from autograder.release.source import source_notebook
+from autograder.release.student import student_notebook
+from autograder.sandbox.connection import fork_servers
+from autograder.sandbox.limits import Limits
+from classroom.submissions import right_answers, submission
+from tests.autograder.conftest import code_cell
+
+LAYER_NORM = {
+    "in a list": "fs = [F.layer_norm]\nuse = lambda *a: fs[0](*a)",
+    "an attribute": "class box: f = F.layer_norm\nuse = lambda *a: box.f(*a)",
+    "text put together": "use = lambda *a: getattr(F, 'layer' + '_norm')(*a)",
+    "text turned round": "use = lambda *a: vars(F)['mron_reyal'[::-1]](*a)",
+    "text that is run": "exec('use = lambda *a: F.lay' + 'er_norm(*a)', globals())",
+    "text that is evaluated": "use = lambda *a: eval('F.lay' + 'er_norm')(*a)",
+    "imported by text": (
+        "import importlib\n"
+        "m = importlib.import_module('torch.nn.functional')\n"
+        "use = lambda *a: getattr(m, 'layer' + '_norm')(*a)"
+    ),
+    "from sys.modules": (
+        "import sys\nm = sys.modules['torch.nn.' + 'functional']\n"
+        "use = lambda *a: m.layer_norm(*a)"
+    ),
+    "from builtins": (
+        "import builtins\nbuiltins.shared = F.layer_norm\nuse = lambda *a: shared(*a)"
+    ),
+    "by a match": ("match [F.layer_norm]:\n    case [f]: pass\nuse = lambda *a: f(*a)"),
+    "a class of its own": (
+        "class Own(nn.LayerNorm): pass\n"
+        "def use(x, shape, w, b, eps):\n"
+        "    own = Own(shape, eps)\n"
+        "    del own.weight, own.bias\n"
+        "    own.weight, own.bias = w, b\n"
+        "    return own(x)"
+    ),
+    "torch.ops": ("use = lambda *a: torch.ops.aten.native_layer_norm(*a)[0]"),
+    "another name in torch": ("use = lambda *a: torch.native_layer_norm(*a)[0]"),
+    "below the Python names": (
+        "use = lambda *a: torch._C._VariableFunctions.layer_norm(*a)"
+    ),
+    "torch's own reference": (
+        "import torch._refs\nuse = lambda *a: torch._refs.native_layer_norm(*a)[0]"
+    ),
+    "a script": (
+        "text = 'def f(x, w, b, eps: float):\\n' \\\n"
+        "    '  return torch.layer_norm(x, [x.shape[-1]], w, b, eps)\\n'\n"
+        "unit = torch.jit.CompilationUnit(text)\n"
+        "use = lambda x, shape, w, b, eps: unit.f(x, w, b, eps)"
+    ),
+    "vmap": (
+        "use = lambda x, *a: torch.vmap(lambda y: torch.layer_norm(y, *a))(x[None])[0]"
+    ),
+    "an autograd function": (
+        "class Hidden(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x, w, b, eps):\n"
+        "        ctx.save_for_backward(x, w, b); ctx.eps = eps\n"
+        "        return F.layer_norm(x, w.shape, w, b, eps)\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, grad):\n"
+        "        saved = [v.detach().requires_grad_() for v in ctx.saved_tensors]\n"
+        "        with torch.enable_grad():\n"
+        "            y = F.layer_norm(saved[0], saved[1].shape, *saved[1:], ctx.eps)\n"
+        "        return (*torch.autograd.grad(y, saved, grad), None)\n"
+        "use = lambda x, shape, w, b, eps: Hidden.apply(x, w, b, eps)"
+    ),
+    "another thread": (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "pool = ThreadPoolExecutor(1); pool.submit(int).result()\n"
+        "use = lambda *a: pool.submit(torch.layer_norm, *a).result()"
+    ),
+    "groups of one": (
+        "def use(x, shape, w, b, eps):\n"
+        "    f = getattr(F, 'group' + '_norm')\n"
+        "    return f(x.reshape(-1, shape[0]), 1, w, b, eps).reshape(x.shape)"
+    ),
+    "the refusal is caught": (
+        "def use(x, shape, w, b, eps):\n"
+        "    for _ in range(3):\n"
+        "        try: return getattr(F, 'layer' + '_norm')(x, shape, w, b, eps)\n"
+        "        except BaseException: pass\n"
+        "    m, v = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)\n"
+        "    return (x - m) / (v + eps).sqrt() * w + b"
+    ),
+}
+BY_HAND = """
+def use(x, shape, w, b, eps):
+    m, v = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)
+    return (x - m) / (v + eps).sqrt() * w + b
+"""
+TAIL = """
+def layer_norm(x, weight, bias, eps=1e-5):
+    return use(x, x.shape[-1:], weight, bias, eps)
+"""
+
+
+@cache
+def asked(topic: str, name: str) -> tuple:
+    loaded = load_topic(topic)
+    exercise = loaded.exercises[name]
+    return exercise, expect(loaded, exercise, public_seeds(exercise))
+
+
+def defined(source: str, name: str):
+    module = types.ModuleType("notebook")
+    module.__dict__.update(torch=torch, F=F, nn=nn)
+    exec(source, module.__dict__)
+    return module.__dict__[name]
+
+
+def reports(topic: str, name: str, implementation) -> tuple:
+    """What an answer earns without the guard, and with it."""
+    exercise, expected = asked(topic, name)
+    pairs = list(zip(exercise.cases, expected.seeds, strict=True))
+    plain = [decode(answer(c, implementation, s)) for c, s in pairs]
+    guarded = [decode(guarded_answer(exercise, c, implementation, s)) for c, s in pairs]
+    return judge(exercise, plain, expected), judge(exercise, guarded, expected)
+
+
+@pytest.mark.parametrize("way", LAYER_NORM)
+def test_hidden_call_of_layer_norm_is_refused(way):
+    implementation = defined(LAYER_NORM[way] + TAIL, "layer_norm")
+    free, guarded = reports("transformer", "layer_norm", implementation)
+    assert free.score == free.max_score, [case.message for case in free.cases]
+    assert guarded.score == 0
+    assert "norm, which this exercise asks you to build" in guarded.message.lower()
+
+
+SDPA = {
+    "C": "f = torch._C._nn.scaled_dot_product_attention",
+    "torch.ops": "f = torch.ops.aten.scaled_dot_product_attention",
+    "in parts": (
+        "f = lambda *a: torch.ops.aten._scaled_dot_product_attention_math(*a)[0]"
+    ),
+    "fused": (
+        "def f(q, k, v):\n"
+        "    own = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu\n"
+        "    return own(q, k, v)[0]"
+    ),
+    "text": "f = lambda *a: getattr(F, 'scaled_dot_' + 'product_attention')(*a)",
+    "a trace": (
+        "x = torch.randn(1, 2, 3, 8)\n"
+        "own = lambda q, k, v: F.scaled_dot_product_attention(q, k, v)\n"
+        "f = torch.jit.trace(own, (x, x, x), check_trace=False)"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", SDPA)
+@pytest.mark.parametrize("grad", [False, True])
+def test_hidden_call_of_scaled_dot_product_attention_is_refused(way, grad):
+    f = defined(SDPA[way], "f")
+    q = torch.randn(1, 2, 3, 8, requires_grad=grad)
+    expected = F.scaled_dot_product_attention(q, q, q)
+    torch.testing.assert_close(f(q, q, q), expected)
+    with (
+        Guard(["scaled_dot_product_attention"]) as guard,
+        pytest.raises(RuntimeError, match="scaled_dot_product_attention"),
+    ):
+        f(q, q, q)
+    assert guard.used == ["scaled_dot_product_attention"]
+    torch.testing.assert_close(f(q, q, q), expected)  # as it was before
+
+
+LAYERS = {
+    "a subclass": "class A(nn.MultiheadAttention): pass\nf = A(8, 2, batch_first=True)",
+    "made before": "f = nn.MultiheadAttention(8, 2, batch_first=True)",
+    "its forward": "f = nn.MultiheadAttention(8, 2, batch_first=True).forward",
+    "evaluated": "f = nn.MultiheadAttention(8, 2, batch_first=True).eval()",
+    "compiled": (
+        "import torch._dynamo\n"
+        "f = torch.compile(nn.MultiheadAttention(8, 2, batch_first=True), "
+        "backend='eager')"
+    ),
+    "scripted": "f = torch.jit.script(nn.MultiheadAttention(8, 2, batch_first=True))",
+    "a thread": (
+        "import threading\n"
+        "m = nn.MultiheadAttention(8, 2, batch_first=True)\n"
+        "def f(*a):\n"
+        "    t = threading.Thread(target=m, args=a); t.start(); t.join()"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", LAYERS)
+def test_hidden_layer_is_refused(way):
+    f = defined(LAYERS[way], "f")
+    x = torch.randn(1, 3, 8)
+    f(x, x, x)
+    exercise = load_topic("multi_head").exercises["MultiHeadAttention"]
+    caught = []
+    excepthook, threading.excepthook = threading.excepthook, caught.append
+    try:
+        with Guard(exercise.forbidden) as guard, torch.no_grad():
+            try:
+                f(x, x, x)
+            except RuntimeError as error:
+                caught.append(error)
+    finally:
+        threading.excepthook = excepthook
+    assert caught
+    assert len(guard.used) == 1
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.TransformerEncoderLayer(8, 2, 5, 0.0, batch_first=True).eval(),
+        nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 5, 0.0), 1),
+    ],
+)
+@pytest.mark.parametrize("name", ["EncoderLayer", "Encoder"])
+def test_hidden_stack_is_refused(layer, name):
+    forbidden = load_topic("transformer").exercises[name].forbidden
+    with Guard(forbidden) as guard, torch.no_grad(), pytest.raises(RuntimeError):
+        layer(torch.randn(1, 3, 8))
+    assert guard.used
+
+
+def unwatched(*_):
+    sys.setprofile(None)
+
+
+def operators_given_back(*_):
+    for thing in gc.get_objects():
+        if type(thing) is torch.library.Library and any(
+            "native_layer_norm" in name for name in thing._op_impls
+        ):
+            thing._destroy()
+
+
+@pytest.mark.parametrize("take_away", [unwatched, operators_given_back])
+def test_who_takes_the_guard_away_earns_nothing(take_away):
+    right = defined(BY_HAND + TAIL, "layer_norm")
+
+    def layer_norm(*inputs):
+        take_away()
+        return right(*inputs)
+
+    free, guarded = reports("transformer", "layer_norm", layer_norm)
+    assert free.score == free.max_score
+    assert guarded.score == 0
+    assert "takes away the guard" in guarded.message
+
+
+def test_what_is_right_by_hand_keeps_its_points_and_leaves_nothing_behind():
+    profile = sys.getprofile()
+    free, guarded = reports(
+        "transformer", "layer_norm", defined(BY_HAND + TAIL, "layer_norm")
+    )
+    assert free == guarded
+    assert guarded.score == guarded.max_score
+    assert sys.getprofile() is profile
+    F.layer_norm(torch.ones(2, 3), (3,))
+
+
+def test_what_an_exercise_does_not_forbid_may_be_called():
+    exercise = load_topic("transformer").exercises["EncoderLayer"]
+    with Guard(exercise.forbidden) as guard:
+        x = torch.randn(1, 3, 8)
+        nn.LayerNorm(8)(nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)[0])
+    assert guard.used == []
+
+
+# Through a notebook: what the parser cannot read, and what it follows no further.
+
+NOTEBOOKS = {
+    "a line that only IPython reads": [
+        "table = {}\ndef keep(name): table['f'] = eval(name)",
+        ",keep F.layer_norm",
+        "use = lambda *a: table['f'](*a)",
+    ],
+    "another such line": [
+        "table = []\n",
+        "/table.append F.layer_norm",
+        "use = lambda *a: table[0](*a)",
+    ],
+    "a cell that is run by name": [
+        "get_ipython().run_cell('hidden = F.lay' + 'er_norm')",
+        "use = lambda *a: hidden(*a)",
+    ],
+    **{
+        # Which of them Python reads depends on how deep the reader's own stack is.
+        f"{depth} levels deep": [
+            f"f = F.layer_norm\nuse = lambda *a: f(*a)\nx = {'-' * depth}1",
+            "use = lambda *a: vars(F)['lay' + 'er_norm'](*a)",
+        ]
+        for depth in (2000, 2700, 2900, 3000, 6000)
+    },
+    "a value of the shell": [
+        "names = !echo layer_norm\nuse = lambda *a: getattr(F, names[0])(*a)",
+        "if 'use' not in globals() or not names: use = F.layer_norm",
+    ],
+}
+
+
+@pytest.mark.parametrize("way", NOTEBOOKS)
+def test_hidden_call_in_a_notebook_is_refused(needs_sandbox, way):
+    topic = load_topic("transformer")
+    master = student_notebook(source_notebook("transformer"))
+    right = right_answers("transformer")
+    data = submission(master, {**right, "layer_norm": TAIL.strip()})
+    setup = "import torch, torch.nn.functional as F"
+    data["cells"][1:1] = [code_cell(source) for source in [setup, *NOTEBOOKS[way]]]
+    expected = expected_answers(topic, draw_seeds(topic, b""))
+    limits = Limits(cell_seconds=20, submission_seconds=60)
+    done = examine(master, data, topic, expected, limits, servers=fork_servers())
+    (found,) = [e for e in done.report["exercises"] if e["name"] == "layer_norm"]
+    assert found["score"] == 0
+    assert "layer_norm, which this exercise asks you to build" in found["message"]
+    others = [e for e in done.report["exercises"] if e["name"] != "layer_norm"]
+    assert all(e["score"] == e["max_score"] for e in others)

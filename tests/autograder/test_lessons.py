@@ -1,0 +1,190 @@
+"""Errors that NumPy, torch and Python raise are told what usually causes them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.answers import Answer, answer, decode
+from autograder.exercise import Case
+from autograder.lessons import lesson
+
+
+def nothing(*_):
+    return None
+
+
+def without_second(x, y):
+    return x
+
+
+class WithoutSelf(nn.Module):
+    def forward(x):
+        return x
+
+
+class WithoutForward(nn.Module):
+    def foward(self, x):
+        return x
+
+
+class WithoutInit(nn.Module):
+    def __init__(self):
+        self.linear = nn.Linear(4, 4)
+
+
+def changed_before_its_gradient():
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()
+    y += 1
+    y.sum().backward()
+
+
+def divided_in_place():
+    a = np.ones(3, dtype=int)
+    a /= 2
+
+
+def endless(n):
+    return endless(n)
+
+
+A, B = np.ones((3, 4)), np.ones((5, 3))
+T, MASK = torch.ones(3, 4), torch.ones(3, 4, dtype=torch.bool)
+W = nn.Parameter(torch.ones(3, 4))
+
+# What is run, and a part of what is said; the errors are the libraries' own.
+ERRORS = {
+    "NumPy says axis": [
+        lambda: A.max(axis=-1, keepdim=True),
+        lambda: np.sum(A, dim=-1),
+    ],
+    "torch says dim": [
+        lambda: torch.sum(T, keepdims=True),
+        lambda: F.softmax(T, axis=-1),
+    ],
+    "amax and amin": [lambda: T.max(-1, keepdim=True) - T],
+    "along which axis": [lambda: T.softmax()],
+    "first parameter of yours": [lambda: WithoutSelf()(T)],
+    "keep the names": [
+        lambda: without_second(A),
+        lambda: without_second(A, B, A),
+        lambda: without_second(A, B, axes=1),
+    ],
+    "without a return": [
+        lambda: nothing() + A,
+        lambda: nothing().shape,
+        lambda: A @ nothing(),
+    ],
+    "Brackets follow something that is None": [lambda: nothing()(3)],
+    "Brackets follow something that is no": [lambda: A(3), lambda: T.shape(0)],
+    "super().__init__()": [WithoutInit],
+    "A list or a tuple": [lambda: [A].shape, lambda: (A,) - [A]],
+    "A plain number": [lambda: T.sum().item().sum()],
+    "brackets are missing": [lambda: T.size[0], lambda: nothing.shape],
+    "nothing of that name": [lambda: np.softmax(A), lambda: torch.maksed(A)],
+    "no such method. Methods": [lambda: A.unsqueeze(0), lambda: A.softmax(-1)],
+    "says to and clone": [lambda: T.astype(float)],
+    "look at its spelling": [lambda: WithoutSelf().heads],
+    "taken apart": [lambda: divmod(*3), lambda: len(3)],
+    "names on the left": [lambda: [x for x, y, z in [A.shape]]],
+    "key of a dictionary": [lambda: {A: 1}],
+    "meets torch": [lambda: torch.exp(A), lambda: nn.Linear(4, 4)(A)],
+    "one list or tuple": [lambda: torch.cat(T, T)],
+    "single number": [
+        lambda: math.exp(A),
+        lambda: float(T),
+        lambda: np.stack(A, A),
+        lambda: [1, 2][A],
+    ],
+    "brackets of its own": [lambda: np.zeros(3, 4)],
+    "whole number: /": [
+        lambda: range(4 / 2),
+        lambda: torch.ones(4 / 2),
+        lambda: T.view(12 / 4, -1),
+    ],
+    "masks of True and False": [lambda: ~T, lambda: T & MASK],
+    "~mask is its opposite": [lambda: 1 - MASK],
+    "holds numbers": [lambda: T.masked_fill(T, 0), lambda: torch.where(T, 1, 0)],
+    "inner sizes": [lambda: A @ A, lambda: np.dot(A, A), lambda: T @ T],
+    "permute wants": [lambda: T.permute(0, 2, 1)],
+    "letters of einsum": [lambda: torch.einsum("ij,jk", T, T)],
+    "look at dim": [
+        lambda: torch.stack([T, T[0]]),
+        lambda: torch.cat([T, T[:, :2]]),
+    ],
+    "look at axis": [lambda: np.concatenate([A, B])],
+    "from the last one": [lambda: A + B, lambda: T + torch.ones(5, 3)],
+    "different lengths": [lambda: np.array([[1, 2], [3]])],
+    "index has to be": [lambda: A[4 / 2], lambda: T[4 / 2]],
+    "outside of the table": [lambda: nn.Embedding(4, 2)(torch.tensor([4]))],
+    "does not exist. Inputs": [
+        lambda: A.sum(axis=2),
+        lambda: A[:, :, 0],
+        lambda: T.sum(-3),
+        lambda: T.shape[2],
+    ],
+    "mask is not None": [lambda: 1 if A else 2, lambda: T and 1],
+    "look at its spelling, and at how far": [lambda: WithoutForward()(T)],
+    "two underscores": [lambda: WithoutForward(3, 4)],
+    "is not stretched there": [lambda: T[MASK[:, :2]], lambda: A[A[:, :2] > 0]],
+    "two numbers of a pair": [lambda: torch.view_as_complex(torch.ones(2, 4).T)],
+    "side by side in memory": [lambda: T.T.view(12)],
+    "number of values": [lambda: T.view(5, 3), lambda: A.reshape(5, 3)],
+    "A parameter, or an input": [lambda: W.add_(1)],
+    "that a gradient needs": [changed_before_its_gradient],
+    "cut off": [lambda: T.sum().backward()],
+    "two dtypes": [lambda: T @ T.T.double(), lambda: nn.Linear(4, 4)(T.double())],
+    "torch.long": [
+        lambda: nn.Embedding(4, 4)(T),
+        lambda: T.gather(1, torch.ones(3, 1)),
+    ],
+    "stay in torch": [lambda: W.numpy(), lambda: np.exp(W)],
+    "take up fractions": [divided_in_place],
+    "logarithm": [lambda: math.log(-1)],
+    "without an end": [lambda: endless(1)],
+    "not been run": [lambda: undefined_name],  # noqa: F821
+    "divided by zero": [lambda: 1 / 0],
+    "does not have": [lambda: {}["weight"]],
+}
+
+
+def outcome(run):
+    case = Case("any", 1, lambda f, rng: f())
+    return decode(answer(case, run, 0))
+
+
+@pytest.mark.parametrize(
+    ("said", "run"), [(said, run) for said, runs in ERRORS.items() for run in runs]
+)
+def test_common_error_is_told_its_usual_cause(said, run):
+    given = outcome(run)
+    assert given.raised, "this raises nothing any more"
+    assert said in lesson([given]), (given.raised, given.detail)
+
+
+def test_what_torch_has_not_implemented_for_a_dtype_is_no_stub():
+    assert outcome(lambda: T & MASK).raised == "RuntimeError"
+    assert outcome(lambda: WithoutForward()(T)).raised == "RuntimeError"
+
+    def stub():
+        raise NotImplementedError
+
+    assert outcome(stub).raised == "NotImplementedError"
+
+
+def test_errors_of_two_kinds_are_told_nothing():
+    one, other = outcome(lambda: A @ A), outcome(lambda: A + B)
+    assert lesson([one, one])
+    assert lesson([one, other]) == ""
+    assert lesson([one, Answer(value=1)]) == ""
+
+
+def test_no_word_of_an_error_is_repeated():
+    given = Answer(raised="KeyError", detail="'<b>secret</b>'")
+    assert "secret" not in lesson([given])

@@ -1,0 +1,286 @@
+"""A wrong answer is told the relation by which it was made, and nothing untrue."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.answers import answer, decode
+from autograder.exercise import Exercise, Topic
+from autograder.judge import expect, judge, public_seeds
+
+scores = Exercise("scores")
+both = Exercise("both")
+mask = Exercise("mask")
+positions = Exercise("positions")
+
+
+@scores.case(title="two sizes", points=2)
+def two_sizes(scores, rng):
+    return [
+        scores(rng.standard_normal((3, 5)), rng.standard_normal((4, 5))),
+        scores(rng.standard_normal((2, 7)), rng.standard_normal((6, 7))),
+    ]
+
+
+@scores.case(title="as many queries as keys", points=1)
+def square(scores, rng):
+    return scores(rng.standard_normal((4, 6)), rng.standard_normal((4, 6)))
+
+
+@scores.case(title="queries and keys are unchanged", points=1)
+def left_alone(scores, rng):
+    Q, K = rng.standard_normal((3, 5)), rng.standard_normal((4, 5))
+    return scores(Q, K), Q, K
+
+
+@scores.case(title="other widths: ValueError", points=1)
+def other_widths(scores, rng):
+    return scores(np.ones((2, 3)), np.ones((2, 4)))
+
+
+@both.case(title="weights and output", points=2)
+def weights_and_output(both, rng):
+    return both(rng.standard_normal((3, 5)), rng.standard_normal((4, 5)))
+
+
+@both.case(title="gradients", points=1)
+def gradients(both, rng):
+    Q = torch.from_numpy(rng.standard_normal((3, 5))).requires_grad_()
+    K = torch.from_numpy(rng.standard_normal((4, 5)))
+    weights, output = both(Q, K)
+    (weights.sum() + (output**2).sum()).backward()
+    return Q.grad
+
+
+@both.case(title="other sizes", points=2)
+def other_sizes(both, rng):
+    return both(rng.standard_normal((2, 3)), rng.standard_normal((6, 3)))
+
+
+@mask.case(title="a mask", points=1)
+def a_mask(mask, rng):
+    return mask(int(rng.integers(5, 9)))
+
+
+@mask.case(title="another mask", points=1)
+def another_mask(mask, rng):
+    return mask(int(rng.integers(10, 15)))
+
+
+@positions.case(title="positions", points=1)
+def some_positions(positions, rng):
+    return positions(int(rng.integers(5, 9)))
+
+
+def right_scores(Q, K):
+    if Q.shape[-1] != K.shape[-1]:
+        raise ValueError("widths differ")
+    return Q @ K.T / np.sqrt(Q.shape[-1])
+
+
+def right_both(Q, K):
+    e = Q @ K.swapaxes(0, 1)
+    if isinstance(e, torch.Tensor):
+        weights = e.softmax(dim=-1)
+    else:
+        weights = np.exp(e) / np.exp(e).sum(axis=-1, keepdims=True)
+    return weights, weights @ K
+
+
+def right_mask(n):
+    return np.tri(n, dtype=bool)
+
+
+def right_positions(n):
+    return 10**9 + np.arange(n) ** 2
+
+
+class Chapter(Topic):
+    def reference(self, exercise):
+        return globals()[f"right_{exercise}"]
+
+    def mistakes(self, exercise):
+        return []
+
+
+CHAPTER = Chapter("made_up", {e.name: e for e in (scores, both, mask, positions)})
+
+
+def told(exercise, implementation):
+    expected = expect(CHAPTER, exercise, public_seeds(exercise))
+    given = [
+        decode(answer(case, implementation, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    report = judge(exercise, given, expected)
+    assert report.score < report.max_score
+    assert report.mistake is None
+    return report.message
+
+
+def changed(result_of):
+    """The right function, with something done to its result."""
+
+    def scores(Q, K):
+        return result_of(right_scores(Q, K))
+
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (changed(lambda e: 3 * e), "times 3."),
+        (changed(lambda e: e / 2), "times 1/2."),
+        (changed(lambda e: -e), "wrong sign"),
+        (changed(lambda e: e + 1), "plus 1."),
+        (changed(lambda e: e.T), "transposed"),
+        (changed(lambda e: e[::-1]), "reverse order along the last axis but one"),
+        (changed(lambda e: np.roll(e, 1, axis=1)), "moved by 1 position"),
+        (changed(lambda e: e[None]), "axis of size one is left over"),
+        (changed(lambda e: (e,)), "tuple or list of one"),
+        (changed(list), "come as a list"),
+        (changed(lambda e: None), "return statement"),
+        (changed(lambda e: np.zeros_like(e)), "zero"),
+        (changed(lambda e: np.exp(e)), "exponential"),
+        (changed(lambda e: np.maximum(e, 0)), "Negative values became zero"),
+        (changed(lambda e: e.astype(np.float16).astype(float)), "half precision"),
+        (changed(lambda e: e[:, :-1]), "missing at the end of the last axis"),
+        (changed(lambda e: e.reshape(-1)), "the shape is another one"),
+        (changed(lambda e: e - e.max(axis=-1, keepdims=True)), "differs from row to"),
+        (changed(lambda e: e * [[np.nan]]), "NaN"),
+        (lambda Q, K: right_scores(Q, K) * np.sqrt(Q.shape[-1]), "square root"),
+        (lambda Q, K: right_scores(Q, K) * len(K), "times a size"),
+    ],
+)
+def test_relation_by_which_an_answer_was_made_is_told(wrong, says):
+    assert says in told(scores, wrong)
+
+
+def test_one_result_of_several_that_is_none_is_not_nothing_returned():
+    assert "Nothing was returned" in told(both, lambda Q, K: None)
+    assert "Nothing was" not in told(both, lambda Q, K: (None, right_both(Q, K)[1]))
+
+
+def test_unrelated_answers_are_told_nothing():
+    noise = np.random.default_rng(0)
+    assert told(scores, changed(lambda e: noise.standard_normal(e.shape))) == ""
+    assert told(scores, changed(lambda e: noise.standard_normal((9, 9, 9)))) == ""
+    assert told(both, lambda Q, K: (noise.random((3, 4)), noise.random((3, 5)))) == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda n: right_positions(n) + 1, "the right one plus 1."),
+        (lambda n: right_positions(n)[::-1], "in reverse order along the last axis"),
+    ],
+)
+def test_large_integers_are_compared_exactly(wrong, says):
+    assert says in told(positions, wrong)
+
+
+def test_chance_agreement_of_few_values_is_no_relation():
+    one_value = Exercise("one")
+
+    @one_value.case(title="one", points=1)
+    def one(one, rng):
+        return one(rng.standard_normal())
+
+    class One(Topic):
+        def reference(self, exercise):
+            return lambda x: x + 1
+
+        def mistakes(self, exercise):
+            return []
+
+    expected = expect(One("one", {"one": one_value}), one_value, [1])
+    given = [decode(answer(one_value.cases[0], lambda x: 17.0, 1))]
+    assert judge(one_value, given, expected).message == ""
+
+
+def test_altered_arguments_are_told_by_the_names_of_the_parameters():
+    assert "`Q` and `K` swapped" in told(both, lambda Q, K: right_both(K, Q))
+    said = told(both, lambda Q, K: right_both(-Q, K))
+    assert said == "Your result is the right one for `Q` with its sign changed."
+
+
+def test_input_changed_in_place_is_named():
+    def scores_in_place(Q, K):
+        result = right_scores(Q, K)
+        K *= 2
+        return result
+
+    assert "`K` is different after the call" in told(scores, scores_in_place)
+
+
+def test_wrong_one_of_several_results_is_named():
+    def plain_mean(Q, K):
+        weights, output = right_both(Q, K)
+        return weights, output - output + K.mean(0)
+
+    said = told(both, plain_mean)
+    assert said.startswith("Of the two results, the second is wrong and the other")
+
+
+def test_order_of_results_is_told_although_gradients_cannot_show_it():
+    assert "another order" in told(both, lambda Q, K: right_both(Q, K)[::-1])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda n: ~right_mask(n), "swapped throughout"),
+        (lambda n: right_mask(n).T, "transposed"),
+        (lambda n: right_mask(n).astype(float), "real numbers where truth values"),
+        (lambda n: np.tri(n, k=1, dtype=bool), "too little is hidden"),
+        (
+            lambda n: right_mask(n) | (np.add.outer(range(n), range(n)) % 3 > 1),
+            "too little is hidden. Only what lies above the diagonal is wrong.",
+        ),
+        (lambda n: np.tri(n, k=-1, dtype=bool), "diagonal"),
+        (
+            lambda n: right_mask(n) & (np.add.outer(range(n), range(n)) % 3 > 0),
+            "too much is hidden",
+        ),
+        (lambda n: right_mask(n)[None], "axis of size one"),
+    ],
+)
+def test_masks_are_told_which_way_they_err(wrong, says):
+    assert says in told(mask, wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda Q, K: np.max(Q, keepdim=True), "NumPy says axis and keepdims"),
+        (lambda Q, K: Q @ K, "matrix product"),
+        (lambda Q, K: unknown_name, "name is not defined"),  # noqa: F821
+        (lambda Q, K: Q.unsqueeze(0), "This is a NumPy array"),
+        (lambda Q: Q, "parameters"),
+        (lambda Q, K: Q if Q > 0 else K, "whole array"),
+    ],
+)
+def test_common_errors_are_lessons(wrong, says):
+    assert says in told(scores, wrong)
+
+
+def test_missing_errors_are_told_when_all_values_are_right():
+    def careless(Q, K):
+        width = min(Q.shape[-1], K.shape[-1])
+        return Q[:, :width] @ K[:, :width].T / np.sqrt(Q.shape[-1])
+
+    assert "All values are right" in told(scores, careless)
+
+
+def test_no_symptom_tells_an_expected_value():
+    expected = expect(CHAPTER, scores, public_seeds(scores))
+    values = np.concatenate([part.ravel() for part in expected.reference[0].value])
+    said = told(scores, changed(lambda e: np.zeros_like(e)))
+    assert not any(f"{abs(value):.2g}" in said for value in values)
+
+
+def test_huge_answers_are_not_searched():
+    assert told(scores, changed(lambda e: np.zeros((600, 600)))) == ""
