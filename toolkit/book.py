@@ -1,4 +1,4 @@
-"""The sections of this book as plain texts, for chapters that read it."""
+"""What this book consists of: its pages in order, and its sections as plain texts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
+CONTENTS = CHAPTERS.parent / "_toc.yml"
 _FENCE = re.compile(r"^(`{3,}|~{3,})(?:\{([\w:-]+)\})?")
 _SKIPPED = (
     *("code-cell", "exercise", "solution", "raw"),
@@ -16,6 +17,39 @@ _SKIPPED = (
 )
 _ROLE = re.compile(r"\{[\w:-]+\}`([^`<]*?)(?:\s*<[^>`]*>)?`")
 _CITATION = re.compile(r"\s*\{cite(?::\w)?\}`[^`]*`")
+
+
+class Part(NamedTuple):
+    """A part of the book: its caption and its pages, as ``_toc.yml`` names them."""
+
+    caption: str
+    pages: list[str]
+
+
+def parts(contents: Path = CONTENTS) -> list[Part]:
+    """The parts of a table of contents, the first page in front without a caption.
+
+    Where the file is missing, as in an installed wheel, there are none.
+    """
+    if not contents.is_file():
+        return []
+    import yaml  # not in the browser, where there is no such file either
+
+    table = yaml.safe_load(contents.read_text(encoding="utf-8"))
+    found = [Part(p.get("caption", ""), _files(p)) for p in table.get("parts", [])]
+    first = [table["root"]] if "root" in table else []
+    return [Part("", [*first, *_files(table)]), *found]
+
+
+def pages(contents: Path = CONTENTS) -> list[str]:
+    """All pages of a table of contents, in their order."""
+    return [page for part in parts(contents) for page in part.pages]
+
+
+def _files(entry: dict[str, Any]) -> list[str]:
+    """Pages named under an entry of ``_toc.yml``, in their order."""
+    below = [*entry.get("chapters", []), *entry.get("sections", [])]
+    return [page for item in below for page in [item["file"], *_files(item)]]
 
 
 class Section(NamedTuple):

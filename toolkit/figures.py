@@ -9,6 +9,7 @@ Every figure is ``WIDTH`` inches wide, so that text has the same size on every p
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -291,6 +292,8 @@ def _to_numpy(array: Any) -> np.ndarray:
 
 def _keep_full_width() -> None:
     """Stop notebooks from cropping figures, which would change the size of the text."""
+    if "IPython" not in sys.modules:
+        return
     from IPython import get_ipython
 
     if get_ipython() is not None:

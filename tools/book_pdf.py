@@ -15,8 +15,6 @@ import html
 import io
 import posixpath
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urldefrag
 
@@ -25,6 +23,7 @@ from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Page
 from pypdf import PdfReader
 
+from toolkit import book
 from tools.chromium import NoChromium, chromium, headless_chromium
 
 BAD_INPUT = 2
@@ -51,14 +50,6 @@ NUMBER_CONTENTS = """(pages) => {
 
 class CannotPrint(Exception):
     """Why there is no PDF, in one line for whoever asked for it."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A heading in the contents, and the pages under it."""
-
-    caption: str
-    pages: list[str]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -141,7 +132,7 @@ def page_numbers(pdf: bytes) -> dict[str, int]:
 def book_as_one_page(root: Path, built: Path) -> str:
     """One HTML document with everything that ``_toc.yml`` names."""
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    parts = parts_of_book(root / "_toc.yml")
+    parts = book.parts(root / "_toc.yml")
     names = [name for part in parts for name in part.pages]
     soups = {name: read_page(built, name) for name in names}
     titles = {name: title_of(soup, name) for name, soup in soups.items()}
@@ -161,23 +152,6 @@ def book_as_one_page(root: Path, built: Path) -> str:
         f"<p>{author}</p><p>{html.escape(str(config['copyright']))}</p></header>\n"
         f"{contents(parts, titles)}\n{''.join(chapters)}</main></div></body></html>"
     )
-
-
-def parts_of_book(toc: Path) -> list[Part]:
-    """The parts of a ``_toc.yml``, the first page in front without a caption."""
-    table = yaml.safe_load(toc.read_text(encoding="utf-8"))
-    parts = [Part("", [table["root"], *pages_below(table)])]
-    for part in table.get("parts", []):
-        parts.append(Part(part.get("caption", ""), list(pages_below(part))))
-    return parts
-
-
-def pages_below(entry: dict) -> Iterator[str]:
-    """Pages named under an entry of ``_toc.yml``, in their order."""
-    for child in entry.get("chapters", []) + entry.get("sections", []):
-        if "file" in child:
-            yield child["file"]
-            yield from pages_below(child)
 
 
 def read_page(built: Path, name: str) -> BeautifulSoup:
@@ -224,7 +198,7 @@ def from_root(address: str, folder: str) -> str:
     return posixpath.normpath(posixpath.join(folder, address))
 
 
-def contents(parts: list[Part], titles: dict[str, str]) -> str:
+def contents(parts: list[book.Part], titles: dict[str, str]) -> str:
     """The contents page; its page numbers are filled in after printing once."""
     rows = []
     for part in parts:

@@ -3,12 +3,12 @@
     python -m tools.check_published https://example.org/book/
 
 Every page of ``_toc.yml`` has to answer and to have a title and a hundred words. Each
-of its pictures, scripts and style sheets has to answer as well. Needs only Python.
+of its pictures, scripts and style sheets has to answer as well. Needs only Python and
+PyYAML.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from html.parser import HTMLParser
@@ -16,6 +16,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import urljoin
 from urllib.request import Request, urlopen
+
+from toolkit import book
 
 FEWEST_WORDS = 100
 TRIES = 5
@@ -62,15 +64,10 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m tools.check_published ADDRESS", file=sys.stderr)
         return 2
-    pages = pages_of(Path("_toc.yml").read_text(encoding="utf-8"))
+    pages = book.pages(Path("_toc.yml"))
     missing = complaints(arguments[0].rstrip("/") + "/", pages)
     print("\n".join(missing) or f"{len(pages)} pages, all there")
     return 1 if missing else 0
-
-
-def pages_of(toc: str) -> list[str]:
-    """The pages that a ``_toc.yml`` names, without a YAML library."""
-    return re.findall(r"^\s*(?:root:|- file:)\s*(\S+)", toc, re.M)
 
 
 def complaints(address: str, pages: list[str]) -> list[str]:

@@ -119,7 +119,8 @@ def exercise_notebook(
     name: str, where: tuple[str, str] | None
 ) -> nbformat.NotebookNode:
     """What students get, with a cell that fetches the course where it is missing."""
-    from autograder.release import source_notebook, student_notebook
+    from autograder.release.source import source_notebook
+    from autograder.release.student import student_notebook
 
     notebook = student_notebook(source_notebook(name))
     if where:

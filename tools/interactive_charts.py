@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from myst_nb.core.render import MimeData, load_mime_renders
 from sphinx.application import Sphinx
 from vl_convert import javascript_bundle, vegalite_to_svg
 
 from toolkit.interactive import MIME
+from tools.mime_renderer import MimeRenderer
 
 MARK = 'class="interactive-chart"'
 RUNTIME = "vega.js"
@@ -30,28 +30,22 @@ LICENCE = """/*! Vega, Vega-Lite and Vega-Embed, as bundled by vl-convert.
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx and with MyST-NB, whose list of renderers lives as long."""
-    renderers = load_mime_renders()
-    if ChartRenderer not in renderers:
-        renderers.append(ChartRenderer)
+    """Register with Sphinx and with MyST-NB."""
+    ChartRenderer.register()
     app.connect("builder-inited", write_runtime)
     app.connect("html-page-context", load_on_pages_with_charts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class ChartRenderer:
-    """Tells MyST-NB how to show a chart; it prefers a chart to everything else."""
+class ChartRenderer(MimeRenderer):
+    """Shows a chart."""
 
-    mime_priority_overrides = (("*", MIME, 1),)
+    mime = MIME
 
-    @staticmethod
-    def handle_mime(
-        renderer: Any, data: MimeData, inline: bool
-    ) -> list[nodes.Element] | None:
-        """HTML for a chart, None for any other output."""
-        if data.mime_type != MIME:
-            return None
-        return [nodes.raw(text=chart_html(data.content), format="html")]
+    @classmethod
+    def show(cls, renderer: Any, content: dict[str, Any]) -> list[nodes.Element]:
+        """HTML for a chart."""
+        return [nodes.raw(text=chart_html(content), format="html")]
 
 
 def chart_html(spec: dict[str, Any]) -> str:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from myst_nb.core.render import MimeData, load_mime_renders
 from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from toolkit.playground import MIME, script
+from tools.mime_renderer import MimeRenderer
 
 FOLDER = "playground"  # in the static files
 COMPUTING = {
@@ -30,10 +30,8 @@ logger = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx and with MyST-NB, whose list of renderers lives as long."""
-    renderers = load_mime_renders()
-    if ModelRenderer not in renderers:
-        renderers.append(ModelRenderer)
+    """Register with Sphinx and with MyST-NB."""
+    ModelRenderer.register()
     app.connect("env-purge-doc", forget)
     app.connect("doctree-read", note_scripts)
     app.connect("write-started", write_models)
@@ -41,20 +39,16 @@ def setup(app: Sphinx) -> dict[str, bool]:
     return {"parallel_read_safe": False, "parallel_write_safe": True}
 
 
-class ModelRenderer:
+class ModelRenderer(MimeRenderer):
     """Takes models out of the outputs of chapters; nothing of them is shown there."""
 
-    mime_priority_overrides = (("*", MIME, 1),)
+    mime = MIME
 
-    @staticmethod
-    def handle_mime(
-        renderer: Any, data: MimeData, inline: bool
-    ) -> list[nodes.Element] | None:
-        """Nothing to be seen for a model, None for any other output."""
-        if data.mime_type != MIME:
-            return None
-        env, name = renderer.renderer.sphinx_env, data.content["name"]
-        models(env).setdefault(env.docname, {})[name] = data.content["file"]
+    @classmethod
+    def show(cls, renderer: Any, content: dict[str, Any]) -> list[nodes.Element]:
+        """Nothing to be seen for a model."""
+        env, name = renderer.renderer.sphinx_env, content["name"]
+        models(env).setdefault(env.docname, {})[name] = content["file"]
         return [nodes.comment(text=f"{name}: a model for the playground")]
 
 

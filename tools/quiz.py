@@ -2,8 +2,8 @@
 
 An option is a ``details`` element: choosing it unfolds what there is to say about it.
 So a quiz works from a file, by keyboard and with a screen reader. On paper nothing
-unfolds; there the answers stand below the questions. ``autograder.quiz`` says how a
-``{quiz}`` is written.
+unfolds; there the answers stand below the questions. ``autograder.release.quiz`` says
+how a ``{quiz}`` is written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from autograder.quiz import BrokenQuiz, Question, read_quiz
+from autograder.release.quiz import BrokenQuiz, Question, read_quiz
 
 MARK = 'class="quiz '
 

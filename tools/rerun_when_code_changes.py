@@ -2,7 +2,7 @@
 
 jupyter-cache keeps the outputs of a notebook as long as the notebook's own cells stay
 the same. A chapter also shows what ``solutions``, ``toolkit`` and ``autograder`` do. So
-before a chapter is read, the files that it imports, directly or not, are hashed; when
+before chapters are read, the files that each imports, directly or not, are hashed; when
 they are not those of its last execution, its record is taken out of the cache.
 """
 
@@ -11,12 +11,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from jupyter_cache import get_cache
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 PACKAGES = ("autograder", "solutions", "toolkit")
 # What ``check`` loads by the name of the topic, so that no import statement shows it.
@@ -25,30 +26,37 @@ LOADED_BY_CHECK = ("autograder.exercises", "solutions", "solutions.mistakes")
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("source-read", forget_outdated_outputs)
+    app.connect("env-before-read-docs", forget_outdated_outputs)
+    app.connect("source-read", note_code)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
 
 
-def forget_outdated_outputs(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Drop the cached outputs of a chapter whose code is not what it was executed with.
-
-    The files are also noted as dependencies of the page, so that Sphinx reads the page
-    again, and comes here, when one of them changes.
-    """
-    if not is_myst_markdown_notebook(source[0]):
-        return
-    root = Path(app.srcdir)
-    chapter = Path(app.env.doc2path(docname)).absolute()
-    files = code_used_by(source[0], chapter.stem, root)
-    for file in files:
-        app.env.note_dependency(str(file))
-
-    cache_folder = Path(app.env.mystnb_config.execution_cache_path)
+def forget_outdated_outputs(
+    app: Sphinx, env: BuildEnvironment, docnames: list[str]
+) -> None:
+    """Drop the cached outputs of chapters whose code is not what they ran with."""
+    root, cache_folder = Path(app.srcdir), Path(env.mystnb_config.execution_cache_path)
     known = CodeDigests(cache_folder / "code_digests.json")
-    digest = digest_of(files, root)
-    if known.get(docname) != digest:
-        remove_outputs(chapter, cache_folder)
-        known.set(docname, digest)
+    for docname in docnames:
+        chapter = Path(env.doc2path(docname)).absolute()
+        source = chapter.read_text(encoding="utf-8")
+        if not is_myst_markdown_notebook(source):
+            continue
+        digest = digest_of(code_used_by(source, chapter.stem, root), root)
+        if known.get(docname) != digest:
+            remove_outputs(chapter, cache_folder)
+            known.set(docname, digest)
+
+
+def note_code(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Note the code of a chapter as dependencies of its page.
+
+    So Sphinx reads the page again, and comes here, when a file of it changes.
+    """
+    if is_myst_markdown_notebook(source[0]):
+        topic = Path(app.env.doc2path(docname)).stem
+        for file in code_used_by(source[0], topic, Path(app.srcdir)):
+            app.env.note_dependency(str(file))
 
 
 def code_used_by(source: str, topic: str, root: Path) -> list[Path]:
@@ -56,8 +64,13 @@ def code_used_by(source: str, topic: str, root: Path) -> list[Path]:
     names = set(imports_of_notebook(source))
     if "autograder.check" in names:
         names |= {f"{package}.{topic}" for package in LOADED_BY_CHECK}
+    return files_imported(names, root)
+
+
+def files_imported(names: Iterable[str], root: Path) -> list[Path]:
+    """The files under ``root`` of some modules and of those that they import."""
     files: set[Path] = set()
-    waiting = names
+    waiting = set(names)
     while waiting:
         name = waiting.pop()
         for file in files_of_module(name, root) - files:
@@ -70,10 +83,13 @@ def imports_of_notebook(source: str) -> Iterator[str]:
     """Names of the modules that the code cells of a MyST notebook import."""
     for cell in read_myst_markdown_notebook(source).cells:
         if cell.cell_type == "code":
-            lines = cell.source.splitlines()
-            yield from imports(
-                "\n".join(line for line in lines if not line.startswith(("%", "!")))
-            )
+            yield from imports(python_of(cell.source))
+
+
+def python_of(cell: str) -> str:
+    """The source of a cell with empty lines in place of those for IPython alone."""
+    lines = cell.splitlines()
+    return "\n".join("" if line.startswith(("%", "!")) else line for line in lines)
 
 
 def imports(code: str) -> Iterator[str]:

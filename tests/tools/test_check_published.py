@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from toolkit import book
 from tools import check_published
 
 PAGE = (
@@ -82,7 +83,8 @@ def test_contents_that_name_nothing_are_no_success(folder: Path, address: str, c
 
 
 def test_the_pages_are_those_of_the_contents(root: Path):
-    toc = (root / "_toc.yml").read_text(encoding="utf-8")
-    parts = yaml.safe_load(toc)["parts"]
-    chapters = [chapter["file"] for part in parts for chapter in part["chapters"]]
-    assert check_published.pages_of(toc) == [yaml.safe_load(toc)["root"], *chapters]
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    chapters = [
+        chapter["file"] for part in toc["parts"] for chapter in part["chapters"]
+    ]
+    assert book.pages(root / "_toc.yml") == [toc["root"], *chapters]

@@ -10,7 +10,8 @@ import nbformat
 import pytest
 from sphinx.application import Sphinx
 
-from autograder.release import source_notebook, student_notebook
+from autograder.release.source import source_notebook
+from autograder.release.student import student_notebook
 from tools.exercise_notebooks import PLACEHOLDER, exercise_notebook
 
 PAGES = {"chapters/scaling": "# Scaling\n\nText.\n", "index": "# Preface\n\nText.\n"}

@@ -1,0 +1,69 @@
+/* An editor for Python, made with CodeMirror, which is loaded when somebody edits. */
+"use strict";
+
+globalThis.InPage ??= {};
+{
+  /** Put an editor into a place.
+
+      @param {HTMLElement} place
+      @param {string} text
+      @param {string} label  what a screen reader calls it
+      @param {(text: string) => void} changed
+      @param {Record<string, () => void>} keys  such as {"Ctrl-Enter": check}
+      @returns {Promise<{text: string, focus(): void}>} */
+  async function openEditor(place, text, label, changed, keys) {
+    if (!globalThis.CodeMirror) {
+      await InPage.addScript("codemirror.js");
+    }
+    const C = CodeMirror;
+    const bindings = Object.entries(keys).map(([key, does]) => ({
+      key,
+      run: () => {
+        does();
+        return true;
+      },
+    }));
+    const colour = (tag, name) => ({ tag, class: `in-page-${name}` });
+    const colours = C.HighlightStyle.define([
+      colour(C.tags.keyword, "keyword"),
+      colour(C.tags.string, "string"),
+      colour(C.tags.comment, "comment"),
+      colour([C.tags.number, C.tags.bool, C.tags.null], "number"),
+    ]);
+    const view = new C.EditorView({
+      parent: place,
+      doc: text.replace(/\n$/, ""),
+      extensions: [
+        C.keymap.of([...bindings, C.indentWithTab, ...C.defaultKeymap, ...C.historyKeymap]),
+        C.lineNumbers(),
+        C.history(),
+        C.drawSelection(),
+        C.bracketMatching(),
+        C.indentUnit.of("    "),
+        C.EditorState.tabSize.of(4),
+        C.python(),
+        C.syntaxHighlighting(colours),
+        C.EditorView.contentAttributes.of({ "aria-label": label }),
+        C.EditorView.updateListener.of((update) => {
+          if (update.docChanged) {
+            changed(view.state.doc.toString());
+          }
+        }),
+      ],
+    });
+    return {
+      get text() {
+        return view.state.doc.toString();
+      },
+      set text(wanted) {
+        if (wanted !== this.text) {
+          const all = { from: 0, to: view.state.doc.length, insert: wanted };
+          view.dispatch({ changes: all });
+        }
+      },
+      focus: () => view.focus(),
+    };
+  }
+
+  InPage.openEditor = openEditor;
+}

@@ -1,0 +1,60 @@
+/* What a reader wrote, kept in the browser and nowhere else.
+
+   An entry belongs to an exercise and the version of its stub. When the stub changes, the
+   answer to the old one is still found. */
+"use strict";
+
+globalThis.InPage ??= {};
+{
+  const PREFIX = "attention-from-scratch/";
+
+  const key = (name, version) => `${PREFIX}${name}/${version}`;
+
+  /** The entry of an exercise: {code, score, of, old}; null if there is none. */
+  function recall(name, version) {
+    try {
+      const own = localStorage.getItem(key(name, version));
+      if (own !== null) {
+        return { ...JSON.parse(own), old: false };
+      }
+      const other = Object.keys(localStorage).find((k) => k.startsWith(key(name, "")));
+      return other ? { ...JSON.parse(localStorage.getItem(other)), score: null, old: true } : null;
+    } catch {
+      return null; // storage is forbidden, or somebody else wrote there
+    }
+  }
+
+  /** Keep an entry. @returns {boolean}  whether the browser has it */
+  function keep(name, version, entry) {
+    try {
+      localStorage.setItem(key(name, version), JSON.stringify(entry));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Forget the work on an exercise, of all versions. */
+  function forget(name) {
+    try {
+      for (const found of Object.keys(localStorage)) {
+        if (found.startsWith(key(name, ""))) {
+          localStorage.removeItem(found);
+        }
+      }
+    } catch {
+      // nothing was kept
+    }
+  }
+
+  /** Call back when another tab changes the work on an exercise. */
+  function watch(name, version, changed) {
+    addEventListener("storage", (event) => {
+      if (event.key === key(name, version) && event.newValue !== null) {
+        changed(JSON.parse(event.newValue));
+      }
+    });
+  }
+
+  InPage.work = { recall, keep, forget, watch };
+}

@@ -1,0 +1,422 @@
+"""Exercises are solved in the page: written, run, checked and kept, from a file."""
+
+import gzip
+import inspect
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from autograder.check import examine_here
+from autograder.exercise import find_topic, load_topic
+from solutions import simplified_attention as right
+from tools import page_course
+
+CHAPTER = "simplified_attention"
+MOST_BYTES = 30_000  # compressed, on a page on which nobody runs anything
+STARTS = 120_000  # milliseconds; for a machine that does other things as well
+
+
+def region(page: Page, name: str) -> Locator:
+    return page.locator(f'.in-page[data-exercise="{name}"]')
+
+
+def press(page: Page, name: str, button: str) -> None:
+    region(page, name).get_by_role("button", name=f"{button}: {name}").click()
+
+
+def write(page: Page, name: str, code: str) -> None:
+    """Put code in the place of what the editor has, as if it were pasted."""
+    place = region(page, name).locator(".cm-content")
+    if not place.count():
+        press(page, name, "Edit")
+    place.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(code)
+
+
+def check(page: Page, name: str, code: str | None = None) -> dict[str, str]:
+    """Check an exercise by its key; what the region then says of it."""
+    if code is not None:
+        write(page, name, code)
+        page.keyboard.press("Control+Enter")
+    else:
+        press(page, name, "Check")
+    found = region(page, name)
+    expect(found).to_have_attribute("data-score", re.compile(r"\d+"), timeout=STARTS)
+    expect(found).to_have_attribute("aria-busy", "false")
+    return found.evaluate("e => ({...e.dataset})")
+
+
+def status(page: Page, name: str) -> Locator:
+    return region(page, name).locator(".in-page-status")
+
+
+def output(page: Page, name: str) -> Locator:
+    return region(page, name).locator(".in-page-output")
+
+
+def mistake_source(name: str, mistake: str, chapter: str = CHAPTER) -> str:
+    """Code that answers an exercise with a known mistake."""
+    module = f"solutions.mistakes.{chapter}"
+    return f"from {module} import {mistake}\n{name} = {mistake}.implementation\n"
+
+
+@pytest.fixture(scope="module")
+def address(html: Path) -> str:
+    page = html / "chapters" / f"{CHAPTER}.html"
+    if "in_page/page.js" not in page.read_text(encoding="utf-8"):
+        reason = "the book was built without Pyodide"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    return page.as_uri()
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One reader of all tests here, without a network."""
+    with browser.new_context(offline=True, accept_downloads=True) as context:
+        yield context
+
+
+@pytest.fixture(scope="module")
+def asked(context: BrowserContext) -> list[str]:
+    """Addresses of everything that the pages load."""
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    return asked
+
+
+@pytest.fixture(scope="module")
+def page(context: BrowserContext, address: str, asked: list[str]) -> Iterator[Page]:
+    """A page that is opened once, since Python takes its time to start."""
+    complaints: list[str] = []
+    page = context.new_page()
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(address)
+    yield page
+    assert complaints == []
+
+
+def test_nothing_of_python_is_loaded_before_the_first_run(page, asked, html: Path):
+    names = [name.split("?")[0] for name in asked]
+    ours = [name.split("/_static/")[1] for name in names if "/in_page/" in name]
+    assert {"in_page/runtime.js", "in_page/page.js"} <= set(ours)
+    assert not [name for name in ours if "/python/" in name or "codemirror" in name]
+    files = [(html / "_static" / name).read_bytes() for name in ours]
+    marks = (html / "chapters" / f"{CHAPTER}.html").read_bytes().count(b"data-exercise")
+    assert sum(len(gzip.compress(file)) for file in files) + 100 * marks < MOST_BYTES
+    expect(status(page, "softmax")).to_contain_text(re.compile(r"loads Python.* MB"))
+
+
+def test_a_stub_is_told_that_it_is_not_implemented(page: Page):
+    found = check(page, "softmax")
+    assert (found["score"], found["maxScore"]) == ("0", "7")
+    expect(output(page, "softmax")).to_contain_text("Not implemented yet")
+
+
+def test_a_right_answer_gets_all_points_and_the_next_exercise(page: Page):
+    found = check(page, "softmax", inspect.getsource(right.softmax))
+    assert (found["score"], found["maxScore"]) == ("7", "7")
+    assert "mistake" not in found
+    link = status(page, "softmax").get_by_role("link", name="Next exercise")
+    assert link.get_attribute("href") == "#exercise-attend"
+    expect(page.locator(".in-page-progress")).to_have_text("1 of 4 exercises solved")
+
+
+def test_a_known_mistake_is_named_with_its_hint(page: Page):
+    known = load_topic(CHAPTER).mistakes("softmax")[0]
+    found = check(page, "softmax", mistake_source("softmax", known.name))
+    assert found["mistake"] == known.name
+    assert int(found["score"]) < 7
+    expect(output(page, "softmax")).to_contain_text(known.hint)
+
+
+def test_what_is_edited_is_no_longer_checked(page: Page):
+    check(page, "softmax", inspect.getsource(right.softmax))
+    write(page, "softmax", "pass")
+    assert region(page, "softmax").get_attribute("data-score") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def softmax(scores)\n    return 1", "SyntaxError"),
+        ("import torch", "the notebook has everything"),
+        ("softmax = input()", "a page cannot ask for input"),
+        ("for _ in range(10**5):\n    print('again')", "which is not shown"),
+        ("np.ones(10**9)", "array is too big"),
+        ("[np.empty(10**8) for _ in range(6)]", "MemoryError"),
+    ],
+)
+def test_whatever_a_cell_does_the_page_says_it_and_lives(page: Page, code, said):
+    check(page, "softmax", code)
+    expect(output(page, "softmax")).to_contain_text(said)
+    assert check(page, "softmax", inspect.getsource(right.softmax))["score"] == "7"
+
+
+def test_an_endless_loop_is_stopped(page: Page):
+    write(page, "softmax", "while True:\n    pass")
+    page.keyboard.press("Control+Enter")
+    expect(status(page, "softmax")).to_have_text("Running …", timeout=STARTS)
+    press(page, "softmax", "Stop")
+    expect(status(page, "softmax")).to_have_text("Stopped.")
+    assert check(page, "softmax", inspect.getsource(right.softmax))["score"] == "7"
+    assert len(page.workers) == 1  # the loop does not go on in the background
+
+
+def test_hints_come_one_by_one(page: Page):
+    known = load_topic(CHAPTER).mistakes("softmax")[0]
+    check(page, "softmax", mistake_source("softmax", known.name))
+    for count in (1, 2):
+        press(page, "softmax", "Hint")
+        expect(output(page, "softmax").locator("li")).to_have_count(count)
+    expect(output(page, "softmax")).to_contain_text(known.hint)
+
+
+def test_matplotlib_is_loaded_when_something_is_drawn_and_not_before(page, asked):
+    known = load_topic(CHAPTER).mistakes("softmax")[1]
+    check(page, "softmax", mistake_source("softmax", known.name))
+    assert not [address for address in asked if "matplotlib-3" in address]
+    draw = output(page, "softmax").get_by_role("button", name="Draw yours beside")
+    draw.click()
+    picture = output(page, "softmax").get_by_role("img", name="Your result beside")
+    expect(picture).to_be_visible(timeout=STARTS)
+    assert [address for address in asked if "matplotlib-3" in address]
+    write(page, "softmax", "plt.plot([1, 2])\nplt.title('from the house')\nplt.show()")
+    press(page, "softmax", "Run")
+    drawn = output(page, "softmax").get_by_role("img", name="What this cell draws")
+    expect(drawn).to_be_visible(timeout=STARTS)
+    assert output(page, "softmax").inner_text().strip() == ""  # and no warning
+
+
+def test_a_solution_is_shown_to_those_who_tried_or_ask_twice(page: Page):
+    press(page, "soft_lookup", "Solution")
+    expect(status(page, "soft_lookup")).to_contain_text("once more")
+    shown = page.locator("#solution-soft_lookup .highlight")
+    expect(shown).not_to_be_visible()
+    press(page, "soft_lookup", "Solution")
+    expect(shown).to_be_visible()
+
+
+def test_reset_gives_the_stub_back_and_can_be_taken_back(page: Page):
+    write(page, "attend", "mine = 1")
+    press(page, "attend", "Reset")
+    expect(region(page, "attend").locator(".cm-content")).to_contain_text("def attend(")
+    status(page, "attend").get_by_role("button", name="Take it back").click()
+    expect(region(page, "attend").locator(".cm-content")).to_have_text("mine = 1")
+
+
+def test_work_survives_a_reload_and_reaches_another_tab(page: Page, context, address):
+    other = context.new_page()
+    other.goto(address)
+    code = "def attend(q, X):\n    return 'kept'\n"
+    write(page, "attend", code)
+    expect(region(other, "attend").locator("pre").first).to_have_text(code)
+    other.reload()
+    expect(region(other, "attend").locator("pre").first).to_have_text(code)
+    other.close()
+
+
+def test_a_notebook_takes_the_answers_away_and_brings_them_back(page: Page, tmp_path):
+    code = "def attend(q, X):\n    return 'from a file'"
+    write(page, "attend", code)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as notebook").click()
+    path = tmp_path / f"{CHAPTER}.ipynb"
+    download.value.save_as(path)
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    solved = {
+        cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"])
+        for cell in cells
+        if cell["metadata"].get("nbgrader", {}).get("solution")
+    }
+    assert list(solved) == ["alignment_scores", "softmax", "attend", "soft_lookup"]
+    assert solved["attend"] == code
+    write(page, "attend", "something = 'else'")
+    page.locator(".in-page-bar input[type=file]").set_input_files(path)
+    expect(page.locator(".in-page-bar")).to_contain_text("4 answers were taken")
+    place = region(page, "attend").locator(".cm-content")
+    expect(place).to_contain_text("from a file")
+
+
+def test_a_file_that_is_no_notebook_is_told_so(page: Page, tmp_path):
+    (tmp_path / "odd.ipynb").write_text("[1, 2")
+    page.locator(".in-page-bar input[type=file]").set_input_files(
+        tmp_path / "odd.ipynb"
+    )
+    expect(page.locator(".in-page-bar")).to_contain_text("This file is no notebook.")
+
+
+ASK = """async ({ name, chapter, sources }) => {
+  const reports = [];
+  for (const source of sources) {
+    const cell = { name, kind: "exercise", source };
+    const question = { do: "check", with: { cell, above: [] } };
+    const answer = await InPage.python.ask(question, () => {});
+    reports.push(answer.report);
+  }
+  return reports;
+}"""
+
+
+def rounded(report: dict[str, Any]) -> dict[str, Any]:
+    """A report in which what rounding leaves of a zero is 0, on every machine."""
+    text = json.dumps(report)
+    return json.loads(re.sub(r"-?\d(\.\d+)?e-(1[3-9]|[2-9]\d)", "0", text))
+
+
+def cases_that_do_not_warn(report: dict[str, Any]) -> list[tuple[str, bool]]:
+    """What a browser can see where a case looks for warnings: the other cases."""
+    warn = {
+        case.title
+        for case in find_topic(report["name"]).exercises[report["name"]].cases
+        if case.warns
+    }
+    return [
+        (c["title"], c["passed"]) for c in report["cases"] if c["title"] not in warn
+    ]
+
+
+def test_a_case_that_no_browser_can_look_at_is_named(page: Page):
+    cell = {"name": "swiglu", "kind": "exercise", "source": "1 / 0"}
+    question = {"do": "check", "with": {"cell": cell, "above": []}}
+    asked = "question => InPage.python.ask(question, () => {})"
+    found = page.evaluate(asked, question)["page"]
+    (case,) = [c for c in find_topic("swiglu").exercises["swiglu"].cases if c.warns]
+    assert (
+        f"NumPy gives no warnings in a browser, so none can fail “{case.title}" in found
+    )
+
+
+@pytest.mark.parametrize("chapter", page_course.topics())
+def test_reference_and_mistakes_get_the_reports_of_native_python(page, chapter):
+    topic = load_topic(chapter)
+    for name, exercise in topic.exercises.items():
+        known = topic.mistakes(name)
+        sources = [f"from solutions.{chapter} import {name}"]
+        sources += [mistake_source(name, m.name, chapter) for m in known]
+        answers = [topic.reference(name), *(m.implementation for m in known)]
+        native = [
+            examine_here(exercise, answer, source).report
+            for answer, source in zip(answers, sources, strict=True)
+        ]
+        asked = {"name": name, "chapter": chapter, "sources": sources}
+        seen = page.evaluate(ASK, asked)
+        if any(case.warns for case in exercise.cases):
+            assert list(map(cases_that_do_not_warn, seen)) == [
+                cases_that_do_not_warn(report.as_dict()) for report in native
+            ]
+        else:
+            expected = [report.as_dict() for report in native]
+            assert list(map(rounded, seen)) == list(map(rounded, expected))
+        assert native[0].score == native[0].max_score
+
+
+def test_the_keyboard_is_enough_and_is_not_trapped(page: Page):
+    name = "alignment_scores"
+    edit = region(page, name).get_by_role("button", name=f"Edit: {name}")
+    edit.focus()
+    page.keyboard.press("Enter")
+    place = region(page, name).locator(".cm-content")
+    expect(place).to_be_focused()
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Tab")
+    assert place.inner_text().startswith("    def ")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(region(page, name).get_by_role("button", name="Check")).to_be_focused()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_an_exercise_at_work(page: Page, theme: str):
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    known = load_topic(CHAPTER).mistakes("softmax")[0]
+    check(page, "softmax", mistake_source("softmax", known.name) + "# a note\n1 + 1")
+    found = Axe().run(page, context=".in-page, .in-page-bar").response["violations"]
+    serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
+    assert [(r["id"], [n["html"] for n in r["nodes"]]) for r in serious] == []
+
+
+def test_a_phone_shows_it_without_a_page_that_scrolls_sideways(page: Page):
+    page.set_viewport_size({"width": 360, "height": 800})
+    wide = "document.documentElement.scrollWidth - window.innerWidth"
+    assert page.evaluate(wide) == 0
+    button = region(page, "softmax").get_by_role("button", name="Check")
+    assert button.bounding_box()["height"] >= 30
+    page.set_viewport_size({"width": 1280, "height": 800})
+
+
+def open_fresh(browser: Browser, address: str, **options: Any) -> Page:
+    page = browser.new_context(**options).new_page()
+    page.goto(address)
+    return page
+
+
+def test_without_javascript_the_page_reads_as_before(browser: Browser, address: str):
+    page = open_fresh(browser, address, java_script_enabled=False)
+    found = region(page, "softmax")
+    assert found.locator("pre").count() >= 2  # the stub and its check
+    assert "def softmax(" in found.locator("pre").first.inner_text()
+    expect(found.get_by_text("check(softmax)")).to_be_visible()
+    assert page.locator(".in-page button:visible, .in-page-bar").count() == 0
+    page.context.close()
+
+
+def test_it_is_said_when_the_browser_keeps_nothing(browser: Browser, address: str):
+    with browser.new_context() as context:
+        context.add_init_script(
+            "Storage.prototype.setItem = () => { throw new Error('full'); }"
+        )
+        page = context.new_page()
+        page.goto(address)
+        write(page, "softmax", "mine = 1")
+        expect(status(page, "softmax")).to_contain_text("keeps nothing of this page")
+
+
+def test_loading_can_be_stopped_and_begun_again(browser: Browser, address: str):
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(address)
+        start = (  # both at once: files of this machine are there in a moment
+            "region => { const [check, stop] = ['Check', 'Stop'].map((words) =>"
+            " region.querySelector(`[aria-label='${words}: softmax']`));"
+            " check.click(); stop.click(); }"
+        )
+        region(page, "softmax").evaluate(start)
+        expect(status(page, "softmax")).to_have_text("Stopped.", timeout=STARTS)
+        assert page.workers == []
+        assert check(page, "softmax")["score"] == "0"
+
+
+def test_from_a_web_server_nothing_is_asked_of_another_host(
+    browser: Browser, site: str
+):
+    with browser.new_context() as context:
+        asked: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        page = context.new_page()
+        page.goto(f"{site}chapters/{CHAPTER}.html")
+        found = check(page, "softmax", inspect.getsource(right.softmax))
+        assert found["score"] == "7"
+        assert any("/in_page/python/" in url for url in asked)
+        assert [u for u in asked if not u.startswith((site, "blob:", "data:"))] == []
+
+
+def test_an_exercise_that_needs_torch_leads_to_its_notebook(html: Path):
+    page = html / "chapters" / "masking.html"
+    found = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    lines = found.select(".exercise-elsewhere")
+    assert len(lines) == len(load_topic("masking").exercises)
+    for line in lines:
+        assert "needs PyTorch" in line.get_text()
+        assert line.find_previous_sibling(class_="tag_check") is not None
+        assert (page.parent / line.a["href"]).resolve().is_file()
+    assert not found.select(".in-page")

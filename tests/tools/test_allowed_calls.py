@@ -1,0 +1,96 @@
+"""Every task says what may be used, and says what the grader refuses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from autograder.book import chapter_names
+from autograder.exercise import load_topic
+from autograder.release.source import source_notebook
+
+# What exercises rebuild, as the course decided it: all else is a right answer.
+LAYERS = {"TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"}
+LAYERS |= {"TransformerEncoder", "TransformerDecoder"}
+REBUILT = {
+    "scaled_dot_product_attention": {"scaled_dot_product_attention"},
+    "blockwise_attention": {"scaled_dot_product_attention"},
+    "MultiHeadAttention": {"MultiheadAttention", "multi_head_attention_forward"},
+    "layer_norm": {"layer_norm", "LayerNorm"},
+    **dict.fromkeys(("EncoderLayer", "DecoderLayer", "Encoder", "Decoder"), LAYERS),
+}
+
+
+@pytest.mark.parametrize("chapter", chapter_names())
+def test_each_task_in_a_notebook_says_what_the_guard_refuses(chapter):
+    cells = source_notebook(chapter).cells
+    topic = load_topic(chapter)
+    said = {}
+    for before, cell in zip(cells, cells[1:], strict=False):
+        if "exercise" in cell.metadata.get("tags", []):
+            assert before.source.startswith("*May be used:* everything"), cell.source
+            said[cell.metadata.nbgrader.grade_id] = before.source
+    assert said.keys() == topic.exercises.keys()
+    for name, line in said.items():
+        named = re.findall("`([^`]+)`", line)
+        assert named == list(topic.exercises[name].forbidden)
+        assert REBUILT.get(name, set()) <= set(named)
+        assert bool(named) == (name in REBUILT)
+        for call in named:
+            assert topic.exercises[name].forbidden_calls(f"x = F.{call}(y)") == [call]
+        library = "torch.softmax(x, -1) + scipy.special.softmax(x)"
+        assert topic.exercises[name].forbidden_calls(library) == []
+
+
+PAGE = """# A page
+
+````{exercise} A norm
+:label: exercise-layer_norm
+
+A task.
+````
+
+````{exercise} A softmax
+:label: exercise-softmax
+
+A task.
+````
+
+````{exercise} Something else
+:label: exercise-nobody_checks_it
+
+A question.
+````
+"""
+
+
+def test_each_task_on_a_page_says_the_same(tmp_path: Path):
+    (tmp_path / "index.md").write_text(PAGE, encoding="utf-8")
+    extensions = ["myst_parser", "sphinx_exercise", "tools.allowed_calls"]
+    app = Sphinx(
+        tmp_path,
+        None,
+        tmp_path / "out",
+        tmp_path / "out",
+        "dummy",
+        confoverrides={"extensions": extensions},
+        status=None,
+        warning=None,
+    )
+    app.build()
+    lines = [
+        node.astext()
+        for node in app.env.get_doctree("index").findall(nodes.paragraph)
+        if "allowed" in node["classes"]
+    ]
+    assert lines == [
+        re.sub("[*`]", "", load_topic(topic).exercises[name].allowed)
+        for topic, name in (
+            ("transformer", "layer_norm"),
+            ("simplified_attention", "softmax"),
+        )
+    ]

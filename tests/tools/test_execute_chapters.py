@@ -1,0 +1,207 @@
+"""Chapters are executed side by side, and end up where MyST-NB looks for them."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from docutils.utils import new_document
+from jupyter_cache import get_cache
+from myst_nb.core.config import NbParserConfig
+from myst_nb.core.execute import create_client
+from myst_nb.core.loggers import DocutilsDocLogger
+from myst_nb.core.read import read_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
+
+from tools.execute_chapters import (
+    Chapter,
+    Failure,
+    Turns,
+    chapters,
+    execute_all,
+    in_a_thread,
+    read_the_clock,
+    told,
+)
+
+HEADER = """---
+jupytext:
+  text_representation: {extension: .md, format_name: myst}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+# Title
+"""
+WAIT_FOR = (
+    "import time, pathlib\nwhile not pathlib.Path({!r}).exists(): time.sleep(.01)"
+)
+INTERRUPTED = """
+import sys
+from pathlib import Path
+from tests.tools.test_execute_chapters import *
+folder = Path(sys.argv[1])
+run([folder / "done.md", folder / "endless.md"], 1)
+"""
+
+
+def chapter(folder: Path, name: str, *cells: str) -> Path:
+    """A chapter with these code cells."""
+    file = folder / f"{name}.md"
+    code = "".join(f"\n```{{code-cell}} ipython3\n{cell}\n```\n" for cell in cells)
+    file.write_text(HEADER + code, encoding="utf-8")
+    return file
+
+
+def settings(folder: Path) -> NbParserConfig:
+    return NbParserConfig(
+        execution_mode="cache", execution_cache_path=str(folder / "cache")
+    )
+
+
+def run(files: list[Path], places: int) -> list[Failure]:
+    """Execute chapters; what went wrong."""
+    found = chapters(files, MdParserConfig())
+    return in_a_thread(execute_all(found, settings(files[0].parent), places))
+
+
+def outputs(file: Path) -> str:
+    """What the cells of a chapter printed, as MyST-NB finds it in the cache."""
+    source = file.read_text(encoding="utf-8")
+    notebook = read_myst_markdown_notebook(source, add_source_map=True, path=file)
+    cache = settings(file.parent)
+    assert get_cache(cache.execution_cache_path).match_cache_notebook(notebook)
+    with create_client(
+        notebook, str(file), cache, DocutilsDocLogger(new_document(str(file))), {}
+    ) as client:
+        cells = [c for c in client.notebook.cells if c.cell_type == "code"]
+    return "".join(output.text for cell in cells for output in cell.outputs)
+
+
+def test_chapters_run_side_by_side_and_each_is_kept(tmp_path):
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    files = [
+        chapter(
+            tmp_path,
+            mine.stem,
+            f"open({str(mine)!r}, 'w').close()",
+            WAIT_FOR.format(str(others)) + f"\nprint({mine.stem!r}, 'is done')",
+        )
+        for mine, others in ((first, second), (second, first))
+    ]
+    assert run(files, places=2) == []
+    assert [outputs(file) for file in files] == ["first is done\n", "second is done\n"]
+
+
+def test_a_chapter_computes_on_one_thread_in_its_own_folder(tmp_path):
+    code = "import os, torch\nprint(torch.get_num_threads(), os.getcwd())"
+    file = chapter(tmp_path, "page", code)
+    assert run([file], places=2) == []
+    assert outputs(file) == f"1 {tmp_path}\n"
+
+
+def test_a_cell_that_fails_is_told_in_one_line_and_stops_no_other_chapter(tmp_path):
+    bad = chapter(tmp_path, "bad", "x = 0", "# says 'no'\nraise ValueError('no\\nway')")
+    dead = chapter(tmp_path, "dead", "import os", "os._exit(3)")
+    good = chapter(tmp_path, "good", "print('fine')")
+    lines = [
+        told(failure, tmp_path / "logs", tmp_path)
+        for failure in run([bad, dead, good], places=1)
+    ]
+    line_of_cell = bad.read_text().splitlines().index("# says 'no'") + 1
+    assert lines == [
+        f"bad.md:{line_of_cell}: code cell 2: ValueError: no"
+        " (traceback in logs/bad.log)",
+        f"dead.md:{line_of_cell}: code cell 2: the kernel died",
+    ]
+    assert "raise ValueError" in (tmp_path / "logs" / "bad.log").read_text()
+    assert outputs(good) == "fine\n"
+    with pytest.raises(KeyError):
+        outputs(bad)
+
+
+def test_an_interrupted_build_ends_its_kernels_and_keeps_what_is_done(tmp_path):
+    done = chapter(tmp_path, "done", "print('kept')")
+    pid = tmp_path / "pid"
+    chapter(
+        tmp_path,
+        "endless",
+        f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))",
+        "while True: time.sleep(1)",
+    )
+    building = subprocess.Popen([sys.executable, "-c", INTERRUPTED, str(tmp_path)])
+    wait_until(lambda: pid.exists() and pid.read_text())
+    kernel = Path("/proc") / pid.read_text()
+    building.send_signal(signal.SIGINT)
+    assert building.wait(60) != 0
+    wait_until(lambda: not kernel.exists())
+    assert outputs(done) == "kept\n"
+
+
+def wait_until(holds) -> None:
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_who_is_alone_is_beside_nobody_and_waits_only_for_those_before():
+    working, seen, order = set(), [], []
+
+    async def work(turns: Turns, name: str, alone: bool) -> None:
+        async with turns.turn(alone):
+            working.add(name)
+            order.append(name)
+            seen.append(frozenset(working))
+            await asyncio.sleep(0.01)
+            working.remove(name)
+
+    async def main() -> None:
+        turns = Turns(2)
+        await asyncio.gather(*(work(turns, n, n.isupper()) for n in "abCdeF"))
+
+    asyncio.run(main())
+    assert "".join(order) == "abCdeF"
+    assert {frozenset("ab"), frozenset("C"), frozenset("de"), frozenset("F")} <= {*seen}
+    assert all(len(names) == 1 for names in seen if names & set("CF"))
+
+
+def test_who_gives_up_waiting_leaves_the_others_their_turns():
+    async def main() -> None:
+        turns = Turns(2)
+        async with turns.turn(alone=False):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01), turns.turn(alone=True):
+                    raise AssertionError("beside another")
+        async with asyncio.timeout(1), turns.turn(alone=True):
+            pass
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("cells", "timed"),
+    [
+        (["import time", "time.perf_counter()"], {1}),
+        (["from time import perf_counter", "start = perf_counter()"], {1}),
+        (["import time\nstart = time.time()"], {0}),
+        (["%timeit sum(x)", "%%time\nf()", "!ls"], {0, 1}),
+        (["def fastest(f):\n  return perf_counter()", "x = 1", "fastest(f)"], {2}),
+        (["def a():\n  monotonic()", "def b():\n  a()", "print(b())"], {2}),
+        (
+            ["time.process_time()", "time.thread_time()", "import time", "time = 1"],
+            set(),
+        ),
+    ],
+)
+def test_cells_that_measure_wall_time_are_found(cells, timed):
+    assert read_the_clock(cells) == timed
+
+
+def test_only_notebooks_are_chapters(tmp_path):
+    (tmp_path / "prose.md").write_text("# Title\n\n```python\n1 / 0\n```\n")
+    files = [tmp_path / "prose.md", chapter(tmp_path, "page", "x = 1")]
+    found = chapters(files, MdParserConfig())
+    assert [(c.name, c.sources[-1]) for c in found] == [("page", "x = 1")]
+    assert isinstance(found[0], Chapter)

@@ -1,0 +1,58 @@
+"""Only files of the official Pyodide release get into a page."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tools import pyodide
+from tools.pyodide import PyodideMissing
+
+
+@pytest.fixture
+def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that the maintainer has named, with two files in it."""
+    (tmp_path / "one").write_bytes(b"first")
+    (tmp_path / "two").write_bytes(b"second")
+    monkeypatch.setenv("PYODIDE", str(tmp_path))
+    return tmp_path
+
+
+EXPECTED = {
+    "one": hashlib.sha256(b"first").hexdigest(),
+    "two": hashlib.sha256(b"second").hexdigest(),
+}
+
+
+def test_files_of_the_release_are_read_from_the_folder_that_is_named(named):
+    assert pyodide.read(EXPECTED) == {"one": b"first", "two": b"second"}
+
+
+def test_a_file_with_one_other_bit_is_refused(named):
+    (named / "two").write_bytes(b"secone")
+    with pytest.raises(PyodideMissing, match="two in .* is not that of the release"):
+        pyodide.read(EXPECTED)
+
+
+def test_a_file_that_is_not_there_is_named(named):
+    (named / "one").unlink()
+    with pytest.raises(PyodideMissing, match="has no one$"):
+        pyodide.read(EXPECTED)
+
+
+def test_without_a_folder_and_a_carrier_one_line_says_so(monkeypatch):
+    monkeypatch.delenv("PYODIDE", raising=False)
+    monkeypatch.setattr(pyodide, "CARRIER", "no-such-package")
+    with pytest.raises(PyodideMissing) as told:
+        pyodide.read(EXPECTED)
+    assert "\n" not in str(told.value)
+    assert "PYODIDE" in str(told.value)
+
+
+def test_a_package_comes_with_all_that_it_depends_on():
+    assert set(pyodide.hashes("numpy").values()) == {
+        # As the lock file of Pyodide 0.27.7 says.
+        "ebb61241d962b98b21597d7ce43b67668a6d5bab3acec4fbe958657320d7cd08"
+    }
+    needed = {name.partition("-")[0] for name in pyodide.hashes("matplotlib")}
+    assert {"numpy", "matplotlib", "pillow", "six"} <= needed  # six through cycler

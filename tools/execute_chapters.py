@@ -1,0 +1,367 @@
+"""Sphinx extension: execute the chapters that need it side by side, one per processor.
+
+MyST-NB executes a chapter when it reads its page, one after the other. Before it comes
+to that, everything that jupyter-cache does not hold is executed here and put into the
+same cache, where MyST-NB finds it. A chapter is kept as soon as it is done, so a build
+that was interrupted goes on where it was.
+
+Each chapter computes on one thread, so its numbers are the same alone and in company,
+and on any number of processors. A cell that reads the wall clock runs when no other
+cell does.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from myst_nb.core.config import NbParserConfig
+from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
+from nbclient import NotebookClient
+from nbclient.exceptions import (
+    CellExecutionError,
+    CellTimeoutError,
+    DeadKernelError,
+)
+from nbformat import NotebookNode
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from tools.rerun_when_code_changes import python_of
+
+ONE_THREAD = dict.fromkeys(
+    ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
+)
+WALL_CLOCKS = frozenset(
+    ("monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "timeit")
+)
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_config_value("execute_first", [], rebuild="", types=[list])
+    app.connect("env-before-read-docs", execute_before_reading, priority=600)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+@dataclass
+class Chapter:
+    """A chapter to be executed: its file and what jupyter-cache knows it by."""
+
+    file: Path
+    notebook: NotebookNode
+
+    @property
+    def name(self) -> str:
+        """The topic."""
+        return self.file.stem
+
+    @property
+    def sources(self) -> list[str]:
+        """The code of each cell, nothing for the cells that hold none."""
+        cells = self.notebook.cells
+        return [cell.source if cell.cell_type == "code" else "" for cell in cells]
+
+    def line(self, cell: int) -> int:
+        """The line of the file in which a cell begins."""
+        return self.notebook.metadata.source_map[cell] + 1
+
+
+@dataclass
+class Failure(Exception):
+    """Why a chapter could not be executed, for whoever wrote it."""
+
+    chapter: Chapter
+    cell: int
+    reason: str
+    details: str = ""
+
+
+def execute_before_reading(
+    app: Sphinx, env: BuildEnvironment, docnames: list[str]
+) -> None:
+    """Execute what is about to be read and is not in the cache.
+
+    Raises:
+        SystemExit: a cell failed; the message has a line for each chapter in which one
+            did. Nothing else would stop Jupyter Book without a traceback of its own.
+    """
+    config = env.mystnb_config
+    if config.execution_mode != "cache":
+        return
+    cache = get_cache(config.execution_cache_path)
+    first = {name: place for place, name in enumerate(app.config.execute_first)}
+    in_order = sorted(docnames, key=lambda name: first.get(name, len(first)))
+    files = [Path(env.doc2path(name)) for name in in_order]
+    found = chapters(files, env.myst_config)
+    waiting = [c for c in found if not is_executed(cache, c.notebook)]
+    if not waiting:
+        return
+    failures = in_a_thread(execute_all(waiting, config, processors()))
+    if failures:
+        logs = Path(app.outdir).parent / "reports"
+        raise SystemExit("\n".join(told(f, logs, Path(app.srcdir)) for f in failures))
+
+
+def chapters(files: Iterable[Path], syntax: MdParserConfig) -> list[Chapter]:
+    """Those of some pages that are notebooks, read as MyST-NB will read them."""
+    found = []
+    for file in files:
+        source = file.read_text(encoding="utf-8") if file.suffix == ".md" else ""
+        if is_myst_markdown_notebook(source):
+            notebook = read_myst_markdown_notebook(
+                source, syntax, add_source_map=True, path=file
+            )
+            found.append(Chapter(file, notebook))
+    return found
+
+
+def is_executed(cache: Any, notebook: NotebookNode) -> bool:
+    """Whether the cache holds the outputs of a notebook."""
+    try:
+        cache.match_cache_notebook(notebook)
+    except KeyError:
+        return False
+    return True
+
+
+async def execute_all(
+    waiting: list[Chapter], config: NbParserConfig, places: int
+) -> list[Failure]:
+    """Execute chapters in their order and put each into the cache when it is done.
+
+    Args:
+        waiting: the chapters.
+        config: settings of MyST-NB: where the cache is, and how long a cell may take.
+        places: how many to execute at a time.
+
+    Returns:
+        What went wrong. A failure in one chapter does not stop the others.
+    """
+    queue = list(waiting)
+    places = min(len(queue), places)
+    turns, failures, done = Turns(places), [], 0
+    cache = get_cache(config.execution_cache_path)
+
+    async def work() -> None:
+        nonlocal done
+        while queue:
+            chapter = queue.pop(0)
+            start = time.monotonic()
+            try:
+                await execute(chapter, config, turns)
+            except Failure as failure:
+                if asyncio.current_task().cancelling():
+                    raise  # its kernel was ended because all of this ends
+                failures.append(failure)
+                outcome = "failed after"
+            else:
+                keep(chapter, time.monotonic() - start, cache)
+                outcome = "executed in"
+            done += 1
+            print(
+                f"[{done}/{len(waiting)}] {chapter.name} {outcome} "
+                f"{time.monotonic() - start:.0f} s",
+                flush=True,
+            )
+
+    print(f"executing {len(waiting)} chapters, {places} at a time", flush=True)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(places):
+            group.create_task(work())
+    return failures
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> None:
+    """Execute the cells of a chapter; their outputs are put into its notebook.
+
+    Raises:
+        Failure: a cell raised an exception, took too long, or ended its kernel.
+    """
+    client = ChapterClient(
+        chapter.notebook,
+        turns,
+        read_the_clock(chapter.sources),
+        timeout=config.execution_timeout,
+        allow_errors=config.execution_allow_errors,
+        record_timing=False,  # it would be part of what the cache knows a notebook by
+        resources={"metadata": {"path": str(chapter.file.parent)}},
+    )
+    try:
+        await client.async_execute(env={**os.environ, **ONE_THREAD})
+    except CellExecutionError as error:
+        reason = f"{error.ename}: {error.evalue}"
+        raise Failure(chapter, client.at, reason, error.traceback) from error
+    except CellTimeoutError as error:
+        reason = f"took longer than {config.execution_timeout} seconds"
+        raise Failure(chapter, client.at, reason) from error
+    except DeadKernelError as error:
+        raise Failure(chapter, client.at, "the kernel died") from error
+
+
+def keep(chapter: Chapter, seconds: float, cache: Any) -> None:
+    """Put an executed chapter into the cache, as MyST-NB does."""
+    cache.cache_notebook_bundle(
+        CacheBundleIn(
+            chapter.notebook, str(chapter.file), data={"execution_seconds": seconds}
+        ),
+        check_validity=False,
+        overwrite=True,
+    )
+
+
+def told(failure: Failure, logs: Path, root: Path) -> str:
+    """One line about a failure; the traceback goes into a file of its own."""
+    chapter = failure.chapter
+    where = f"{chapter.file.relative_to(root)}:{chapter.line(failure.cell)}"
+    number = sum(bool(source) for source in chapter.sources[: failure.cell + 1])
+    first = next(iter(COLOURS.sub("", failure.reason).splitlines()), "")
+    line = f"{where}: code cell {number}: {first}"
+    if failure.details:
+        log = logs / f"{chapter.name}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(COLOURS.sub("", failure.details), encoding="utf-8")
+        line += f" (traceback in {log.relative_to(root)})"
+    return line
+
+
+def read_the_clock(sources: list[str]) -> set[int]:
+    """The cells that measure how long something takes by the clock on the wall.
+
+    They read it themselves or call a function of an earlier cell that does. Clocks that
+    count processor time are no such clocks: they stand still while others compute.
+
+    Args:
+        sources: the code of each cell.
+
+    Returns:
+        Their places in ``sources``.
+    """
+    names, found = set(WALL_CLOCKS), set()
+    for index, source in enumerate(sources):
+        if re.search(r"^%%?time", source, re.M):
+            found.add(index)
+        for statement in ast.parse(python_of(source)).body:
+            if names.isdisjoint(names_in(statement)):
+                continue
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                names.add(statement.name)
+            elif not isinstance(statement, ast.Import | ast.ImportFrom):
+                found.add(index)
+    return found
+
+
+def names_in(statement: ast.stmt) -> set[str]:
+    """Names of variables and attributes; ``time.time`` is one name, as both are."""
+    names = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            names.add(node.attr)
+            if ast.unparse(node) == "time.time":
+                names.add("perf_counter")
+    return names
+
+
+class Turns:
+    """Several may work at once, but nobody beside one who has to be alone.
+
+    Args:
+        places: how many may work at once.
+    """
+
+    def __init__(self, places: int) -> None:
+        self.places = places
+        self._free = asyncio.Semaphore(places)
+        # Who waits to be alone keeps the door shut, so that nobody slips in before.
+        self._door = asyncio.Lock()
+
+    @asynccontextmanager
+    async def turn(self, alone: bool) -> AsyncIterator[None]:
+        """Wait for a turn, and give it back at the end."""
+        taken = 0
+        try:
+            async with self._door:
+                for _ in range(self.places if alone else 1):
+                    await self._free.acquire()
+                    taken += 1
+            yield
+        finally:
+            for _ in range(taken):
+                self._free.release()
+
+
+class ChapterClient(NotebookClient):
+    """Executes the cells of a notebook in turns with those of others.
+
+    Args:
+        notebook: what to execute.
+        turns: who may work when.
+        alone: places of the cells beside which nobody may work.
+        **options: those of nbclient.
+    """
+
+    def __init__(
+        self, notebook: NotebookNode, turns: Turns, alone: set[int], **options: Any
+    ) -> None:
+        super().__init__(notebook, **options)
+        self.turns, self.alone = turns, alone
+        self.at = 0  # the cell that is being executed
+
+    async def async_execute_cell(
+        self, cell: NotebookNode, cell_index: int, **options: Any
+    ) -> NotebookNode:
+        """Execute a cell when its turn has come."""
+        self.at = cell_index
+        async with self.turns.turn(alone=cell_index in self.alone):
+            return await super().async_execute_cell(cell, cell_index, **options)
+
+
+def in_a_thread(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine to its end in another thread; what it returns.
+
+    In the main thread, each client of nbclient would take the interrupt key for itself.
+    Here the key cancels the whole work, which ends its kernels, and then counts.
+    """
+    loop, ended = asyncio.new_event_loop(), threading.Event()
+
+    async def noted() -> Any:
+        try:
+            return await work
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    future = asyncio.run_coroutine_threadsafe(noted(), loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        ended.wait()
+        raise
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
