@@ -31,7 +31,7 @@ def causal_mask(n: int) -> Tensor:
 
 
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    """Hide the filler behind the end of each sequence of a batch.
+    """Hide the padding after the end of each sequence in a batch.
 
     mask[b, j] = (j < lengths[b])
 
@@ -59,7 +59,7 @@ def combine_masks(padding: Tensor, causal: Tensor) -> Tensor:
         (B, 1, N, T) boolean mask; the 1 stands for any number of heads.
 
     Raises:
-        ValueError: if the masks speak of different numbers of keys. The message
+        ValueError: if the masks disagree on the number of keys. The message
             names both shapes.
     """
     if padding.shape[-1] != causal.shape[-1]:

@@ -143,11 +143,11 @@ class MultiHeadAttention(nn.Module):
     MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W_O, with d = E / h and
     head_i = softmax(q_i k_i^T / sqrt(d)) v_i
 
-    Parameters have the names, shapes and first values of torch's layer, so a state dict
-    fits both: ``in_proj_weight`` (3E, E), Xavier uniform, or ``q_proj_weight`` (E, E),
-    ``k_proj_weight`` (E, kdim) and ``v_proj_weight`` (E, vdim) likewise, when kdim or
-    vdim differs from E; ``in_proj_bias`` (3E,), zero; ``bias_k`` and ``bias_v``
-    (1, 1, E), Xavier normal; ``out_proj``, an ``nn.Linear`` (E, E) with its bias zero.
+    Parameters have the names, shapes and initial values of torch's layer, so a state
+    dict fits both: ``in_proj_weight`` (3E, E), Xavier uniform, or ``q_proj_weight`` (E,
+    E), ``k_proj_weight`` (E, kdim) and ``v_proj_weight`` (E, vdim) likewise, when kdim
+    or vdim differs from E; ``in_proj_bias`` (3E,), zero; ``bias_k`` and ``bias_v`` (1,
+    1, E), Xavier normal; ``out_proj``, an ``nn.Linear`` (E, E) with its bias zero.
 
     Args:
         embed_dim: E, width of queries and outputs.

@@ -107,7 +107,7 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
         base: the larger, the slower the last pairs turn.
 
     Returns:
-        (..., N, d) the turned vectors.
+        (..., N, d) the turned vectors, in the dtype of ``x``.
 
     Raises:
         ValueError: if d is odd, or there is not one position for each token.

@@ -21,8 +21,8 @@ def project(
     """Queries ``Q W_Q``, keys ``X W_K`` and values ``X W_V``.
 
     Args:
-        Q: (N_Q, D_Q) the vectors that ask.
-        X: (N_X, D_X) the vectors that are looked at.
+        Q: (N_Q, D_Q) the vectors that queries are computed from.
+        X: (N_X, D_X) the vectors that are attended to.
         W_Q: (D_Q, d_k) projection to queries.
         W_K: (D_X, d_k) projection to keys.
         W_V: (D_X, d_v) projection to values.
@@ -110,13 +110,13 @@ def attention_layer(
     W_K: np.ndarray,
     W_V: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cross-attention: the rows of ``Q`` ask, the rows of ``X`` answer.
+    """Cross-attention: queries from rows of ``Q``, keys and values from rows of ``X``.
 
     Y = softmax(Q W_Q (X W_K)^T / sqrt(d_k)) X W_V
 
     Args:
-        Q: (N_Q, D_Q) the vectors that ask.
-        X: (N_X, D_X) the vectors that are looked at.
+        Q: (N_Q, D_Q) the vectors that queries are computed from.
+        X: (N_X, D_X) the vectors that are attended to.
         W_Q: (D_Q, d_k) projection to queries.
         W_K: (D_X, d_k) projection to keys.
         W_V: (D_X, d_v) projection to values.
@@ -137,7 +137,7 @@ def attention_layer(
 def self_attention(
     X: np.ndarray, W_Q: np.ndarray, W_K: np.ndarray, W_V: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Self-attention: every token asks all tokens, itself included.
+    """Self-attention: every token attends to all tokens, itself included.
 
     Y = softmax(X W_Q (X W_K)^T / sqrt(d_k)) X W_V
 

@@ -139,7 +139,8 @@ def additive_score(
     Raises:
         ValueError: if a weight has another shape. The message names the shapes.
 
-    Source: Bahdanau et al. (2015), appendix A.1.2.
+    Source: Bahdanau et al. (2015), appendix A.1.2, where the letters are W_a for the
+        decoder's side and U_a for the encoder's.
     """
     r = len(v_a)
     if W_a.shape != (r, H.shape[1]) or V_a.shape != (r, S.shape[1]):

@@ -24,7 +24,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def alignment_scores(q: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Say how well a query agrees with each input.
+    """Score every input against one query.
 
     e = X q / sqrt(D)
 
@@ -50,7 +50,7 @@ def alignment_scores(q: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 def attend(q: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Look at every input with one query and return what was seen.
+    """Average the inputs, weighted by how well they match one query.
 
     a = softmax(X q / sqrt(D)),  y = sum_i a_i X_i
 

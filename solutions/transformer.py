@@ -49,7 +49,7 @@ class EncoderLayer(nn.Module):
         linear1, linear2: nn.Linear, E to d_ff and back.
         norm1, norm2: nn.LayerNorm.
 
-    Source: Vaswani et al. (2017), section 3.1; norm_first is Xiong et al. (2020).
+    Source: Vaswani et al. (2017), section 3.1; Xiong et al. (2020) analyse norm_first.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class DecoderLayer(nn.Module):
         linear1, linear2: nn.Linear, E to d_ff and back.
         norm1, norm2, norm3: nn.LayerNorm.
 
-    Source: Vaswani et al. (2017), section 3.1; norm_first is Xiong et al. (2020).
+    Source: Vaswani et al. (2017), section 3.1; Xiong et al. (2020) analyse norm_first.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class DecoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A stack of copies of one layer, each reading what the one before it wrote.
+    """A stack of copies of one layer, each applied to the output of the one before it.
 
     Args:
         layer: any module with the forward of ``EncoderLayer``. It serves as a pattern

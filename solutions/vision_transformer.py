@@ -10,17 +10,17 @@ Symbols, in this file and in the chapter:
 import torch
 from torch import Tensor, nn
 
-from solutions.vit_patches import PatchEmbedding
+from toolkit.patches import PatchTokens
 
 
 class VisionTransformer(nn.Module):
     """Classify images with a transformer encoder over their patches.
 
-    z_0 = PatchEmbedding(images),  z_l = layer_l(z_(l-1)),
+    z_0 = PatchTokens(images),  z_l = layer_l(z_(l-1)),
     logits = head(norm(class token of z_L))
 
     Each layer normalises first (pre-norm), has gelu between its two linear maps, and
-    drops nothing out. Parameters: ``embedding`` (``PatchEmbedding``); ``layers``, an
+    drops nothing out. Parameters: ``embedding`` (``PatchTokens``); ``layers``, an
     ``nn.ModuleList`` of layers with the names of ``nn.TransformerEncoderLayer``;
     ``norm`` (``nn.LayerNorm``); ``head`` (``nn.Linear``).
 
@@ -56,11 +56,18 @@ class VisionTransformer(nn.Module):
     ) -> None:
         """Make the parameters."""
         super().__init__()
+        if patch_size < 1 or image_size % patch_size != 0:
+            raise ValueError(
+                f"patches of {patch_size} x {patch_size} do not fill an image of "
+                f"{image_size} x {image_size}"
+            )
         if num_heads < 1 or embed_dim % num_heads != 0:
             raise ValueError(
                 f"{embed_dim} features cannot be cut into {num_heads} equal heads"
             )
-        self.embedding = PatchEmbedding(image_size, patch_size, channels, embed_dim)
+        projection = nn.Linear(channels * patch_size**2, embed_dim)
+        num_patches = (image_size // patch_size) ** 2
+        self.embedding = PatchTokens(projection, num_patches, patch_size)
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(
                 embed_dim,

@@ -1,6 +1,8 @@
 """Misconceptions about teacher forcing, decoding and the key-value cache."""
 
 import math
+import operator
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -20,92 +22,74 @@ from solutions import decoding as right
 # shift_right --------------------------------------------------------------------------
 
 
-@mistake(
-    shift_right,
-    "You gave the decoder the targets themselves, so each place reads the very token "
-    "that it should write. The loss falls to nearly 0 at once, and nothing is learned "
-    "but copying.",
-)
+@mistake(shift_right)
 def not_shifted(targets, start_id):
+    """You gave the decoder the targets themselves, so each place reads the very token
+    that it should write. The loss falls to nearly 0 at once, and nothing is learned but
+    copying."""
     return targets.clone()
 
 
-@mistake(
-    shift_right,
-    "You moved the targets the other way, so each place reads the token that comes "
-    "after the one it should write. A decoder may read only what is already written.",
-)
+@mistake(shift_right)
 def shifted_left(targets, start_id):
+    """You moved the targets the other way, so each place reads the token that comes
+    after the one it should write. A decoder may read only what is already written."""
     start = torch.full_like(targets[:, :1], start_id)
     return torch.cat([targets[:, 1:], start], dim=1)
 
 
-@mistake(
-    shift_right,
-    "You rolled the row round, so its last token came in at the front. The first "
-    "place should read the start, and the last target is read by nobody.",
-)
+@mistake(shift_right)
 def rolled(targets, start_id):
+    """You rolled the row round, so its last token came in at the front. The first place
+    should read the start, and the last target is read by nobody."""
     return targets.roll(1, dims=1)
 
 
-@mistake(
-    shift_right,
-    "You put the start in front and kept all the targets, so there is one token too "
-    "many. Inputs and targets must pair up, one prediction for each place.",
-)
+@mistake(shift_right)
 def start_added(targets, start_id):
+    """You put the start in front and kept all the targets, so there is one token too
+    many. Inputs and targets must pair up, one prediction for each place."""
     return torch.cat([torch.full_like(targets[:, :1], start_id), targets], dim=1)
 
 
-@mistake(
-    shift_right,
-    "You wrote the start over the first target and left the others where they were. "
-    "Every token has to move by one place, or all places but the first still read "
-    "their own answer.",
-)
+@mistake(shift_right)
 def first_overwritten(targets, start_id):
+    """You wrote the start over the first target and left the others where they were.
+    Every token has to move by one place, or all places but the first still read their
+    own answer."""
     shifted = targets.clone()
     shifted[:, 0] = start_id
     return shifted
 
 
-@mistake(
-    shift_right,
-    "You shifted along the batch, so each sequence reads another one's tokens. The "
-    "second axis is the one that runs along a sequence.",
-)
+@mistake(shift_right)
 def shifted_along_the_batch(targets, start_id):
+    """You shifted along the batch, so each sequence reads another one's tokens. The
+    second axis is the one that runs along a sequence."""
     start = torch.full_like(targets[:1], start_id)
     return torch.cat([start, targets[:-1]], dim=0)
 
 
-@mistake(
-    shift_right,
-    "You put 0 in front in place of the start that you were given. The id of the start "
-    "is up to the vocabulary, and 0 is often padding.",
-)
+@mistake(shift_right)
 def starts_with_zero(targets, start_id):
+    """You put 0 in front in place of the start that you were given. The id of the start
+    is up to the vocabulary, and 0 is often padding."""
     return torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], dim=1)
 
 
-@mistake(
-    shift_right,
-    "You shifted the targets in place, so the caller's targets are shifted as well. "
-    "The loss then compares with the inputs, and the model learns to copy them.",
-)
+@mistake(shift_right)
 def shifted_in_place(targets, start_id):
+    """You shifted the targets in place, so the caller's targets are shifted as well.
+    The loss then compares with the inputs, and the model learns to copy them."""
     targets[:, 1:] = targets[:, :-1].clone()
     targets[:, 0] = start_id
     return targets
 
 
-@mistake(
-    shift_right,
-    "You returned numbers with a decimal point. Token ids choose a row of a table, so "
-    "they have to stay integers.",
-)
+@mistake(shift_right)
 def ids_as_floats(targets, start_id):
+    """You returned numbers with a decimal point. Token ids choose a row of a table, so
+    they have to stay integers."""
     return right.shift_right(targets, start_id).double()
 
 
@@ -123,83 +107,67 @@ def token_losses(logits, targets, label_smoothing=0.0):
     return losses.reshape(targets.shape)
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You averaged over the padding as well. The model is then trained to write "
-    "padding, and the loss of a sequence depends on how long its neighbours are.",
-)
+@mistake(sequence_cross_entropy)
 def padding_counted(logits, targets, pad_id, label_smoothing=0.0):
+    """You averaged over the padding as well. The model is then trained to write
+    padding, and the loss of a sequence depends on how long its neighbours are."""
     return token_losses(logits, targets, label_smoothing).mean()
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You left the padding out of the sum and still divided by the number of all "
-    "places. The more padding a batch has, the smaller its loss and its gradients "
-    "become.",
-)
+@mistake(sequence_cross_entropy)
 def divided_by_all_places(logits, targets, pad_id, label_smoothing=0.0):
+    """You left the padding out of the sum and still divided by the number of all
+    places. The more padding a batch has, the smaller its loss and its gradients
+    become."""
     losses = token_losses(logits, targets, label_smoothing)
     return (losses * (targets != pad_id)).mean()
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You averaged each sequence first, and then the sequences. A token of a short "
-    "sequence then weighs more than one of a long sequence; the mean is over all "
-    "tokens of the batch.",
-)
+@mistake(sequence_cross_entropy)
 def mean_of_means(logits, targets, pad_id, label_smoothing=0.0):
+    """You averaged each sequence first, and then the sequences. A token of a short
+    sequence then weighs more than one of a long sequence; the mean is over all tokens
+    of the batch."""
     real = targets != pad_id
     losses = token_losses(logits, targets, label_smoothing) * real
     return (losses.sum(1) / real.sum(1)).mean()
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You returned the sum over all tokens. The size of a step would then depend on "
-    "how many tokens happen to be in the batch; a mean does not.",
-)
+@mistake(sequence_cross_entropy)
 def summed(logits, targets, pad_id, label_smoothing=0.0):
+    """You returned the sum over all tokens. The size of a step would then depend on how
+    many tokens happen to be in the batch; a mean does not."""
     return (token_losses(logits, targets, label_smoothing) * (targets != pad_id)).sum()
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You divided the sum by the number of sequences in place of the number of tokens. "
-    "Long batches then have a larger loss than short ones.",
-)
+@mistake(sequence_cross_entropy)
 def divided_by_sequences(logits, targets, pad_id, label_smoothing=0.0):
+    """You divided the sum by the number of sequences in place of the number of tokens.
+    Long batches then have a larger loss than short ones."""
     return summed.implementation(logits, targets, pad_id, label_smoothing) / len(logits)
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You accepted the label smoothing and never used it. With smoothing, a small part "
-    "of the probability goes to all tokens, so being too sure costs something.",
-)
+@mistake(sequence_cross_entropy)
 def smoothing_ignored(logits, targets, pad_id, label_smoothing=0.0):
+    """You accepted the label smoothing and never used it. With smoothing, a small part
+    of the probability goes to all tokens, so being too sure costs something."""
     return right.sequence_cross_entropy(logits, targets, pad_id)
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You spread the smoothing over the wrong tokens only. In the definition that torch "
-    "uses, all V tokens get an equal share, the true one as well.",
-)
+@mistake(sequence_cross_entropy)
 def smoothing_over_others(logits, targets, pad_id, label_smoothing=0.0):
+    """You spread the smoothing over the wrong tokens only. In the definition that torch
+    uses, all V tokens get an equal share, the true one as well."""
     v = logits.shape[-1]
     return right.sequence_cross_entropy(
         logits, targets, pad_id, label_smoothing * v / (v - 1)
     )
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You gave the padding token no share of the smoothing. The share is the same for "
-    "all V tokens; what is left out are the places where the target is padding.",
-)
+@mistake(sequence_cross_entropy)
 def smoothing_without_pad(logits, targets, pad_id, label_smoothing=0.0):
+    """You gave the padding token no share of the smoothing. The share is the same for
+    all V tokens; what is left out are the places where the target is padding."""
     real = targets != pad_id
     log_probs = logits.log_softmax(dim=-1)
     others = [v for v in range(logits.shape[-1]) if v != pad_id]
@@ -209,56 +177,46 @@ def smoothing_without_pad(logits, targets, pad_id, label_smoothing=0.0):
     return losses[real].mean()
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You added the even share on top and left the true token its full weight. The "
-    "target must stay a distribution: what is spread has to be taken from the true "
-    "token.",
-)
+@mistake(sequence_cross_entropy)
 def smoothing_added(logits, targets, pad_id, label_smoothing=0.0):
+    """You added the even share on top and left the true token its full weight. The
+    target must stay a distribution: what is spread has to be taken from the true
+    token."""
     real = targets != pad_id
     even = -logits.log_softmax(dim=-1).mean(dim=-1)
     return (token_losses(logits, targets) + label_smoothing * even)[real].mean()
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You summed the even part over all tokens and did not divide it by their number. "
-    "Smoothing then outweighs the truth in any real vocabulary.",
-)
+@mistake(sequence_cross_entropy)
 def smoothing_not_divided(logits, targets, pad_id, label_smoothing=0.0):
+    """You summed the even part over all tokens and did not divide it by their number.
+    Smoothing then outweighs the truth in any real vocabulary."""
     real = targets != pad_id
     even = -logits.log_softmax(dim=-1).sum(dim=-1)
     losses = (1 - label_smoothing) * token_losses(logits, targets)
     return (losses + label_smoothing * even)[real].mean()
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You applied a softmax before the cross-entropy, which has one of its own. The "
-    "scores it sees are then all between 0 and 1, and the loss cannot get near 0.",
-)
+@mistake(sequence_cross_entropy)
 def softmax_twice(logits, targets, pad_id, label_smoothing=0.0):
+    """You applied a softmax before the cross-entropy, which has one of its own. The
+    scores it sees are then all between 0 and 1, and the loss cannot get near 0."""
     return right.sequence_cross_entropy(
         logits.softmax(dim=-1), targets, pad_id, label_smoothing
     )
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You removed padding by asking where the target is 0. The id of the padding is an "
-    "argument; another vocabulary has a real token there.",
-)
+@mistake(sequence_cross_entropy)
 def pad_id_assumed(logits, targets, pad_id, label_smoothing=0.0):
+    """You removed padding by asking where the target is 0. The id of the padding is an
+    argument; another vocabulary has a real token there."""
     return right.sequence_cross_entropy(logits, targets, 0, label_smoothing)
 
 
-@mistake(
-    sequence_cross_entropy,
-    "You computed exponentials of the raw logits, and large ones overflow. Take the "
-    "largest logit away first, or use the logarithm of the softmax as one function.",
-)
+@mistake(sequence_cross_entropy)
 def not_stable(logits, targets, pad_id, label_smoothing=0.0):
+    """You computed exponentials of the raw logits, and large ones overflow. Take the
+    largest logit away first, or use the logarithm of the softmax as one function."""
     real = targets != pad_id
     log_probs = (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()
     true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
@@ -274,99 +232,79 @@ def check_step(step):
         raise ValueError("the first step is 1")
 
 
-@mistake(
-    warmup_learning_rate,
-    "You took the larger of the two terms. The rate then starts very high and grows "
-    "without end; it is the smaller one that rises first and falls later.",
-)
+@mistake(warmup_learning_rate)
 def larger_term(step, d_model, warmup_steps):
+    """You took the larger of the two terms. The rate then starts very high and grows
+    without end; it is the smaller one that rises first and falls later."""
     check_step(step)
     return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 
 
-@mistake(
-    warmup_learning_rate,
-    "You left the warm-up out: the rate is largest at the first step, when the "
-    "gradients are least to be trusted. It should rise first.",
-)
+@mistake(warmup_learning_rate)
 def no_warmup(step, d_model, warmup_steps):
+    """You left the warm-up out: the rate is largest at the first step, when the
+    gradients are least to be trusted. It should rise first."""
     check_step(step)
     return d_model**-0.5 * step**-0.5
 
 
-@mistake(
-    warmup_learning_rate,
-    "You let the rate rise for ever. After the warm-up it falls with the square root "
-    "of the step, so that training can settle.",
-)
+@mistake(warmup_learning_rate)
 def no_decay(step, d_model, warmup_steps):
+    """You let the rate rise for ever. After the warm-up it falls with the square root
+    of the step, so that training can settle."""
     check_step(step)
     return d_model**-0.5 * step * warmup_steps**-1.5
 
 
-@mistake(
-    warmup_learning_rate,
-    "You kept the rate at its peak after the warm-up. It should fall with the square "
-    "root of the step, so that training can settle.",
-)
+@mistake(warmup_learning_rate)
 def constant_after_warmup(step, d_model, warmup_steps):
+    """You kept the rate at its peak after the warm-up. It should fall with the square
+    root of the step, so that training can settle."""
     check_step(step)
     return d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5)
 
 
-@mistake(
-    warmup_learning_rate,
-    "You divided by the width of the model in place of its square root, so wide models "
-    "learn far too slowly.",
-)
+@mistake(warmup_learning_rate)
 def divided_by_width(step, d_model, warmup_steps):
+    """You divided by the width of the model in place of its square root, so wide models
+    learn far too slowly."""
     return right.warmup_learning_rate(step, d_model, warmup_steps) * d_model**-0.5
 
 
-@mistake(
-    warmup_learning_rate,
-    "You left out the factor with the width of the model. Wider models need smaller "
-    "steps, and this factor makes one schedule fit them all.",
-)
+@mistake(warmup_learning_rate)
 def without_width(step, d_model, warmup_steps):
+    """You left out the factor with the width of the model. Wider models need smaller
+    steps, and this factor makes one schedule fit them all."""
     return right.warmup_learning_rate(step, d_model, warmup_steps) * d_model**0.5
 
 
-@mistake(
-    warmup_learning_rate,
-    "You multiplied by the square root of the width, which makes steps larger for "
-    "wider models. They need smaller ones.",
-)
+@mistake(warmup_learning_rate)
 def multiplied_by_width(step, d_model, warmup_steps):
+    """You multiplied by the square root of the width, which makes steps larger for
+    wider models. They need smaller ones."""
     return right.warmup_learning_rate(step, d_model, warmup_steps) * d_model
 
 
-@mistake(
-    warmup_learning_rate,
-    "You let the rate rise to the power of the step divided by the warm-up, without "
-    "the root of the warm-up. Then the two parts do not meet, and the peak is not at "
-    "the end of the warm-up.",
-)
+@mistake(warmup_learning_rate)
 def parts_do_not_meet(step, d_model, warmup_steps):
+    """You let the rate rise to the power of the step divided by the warm-up, without
+    the root of the warm-up. Then the two parts do not meet, and the peak is not at the
+    end of the warm-up."""
     check_step(step)
     return d_model**-0.5 * min(step**-0.5, step / warmup_steps)
 
 
-@mistake(
-    warmup_learning_rate,
-    "You counted the steps from 0, so every rate belongs to the step after, and step 0 "
-    "is accepted. The first step has the number 1.",
-)
+@mistake(warmup_learning_rate)
 def counted_from_zero(step, d_model, warmup_steps):
+    """You counted the steps from 0, so every rate belongs to the step after, and step 0
+    is accepted. The first step has the number 1."""
     return right.warmup_learning_rate(step + 1, d_model, warmup_steps)
 
 
-@mistake(
-    warmup_learning_rate,
-    "You did not refuse a step below 1. The root of a negative number is complex and "
-    "that of 0 cannot be divided by; say so with a ValueError.",
-)
+@mistake(warmup_learning_rate)
 def step_not_checked(step, d_model, warmup_steps):
+    """You did not refuse a step below 1. The root of a negative number is complex and
+    that of 0 cannot be divided by; say so with a ValueError."""
     if step < 1:
         return 0.0
     return right.warmup_learning_rate(step, d_model, warmup_steps)
@@ -375,37 +313,38 @@ def step_not_checked(step, d_model, warmup_steps):
 # greedy_decode ------------------------------------------------------------------------
 
 
-@mistake(
-    greedy_decode,
-    "You kept the start in what you return. It is what the model reads first, not "
-    "something that it has written.",
-)
-def start_kept(next_logits, start_ids, end_id, max_length):
-    ids = right.greedy_decode(next_logits, start_ids, end_id, max_length)
-    return torch.cat([start_ids.unsqueeze(1), ids], dim=1)
-
-
-@mistake(
-    greedy_decode,
-    "You let rows that have ended go on writing. What comes after an end means "
-    "nothing; fill the row up with the end while the others finish.",
-)
-def goes_on_after_the_end(next_logits, start_ids, end_id, max_length):
+def decode(next_logits, start_ids, end_id, max_length, *, stop=torch.all, fill_up=True):
+    """Greedy decoding with its choices laid open; the defaults are right."""
     prefix = start_ids.unsqueeze(1)
     ended = torch.zeros_like(start_ids, dtype=torch.bool)
-    while prefix.shape[1] <= max_length and not ended.all():
+    while prefix.shape[1] <= max_length and not stop(ended):
         token = next_logits(prefix).argmax(dim=-1)
+        if fill_up:
+            token = token.masked_fill(ended, end_id)
         ended = ended | (token == end_id)
         prefix = torch.cat([prefix, token.unsqueeze(1)], dim=1)
     return prefix[:, 1:]
 
 
-@mistake(
-    greedy_decode,
-    "You stopped only when all rows wrote the end at the same step. Rows end at "
-    "different steps, so remember which have ended.",
-)
+@mistake(greedy_decode)
+def start_kept(next_logits, start_ids, end_id, max_length):
+    """You kept the start in what you return. It is what the model reads first, not
+    something that it has written."""
+    ids = right.greedy_decode(next_logits, start_ids, end_id, max_length)
+    return torch.cat([start_ids.unsqueeze(1), ids], dim=1)
+
+
+@mistake(greedy_decode)
+def goes_on_after_the_end(*arguments):
+    """You let rows that have ended go on writing. What comes after an end means
+    nothing; fill the row up with the end while the others finish."""
+    return decode(*arguments, fill_up=False)
+
+
+@mistake(greedy_decode)
 def waits_for_a_common_end(next_logits, start_ids, end_id, max_length):
+    """You stopped only when all rows wrote the end at the same step. Rows end at
+    different steps, so remember which have ended."""
     prefix = start_ids.unsqueeze(1)
     for _ in range(max_length):
         token = next_logits(prefix).argmax(dim=-1)
@@ -415,97 +354,71 @@ def waits_for_a_common_end(next_logits, start_ids, end_id, max_length):
     return prefix[:, 1:]
 
 
-@mistake(
-    greedy_decode,
-    "You stopped as soon as one row had ended. All others are cut off in the middle; "
-    "wait until the last one has ended.",
-)
-def stops_at_the_first_end(next_logits, start_ids, end_id, max_length):
-    prefix = start_ids.unsqueeze(1)
-    ended = torch.zeros_like(start_ids, dtype=torch.bool)
-    while prefix.shape[1] <= max_length and not ended.any():
-        token = next_logits(prefix).argmax(dim=-1)
-        ended = ended | (token == end_id)
-        prefix = torch.cat([prefix, token.unsqueeze(1)], dim=1)
-    return prefix[:, 1:]
+@mistake(greedy_decode)
+def stops_at_the_first_end(*arguments):
+    """You stopped as soon as one row had ended. All others are cut off in the middle;
+    wait until the last one has ended."""
+    return decode(*arguments, stop=torch.any)
 
 
-@mistake(
-    greedy_decode,
-    "You always wrote max_length tokens. When all rows have ended there is nothing "
-    "left to write, and each further step costs a pass through the model.",
-)
-def never_stops(next_logits, start_ids, end_id, max_length):
-    prefix = start_ids.unsqueeze(1)
-    ended = torch.zeros_like(start_ids, dtype=torch.bool)
-    for _ in range(max_length):
-        token = next_logits(prefix).argmax(dim=-1).masked_fill(ended, end_id)
-        ended = ended | (token == end_id)
-        prefix = torch.cat([prefix, token.unsqueeze(1)], dim=1)
-    return prefix[:, 1:]
+@mistake(greedy_decode)
+def never_stops(*arguments):
+    """You always wrote max_length tokens. When all rows have ended there is nothing
+    left to write, and each further step costs a pass through the model."""
+    return decode(*arguments, stop=lambda ended: False)
 
 
-@mistake(
-    greedy_decode,
-    "You filled ended rows up with 0. The task asks for the end, because 0 may be a "
-    "word in another vocabulary.",
-)
+@mistake(greedy_decode)
 def filled_with_zero(next_logits, start_ids, end_id, max_length):
+    """You filled ended rows up with 0. The task asks for the end, because 0 may be a
+    word in another vocabulary."""
     ids = right.greedy_decode(next_logits, start_ids, end_id, max_length)
     after = ((ids == end_id).cumsum(dim=1) - (ids == end_id).long()) > 0
     return ids.masked_fill(after, 0)
 
 
-@mistake(
-    greedy_decode,
-    "You left the end itself out, so nobody can tell a row that has ended from one "
-    "that was cut off. Keep it.",
-)
+@mistake(greedy_decode)
 def end_dropped(next_logits, start_ids, end_id, max_length):
+    """You left the end itself out, so nobody can tell a row that has ended from one
+    that was cut off. Keep it."""
     ids = right.greedy_decode(next_logits, start_ids, end_id, max_length)
     ended = (ids == end_id).any(dim=0).all()
     return ids[:, :-1] if ended or (ids[:, -1] == end_id).all() else ids
 
 
-@mistake(
-    greedy_decode,
-    "You gave the model the last token only. A transformer has no state: what was "
-    "written before is known to it only if it stands in the prefix.",
-)
+@mistake(greedy_decode)
 def only_the_last_token(next_logits, start_ids, end_id, max_length):
+    """You gave the model the last token only. A transformer has no state: what was
+    written before is known to it only if it stands in the prefix."""
     return right.greedy_decode(
         lambda prefix: next_logits(prefix[:, -1:]), start_ids, end_id, max_length
     )
 
 
-@mistake(
-    greedy_decode,
-    "You left the start out of the prefix after the first step. The model was trained "
-    "with a start in front of everything, so all places are now off by one.",
-)
+@mistake(greedy_decode)
 def start_forgotten(next_logits, start_ids, end_id, max_length):
+    """You left the start out of the prefix after the first step. The model was trained
+    with a start in front of everything, so all places are now off by one."""
+
     def without_start(prefix):
         return next_logits(prefix[:, 1:] if prefix.shape[1] > 1 else prefix)
 
     return right.greedy_decode(without_start, start_ids, end_id, max_length)
 
 
-@mistake(
-    greedy_decode,
-    "You began every row with the start of the first row. Each row has a start of its "
-    "own, for example the language to translate into.",
-)
+@mistake(greedy_decode)
 def one_start_for_all(next_logits, start_ids, end_id, max_length):
+    """You began every row with the start of the first row. Each row has a start of its
+    own, for example the language to translate into."""
     starts = start_ids[:1].expand_as(start_ids)
     return right.greedy_decode(next_logits, starts, end_id, max_length)
 
 
-@mistake(
-    greedy_decode,
-    "You drew the next token at random by its probability. Greedy decoding takes the "
-    "most probable one, so that the same input gives the same output every time.",
-)
+@mistake(greedy_decode)
 def sampled(next_logits, start_ids, end_id, max_length):
+    """You drew the next token at random by its probability. Greedy decoding takes the
+    most probable one, so that the same input gives the same output every time."""
+
     def drawn(prefix):
         logits = next_logits(prefix)
         chosen = logits.softmax(dim=-1).multinomial(1).squeeze(1)
@@ -514,21 +427,17 @@ def sampled(next_logits, start_ids, end_id, max_length):
     return right.greedy_decode(drawn, start_ids, end_id, max_length)
 
 
-@mistake(
-    greedy_decode,
-    "You stopped one token early: the start counted towards max_length, which is how "
-    "many tokens to write.",
-)
+@mistake(greedy_decode)
 def start_counted(next_logits, start_ids, end_id, max_length):
+    """You stopped one token early: the start counted towards max_length, which is how
+    many tokens to write."""
     return right.greedy_decode(next_logits, start_ids, end_id, max_length - 1)
 
 
-@mistake(
-    greedy_decode,
-    "You took the least probable token at every step. The largest logit belongs to the "
-    "most probable one.",
-)
+@mistake(greedy_decode)
 def least_probable(next_logits, start_ids, end_id, max_length):
+    """You took the least probable token at every step. The largest logit belongs to the
+    most probable one."""
     return right.greedy_decode(
         lambda prefix: -next_logits(prefix), start_ids, end_id, max_length
     )
@@ -537,369 +446,285 @@ def least_probable(next_logits, start_ids, end_id, max_length):
 # beam_search --------------------------------------------------------------------------
 
 
+class Hypothesis(NamedTuple):
+    ids: list
+    total: float
+    ended: bool
+
+
+def by_score(hypothesis, penalty):
+    return hypothesis.total / len(hypothesis.ids) ** penalty
+
+
+def by_score_if_ended(hypothesis, penalty):
+    return hypothesis.ended, by_score(hypothesis, penalty)
+
+
+def by_total(hypothesis, penalty):
+    return hypothesis.total
+
+
+def all_ended(beam):
+    return all(hypothesis.ended for hypothesis in beam)
+
+
 def search(
     next_log_probs,
     start_id,
     end_id,
     beam_size,
     max_length,
+    length_penalty=0.0,
     *,
-    rank,
-    value=None,
+    rank=by_score,
+    choose=by_score,
+    report=by_score,
+    extend=operator.add,
+    stop=all_ended,
     expand_ended=False,
-    stop=lambda beam, is_ended: all(map(is_ended, beam)),
-    keeps_place=True,
+    ended_keep_their_place=True,
 ):
-    """Beam search with its choices laid open; the defaults are right."""
+    """Beam search with its choices laid open; the defaults are right.
 
-    def is_ended(hypothesis):
-        return bool(hypothesis[0]) and hypothesis[0][-1] == end_id
+    ``rank`` decides who stays in the beam, ``choose`` who wins, and ``report`` is what
+    is returned of the winner; ``extend`` adds the log-probability of one more token.
+    """
 
-    beam, retired = [([], 0.0)], []
+    def with_penalty(key):
+        return lambda hypothesis: key(hypothesis, length_penalty)
+
+    beam, retired = [Hypothesis([], 0.0, False)], []
     for _ in range(max_length):
-        candidates = []
-        longest = max(len(ids) for ids, _ in beam)
+        longest = max(len(ids) for ids, _, _ in beam)
         prefixes = torch.tensor(
-            [[start_id, *ids] + [end_id] * (longest - len(ids)) for ids, _ in beam]
+            [[start_id, *ids] + [end_id] * (longest - len(ids)) for ids, _, _ in beam]
         )
-        for (ids, total), row in zip(
-            beam, next_log_probs(prefixes).tolist(), strict=True
-        ):
-            if is_ended((ids, total)) and not expand_ended:
-                candidates.append((ids, total))
+        candidates = []
+        for old, row in zip(beam, next_log_probs(prefixes).tolist(), strict=True):
+            if old.ended and not expand_ended:
+                candidates.append(old)
                 continue
-            candidates += [([*ids, v], total + row[v]) for v in range(len(row))]
-        if not keeps_place:
-            retired += [c for c in candidates if is_ended(c)]
-            candidates = [c for c in candidates if not is_ended(c)]
-        beam = sorted(candidates, key=rank, reverse=True)[:beam_size]
-        if not beam or stop(beam, is_ended):
+            candidates += [
+                Hypothesis(
+                    [*old.ids, token], extend(old.total, log_prob), token == end_id
+                )
+                for token, log_prob in enumerate(row)
+            ]
+        if not ended_keep_their_place:
+            retired += [new for new in candidates if new.ended]
+            candidates = [new for new in candidates if not new.ended]
+        beam = sorted(candidates, key=with_penalty(rank), reverse=True)[:beam_size]
+        if not beam or stop(beam):
             break
-    best = max([*beam, *retired], key=value or rank)
-    return torch.tensor(best[0]), best
+    best = max([*beam, *retired], key=with_penalty(choose))
+    return torch.tensor(best.ids), report(best, length_penalty)
 
 
-def by_score(length_penalty):
-    return lambda hypothesis: hypothesis[1] / len(hypothesis[0]) ** length_penalty
+@mistake(beam_search)
+def continues_after_the_end(*arguments):
+    """You went on writing after the end. A hypothesis that has ended is a finished
+    sentence; it keeps its score and its place and is not continued."""
+    return search(*arguments, expand_ended=True)
 
 
-def by_total(hypothesis):
-    return hypothesis[1]
+@mistake(beam_search)
+def penalty_only_at_the_end(*arguments):
+    """You ranked by the plain sum during the search and applied the length penalty only
+    at the end. Long hypotheses have then been dropped before the penalty could help
+    them."""
+    return search(*arguments, rank=by_total)
 
 
-@mistake(
-    beam_search,
-    "You went on writing after the end. A hypothesis that has ended is a finished "
-    "sentence; it keeps its score and its place and is not continued.",
-)
-def continues_after_the_end(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    rank = by_score(length_penalty)
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(*arguments, rank=rank, expand_ended=True)
-    return ids, rank(best)
-
-
-@mistake(
-    beam_search,
-    "You ranked by the plain sum during the search and applied the length penalty only "
-    "at the end. Long hypotheses have then been dropped before the penalty could help "
-    "them.",
-)
-def penalty_only_at_the_end(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    value = by_score(length_penalty)
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(*arguments, rank=by_total, value=value)
-    return ids, value(best)
-
-
-@mistake(
-    beam_search,
-    "You accepted the length penalty and never used it. Sums of log-probabilities fall "
-    "with every token, so without it short outputs win.",
-)
+@mistake(beam_search)
 def penalty_forgotten(
     next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
 ):
+    """You accepted the length penalty and never used it. Sums of log-probabilities fall
+    with every token, so without it short outputs win."""
     return right.beam_search(next_log_probs, start_id, end_id, beam_size, max_length)
 
 
-@mistake(
-    beam_search,
-    "You searched with the length penalty and returned the plain sum. The score that "
-    "is returned is the one by which the hypotheses were compared.",
-)
-def plain_sum_returned(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(*arguments, rank=by_score(length_penalty))
-    return ids, by_total(best)
+@mistake(beam_search)
+def plain_sum_returned(*arguments):
+    """You searched with the length penalty and returned the plain sum. The score that
+    is returned is the one by which the hypotheses were compared."""
+    return search(*arguments, report=by_total)
 
 
-@mistake(
-    beam_search,
-    "You applied the length penalty during the search and chose the winner by the "
-    "plain sum. Hypotheses of different length are compared at the end above all.",
-)
-def winner_by_plain_sum(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    rank = by_score(length_penalty)
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(*arguments, rank=rank, value=by_total)
-    return ids, rank(best)
+@mistake(beam_search)
+def winner_by_plain_sum(*arguments):
+    """You applied the length penalty during the search and chose the winner by the
+    plain sum. Hypotheses of different length are compared at the end above all."""
+    return search(*arguments, choose=by_total)
 
 
-@mistake(
-    beam_search,
-    "You multiplied by the length where you should divide. Log-probabilities are "
-    "negative, so long hypotheses are punished twice.",
-)
+@mistake(beam_search)
 def penalty_multiplied(
     next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
 ):
+    """You multiplied by the length where you should divide. Log-probabilities are
+    negative, so long hypotheses are punished twice."""
     return right.beam_search(
         next_log_probs, start_id, end_id, beam_size, max_length, -length_penalty
     )
 
 
-@mistake(
-    beam_search,
-    "You counted the start when you divided by the length. It has no probability of "
-    "its own; the length is that of the ids that are returned.",
-)
-def start_in_the_length(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    def rank(hypothesis):
-        return hypothesis[1] / (len(hypothesis[0]) + 1) ** length_penalty
+@mistake(beam_search)
+def start_in_the_length(*arguments):
+    """You counted the start when you divided by the length. It has no probability of
+    its own; the length is that of the ids that are returned."""
 
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(*arguments, rank=rank)
-    return ids, rank(best)
+    def score(hypothesis, penalty):
+        return hypothesis.total / (len(hypothesis.ids) + 1) ** penalty
+
+    return search(*arguments, rank=score, choose=score, report=score)
 
 
-@mistake(
-    beam_search,
-    "You did not count the end when you divided by the length. Its log-probability is "
-    "in the sum, so it counts.",
-)
-def end_not_in_the_length(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    def rank(hypothesis):
-        ids, total = hypothesis
-        return total / max(1, len(ids) - (ids[-1] == end_id)) ** length_penalty
+@mistake(beam_search)
+def end_not_in_the_length(*arguments):
+    """You did not count the end when you divided by the length. Its log-probability is
+    in the sum, so it counts."""
 
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(*arguments, rank=rank)
-    return ids, rank(best)
+    def score(hypothesis, penalty):
+        length = len(hypothesis.ids) - hypothesis.ended
+        return hypothesis.total / max(1, length) ** penalty
+
+    return search(*arguments, rank=score, choose=score, report=score)
 
 
-@mistake(
-    beam_search,
-    "You returned as soon as one hypothesis had ended. Another one that is still being "
-    "written may have a better score in the end.",
-)
-def stops_at_the_first_finished(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    rank = by_score(length_penalty)
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(
-        *arguments,
-        rank=rank,
-        value=lambda h: (h[0][-1] == end_id, rank(h)),
-        stop=lambda beam, is_ended: any(map(is_ended, beam)),
-    )
-    return ids, rank(best)
+@mistake(beam_search)
+def stops_at_the_first_finished(*arguments):
+    """You returned as soon as one hypothesis had ended. Another one that is still being
+    written may have a better score in the end."""
+
+    def any_ended(beam):
+        return any(hypothesis.ended for hypothesis in beam)
+
+    return search(*arguments, stop=any_ended, choose=by_score_if_ended)
 
 
-@mistake(
-    beam_search,
-    "You stopped when the best hypothesis had ended. With a length penalty one that is "
-    "still being written can overtake it; stop when all have ended.",
-)
-def stops_when_the_best_has_ended(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    rank = by_score(length_penalty)
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(
-        *arguments, rank=rank, stop=lambda beam, is_ended: is_ended(beam[0])
-    )
-    return ids, rank(best)
+@mistake(beam_search)
+def stops_when_the_best_has_ended(*arguments):
+    """You stopped when the best hypothesis had ended. With a length penalty one that is
+    still being written can overtake it; stop when all have ended."""
+    return search(*arguments, stop=lambda beam: beam[0].ended)
 
 
-@mistake(
-    beam_search,
-    "You set ended hypotheses aside and gave their places to others. That is another "
-    "algorithm; here an ended hypothesis keeps its place in the beam for as long as "
-    "its score is good enough.",
-)
-def ended_leave_the_beam(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    rank = by_score(length_penalty)
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(*arguments, rank=rank, keeps_place=False)
-    return ids, rank(best)
+@mistake(beam_search)
+def ended_leave_the_beam(*arguments):
+    """You set ended hypotheses aside and gave their places to others. That is another
+    algorithm; here an ended hypothesis keeps its place in the beam for as long as its
+    score is good enough."""
+    return search(*arguments, ended_keep_their_place=False)
 
 
-@mistake(
-    beam_search,
-    "Your beam holds only one hypothesis, perhaps several copies of the same one, and "
-    "the search is greedy. Begin with a single hypothesis, so that its best "
-    "continuations differ.",
-)
+@mistake(beam_search)
 def beam_of_copies(
     next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
 ):
+    """Your beam holds only one hypothesis, perhaps several copies of the same one, and
+    the search is greedy. Begin with a single hypothesis, so that its best continuations
+    differ."""
     return right.beam_search(
         next_log_probs, start_id, end_id, 1, max_length, length_penalty
     )
 
 
-@mistake(
-    beam_search,
-    "You continued each hypothesis with its own best token only. All continuations of "
-    "all hypotheses compete for the places in the next beam.",
-)
+@mistake(beam_search)
 def each_its_own_best(
     next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
 ):
-    rank = by_score(length_penalty)
+    """You continued each hypothesis with its own best token only. All continuations of
+    all hypotheses compete for the places in the next beam."""
     row = next_log_probs(torch.tensor([[start_id]]))[0]  # the first step fills the beam
     first = row.topk(min(beam_size, len(row)))
     beam = [
-        ([v], total)
-        for total, v in zip(first.values.tolist(), first.indices.tolist(), strict=True)
+        Hypothesis([token], total, token == end_id)
+        for total, token in zip(
+            first.values.tolist(), first.indices.tolist(), strict=True
+        )
     ]
     for _ in range(max_length - 1):
-        grown = []
-        for ids, total in beam:
-            if ids[-1] != end_id:
+        for place, (ids, total, ended) in enumerate(beam):
+            if not ended:
                 row = next_log_probs(torch.tensor([[start_id, *ids]]))[0]
-                ids, total = [*ids, int(row.argmax())], total + float(row.max())
-            grown.append((ids, total))
-        beam = grown
-    best = max(beam, key=rank)
-    return torch.tensor(best[0]), rank(best)
+                token, total = int(row.argmax()), total + float(row.max())
+                beam[place] = Hypothesis([*ids, token], total, token == end_id)
+    best = max(beam, key=lambda hypothesis: by_score(hypothesis, length_penalty))
+    return torch.tensor(best.ids), by_score(best, length_penalty)
 
 
-@mistake(
-    beam_search,
-    "You took the best hypothesis among those that have ended. At max_length one that "
-    "was cut off may have the best score, and then it is the answer.",
-)
-def only_ended_may_win(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    rank = by_score(length_penalty)
-    arguments = (next_log_probs, start_id, end_id, beam_size, max_length)
-    ids, best = search(
-        *arguments, rank=rank, value=lambda h: (h[0][-1] == end_id, rank(h))
-    )
-    return ids, rank(best)
+@mistake(beam_search)
+def only_ended_may_win(*arguments):
+    """You took the best hypothesis among those that have ended. At max_length one that
+    was cut off may have the best score, and then it is the answer."""
+    return search(*arguments, choose=by_score_if_ended)
 
 
-@mistake(
-    beam_search,
-    "You kept the start in the ids. It is what the model reads first, not something "
-    "that it has written.",
-)
-def start_in_the_ids(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    ids, score = right.beam_search(
-        next_log_probs, start_id, end_id, beam_size, max_length, length_penalty
-    )
+@mistake(beam_search)
+def start_in_the_ids(next_log_probs, start_id, *others):
+    """You kept the start in the ids. It is what the model reads first, not something
+    that it has written."""
+    ids, score = right.beam_search(next_log_probs, start_id, *others)
     return torch.cat([torch.tensor([start_id]), ids]), score
 
 
-@mistake(
-    beam_search,
-    "You cut the end off the ids. It says that the hypothesis is complete, and its "
-    "probability is part of the score.",
-)
-def end_cut_off(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    ids, score = right.beam_search(
-        next_log_probs, start_id, end_id, beam_size, max_length, length_penalty
-    )
+@mistake(beam_search)
+def end_cut_off(next_log_probs, start_id, end_id, *others):
+    """You cut the end off the ids. It says that the hypothesis is complete, and its
+    probability is part of the score."""
+    ids, score = right.beam_search(next_log_probs, start_id, end_id, *others)
     return ids[ids != end_id], score
 
 
-@mistake(
-    beam_search,
-    "You ranked by the log-probability of the last token and forgot those before it. "
-    "A hypothesis is as probable as the product of all its tokens.",
-)
-def last_token_only(
-    next_log_probs, start_id, end_id, beam_size, max_length, length_penalty=0.0
-):
-    rank = by_score(length_penalty)
-    beam, ended = [([], 0.0)], []
-    for _ in range(max_length):
-        grown = []
-        prefixes = torch.tensor([[start_id, *ids] for ids, _ in beam])
-        rows = next_log_probs(prefixes).tolist()
-        for (ids, _), row in zip(beam, rows, strict=True):
-            grown += [([*ids, v], row[v]) for v in range(len(row))]
-        best = sorted([*ended, *grown], key=rank, reverse=True)[:beam_size]
-        ended = [h for h in best if h[0][-1] == end_id]
-        beam = [h for h in best if h[0][-1] != end_id]
-        if not beam:
-            break
-    return torch.tensor(best[0][0]), rank(best[0])
+@mistake(beam_search)
+def last_token_only(*arguments):
+    """You ranked by the log-probability of the last token and forgot those before it. A
+    hypothesis is as probable as the product of all its tokens."""
+    return search(*arguments, extend=lambda total, log_prob: log_prob)
 
 
 # KVCache ------------------------------------------------------------------------------
 
 
-class CacheToChange(right.KVCache):
+class RightCache(right.KVCache):
     """The right cache, which each mistake changes in one place."""
 
 
-@mistake(
-    KVCache,
-    "You joined the new tokens along the heads. The heads stay as many as they are; "
-    "what grows is the third axis, the tokens.",
-)
-class JoinedAlongHeads(CacheToChange):
+class UncheckedCache(RightCache):
+    """A cache that joins what it is given along an axis, whether it fits or not."""
+
+    axis = 2
+
     def append(self, key, value):
         if self.keys is None:
             return super().append(key, value)
-        self.keys = torch.cat([self.keys, key], dim=1)
-        self.values = torch.cat([self.values, value], dim=1)
+        self.keys = torch.cat([self.keys, key], dim=self.axis)
+        self.values = torch.cat([self.values, value], dim=self.axis)
         return self.keys, self.values
 
 
-@mistake(
-    KVCache,
-    "You joined the new tokens along the batch. Each sequence keeps its own row; what "
-    "grows is the third axis, the tokens.",
-)
-class JoinedAlongBatch(CacheToChange):
-    def append(self, key, value):
-        if self.keys is None:
-            return super().append(key, value)
-        self.keys = torch.cat([self.keys, key], dim=0)
-        self.values = torch.cat([self.values, value], dim=0)
-        return self.keys, self.values
+@mistake(KVCache)
+class JoinedAlongHeads(UncheckedCache):
+    """You joined the new tokens along the heads. The heads stay as many as they are;
+    what grows is the third axis, the tokens."""
+
+    axis = 1
 
 
-@mistake(
-    KVCache,
-    "You put the new tokens in front of the old ones. The causal mask counts from the "
-    "oldest key on, so the order has to be that of the text.",
-)
-class JoinedInFront(CacheToChange):
+@mistake(KVCache)
+class JoinedAlongBatch(UncheckedCache):
+    """You joined the new tokens along the batch. Each sequence keeps its own row; what
+    grows is the third axis, the tokens."""
+
+    axis = 0
+
+
+@mistake(KVCache)
+class JoinedInFront(RightCache):
+    """You put the new tokens in front of the old ones. The causal mask counts from the
+    oldest key on, so the order has to be that of the text."""
+
     def append(self, key, value):
         if self.keys is None:
             return super().append(key, value)
@@ -910,35 +735,32 @@ class JoinedInFront(CacheToChange):
         return self.keys, self.values
 
 
-@mistake(
-    KVCache,
-    "You returned the new keys and values only. The new queries need all of them; that "
-    "is what the cache is for.",
-)
-class ReturnsNewOnly(CacheToChange):
+@mistake(KVCache)
+class ReturnsNewOnly(RightCache):
+    """You returned the new keys and values only. The new queries need all of them; that
+    is what the cache is for."""
+
     def append(self, key, value):
         super().append(key, value)
         return key, value
 
 
-@mistake(
-    KVCache,
-    "You returned what was there before, without the new tokens. A token attends to "
-    "itself as well.",
-)
-class ReturnsOldOnly(CacheToChange):
+@mistake(KVCache)
+class ReturnsOldOnly(RightCache):
+    """You returned what was there before, without the new tokens. A token attends to
+    itself as well."""
+
     def append(self, key, value):
         old = self.keys, self.values
         super().append(key, value)
         return (key[:, :, :0], value[:, :, :0]) if old[0] is None else old
 
 
-@mistake(
-    KVCache,
-    "You replaced the old tokens by the new ones. Then every token sees itself only, "
-    "and the text before it is forgotten.",
-)
-class Replaces(CacheToChange):
+@mistake(KVCache)
+class Replaces(RightCache):
+    """You replaced the old tokens by the new ones. Then every token sees itself only,
+    and the text before it is forgotten."""
+
     def append(self, key, value):
         if self.keys is not None:
             super().append(key, value)  # for its checks
@@ -946,22 +768,20 @@ class Replaces(CacheToChange):
         return key, value
 
 
-@mistake(
-    KVCache,
-    "You exchanged keys and values in what you return. The keys come first; exchanged, "
-    "they can have the same shape and nobody is told.",
-)
-class ReturnsExchanged(CacheToChange):
+@mistake(KVCache)
+class ReturnsExchanged(RightCache):
+    """You exchanged keys and values in what you return. The keys come first; exchanged,
+    they can have the same shape and nobody is told."""
+
     def append(self, key, value):
         return super().append(key, value)[::-1]
 
 
-@mistake(
-    KVCache,
-    "You counted how often something was appended. The length is the number of tokens, "
-    "and several can come at once.",
-)
-class CountsCalls(CacheToChange):
+@mistake(KVCache)
+class CountsCalls(RightCache):
+    """You counted how often something was appended. The length is the number of tokens,
+    and several can come at once."""
+
     def reset(self):
         super().reset()
         self.calls = 0
@@ -976,23 +796,21 @@ class CountsCalls(CacheToChange):
         return self.calls
 
 
-@mistake(
-    KVCache,
-    "Your length is not that of the tokens but of another axis. The tokens are the "
-    "third of the four.",
-)
-class CountsHeads(CacheToChange):
+@mistake(KVCache)
+class CountsHeads(RightCache):
+    """Your length is not that of the tokens but of another axis. The tokens are the
+    third of the four."""
+
     @property
     def length(self):
         return 0 if self.keys is None else self.keys.shape[1]
 
 
-@mistake(
-    KVCache,
-    "Your reset leaves keys and values where they are. The next sequence then attends "
-    "to the text of the one before.",
-)
-class ResetDoesNothing(CacheToChange):
+@mistake(KVCache)
+class ResetDoesNothing(RightCache):
+    """Your reset leaves keys and values where they are. The next sequence then attends
+    to the text of the one before."""
+
     def __init__(self):
         self.keys = self.values = None
 
@@ -1000,12 +818,11 @@ class ResetDoesNothing(CacheToChange):
         pass
 
 
-@mistake(
-    KVCache,
-    "Your reset forgets the keys and keeps the values. Both belong to the same tokens "
-    "and have to go together.",
-)
-class ResetForgetsKeysOnly(CacheToChange):
+@mistake(KVCache)
+class ResetForgetsKeysOnly(RightCache):
+    """Your reset forgets the keys and keeps the values. Both belong to the same tokens
+    and have to go together."""
+
     def __init__(self):
         self.keys = self.values = None
 
@@ -1021,12 +838,11 @@ class ResetForgetsKeysOnly(CacheToChange):
         return self.keys, self.values
 
 
-@mistake(
-    KVCache,
-    "After a reset your cache still insists on the sizes from before it. An empty "
-    "cache takes a batch of any size, such as the next one.",
-)
-class RemembersSizes(CacheToChange):
+@mistake(KVCache)
+class RemembersSizes(RightCache):
+    """After a reset your cache still insists on the sizes from before it. An empty
+    cache takes a batch of any size, such as the next one."""
+
     def __init__(self):
         super().__init__()
         self.sizes = None
@@ -1039,12 +855,11 @@ class RemembersSizes(CacheToChange):
         return super().append(key, value)
 
 
-@mistake(
-    KVCache,
-    "All your caches share their tokens, because they are kept by the class and not by "
-    "the object. Each layer needs a cache of its own.",
-)
-class SharedByAll(CacheToChange):
+@mistake(KVCache)
+class SharedByAll(RightCache):
+    """All your caches share their tokens, because they are kept by the class and not by
+    the object. Each layer needs a cache of its own."""
+
     store: dict = {}
 
     @property
@@ -1064,24 +879,22 @@ class SharedByAll(CacheToChange):
         SharedByAll.implementation.store["values"] = values
 
 
-@mistake(
-    KVCache,
-    "You cut the gradient at the cache. Earlier tokens then learn nothing from what "
-    "later tokens read of them.",
-)
-class Detaches(CacheToChange):
+@mistake(KVCache)
+class Detaches(RightCache):
+    """You cut the gradient at the cache. Earlier tokens then learn nothing from what
+    later tokens read of them."""
+
     def append(self, key, value):
         keys, values = super().append(key, value)
         self.keys, self.values = keys.detach(), values.detach()
         return keys, values
 
 
-@mistake(
-    KVCache,
-    "You appended the keys before you looked at the values. When the values are "
-    "refused, the cache holds more keys than values; check both first.",
-)
-class KeysBeforeCheck(CacheToChange):
+@mistake(KVCache)
+class KeysBeforeCheck(RightCache):
+    """You appended the keys before you looked at the values. When the values are
+    refused, the cache holds more keys than values; check both first."""
+
     def append(self, key, value):
         if self.keys is None:
             return super().append(key, value)
@@ -1093,12 +906,11 @@ class KeysBeforeCheck(CacheToChange):
         return self.keys, self.values
 
 
-@mistake(
-    KVCache,
-    "You emptied the cache when something did not fit. What is refused should leave "
-    "everything as it was.",
-)
-class EmptiedByAnError(CacheToChange):
+@mistake(KVCache)
+class EmptiedByAnError(RightCache):
+    """You emptied the cache when something did not fit. What is refused should leave
+    everything as it was."""
+
     def append(self, key, value):
         try:
             return super().append(key, value)
@@ -1107,38 +919,28 @@ class EmptiedByAnError(CacheToChange):
             raise
 
 
-@mistake(
-    KVCache,
-    "You did not check the sizes and let torch fail, with an error that says nothing "
-    "of the cache. Compare batch, heads and features first and raise a ValueError that "
-    "names both shapes.",
-)
-class NotChecked(CacheToChange):
-    def append(self, key, value):
-        if self.keys is None:
-            return super().append(key, value)
-        self.keys = torch.cat([self.keys, key], dim=2)
-        self.values = torch.cat([self.values, value], dim=2)
-        return self.keys, self.values
+@mistake(KVCache)
+class NotChecked(UncheckedCache):
+    """You did not check the sizes and let torch fail, with an error that says nothing
+    of the cache. Compare batch, heads and features first and raise a ValueError that
+    names both shapes."""
 
 
-@mistake(
-    KVCache,
-    "You checked the keys only. Values of another width do not fit either.",
-)
-class ChecksKeysOnly(CacheToChange):
+@mistake(KVCache)
+class ChecksKeysOnly(RightCache):
+    """You checked the keys only. Values of another width do not fit either."""
+
     def append(self, key, value):
         if self.values is not None and self.values.shape[3] != value.shape[3]:
             raise RuntimeError("sizes differ")
         return super().append(key, value)
 
 
-@mistake(
-    KVCache,
-    "You stretched a batch of one over all rows of the cache. It was more likely a "
-    "mistake of the caller, who should be told with a ValueError.",
-)
-class StretchesBatch(CacheToChange):
+@mistake(KVCache)
+class StretchesBatch(RightCache):
+    """You stretched a batch of one over all rows of the cache. It was more likely a
+    mistake of the caller, who should be told with a ValueError."""
+
     def append(self, key, value):
         if self.keys is not None and key.shape[0] == value.shape[0] == 1:
             rows = len(self.keys)
@@ -1161,43 +963,35 @@ def last_rows(query, keys, shift=0):
     return torch.ones(n, length, dtype=torch.bool).tril(length - n + shift)
 
 
-@mistake(
-    cached_attention,
-    "You lined the triangle up with the first key, as is_causal=True does. The new "
-    "queries are the last tokens of the text: a single one must see all the keys, and "
-    "yours sees the first.",
-)
+@mistake(cached_attention)
 def triangle_at_the_first_key(query, key, value, cache):
+    """You lined the triangle up with the first key, as is_causal=True does. The new
+    queries are the last tokens of the text: a single one must see all the keys, and
+    yours sees the first."""
     keys, values = cache.append(key, value)
     return F.scaled_dot_product_attention(query, keys, values, is_causal=True)
 
 
-@mistake(
-    cached_attention,
-    "You used no mask. One token at a time needs none, but of several new ones the "
-    "first sees those that come after it.",
-)
+@mistake(cached_attention)
 def no_mask(query, key, value, cache):
+    """You used no mask. One token at a time needs none, but of several new ones the
+    first sees those that come after it."""
     keys, values = cache.append(key, value)
     return attend(query, keys, values)
 
 
-@mistake(
-    cached_attention,
-    "Your new tokens look at the new keys only, and the cache is filled in vain. They "
-    "should see the text before them as well.",
-)
+@mistake(cached_attention)
 def cache_not_read(query, key, value, cache):
+    """Your new tokens look at the new keys only, and the cache is filled in vain. They
+    should see the text before them as well."""
     cache.append(key, value)
     return attend(query, key, value, last_rows(query, key))
 
 
-@mistake(
-    cached_attention,
-    "You attended to the cache before the new keys and values were in it. A token "
-    "reads itself and its neighbours in the chunk too.",
-)
+@mistake(cached_attention)
 def without_the_new_tokens(query, key, value, cache):
+    """You attended to the cache before the new keys and values were in it. A token
+    reads itself and its neighbours in the chunk too."""
     n = query.shape[2]
     keys, values = cache.append(key, value)
     if keys.shape[2] == n:
@@ -1205,77 +999,63 @@ def without_the_new_tokens(query, key, value, cache):
     return attend(query, keys[:, :, :-n], values[:, :, :-n])
 
 
-@mistake(
-    cached_attention,
-    "You hid each token from itself. The diagonal belongs to the past: a token may "
-    "look at its own key.",
-)
+@mistake(cached_attention)
 def hidden_from_itself(query, key, value, cache):
+    """You hid each token from itself. The diagonal belongs to the past: a token may
+    look at its own key."""
     keys, values = cache.append(key, value)
     mask = last_rows(query, keys, shift=-1)
     seen = attend(query, keys, values, mask)
     return torch.where(mask.any(dim=-1, keepdim=True), seen, 0.0)
 
 
-@mistake(
-    cached_attention,
-    "Your mask lets each token see one token of its own future. Within a chunk, token "
-    "i sees the new tokens 0 to i.",
-)
+@mistake(cached_attention)
 def one_key_too_many(query, key, value, cache):
+    """Your mask lets each token see one token of its own future. Within a chunk, token
+    i sees the new tokens 0 to i."""
     keys, values = cache.append(key, value)
     return attend(query, keys, values, last_rows(query, keys, shift=1))
 
 
-@mistake(
-    cached_attention,
-    "You forgot to divide the scores by the square root of the width of the keys. The "
-    "weights become too sharp, and the numbers differ from those in training.",
-)
+@mistake(cached_attention)
 def not_scaled(query, key, value, cache):
+    """You forgot to divide the scores by the square root of the width of the keys. The
+    weights become too sharp, and the numbers differ from those in training."""
     keys, values = cache.append(key, value)
     return attend(query, keys, values, last_rows(query, keys), scale=1.0)
 
 
-@mistake(
-    cached_attention,
-    "You divided the scores by the width of the keys in place of its square root. The "
-    "weights become too flat.",
-)
+@mistake(cached_attention)
 def scaled_by_width(query, key, value, cache):
+    """You divided the scores by the width of the keys in place of its square root. The
+    weights become too flat."""
     keys, values = cache.append(key, value)
     scale = 1 / query.shape[-1]
     return attend(query, keys, values, last_rows(query, keys), scale=scale)
 
 
-@mistake(
-    cached_attention,
-    "You scaled by all heads together. Each head compares its own features, so the "
-    "root is that of one head's width.",
-)
+@mistake(cached_attention)
 def scaled_by_all_heads(query, key, value, cache):
+    """You scaled by all heads together. Each head compares its own features, so the
+    root is that of one head's width."""
     keys, values = cache.append(key, value)
     scale = (query.shape[1] * query.shape[-1]) ** -0.5
     return attend(query, keys, values, last_rows(query, keys), scale=scale)
 
 
-@mistake(
-    cached_attention,
-    "You added the new tokens to the cache twice. Every token then counts double, and "
-    "the positions of all that follow are wrong.",
-)
+@mistake(cached_attention)
 def appended_twice(query, key, value, cache):
+    """You added the new tokens to the cache twice. Every token then counts double, and
+    the positions of all that follow are wrong."""
     cache.append(key, value)
     keys, values = cache.append(key, value)
     return attend(query, keys, values, last_rows(query, keys))
 
 
-@mistake(
-    cached_attention,
-    "You read the cache and never added to it, so the next token will not know of "
-    "these.",
-)
+@mistake(cached_attention)
 def cache_not_filled(query, key, value, cache):
+    """You read the cache and never added to it, so the next token will not know of
+    these."""
     kept = cache.keys, cache.values
     keys, values = cache.append(key, value)
     output = attend(query, keys, values, last_rows(query, keys))
@@ -1286,55 +1066,45 @@ def cache_not_filled(query, key, value, cache):
     return output
 
 
-@mistake(
-    cached_attention,
-    "You put the queries into the cache where the keys belong. A token is found by "
-    "its key; its query asks once and is never needed again.",
-)
+@mistake(cached_attention)
 def queries_cached(query, key, value, cache):
+    """You put the queries into the cache where the keys belong. A token is found by its
+    key; its query asks once and is never needed again."""
     keys, values = cache.append(query, value)
     return attend(query, keys, values, last_rows(query, keys))
 
 
-@mistake(
-    cached_attention,
-    "You normalised over the queries and not over the keys, so the weights of one "
-    "query do not sum to one.",
-)
+@mistake(cached_attention)
 def softmax_over_queries(query, key, value, cache):
+    """You normalised over the queries and not over the keys, so the weights of one
+    query do not sum to one."""
     keys, values = cache.append(key, value)
     scores = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
     scores = scores.masked_fill(~last_rows(query, keys), -torch.inf)
     return scores.softmax(dim=-2).nan_to_num() @ values
 
 
-@mistake(
-    cached_attention,
-    "You zeroed the future after the softmax. Its scores are still in the denominator, "
-    "so the weights that are left sum to less than one.",
-)
+@mistake(cached_attention)
 def zeroed_after_softmax(query, key, value, cache):
+    """You zeroed the future after the softmax. Its scores are still in the denominator,
+    so the weights that are left sum to less than one."""
     keys, values = cache.append(key, value)
     scores = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
     return (scores.softmax(dim=-1) * last_rows(query, keys)) @ values
 
 
-@mistake(
-    cached_attention,
-    "You computed exponentials of the raw scores, and large ones overflow. A softmax "
-    "takes the largest score of each row away first.",
-)
+@mistake(cached_attention)
 def overflowing(query, key, value, cache):
+    """You computed exponentials of the raw scores, and large ones overflow. A softmax
+    takes the largest score of each row away first."""
     keys, values = cache.append(key, value)
     scores = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
     shares = scores.exp() * last_rows(query, keys)
     return shares / shares.sum(dim=-1, keepdim=True) @ values
 
 
-@mistake(
-    cached_attention,
-    "You cut the gradient at the new keys and values. Training with a cache, on a long "
-    "text in pieces, would then teach them nothing.",
-)
+@mistake(cached_attention)
 def gradient_cut(query, key, value, cache):
+    """You cut the gradient at the new keys and values. Training with a cache, on a long
+    text in pieces, would then teach them nothing."""
     return right.cached_attention(query, key.detach(), value.detach(), cache)

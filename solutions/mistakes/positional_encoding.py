@@ -39,180 +39,148 @@ def right_table(length, dim):
 # sinusoidal_encoding
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You put the number of the component where the number of the pair belongs, so the "
-    "exponent is doubled and a sine and its cosine no longer share a frequency. The "
-    "2k of the formula is already the even component, so half of the table is frozen.",
-)
+@mistake(sinusoidal_encoding)
 def exponent_doubled(length, dim):
+    """You put the number of the component where the number of the pair belongs, so the
+    exponent is doubled and a sine and its cosine no longer share a frequency. The 2k of
+    the formula is already the even component, so half of the table is frozen."""
     need_pairs(dim)
     component = torch.arange(dim, dtype=torch.float64)
     angles = steps(length) * 10000.0 ** (-2 * component / dim)
     return torch.where(component % 2 == 0, angles.sin(), angles.cos()).float()
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You gave every component a frequency of its own. The two entries of a pair have "
-    "to share one, otherwise a shift of the position is no rotation and cannot be "
-    "undone by one matrix.",
-)
+@mistake(sinusoidal_encoding)
 def frequency_for_each_component(length, dim):
+    """You gave every component a frequency of its own. The two entries of a pair have
+    to share one, otherwise a shift of the position is no rotation and cannot be undone
+    by one matrix."""
     need_pairs(dim)
     component = torch.arange(dim, dtype=torch.float64)
     angles = steps(length) * 10000.0 ** (-component / dim)
     return torch.where(component % 2 == 0, angles.sin(), angles.cos()).float()
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You divided the number of the pair by dim and forgot the factor 2. Your slowest "
-    "pair stops near a base of 100 and comes around again after some hundred "
-    "positions, so distant positions look alike.",
-)
+@mistake(sinusoidal_encoding)
 def exponent_halved(length, dim):
+    """You divided the number of the pair by dim and forgot the factor 2. Your slowest
+    pair stops near a base of 100 and comes around again after some hundred positions,
+    so distant positions look alike."""
     need_pairs(dim)
     pair = torch.arange(dim // 2, dtype=torch.float64)
     return table(steps(length) * 10000.0 ** (-pair / dim))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You spread the exponents so that the last pair reaches the base itself. The "
-    "formula divides by dim, so the last exponent stays just below one; some "
-    "libraries differ here, and their tables are not interchangeable.",
-)
+@mistake(sinusoidal_encoding)
 def last_pair_reaches_the_base(length, dim):
+    """You spread the exponents so that the last pair reaches the base itself. The
+    formula divides by dim, so the last exponent stays just below one; some libraries
+    differ here, and their tables are not interchangeable."""
     need_pairs(dim)
     pair = torch.arange(dim // 2, dtype=torch.float64)
     return table(steps(length) * 10000.0 ** (-pair / (dim // 2 - 1)))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You used a base of 1000. The base sets the longest wavelength, and everybody who "
-    "reads your table expects 10000.",
-)
+@mistake(sinusoidal_encoding)
 def base_of_a_thousand(length, dim):
+    """You used a base of 1000. The base sets the longest wavelength, and everybody who
+    reads your table expects 10000."""
     need_pairs(dim)
     return table(steps(length) * pair_frequencies(dim, 1000.0))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You counted the positions from 1. The first position is 0, whose sines are 0 and "
-    "whose cosines are 1, so your table is the right one moved by a row.",
-)
+@mistake(sinusoidal_encoding)
 def positions_from_one(length, dim):
+    """You counted the positions from 1. The first position is 0, whose sines are 0 and
+    whose cosines are 1, so your table is the right one moved by a row."""
     need_pairs(dim)
     return table((steps(length) + 1) * pair_frequencies(dim))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You put all sines first and all cosines after them. Here the two stand side by "
-    "side, sine in the even and cosine in the odd component, so that a pair is made "
-    "of neighbours.",
-)
+@mistake(sinusoidal_encoding)
 def halves_side_by_side(length, dim):
+    """You put all sines first and all cosines after them. Here the two stand side by
+    side, sine in the even and cosine in the odd component, so that a pair is made of
+    neighbours."""
     need_pairs(dim)
     angles = steps(length) * pair_frequencies(dim)
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You exchanged sine and cosine. The even components are sines, so the first row "
-    "begins 0, 1, 0, 1.",
-)
+@mistake(sinusoidal_encoding)
 def cosine_before_sine(length, dim):
+    """You exchanged sine and cosine. The even components are sines, so the first row
+    begins 0, 1, 0, 1."""
     need_pairs(dim)
     angles = steps(length) * pair_frequencies(dim)
     return torch.stack([angles.cos(), angles.sin()], dim=-1).flatten(-2).float()
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You gave all pairs the same frequency. Each pair needs its own, from fast to "
-    "slow, like the digits of a counter; one alone repeats after six positions.",
-)
+@mistake(sinusoidal_encoding)
 def one_frequency(length, dim):
+    """You gave all pairs the same frequency. Each pair needs its own, from fast to
+    slow, like the digits of a counter; one alone repeats after six positions."""
     need_pairs(dim)
     return table(steps(length) * torch.ones(dim // 2, dtype=torch.float64))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You multiplied by the power of 10000 where you should divide, so the pairs turn "
-    "faster and faster. Beyond the first pair neighbouring positions are then "
-    "scattered at random.",
-)
+@mistake(sinusoidal_encoding)
 def multiplied_by_the_wavelength(length, dim):
+    """You multiplied by the power of 10000 where you should divide, so the pairs turn
+    faster and faster. Beyond the first pair neighbouring positions are then scattered
+    at random."""
     need_pairs(dim)
     return table(steps(length) / pair_frequencies(dim))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You filled the odd components with sines as well. Without the cosine an angle "
-    "cannot be told from its mirror image, and no matrix can shift the position.",
-)
+@mistake(sinusoidal_encoding)
 def sines_only(length, dim):
+    """You filled the odd components with sines as well. Without the cosine an angle
+    cannot be told from its mirror image, and no matrix can shift the position."""
     need_pairs(dim)
     angles = steps(length) * pair_frequencies(dim)
     return torch.stack([angles.sin(), angles.sin()], dim=-1).flatten(-2).float()
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You divided the positions by the length. The code of position 3 then depends on "
-    "how long the sequence happens to be, and what was learned at one length is wrong "
-    "at every other.",
-)
+@mistake(sinusoidal_encoding)
 def divided_by_the_length(length, dim):
+    """You divided the positions by the length. The code of position 3 then depends on
+    how long the sequence happens to be, and what was learned at one length is wrong at
+    every other."""
     need_pairs(dim)
     return table(steps(length) / length * pair_frequencies(dim))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You measured the angle in turns, with a factor of two pi. The formula takes the "
-    "position itself as the angle in radians; with your factor the first pair is the "
-    "same at every position.",
-)
+@mistake(sinusoidal_encoding)
 def angles_in_turns(length, dim):
+    """You measured the angle in turns, with a factor of two pi. The formula takes the
+    position itself as the angle in radians; with your factor the first pair is the same
+    at every position."""
     need_pairs(dim)
     return table(2 * torch.pi * steps(length) * pair_frequencies(dim))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You spread the frequencies evenly between fast and slow. They fall by a constant "
-    "factor from pair to pair, which is how a few pairs cover lengths from six to "
-    "sixty thousand.",
-)
+@mistake(sinusoidal_encoding)
 def frequencies_spread_evenly(length, dim):
+    """You spread the frequencies evenly between fast and slow. They fall by a constant
+    factor from pair to pair, which is how a few pairs cover lengths from six to sixty
+    thousand."""
     need_pairs(dim)
     pair = torch.arange(dim // 2, dtype=torch.float64)
     return table(steps(length) * (1 - 2 * pair / dim))
 
 
-@mistake(
-    sinusoidal_encoding,
-    "You accept an odd number of features and leave one of them alone. A sine without "
-    "its cosine cannot be shifted by a matrix, so an odd width is a ValueError.",
-)
+@mistake(sinusoidal_encoding)
 def odd_width_accepted(length, dim):
+    """You accept an odd number of features and leave one of them alone. A sine without
+    its cosine cannot be shifted by a matrix, so an odd width is a ValueError."""
     return right_table(length, dim + dim % 2)[:, :dim]
 
 
-@mistake(
-    sinusoidal_encoding,
-    "Your table has a column for each position. Rows are tokens in this book, so "
-    "there is a row for each position.",
-)
+@mistake(sinusoidal_encoding)
 def table_transposed(length, dim):
+    """Your table has a column for each position. Rows are tokens in this book, so there
+    is a row for each position."""
     return right_table(length, dim).T
 
 
@@ -228,32 +196,26 @@ def shift_by_blocks(offset, dim, block):
     return torch.block_diag(*blocks).float()
 
 
-@mistake(
-    shift_matrix,
-    "Your matrix moves in the opposite direction: it leads from position i to "
-    "position i - offset. Check the sign of the two sines against sin(a + b), with "
-    "the sine of a pair standing first.",
-)
+@mistake(shift_matrix)
 def shifted_backwards(offset, dim):
+    """Your matrix moves in the opposite direction: it leads from position i to position
+    i - offset. Check the sign of the two sines against sin(a + b), with the sine of a
+    pair standing first."""
     return shift_by_blocks(offset, dim, lambda s, c: [[c, -s], [s, c]])
 
 
-@mistake(
-    shift_matrix,
-    "You gave both sines the same sign. That block is a reflection and not a "
-    "rotation; cos(a + b) has a minus where sin(a + b) has a plus.",
-)
+@mistake(shift_matrix)
 def reflected(offset, dim):
+    """You gave both sines the same sign. That block is a reflection and not a rotation;
+    cos(a + b) has a minus where sin(a + b) has a plus."""
     return shift_by_blocks(offset, dim, lambda s, c: [[c, s], [s, c]])
 
 
-@mistake(
-    shift_matrix,
-    "You ordered the blocks as if all sines came before all cosines. The encoding has "
-    "each sine next to its cosine, so the matrix has small 2 x 2 blocks on its "
-    "diagonal.",
-)
+@mistake(shift_matrix)
 def blocks_for_halves(offset, dim):
+    """You ordered the blocks as if all sines came before all cosines. The encoding has
+    each sine next to its cosine, so the matrix has small 2 x 2 blocks on its
+    diagonal."""
     need_pairs(dim)
     angles = offset * pair_frequencies(dim)
     sine, cosine = torch.diag(angles.sin()), torch.diag(angles.cos())
@@ -261,63 +223,51 @@ def blocks_for_halves(offset, dim):
     return torch.cat([top, bottom]).float()
 
 
-@mistake(
-    shift_matrix,
-    "You turned every pair by the same angle. A pair turns by the offset times its "
-    "own frequency, the slow pairs hardly at all.",
-)
+@mistake(shift_matrix)
 def one_angle_for_all(offset, dim):
+    """You turned every pair by the same angle. A pair turns by the offset times its own
+    frequency, the slow pairs hardly at all."""
     need_pairs(dim)
     angle = torch.tensor(float(offset), dtype=torch.float64)
     block = torch.tensor([[angle.cos(), angle.sin()], [-angle.sin(), angle.cos()]])
     return torch.block_diag(*[block] * (dim // 2)).float()
 
 
-@mistake(
-    shift_matrix,
-    "You built a matrix that moves the features along. What has to move is the "
-    "position, which is written in the angles of the pairs, so each pair is turned "
-    "within itself.",
-)
+@mistake(shift_matrix)
 def features_rolled(offset, dim):
+    """You built a matrix that moves the features along. What has to move is the
+    position, which is written in the angles of the pairs, so each pair is turned within
+    itself."""
     need_pairs(dim)
     return torch.eye(dim).roll(offset, dims=0)
 
 
-@mistake(
-    shift_matrix,
-    "You ignored the sign of the offset. Moving back by three has to undo moving "
-    "forward by three, so the two matrices must differ.",
-)
+@mistake(shift_matrix)
 def sign_ignored(offset, dim):
+    """You ignored the sign of the offset. Moving back by three has to undo moving
+    forward by three, so the two matrices must differ."""
     return shift_by_blocks(abs(offset), dim, lambda s, c: [[c, s], [-s, c]])
 
 
-@mistake(
-    shift_matrix,
-    "You left the sines out. A pair that is only stretched stays on its line; to turn "
-    "it, each of its two entries needs a part of the other.",
-)
+@mistake(shift_matrix)
 def cosines_only(offset, dim):
+    """You left the sines out. A pair that is only stretched stays on its line; to turn
+    it, each of its two entries needs a part of the other."""
     return shift_by_blocks(offset, dim, lambda s, c: [[c, 0 * s], [0 * s, c]])
 
 
-@mistake(
-    shift_matrix,
-    "You doubled the exponent of the frequency. The matrix must use the frequencies "
-    "of the encoding, otherwise it shifts a table that nobody has.",
-)
+@mistake(shift_matrix)
 def shift_exponent_doubled(offset, dim):
+    """You doubled the exponent of the frequency. The matrix must use the frequencies of
+    the encoding, otherwise it shifts a table that nobody has."""
     need_pairs(dim)
     return shift_by_frequencies(offset, pair_frequencies(dim) ** 2)
 
 
-@mistake(
-    shift_matrix,
-    "You forgot the factor 2 in the exponent of the frequency. The matrix must use "
-    "the frequencies of the encoding, otherwise it shifts a table that nobody has.",
-)
+@mistake(shift_matrix)
 def shift_exponent_halved(offset, dim):
+    """You forgot the factor 2 in the exponent of the frequency. The matrix must use the
+    frequencies of the encoding, otherwise it shifts a table that nobody has."""
     need_pairs(dim)
     return shift_by_frequencies(offset, pair_frequencies(dim) ** 0.5)
 
@@ -328,12 +278,10 @@ def shift_by_frequencies(offset, frequencies):
     return torch.block_diag(*blocks).float()
 
 
-@mistake(
-    shift_matrix,
-    "You put the encoding of the offset on the diagonal. Multiplying each feature by "
-    "a number of its own is no shift: sin(a) times sin(b) is not sin(a + b).",
-)
+@mistake(shift_matrix)
 def encoding_on_the_diagonal(offset, dim):
+    """You put the encoding of the offset on the diagonal. Multiplying each feature by a
+    number of its own is no shift: sin(a) times sin(b) is not sin(a + b)."""
     need_pairs(dim)
     return torch.diag(table(offset * pair_frequencies(dim)[None])[0])
 
@@ -348,13 +296,11 @@ def grid_table(height, width, by_row, by_column):
     return torch.cat([rows, columns], dim=-1).flatten(0, 1)
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You let the first half of the features encode the column. The first half is for "
-    "the row and the second for the column; a table whose halves are exchanged does "
-    "not fit weights that were trained with the other.",
-)
+@mistake(sinusoidal_encoding_2d)
 def columns_in_the_first_half(height, width, dim):
+    """You let the first half of the features encode the column. The first half is for
+    the row and the second for the column; a table whose halves are exchanged does not
+    fit weights that were trained with the other."""
     need_pairs(dim, 4)
     right = grid_table(
         height, width, right_table(height, dim // 2), right_table(width, dim // 2)
@@ -362,13 +308,11 @@ def columns_in_the_first_half(height, width, dim):
     return right.roll(dim // 2, dims=-1)
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You listed the cells column by column. Patches come row by row, so the column "
-    "has to change fastest; your codes belong to other cells than the ones they are "
-    "added to.",
-)
+@mistake(sinusoidal_encoding_2d)
 def cells_column_by_column(height, width, dim):
+    """You listed the cells column by column. Patches come row by row, so the column has
+    to change fastest; your codes belong to other cells than the ones they are added
+    to."""
     need_pairs(dim, 4)
     rows, columns = right_table(height, dim // 2), right_table(width, dim // 2)
     return torch.cat(
@@ -376,104 +320,85 @@ def cells_column_by_column(height, width, dim):
     )
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You numbered the cells from first to last and encoded that number. Two cells "
-    "above one another are then far apart, and how far depends on the width of the "
-    "image.",
-)
+@mistake(sinusoidal_encoding_2d)
 def cells_numbered(height, width, dim):
+    """You numbered the cells from first to last and encoded that number. Two cells
+    above one another are then far apart, and how far depends on the width of the
+    image."""
     need_pairs(dim, 4)
     return right_table(height * width, dim)
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You added the code of the row to the code of the column. In a sum row 2, column "
-    "5 cannot be told from row 5, column 2; each needs half of the features for "
-    "itself.",
-)
+@mistake(sinusoidal_encoding_2d)
 def row_and_column_added(height, width, dim):
+    """You added the code of the row to the code of the column. In a sum row 2, column 5
+    cannot be told from row 5, column 2; each needs half of the features for itself."""
     need_pairs(dim, 4)
     rows, columns = right_table(height, dim), right_table(width, dim)
     return (rows[:, None] + columns).flatten(0, 1)
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You cut each half out of a table of the full width, so the row has only fast "
-    "frequencies. Each half is a complete encoding with dim/2 features of its own.",
-)
+@mistake(sinusoidal_encoding_2d)
 def halves_of_a_full_table(height, width, dim):
+    """You cut each half out of a table of the full width, so the row has only fast
+    frequencies. Each half is a complete encoding with dim/2 features of its own."""
     need_pairs(dim, 4)
     rows, columns = right_table(height, dim), right_table(width, dim)
     return grid_table(height, width, rows[:, : dim // 2], columns[:, dim // 2 :])
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You took the frequencies of the full width for both halves. Each half is a "
-    "complete encoding with dim/2 features, so its exponents run over its own width.",
-)
+@mistake(sinusoidal_encoding_2d)
 def frequencies_of_the_full_width(height, width, dim):
+    """You took the frequencies of the full width for both halves. Each half is a
+    complete encoding with dim/2 features, so its exponents run over its own width."""
     need_pairs(dim, 4)
     half = dim // 2
     rows, columns = right_table(height, dim), right_table(width, dim)
     return grid_table(height, width, rows[:, :half], columns[:, :half])
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You left the grid as it is, with height and width as axes. Attention takes a "
-    "list of tokens, so the two have to be joined to one axis, row by row.",
-)
+@mistake(sinusoidal_encoding_2d)
 def grid_not_flattened(height, width, dim):
+    """You left the grid as it is, with height and width as axes. Attention takes a list
+    of tokens, so the two have to be joined to one axis, row by row."""
     need_pairs(dim, 4)
     rows, columns = right_table(height, dim // 2), right_table(width, dim // 2)
     return grid_table(height, width, rows, columns).unflatten(0, (height, width))
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You alternate the features of row and column. The row has the first half of the "
-    "features for itself, the column the second.",
-)
+@mistake(sinusoidal_encoding_2d)
 def row_and_column_alternate(height, width, dim):
+    """You alternate the features of row and column. The row has the first half of the
+    features for itself, the column the second."""
     need_pairs(dim, 4)
     rows, columns = right_table(height, dim // 2), right_table(width, dim // 2)
     joined = grid_table(height, width, rows, columns)
     return joined.unflatten(-1, (2, dim // 2)).mT.flatten(-2)
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You exchanged height and width: your table describes a grid with as many rows as "
-    "the image has columns. A square image hides it.",
-)
+@mistake(sinusoidal_encoding_2d)
 def height_and_width_exchanged(height, width, dim):
+    """You exchanged height and width: your table describes a grid with as many rows as
+    the image has columns. A square image hides it."""
     need_pairs(dim, 4)
     rows, columns = right_table(width, dim // 2), right_table(height, dim // 2)
     return grid_table(width, height, rows, columns)
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You only ask for an even width. Each half needs whole pairs, so a width that 4 "
-    "does not divide is a ValueError.",
-)
+@mistake(sinusoidal_encoding_2d)
 def even_width_accepted(height, width, dim):
+    """You only ask for an even width. Each half needs whole pairs, so a width that 4
+    does not divide is a ValueError."""
     need_pairs(dim)
     half = dim // 2 + dim // 2 % 2
     rows, columns = right_table(height, half), right_table(width, half)
     return grid_table(height, width, rows, columns)[:, :dim]
 
 
-@mistake(
-    sinusoidal_encoding_2d,
-    "You encoded only the row and repeated it in the second half. Cells of one row "
-    "are then all alike, and attention cannot tell left from right.",
-)
+@mistake(sinusoidal_encoding_2d)
 def row_in_both_halves(height, width, dim):
+    """You encoded only the row and repeated it in the second half. Cells of one row are
+    then all alike, and attention cannot tell left from right."""
     need_pairs(dim, 4)
     rows = right_table(height, dim // 2).repeat_interleave(width, dim=0)
     return torch.cat([rows, rows], dim=-1)
@@ -492,175 +417,141 @@ def rotary_angles(x, positions, base=10000.0):
     return positions[:, None] * pair_frequencies(x.shape[-1], base)
 
 
-@mistake(
-    rotary_embedding,
-    "You turned the pairs in the opposite direction. Scores among your own vectors "
-    "are the same, but weights trained with the usual direction then see every "
-    "distance with the wrong sign.",
-)
+@mistake(rotary_embedding)
 def turned_the_other_way(x, positions, base=10000.0):
+    """You turned the pairs in the opposite direction. Scores among your own vectors are
+    the same, but weights trained with the usual direction then see every distance with
+    the wrong sign."""
     return rotate(x, rotary_angles(x, positions, base), sign=-1)
 
 
-@mistake(
-    rotary_embedding,
-    "You paired each feature with the one half a width away. Here neighbours are a "
-    "pair, 2i and 2i + 1; both layouts are in use, and weights trained with one are "
-    "wrong in the other.",
-)
+@mistake(rotary_embedding)
 def pairs_half_a_width_apart(x, positions, base=10000.0):
+    """You paired each feature with the one half a width away. Here neighbours are a
+    pair, 2i and 2i + 1; both layouts are in use, and weights trained with one are wrong
+    in the other."""
     angles = rotary_angles(x, positions, base)
     a, b = x.chunk(2, dim=-1)
     sine, cosine = angles.sin(), angles.cos()
     return torch.cat([a * cosine - b * sine, a * sine + b * cosine], dim=-1)
 
 
-@mistake(
-    rotary_embedding,
-    "You turned the right pairs and then listed all first entries before all second "
-    "ones. The two numbers of a pair have to return to the places that they came "
-    "from.",
-)
+@mistake(rotary_embedding)
 def pairs_not_put_back(x, positions, base=10000.0):
+    """You turned the right pairs and then listed all first entries before all second
+    ones. The two numbers of a pair have to return to the places that they came from."""
     turned = rotate(x, rotary_angles(x, positions, base))
     return torch.cat([turned[..., 0::2], turned[..., 1::2]], dim=-1)
 
 
-@mistake(
-    rotary_embedding,
-    "You returned the vectors as they came. Every pair must be turned by its "
-    "position, otherwise the scores know nothing of the order.",
-)
+@mistake(rotary_embedding)
 def nothing_turned(x, positions, base=10000.0):
+    """You returned the vectors as they came. Every pair must be turned by its position,
+    otherwise the scores know nothing of the order."""
     return x.clone()
 
 
-@mistake(
-    rotary_embedding,
-    "You added a table of sines and cosines. Rotary embedding adds nothing: it turns "
-    "the pairs, which keeps the length of each vector and makes scores depend on the "
-    "distance only.",
-)
+@mistake(rotary_embedding)
 def sinusoids_added(x, positions, base=10000.0):
+    """You added a table of sines and cosines. Rotary embedding adds nothing: it turns
+    the pairs, which keeps the length of each vector and makes scores depend on the
+    distance only."""
     angles = rotary_angles(x, positions, base)
     return x + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
-@mistake(
-    rotary_embedding,
-    "You counted the tokens from 0 and ignored the positions that you were given. "
-    "With a cache of earlier keys the first new token is not at position 0, and every "
-    "distance would be wrong.",
-)
+@mistake(rotary_embedding)
 def positions_ignored(x, positions, base=10000.0):
+    """You counted the tokens from 0 and ignored the positions that you were given. With
+    a cache of earlier keys the first new token is not at position 0, and every distance
+    would be wrong."""
     return rotate(x, rotary_angles(x, torch.arange(x.shape[-2]), base))
 
 
-@mistake(
-    rotary_embedding,
-    "You ignored the base that you were given. It sets how slowly the last pairs "
-    "turn, and models for long texts use a larger one.",
-)
+@mistake(rotary_embedding)
 def base_ignored(x, positions, base=10000.0):
+    """You ignored the base that you were given. It sets how slowly the last pairs turn,
+    and models for long texts use a larger one."""
     return rotate(x, rotary_angles(x, positions))
 
 
-@mistake(
-    rotary_embedding,
-    "You forgot the factor 2 in the exponent. The pair 2i turns with base^(-2i/d), so "
-    "the pairs reach down to nearly 1/base; yours stop at its square root.",
-)
+@mistake(rotary_embedding)
 def rotary_exponent_halved(x, positions, base=10000.0):
+    """You forgot the factor 2 in the exponent. The pair 2i turns with base^(-2i/d), so
+    the pairs reach down to nearly 1/base; yours stop at its square root."""
     return rotate(x, rotary_angles(x, positions, base**0.5))
 
 
-@mistake(
-    rotary_embedding,
-    "You doubled the exponent: the number of the component was multiplied by two once "
-    "more. The pairs slow down much too fast, and half of them never move.",
-)
+@mistake(rotary_embedding)
 def rotary_exponent_doubled(x, positions, base=10000.0):
+    """You doubled the exponent: the number of the component was multiplied by two once
+    more. The pairs slow down much too fast, and half of them never move."""
     return rotate(x, rotary_angles(x, positions, base**2))
 
 
-@mistake(
-    rotary_embedding,
-    "You turned every pair at the same speed. Then the score repeats after six "
-    "positions; each pair needs a frequency of its own, from fast to slow.",
-)
+@mistake(rotary_embedding)
 def one_speed(x, positions, base=10000.0):
+    """You turned every pair at the same speed. Then the score repeats after six
+    positions; each pair needs a frequency of its own, from fast to slow."""
     ones = torch.ones(x.shape[-1] // 2, dtype=torch.float64)
     return rotate(x, positions[:, None] * ones)
 
 
-@mistake(
-    rotary_embedding,
-    "You only multiplied with cosines. A rotation also moves a part of each entry "
-    "into the other one of its pair; without it lengths shrink and the direction is "
-    "lost.",
-)
+@mistake(rotary_embedding)
 def only_cosines(x, positions, base=10000.0):
+    """You only multiplied with cosines. A rotation also moves a part of each entry into
+    the other one of its pair; without it lengths shrink and the direction is lost."""
     angles = rotary_angles(x, positions, base)
     return x * angles.cos().repeat_interleave(2, dim=-1)
 
 
-@mistake(
-    rotary_embedding,
-    "You gave both sines the same sign. That mirrors a pair and does not turn it, so "
-    "lengths and scores are no longer kept.",
-)
+@mistake(rotary_embedding)
 def pairs_mirrored(x, positions, base=10000.0):
+    """You gave both sines the same sign. That mirrors a pair and does not turn it, so
+    lengths and scores are no longer kept."""
     angles = rotary_angles(x, positions, base)
     sine, cosine = angles.sin(), angles.cos()
     a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack([a * cosine + b * sine, a * sine + b * cosine], -1).flatten(-2)
 
 
-@mistake(
-    rotary_embedding,
-    "You let the positions run along the axis before the tokens. When there are as "
-    "many heads as tokens no shape complains, and every head is turned as a whole.",
-)
+@mistake(rotary_embedding)
 def positions_along_the_heads(x, positions, base=10000.0):
+    """You let the positions run along the axis before the tokens. When there are as
+    many heads as tokens no shape complains, and every head is turned as a whole."""
     angles = rotary_angles(x, positions, base)
     if x.ndim > 2 and x.shape[-3] == len(positions):
         angles = angles[:, None]
     return rotate(x, angles)
 
 
-@mistake(
-    rotary_embedding,
-    "You wrote the turned pairs into the tensor that you were given. Whoever still "
-    "needs the queries or keys as they were finds them changed.",
-)
+@mistake(rotary_embedding)
 def turned_in_place(x, positions, base=10000.0):
+    """You wrote the turned pairs into the tensor that you were given. Whoever still
+    needs the queries or keys as they were finds them changed."""
     turned = rotate(x, rotary_angles(x, positions, base))
     x.copy_(turned)
     return x
 
 
-@mistake(
-    rotary_embedding,
-    "You counted the positions from 1. Scores do not change, since they see "
-    "differences only, but a token at position 0 has to stay as it is.",
-)
+@mistake(rotary_embedding)
 def rotary_from_one(x, positions, base=10000.0):
+    """You counted the positions from 1. Scores do not change, since they see
+    differences only, but a token at position 0 has to stay as it is."""
     return rotate(x, rotary_angles(x, positions + 1, base))
 
 
-@mistake(
-    rotary_embedding,
-    "You cut the gradient, by a conversion or a copy outside of torch. The numbers "
-    "are right, but the projections before the rotation could never learn.",
-)
+@mistake(rotary_embedding)
 def rotary_detached(x, positions, base=10000.0):
+    """You cut the gradient, by a conversion or a copy outside of torch. The numbers are
+    right, but the projections before the rotation could never learn."""
     return rotate(x.detach(), rotary_angles(x, positions, base))
 
 
 # LearnedPositions
 
 
-class Positions(nn.Module):
+class RightPositions(nn.Module):
     """Right, so that each mistake changes one thing."""
 
     def __init__(self, max_length, dim):
@@ -679,24 +570,22 @@ class Positions(nn.Module):
         return x + self.rows(x)
 
 
-@mistake(
-    LearnedPositions,
-    "Your table is not a parameter, so it is missing from `parameters()` and no "
-    "optimiser will ever change it. It has to be registered as one to be learned.",
-)
-class TableNotLearned(Positions):
+@mistake(LearnedPositions)
+class TableNotLearned(RightPositions):
+    """Your table is not a parameter, so it is missing from `parameters()` and no
+    optimiser will ever change it. It has to be registered as one to be learned."""
+
     def __init__(self, max_length, dim):
         nn.Module.__init__(self)
         self.register_buffer("table", 0.02 * torch.randn(max_length, dim))
 
 
-@mistake(
-    LearnedPositions,
-    "You wrapped the table in an embedding layer, so its parameter is called "
-    "`table.weight`. The name `table` is part of the exercise, because saved weights "
-    "are found by name.",
-)
-class TableInAnEmbedding(Positions):
+@mistake(LearnedPositions)
+class TableInAnEmbedding(RightPositions):
+    """You wrapped the table in an embedding layer, so its parameter is called
+    `table.weight`. The name `table` is part of the exercise, because saved weights are
+    found by name."""
+
     def __init__(self, max_length, dim):
         nn.Module.__init__(self)
         self.table = nn.Embedding(max_length, dim)
@@ -707,140 +596,127 @@ class TableInAnEmbedding(Positions):
         return x + self.table(torch.arange(x.shape[1]))
 
 
-@mistake(
-    LearnedPositions,
-    "You joined the position vectors to the tokens side by side. They are added, so "
-    "that the width stays what it was.",
-)
-class Concatenated(Positions):
+@mistake(LearnedPositions)
+class Concatenated(RightPositions):
+    """You joined the position vectors to the tokens side by side. They are added, so
+    that the width stays what it was."""
+
     def forward(self, x):
         self.limit(x)
         return torch.cat([x, self.rows(x).expand(len(x), -1, -1)], dim=-1)
 
 
-@mistake(
-    LearnedPositions,
-    "You gave each sequence of the batch a position and all its tokens the same one. "
-    "Positions run along the tokens, the second axis; a sequence must not care about "
-    "its place in the batch.",
-)
-class AlongTheBatch(Positions):
+@mistake(LearnedPositions)
+class AlongTheBatch(RightPositions):
+    """You gave each sequence of the batch a position and all its tokens the same one.
+    Positions run along the tokens, the second axis; a sequence must not care about its
+    place in the batch."""
+
     def rows(self, x):
         return self.table[: len(x), None]
 
 
-@mistake(
-    LearnedPositions,
-    "You added the whole table. A sequence may be shorter than the table, and then it "
-    "takes only the first rows.",
-)
-class WholeTable(Positions):
+@mistake(LearnedPositions)
+class WholeTable(RightPositions):
+    """You added the whole table. A sequence may be shorter than the table, and then it
+    takes only the first rows."""
+
     def rows(self, x):
         return self.table
 
 
-@mistake(
-    LearnedPositions,
-    "You took the last rows of the table. A short sequence begins at position 0, "
-    "otherwise its tokens carry other positions than in a long one.",
-)
-class LastRows(Positions):
+@mistake(LearnedPositions)
+class LastRows(RightPositions):
+    """You took the last rows of the table. A short sequence begins at position 0,
+    otherwise its tokens carry other positions than in a long one."""
+
     def rows(self, x):
         return self.table[len(self.table) - x.shape[1] :]
 
 
-@mistake(
-    LearnedPositions,
-    "You returned the positions and dropped the tokens. The layer gives back each "
-    "token with its position added.",
-)
-class PositionsOnly(Positions):
+@mistake(LearnedPositions)
+class PositionsOnly(RightPositions):
+    """You returned the positions and dropped the tokens. The layer gives back each
+    token with its position added."""
+
     def forward(self, x):
         self.limit(x)
         return 0 * x + self.rows(x)
 
 
-@mistake(
-    LearnedPositions,
-    "You added the same vector to every token. Each position needs the row of its "
-    "own, otherwise nothing tells the tokens apart.",
-)
-class SameRowForAll(Positions):
+@mistake(LearnedPositions)
+class SameRowForAll(RightPositions):
+    """You added the same vector to every token. Each position needs the row of its own,
+    otherwise nothing tells the tokens apart."""
+
     def rows(self, x):
         return self.table[0]
 
 
-@mistake(
-    LearnedPositions,
-    "A sequence that is too long gives no ValueError in your layer, but an error from "
-    "deep inside the addition. Say at once what was given and how long the table is.",
-)
-class NoLimit(Positions):
+@mistake(LearnedPositions)
+class NoLimit(RightPositions):
+    """A sequence that is too long gives no ValueError in your layer, but an error from
+    deep inside the addition. Say at once what was given and how long the table is."""
+
     def limit(self, x):
         pass
 
 
-@mistake(
-    LearnedPositions,
-    "You cut a sequence that is too long, and its last tokens vanish without a word. "
-    "Raise a ValueError: whoever calls has to decide what to drop.",
-)
-class CutSilently(Positions):
+@mistake(LearnedPositions)
+class CutSilently(RightPositions):
+    """You cut a sequence that is too long, and its last tokens vanish without a word.
+    Raise a ValueError: whoever calls has to decide what to drop."""
+
     def forward(self, x):
         x = x[:, : len(self.table)]
         return x + self.rows(x)
 
 
-@mistake(
-    LearnedPositions,
-    "You start again at position 0 when the table ends. Two tokens would then share a "
-    "position without anyone noticing; a sequence that is too long is a ValueError.",
-)
-class WrappedAround(Positions):
+@mistake(LearnedPositions)
+class WrappedAround(RightPositions):
+    """You start again at position 0 when the table ends. Two tokens would then share a
+    position without anyone noticing; a sequence that is too long is a ValueError."""
+
     def forward(self, x):
         return x + self.table[torch.arange(x.shape[1]) % len(self.table)]
 
 
-@mistake(
-    LearnedPositions,
-    "You refuse a sequence that fills the table exactly. max_length tokens have a "
-    "position each, from 0 to max_length - 1.",
-)
-class FullTableRefused(Positions):
+@mistake(LearnedPositions)
+class FullTableRefused(RightPositions):
+    """You refuse a sequence that fills the table exactly. max_length tokens have a
+    position each, from 0 to max_length - 1."""
+
     def limit(self, x):
         if x.shape[1] >= len(self.table):
             raise ValueError("too long")
 
 
-@mistake(
-    LearnedPositions,
-    "You added the positions into the tensor that you were given. A second call would "
-    "add them twice, and whoever still needs the bare tokens has lost them.",
-)
-class AddedInPlace(Positions):
+@mistake(LearnedPositions)
+class AddedInPlace(RightPositions):
+    """You added the positions into the tensor that you were given. A second call would
+    add them twice, and whoever still needs the bare tokens has lost them."""
+
     def forward(self, x):
         self.limit(x)
         x += self.rows(x)
         return x
 
 
-@mistake(
-    LearnedPositions,
-    "You multiplied the tokens by the positions. A table that starts near zero would "
-    "erase every token; positions are added.",
-)
-class Multiplied(Positions):
+@mistake(LearnedPositions)
+class Multiplied(RightPositions):
+    """You multiplied the tokens by the positions. A table that starts near zero would
+    erase every token; positions are added."""
+
     def forward(self, x):
         self.limit(x)
         return x * self.rows(x)
 
 
-@mistake(
-    LearnedPositions,
-    "You stored the table with a column for each position. Its shape is (max_length, "
-    "dim), a row for each position, as saved weights have it.",
-)
-class TableTransposed(Positions):
+@mistake(LearnedPositions)
+class TableTransposed(RightPositions):
+    """You stored the table with a column for each position. Its shape is (max_length,
+    dim), a row for each position, as saved weights have it."""
+
     def __init__(self, max_length, dim):
         nn.Module.__init__(self)
         self.table = nn.Parameter(0.02 * torch.randn(dim, max_length))
@@ -853,12 +729,11 @@ class TableTransposed(Positions):
         return self.table.T[: x.shape[1]]
 
 
-@mistake(
-    LearnedPositions,
-    "You scaled the tokens by the square root of their width before adding. Some "
-    "models do that where they embed words; this layer only adds.",
-)
-class TokensScaled(Positions):
+@mistake(LearnedPositions)
+class TokensScaled(RightPositions):
+    """You scaled the tokens by the square root of their width before adding. Some
+    models do that where they embed words; this layer only adds."""
+
     def forward(self, x):
         self.limit(x)
         return x * x.shape[-1] ** 0.5 + self.rows(x)

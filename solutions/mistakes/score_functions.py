@@ -34,96 +34,76 @@ def hidden_layer(S, H, W_a, V_a):
 # dot_score
 
 
-@mistake(
-    dot_score,
-    "Your scores have a row for each encoder state. The decoder states ask, so they "
-    "belong to the rows: the softmax that follows shares out each row.",
-)
+@mistake(dot_score)
 def dot_transposed(S, H):
+    """Your scores have a row for each encoder state. The decoder states ask, so they
+    belong to the rows: the softmax that follows shares out each row."""
     return H @ S.T
 
 
-@mistake(
-    dot_score,
-    "You divided by the square root of the width. The scores of this chapter are not "
-    "scaled; when and why to scale is a question of its own, with its own chapter.",
-)
+@mistake(dot_score)
 def dot_scaled(S, H):
+    """You divided by the square root of the width. The scores of this chapter are not
+    scaled; when and why to scale is a question of its own, with its own chapter."""
     return S @ H.T / np.sqrt(S.shape[1])
 
 
-@mistake(
-    dot_score,
-    "You divided by the width, which gives the mean of the products. A dot product is "
-    "their sum, and these scores are not scaled.",
-)
+@mistake(dot_score)
 def dot_mean(S, H):
+    """You divided by the width, which gives the mean of the products. A dot product is
+    their sum, and these scores are not scaled."""
     return S @ H.T / S.shape[1]
 
 
-@mistake(
-    dot_score,
-    "You applied a softmax. A score may be any real number; turning scores into "
-    "weights is the next step of attention, not part of the score.",
-)
+@mistake(dot_score)
 def dot_softmax(S, H):
+    """You applied a softmax. A score may be any real number; turning scores into
+    weights is the next step of attention, not part of the score."""
     if S.shape[1] != H.shape[1]:
         raise ValueError("widths differ")
     return softmax(S @ H.T)
 
 
-@mistake(
-    dot_score,
-    "You compared features with features: the sum runs over the states. One score "
-    "compares two states, so the sum runs over the features that they share.",
-)
+@mistake(dot_score)
 def dot_features(S, H):
+    """You compared features with features: the sum runs over the states. One score
+    compares two states, so the sum runs over the features that they share."""
     return S.T @ H
 
 
-@mistake(
-    dot_score,
-    "You paired state i with state i only. Attention compares every decoder state "
-    "with every encoder state, a whole table of scores.",
-)
+@mistake(dot_score)
 def dot_pairs_only(S, H):
+    """You paired state i with state i only. Attention compares every decoder state with
+    every encoder state, a whole table of scores."""
     count = min(len(S), len(H))
     return (S[:count] * H[:count]).sum(axis=1)
 
 
-@mistake(
-    dot_score,
-    "You divided by the lengths of the states. That is the cosine; the dot product "
-    "keeps the lengths, and a long state scores higher.",
-)
+@mistake(dot_score)
 def dot_normalised(S, H):
+    """You divided by the lengths of the states. That is the cosine; the dot product
+    keeps the lengths, and a long state scores higher."""
     return cosine(S, H)
 
 
-@mistake(
-    dot_score,
-    "You measured the distance between the states. A distance is small where the "
-    "match is good, and a score has to be large there.",
-)
+@mistake(dot_score)
 def dot_distance(S, H):
+    """You measured the distance between the states. A distance is small where the match
+    is good, and a score has to be large there."""
     return np.linalg.norm(S[:, None] - H[None, :], axis=2)
 
 
-@mistake(
-    dot_score,
-    "You took the absolute value. Two states that point in opposite directions match "
-    "badly, and their negative score says so.",
-)
+@mistake(dot_score)
 def dot_absolute(S, H):
+    """You took the absolute value. Two states that point in opposite directions match
+    badly, and their negative score says so."""
     return np.abs(S @ H.T)
 
 
-@mistake(
-    dot_score,
-    "You compared only as many features as both states have. States of different "
-    "width have no dot product at all, so this should be a ValueError.",
-)
+@mistake(dot_score)
 def dot_cut_to_common_width(S, H):
+    """You compared only as many features as both states have. States of different width
+    have no dot product at all, so this should be a ValueError."""
     width = min(S.shape[1], H.shape[1])
     return S[:, :width] @ H[:, :width].T
 
@@ -131,160 +111,128 @@ def dot_cut_to_common_width(S, H):
 # cosine_score
 
 
-@mistake(
-    cosine_score,
-    "You divided by a length of zero, which gives NaN. A zero vector has no direction; "
-    "its score is 0, and one NaN would spoil a whole row of weights.",
-)
+@mistake(cosine_score)
 def cosine_without_guard(S, H):
+    """You divided by a length of zero, which gives NaN. A zero vector has no direction;
+    its score is 0, and one NaN would spoil a whole row of weights."""
     with np.errstate(invalid="ignore"):
         return S @ H.T / np.outer(lengths(S), lengths(H))
 
 
-@mistake(
-    cosine_score,
-    "You guarded against zero decoder states and forgot the encoder states. Padding "
-    "often is a row of zeros on either side, so both lengths need the guard.",
-)
+@mistake(cosine_score)
 def cosine_guards_decoder_only(S, H):
+    """You guarded against zero decoder states and forgot the encoder states. Padding
+    often is a row of zeros on either side, so both lengths need the guard."""
     own = lengths(S)
     with np.errstate(invalid="ignore"):
         return S @ H.T / np.outer(np.where(own > 0, own, 1.0), lengths(H))
 
 
-@mistake(
-    cosine_score,
-    "You guarded against zero encoder states and forgot the decoder states. Either "
-    "vector may be zero, so both lengths need the guard.",
-)
+@mistake(cosine_score)
 def cosine_guards_encoder_only(S, H):
+    """You guarded against zero encoder states and forgot the decoder states. Either
+    vector may be zero, so both lengths need the guard."""
     own = lengths(H)
     with np.errstate(invalid="ignore"):
         return S @ H.T / np.outer(lengths(S), np.where(own > 0, own, 1.0))
 
 
-@mistake(
-    cosine_score,
-    "You gave a zero vector the score 1, as for a perfect match. It points nowhere "
-    "and matches nothing, so its score is 0.",
-)
+@mistake(cosine_score)
 def cosine_zero_matches(S, H):
+    """You gave a zero vector the score 1, as for a perfect match. It points nowhere and
+    matches nothing, so its score is 0."""
     product = np.outer(lengths(S), lengths(H))
     return np.where(product > 0, cosine(S, H), 1.0)
 
 
-@mistake(
-    cosine_score,
-    "You did not divide by the lengths at all. The cosine compares directions, so a "
-    "state ten times as long must score the same.",
-)
+@mistake(cosine_score)
 def cosine_is_dot(S, H):
+    """You did not divide by the lengths at all. The cosine compares directions, so a
+    state ten times as long must score the same."""
     return S @ H.T
 
 
-@mistake(
-    cosine_score,
-    "You divided by the length of the decoder state only. The length of the encoder "
-    "state still counts then, and long states win every comparison.",
-)
+@mistake(cosine_score)
 def cosine_decoder_length_only(S, H):
+    """You divided by the length of the decoder state only. The length of the encoder
+    state still counts then, and long states win every comparison."""
     own = lengths(S)[:, None]
     return S @ H.T / np.where(own > 0, own, 1.0)
 
 
-@mistake(
-    cosine_score,
-    "You divided by the length of the encoder state only. The length of the decoder "
-    "state still counts then, so the scores are not between -1 and 1.",
-)
+@mistake(cosine_score)
 def cosine_encoder_length_only(S, H):
+    """You divided by the length of the encoder state only. The length of the decoder
+    state still counts then, so the scores are not between -1 and 1."""
     own = lengths(H)
     return S @ H.T / np.where(own > 0, own, 1.0)
 
 
-@mistake(
-    cosine_score,
-    "You divided by the squared lengths: the square root is missing. A state that is "
-    "ten times as long then scores a tenth, where the cosine ignores length.",
-)
+@mistake(cosine_score)
 def cosine_squared_lengths(S, H):
+    """You divided by the squared lengths: the square root is missing. A state that is
+    ten times as long then scores a tenth, where the cosine ignores length."""
     product = np.outer((S**2).sum(axis=1), (H**2).sum(axis=1))
     return S @ H.T / np.where(product > 0, product, 1.0)
 
 
-@mistake(
-    cosine_score,
-    "You measured length as the sum of absolute values. Only the Euclidean length, the "
-    "root of the sum of squares, makes a state score 1 with itself.",
-)
+@mistake(cosine_score)
 def cosine_sum_of_absolutes(S, H):
+    """You measured length as the sum of absolute values. Only the Euclidean length, the
+    root of the sum of squares, makes a state score 1 with itself."""
     product = np.outer(np.abs(S).sum(axis=1), np.abs(H).sum(axis=1))
     return S @ H.T / np.where(product > 0, product, 1.0)
 
 
-@mistake(
-    cosine_score,
-    "You took the length over all states together. Every state has a length of its "
-    "own, so the length is taken along the features of each row.",
-)
+@mistake(cosine_score)
 def cosine_length_of_everything(S, H):
+    """You took the length over all states together. Every state has a length of its
+    own, so the length is taken along the features of each row."""
     return S @ H.T / (np.linalg.norm(S) * np.linalg.norm(H))
 
 
-@mistake(
-    cosine_score,
-    "You normalised each feature over the states. The cosine is about the angle "
-    "between two states, so each state is divided by its own length.",
-)
+@mistake(cosine_score)
 def cosine_length_of_features(S, H):
+    """You normalised each feature over the states. The cosine is about the angle
+    between two states, so each state is divided by its own length."""
     of_S, of_H = np.linalg.norm(S, axis=0), np.linalg.norm(H, axis=0)
     return (S / of_S) @ (H / of_H).T
 
 
-@mistake(
-    cosine_score,
-    "You added a constant to the denominator that is not small beside short states. "
-    "It shrinks their scores, while the cosine does not depend on length; treat zero "
-    "as the special case that it is.",
-)
+@mistake(cosine_score)
 def cosine_large_epsilon(S, H):
+    """You added a constant to the denominator that is not small beside short states. It
+    shrinks their scores, while the cosine does not depend on length; treat zero as the
+    special case that it is."""
     return S @ H.T / (np.outer(lengths(S), lengths(H)) + 0.01)
 
 
-@mistake(
-    cosine_score,
-    "You returned one minus the cosine, a distance. A score is large where the match "
-    "is good.",
-)
+@mistake(cosine_score)
 def cosine_distance(S, H):
+    """You returned one minus the cosine, a distance. A score is large where the match
+    is good."""
     return 1 - cosine(S, H)
 
 
-@mistake(
-    cosine_score,
-    "Your scores have a row for each encoder state. The decoder states ask, so they "
-    "belong to the rows.",
-)
+@mistake(cosine_score)
 def cosine_transposed(S, H):
+    """Your scores have a row for each encoder state. The decoder states ask, so they
+    belong to the rows."""
     return cosine(H, S)
 
 
-@mistake(
-    cosine_score,
-    "You subtracted the mean of each state first. That is the correlation; the cosine "
-    "measures angles as seen from the origin.",
-)
+@mistake(cosine_score)
 def cosine_centred(S, H):
+    """You subtracted the mean of each state first. That is the correlation; the cosine
+    measures angles as seen from the origin."""
     centred_S = S - S.mean(axis=1, keepdims=True)
     return cosine(centred_S, H - H.mean(axis=1, keepdims=True))
 
 
-@mistake(
-    cosine_score,
-    "You normalised the caller's arrays in place. The states are needed again after "
-    "scoring, as values with their true length; work on new arrays.",
-)
+@mistake(cosine_score)
 def cosine_in_place(S, H):
+    """You normalised the caller's arrays in place. The states are needed again after
+    scoring, as values with their true length; work on new arrays."""
     for states in (S, H):
         own = lengths(states)[:, None]
         states /= np.where(own > 0, own, 1.0)
@@ -294,329 +242,261 @@ def cosine_in_place(S, H):
 # general_score
 
 
-@mistake(
-    general_score,
-    "You transposed W_a. Its rows belong to the decoder's features and its columns to "
-    "the encoder's; when both have the same width only the values tell.",
-)
+@mistake(general_score)
 def general_transposed_weight(S, H, W_a):
+    """You transposed W_a. Its rows belong to the decoder's features and its columns to
+    the encoder's; when both have the same width only the values tell."""
     return S @ W_a.T @ H.T
 
 
-@mistake(
-    general_score,
-    "Your scores have a row for each encoder state. The decoder states ask, so they "
-    "belong to the rows.",
-)
+@mistake(general_score)
 def general_transposed(S, H, W_a):
+    """Your scores have a row for each encoder state. The decoder states ask, so they
+    belong to the rows."""
     if W_a.shape != (S.shape[1], H.shape[1]):
         raise ValueError("W_a does not fit")
     return (S @ W_a @ H.T).T
 
 
-@mistake(
-    general_score,
-    "You left out W_a. The learned matrix is what this score adds to the dot product: "
-    "it says which features of the two states belong together.",
-)
+@mistake(general_score)
 def general_without_weight(S, H, W_a):
+    """You left out W_a. The learned matrix is what this score adds to the dot product:
+    it says which features of the two states belong together."""
     return S @ H.T
 
 
-@mistake(
-    general_score,
-    "You stopped after multiplying with W_a. That brings the decoder states into the "
-    "encoder's space; they still have to be compared with the encoder states.",
-)
+@mistake(general_score)
 def general_not_compared(S, H, W_a):
+    """You stopped after multiplying with W_a. That brings the decoder states into the
+    encoder's space; they still have to be compared with the encoder states."""
     return S @ W_a
 
 
-@mistake(
-    general_score,
-    "You divided by the square root of a width. The scores of this chapter are not "
-    "scaled, and a learned matrix can take up any factor by itself.",
-)
+@mistake(general_score)
 def general_scaled(S, H, W_a):
+    """You divided by the square root of a width. The scores of this chapter are not
+    scaled, and a learned matrix can take up any factor by itself."""
     return S @ W_a @ H.T / np.sqrt(H.shape[1])
 
 
-@mistake(
-    general_score,
-    "You put W_a on both sides, which treats the two states alike. It stands between "
-    "them once, so that the encoder states stay as they are.",
-)
+@mistake(general_score)
 def general_weight_on_both(S, H, W_a):
+    """You put W_a on both sides, which treats the two states alike. It stands between
+    them once, so that the encoder states stay as they are."""
     if W_a.shape != (S.shape[1], H.shape[1]):
         raise ValueError("W_a does not fit")
     return (S @ W_a) @ (H @ W_a.T @ W_a).T
 
 
-@mistake(
-    general_score,
-    "You made the matrix symmetric. What a decoder asks for and what an encoder offers "
-    "are different things, so W_a is used as it is.",
-)
+@mistake(general_score)
 def general_symmetric(S, H, W_a):
+    """You made the matrix symmetric. What a decoder asks for and what an encoder offers
+    are different things, so W_a is used as it is."""
     if W_a.shape[0] == W_a.shape[1]:
         W_a = (W_a + W_a.T) / 2
     return S @ W_a @ H.T
 
 
-@mistake(
-    general_score,
-    "You applied a softmax. Turning scores into weights is the next step of attention, "
-    "not part of the score.",
-)
+@mistake(general_score)
 def general_softmax(S, H, W_a):
+    """You applied a softmax. Turning scores into weights is the next step of attention,
+    not part of the score."""
     if W_a.shape != (S.shape[1], H.shape[1]):
         raise ValueError("W_a does not fit")
     return softmax(S @ W_a @ H.T)
 
 
-@mistake(
-    general_score,
-    "You normalised the states before comparing them. This score keeps their lengths; "
-    "only the cosine divides them out.",
-)
+@mistake(general_score)
 def general_normalised(S, H, W_a):
+    """You normalised the states before comparing them. This score keeps their lengths;
+    only the cosine divides them out."""
     return (S @ W_a @ H.T) / np.outer(lengths(S), lengths(H))
 
 
-@mistake(
-    general_score,
-    "You put a tanh behind the matrix. This score is bilinear: twice the state is "
-    "twice the score. The nonlinearity belongs to the additive score.",
-)
+@mistake(general_score)
 def general_with_tanh(S, H, W_a):
+    """You put a tanh behind the matrix. This score is bilinear: twice the state is
+    twice the score. The nonlinearity belongs to the additive score."""
     return np.tanh(S @ W_a) @ H.T
 
 
 # reduced_rank_score
 
 
-@mistake(
-    reduced_rank_score,
-    "You exchanged U_a and V_a. U_a acts on decoder states and V_a on encoder states; "
-    "when both have the same width only the values tell.",
-)
+@mistake(reduced_rank_score)
 def reduced_exchanged(S, H, U_a, V_a):
+    """You exchanged U_a and V_a. U_a acts on decoder states and V_a on encoder states;
+    when both have the same width only the values tell."""
     return (S @ V_a.T) @ (H @ U_a.T).T
 
 
-@mistake(
-    reduced_rank_score,
-    "You multiplied U_a and V_a into one (s, h) matrix first. The scores are right, "
-    "but the point of the two thin matrices is that the large one never exists: bring "
-    "both states to k features and compare them there.",
-)
+@mistake(reduced_rank_score)
 def reduced_builds_the_matrix(S, H, U_a, V_a):
+    """You multiplied U_a and V_a into one (s, h) matrix first. The scores are right,
+    but the point of the two thin matrices is that the large one never exists: bring
+    both states to k features and compare them there."""
     return S @ (U_a.T @ V_a) @ H.T
 
 
-@mistake(
-    reduced_rank_score,
-    "You used U_a for both states. Each side has its own projection, because asking "
-    "and answering are different jobs.",
-)
+@mistake(reduced_rank_score)
 def reduced_one_projection(S, H, U_a, V_a):
+    """You used U_a for both states. Each side has its own projection, because asking
+    and answering are different jobs."""
     return (S @ U_a.T) @ (H @ U_a.T).T
 
 
-@mistake(
-    reduced_rank_score,
-    "You used V_a for both states. Each side has its own projection, and U_a is the "
-    "one for decoder states.",
-)
+@mistake(reduced_rank_score)
 def reduced_other_projection(S, H, U_a, V_a):
+    """You used V_a for both states. Each side has its own projection, and U_a is the
+    one for decoder states."""
     return (S @ V_a.T) @ (H @ V_a.T).T
 
 
-@mistake(
-    reduced_rank_score,
-    "You divided by the square root of k. The scores of this chapter are not scaled, "
-    "and learned matrices can take up any factor.",
-)
+@mistake(reduced_rank_score)
 def reduced_scaled(S, H, U_a, V_a):
+    """You divided by the square root of k. The scores of this chapter are not scaled,
+    and learned matrices can take up any factor."""
     return (S @ U_a.T) @ (H @ V_a.T).T / np.sqrt(len(U_a))
 
 
-@mistake(
-    reduced_rank_score,
-    "Your scores have a row for each encoder state. The decoder states ask, so they "
-    "belong to the rows.",
-)
+@mistake(reduced_rank_score)
 def reduced_transposed(S, H, U_a, V_a):
+    """Your scores have a row for each encoder state. The decoder states ask, so they
+    belong to the rows."""
     return (H @ V_a.T) @ (S @ U_a.T).T
 
 
-@mistake(
-    reduced_rank_score,
-    "You used U_a and V_a without turning them. Each is (k, width) and acts on a "
-    "column; with states in rows it has to be transposed, and a square one hides it.",
-)
+@mistake(reduced_rank_score)
 def reduced_not_turned(S, H, U_a, V_a):
+    """You used U_a and V_a without turning them. Each is (k, width) and acts on a
+    column; with states in rows it has to be transposed, and a square one hides it."""
     return (S @ U_a) @ (H @ V_a).T
 
 
-@mistake(
-    reduced_rank_score,
-    "You left both states unprojected and ignored the learned matrices. They decide "
-    "which k mixtures of features are compared.",
-)
+@mistake(reduced_rank_score)
 def reduced_ignores_weights(S, H, U_a, V_a):
+    """You left both states unprojected and ignored the learned matrices. They decide
+    which k mixtures of features are compared."""
     return S @ H.T
 
 
-@mistake(
-    reduced_rank_score,
-    "You put a tanh behind the projections. This score is bilinear: twice the state "
-    "is twice the score.",
-)
+@mistake(reduced_rank_score)
 def reduced_with_tanh(S, H, U_a, V_a):
+    """You put a tanh behind the projections. This score is bilinear: twice the state is
+    twice the score."""
     return np.tanh(S @ U_a.T) @ np.tanh(H @ V_a.T).T
 
 
-@mistake(
-    reduced_rank_score,
-    "You added the projected features instead of multiplying them. A score is the dot "
-    "product of the two projected states.",
-)
+@mistake(reduced_rank_score)
 def reduced_added(S, H, U_a, V_a):
+    """You added the projected features instead of multiplying them. A score is the dot
+    product of the two projected states."""
     return (S @ U_a.T).sum(axis=1)[:, None] + (H @ V_a.T).sum(axis=1)
 
 
 # additive_score
 
 
-@mistake(
-    additive_score,
-    "You forgot the tanh. Without it the score is a sum of one number per decoder "
-    "state and one per encoder state, and the first drops out in the softmax: the "
-    "query would have no say.",
-)
+@mistake(additive_score)
 def additive_without_tanh(S, H, W_a, V_a, v_a):
+    """You forgot the tanh. Without it the score is a sum of one number per decoder
+    state and one per encoder state, and the first drops out in the softmax: the query
+    would have no say."""
     return hidden_layer(S, H, W_a, V_a) @ v_a
 
 
-@mistake(
-    additive_score,
-    "You applied v_a before the tanh. The nonlinearity acts on each of the r hidden "
-    "numbers, and v_a reads the score off them afterwards.",
-)
+@mistake(additive_score)
 def additive_tanh_last(S, H, W_a, V_a, v_a):
+    """You applied v_a before the tanh. The nonlinearity acts on each of the r hidden
+    numbers, and v_a reads the score off them afterwards."""
     return np.tanh(hidden_layer(S, H, W_a, V_a) @ v_a)
 
 
-@mistake(
-    additive_score,
-    "You exchanged W_a and V_a. W_a acts on encoder states and V_a on decoder states; "
-    "when both have the same width only the values tell.",
-)
+@mistake(additive_score)
 def additive_exchanged(S, H, W_a, V_a, v_a):
+    """You exchanged W_a and V_a. W_a acts on encoder states and V_a on decoder states;
+    when both have the same width only the values tell."""
     return np.tanh(hidden_layer(S, H, V_a, W_a)) @ v_a
 
 
-@mistake(
-    additive_score,
-    "You divided by the square root of the hidden width. The additive score needs no "
-    "scale: tanh keeps every hidden number between -1 and 1.",
-)
+@mistake(additive_score)
 def additive_scaled(S, H, W_a, V_a, v_a):
+    """You divided by the square root of the hidden width. The additive score needs no
+    scale: tanh keeps every hidden number between -1 and 1."""
     return np.tanh(hidden_layer(S, H, W_a, V_a)) @ v_a / np.sqrt(len(v_a))
 
 
-@mistake(
-    additive_score,
-    "You added state i to state i only, without the two new axes. Every decoder state "
-    "meets every encoder state, so the sum needs a (T_dec, T_enc, r) array.",
-)
+@mistake(additive_score)
 def additive_pairs_only(S, H, W_a, V_a, v_a):
+    """You added state i to state i only, without the two new axes. Every decoder state
+    meets every encoder state, so the sum needs a (T_dec, T_enc, r) array."""
     count = min(len(S), len(H))
     return np.tanh(S[:count] @ V_a.T + H[:count] @ W_a.T) @ v_a
 
 
-@mistake(
-    additive_score,
-    "You applied tanh to each projection before adding them. Then nothing nonlinear "
-    "sees both states, and the query drops out in the softmax.",
-)
+@mistake(additive_score)
 def additive_tanh_of_each(S, H, W_a, V_a, v_a):
+    """You applied tanh to each projection before adding them. Then nothing nonlinear
+    sees both states, and the query drops out in the softmax."""
     if W_a.shape[1] != H.shape[1]:
         raise ValueError("W_a does not fit")
     asked, offered = np.tanh(S @ V_a.T), np.tanh(H @ W_a.T)
     return (asked[:, None] + offered[None]) @ v_a
 
 
-@mistake(
-    additive_score,
-    "You multiplied the two projections where they should be added. The name says it: "
-    "the hidden layer is tanh of a sum.",
-)
+@mistake(additive_score)
 def additive_multiplied(S, H, W_a, V_a, v_a):
+    """You multiplied the two projections where they should be added. The name says it:
+    the hidden layer is tanh of a sum."""
     return np.tanh((S @ V_a.T)[:, None] * (H @ W_a.T)[None]) @ v_a
 
 
-@mistake(
-    additive_score,
-    "You summed the hidden layer without v_a. That vector is learned: it says how much "
-    "each hidden number counts, and in which direction.",
-)
+@mistake(additive_score)
 def additive_without_v(S, H, W_a, V_a, v_a):
+    """You summed the hidden layer without v_a. That vector is learned: it says how much
+    each hidden number counts, and in which direction."""
     return np.tanh(hidden_layer(S, H, W_a, V_a)).sum(axis=2)
 
 
-@mistake(
-    additive_score,
-    "You averaged over the hidden layer. The score is the plain dot product of v_a "
-    "with the hidden layer, without a factor.",
-)
+@mistake(additive_score)
 def additive_mean(S, H, W_a, V_a, v_a):
+    """You averaged over the hidden layer. The score is the plain dot product of v_a
+    with the hidden layer, without a factor."""
     return (np.tanh(hidden_layer(S, H, W_a, V_a)) * v_a).mean(axis=2)
 
 
-@mistake(
-    additive_score,
-    "You used another nonlinearity. The additive score is defined with tanh, whose "
-    "range from -1 to 1 is symmetric.",
-)
+@mistake(additive_score)
 def additive_sigmoid(S, H, W_a, V_a, v_a):
+    """You used another nonlinearity. The additive score is defined with tanh, whose
+    range from -1 to 1 is symmetric."""
     return 1 / (1 + np.exp(-hidden_layer(S, H, W_a, V_a))) @ v_a
 
 
-@mistake(
-    additive_score,
-    "You cut off negative hidden numbers instead of applying tanh. The additive score "
-    "is defined with tanh, which keeps the sign and bounds the size.",
-)
+@mistake(additive_score)
 def additive_rectified(S, H, W_a, V_a, v_a):
+    """You cut off negative hidden numbers instead of applying tanh. The additive score
+    is defined with tanh, which keeps the sign and bounds the size."""
     return np.maximum(hidden_layer(S, H, W_a, V_a), 0.0) @ v_a
 
 
-@mistake(
-    additive_score,
-    "Your scores have a row for each encoder state. The decoder states ask, so they "
-    "belong to the rows.",
-)
+@mistake(additive_score)
 def additive_transposed(S, H, W_a, V_a, v_a):
+    """Your scores have a row for each encoder state. The decoder states ask, so they
+    belong to the rows."""
     return (np.tanh(hidden_layer(S, H, W_a, V_a)) @ v_a).T
 
 
-@mistake(
-    additive_score,
-    "You subtracted the projected decoder state. The hidden layer adds the two, and "
-    "the sign that a difference would need is learned in V_a.",
-)
+@mistake(additive_score)
 def additive_difference(S, H, W_a, V_a, v_a):
+    """You subtracted the projected decoder state. The hidden layer adds the two, and
+    the sign that a difference would need is learned in V_a."""
     return np.tanh(hidden_layer(-S, H, W_a, V_a)) @ v_a
 
 
-@mistake(
-    additive_score,
-    "You used W_a and V_a without turning them. Each is (r, width) and acts on a "
-    "column; with states in rows it has to be transposed, and a square one hides it.",
-)
+@mistake(additive_score)
 def additive_not_turned(S, H, W_a, V_a, v_a):
+    """You used W_a and V_a without turning them. Each is (r, width) and acts on a
+    column; with states in rows it has to be transposed, and a square one hides it."""
     return np.tanh((S @ V_a)[:, None] + (H @ W_a)[None]) @ v_a
 
 
@@ -642,93 +522,75 @@ def refuse(score, k=None, r=None):
         raise ValueError(score)
 
 
-@mistake(
-    parameter_count,
-    "You forgot v_a in the additive score. Its r numbers read the score off the hidden "
-    "layer and are learned like the two matrices.",
-)
+@mistake(parameter_count)
 def count_without_v(score, s, h, k=None, r=None):
+    """You forgot v_a in the additive score. Its r numbers read the score off the hidden
+    layer and are learned like the two matrices."""
     refuse(score, k, r)
     return r * (s + h) if score == "additive" else count(score, s, h, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You added bias terms. None of the five formulas has one, so only the entries of "
-    "the matrices and of v_a are learned.",
-)
+@mistake(parameter_count)
 def count_with_biases(score, s, h, k=None, r=None):
+    """You added bias terms. None of the five formulas has one, so only the entries of
+    the matrices and of v_a are learned."""
     refuse(score, k, r)
     biases = {"general": 1, "reduced_rank": 2 * (k or 0), "additive": r or 0}
     return count(score, s, h, k, r) + biases.get(score, 0)
 
 
-@mistake(
-    parameter_count,
-    "You counted s + h numbers for the general score. Its matrix pairs every feature "
-    "of one state with every feature of the other.",
-)
+@mistake(parameter_count)
 def count_general_as_sum(score, s, h, k=None, r=None):
+    """You counted s + h numbers for the general score. Its matrix pairs every feature
+    of one state with every feature of the other."""
     refuse(score, k, r)
     return s + h if score == "general" else count(score, s, h, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You counted the full (s, h) matrix for reduced rank. It is never built or stored; "
-    "what is learned are its two thin factors.",
-)
+@mistake(parameter_count)
 def count_reduced_as_full(score, s, h, k=None, r=None):
+    """You counted the full (s, h) matrix for reduced rank. It is never built or stored;
+    what is learned are its two thin factors."""
     refuse(score, k, r)
     return s * h if score == "reduced_rank" else count(score, s, h, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You counted one of the two thin matrices only. Both sides have a projection to k "
-    "features, and both are learned.",
-)
+@mistake(parameter_count)
 def count_one_factor(score, s, h, k=None, r=None):
+    """You counted one of the two thin matrices only. Both sides have a projection to k
+    features, and both are learned."""
     refuse(score, k, r)
     return k * s if score == "reduced_rank" else count(score, s, h, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You counted k * s * h numbers for reduced rank. Its two matrices are separate, so "
-    "their sizes are added and not multiplied.",
-)
+@mistake(parameter_count)
 def count_product_of_factors(score, s, h, k=None, r=None):
+    """You counted k * s * h numbers for reduced rank. Its two matrices are separate, so
+    their sizes are added and not multiplied."""
     refuse(score, k, r)
     return k * s * h if score == "reduced_rank" else count(score, s, h, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You took s for the width of both states. An encoder state has h features, and the "
-    "two may differ for every score that learns something.",
-)
+@mistake(parameter_count)
 def count_one_width(score, s, h, k=None, r=None):
+    """You took s for the width of both states. An encoder state has h features, and the
+    two may differ for every score that learns something."""
     refuse(score, k, r)
     return count(score, s, s, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You counted a number per feature for dot and cosine. They learn nothing: the "
-    "numbers that they multiply are the states themselves.",
-)
+@mistake(parameter_count)
 def count_dot_by_width(score, s, h, k=None, r=None):
+    """You counted a number per feature for dot and cosine. They learn nothing: the
+    numbers that they multiply are the states themselves."""
     refuse(score, k, r)
     return s if score in ("dot", "cosine") else count(score, s, h, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You let an unknown score count as zero. A misspelt name should be a ValueError, "
-    "or nobody notices it.",
-)
+@mistake(parameter_count)
 def count_unknown_as_zero(score, s, h, k=None, r=None):
+    """You let an unknown score count as zero. A misspelt name should be a ValueError,
+    or nobody notices it."""
     try:
         return count(score, s, h, k, r)
     except KeyError:
@@ -737,44 +599,36 @@ def count_unknown_as_zero(score, s, h, k=None, r=None):
         raise ValueError(score) from None
 
 
-@mistake(
-    parameter_count,
-    "You looked the score up without a check, so an unknown one is a KeyError and a "
-    "missing k or r a TypeError. The caller is promised a ValueError that says what "
-    "was wrong with the arguments.",
-)
+@mistake(parameter_count)
 def count_other_errors(score, s, h, k=None, r=None):
+    """You looked the score up without a check, so an unknown one is a KeyError and a
+    missing k or r a TypeError. The caller is promised a ValueError that says what was
+    wrong with the arguments."""
     return count(score, s, h, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You let a missing k or r count as zero. Without it the number cannot be known, so "
-    "it should be a ValueError.",
-)
+@mistake(parameter_count)
 def count_missing_as_zero(score, s, h, k=None, r=None):
+    """You let a missing k or r count as zero. Without it the number cannot be known, so
+    it should be a ValueError."""
     if score not in ("dot", "cosine", "general", "reduced_rank", "additive"):
         raise ValueError(score)
     return count(score, s, h, k or 0, r or 0)
 
 
-@mistake(
-    parameter_count,
-    "You asked for k and r whatever the score. Only reduced rank needs k, and only the "
-    "additive score needs r.",
-)
+@mistake(parameter_count)
 def count_needs_everything(score, s, h, k=None, r=None):
+    """You asked for k and r whatever the score. Only reduced rank needs k, and only the
+    additive score needs r."""
     if k is None or r is None:
         raise ValueError("k and r are needed")
     refuse(score, k, r)
     return count(score, s, h, k, r)
 
 
-@mistake(
-    parameter_count,
-    "You exchanged k and r. k is the number of features that reduced rank compares, r "
-    "the width of the additive score's hidden layer.",
-)
+@mistake(parameter_count)
 def count_k_and_r_exchanged(score, s, h, k=None, r=None):
+    """You exchanged k and r. k is the number of features that reduced rank compares, r
+    the width of the additive score's hidden layer."""
     refuse(score, r, k)
     return count(score, s, h, r, k)

@@ -14,269 +14,214 @@ from solutions import simplified_attention as right
 # softmax ------------------------------------------------------------------------------
 
 
-@mistake(
-    softmax,
-    "You took the exponential of the scores as they are, and exp(1000) is infinite, "
-    "so large scores end as NaN. Weights depend only on differences between scores: "
-    "take the same number from each score of a row first, so that no exponent is "
-    "large.",
-)
+@mistake(softmax)
 def exponential_overflows(scores):
+    """You took the exponential of the scores as they are, and exp(1000) is infinite, so
+    large scores end as NaN. Weights depend only on differences between scores: take the
+    same number from each score of a row first, so that no exponent is large."""
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(
-    softmax,
-    "You normalised over the first axis, so the columns sum to one. The last axis "
-    "holds the inputs that compete for one query, so it is the rows that must sum to "
-    "one.",
-)
+@mistake(softmax)
 def over_the_first_axis(scores):
+    """You normalised over the first axis, so the columns sum to one. The last axis
+    holds the inputs that compete for one query, so it is the rows that must sum to
+    one."""
     exponentials = np.exp(scores - scores.max(axis=0, keepdims=True))
     return exponentials / exponentials.sum(axis=0, keepdims=True)
 
 
-@mistake(
-    softmax,
-    "You divided by the sum over the whole array, so only all rows together sum to "
-    "one. Each row is the distribution of one query and needs its own sum.",
-)
+@mistake(softmax)
 def over_all_axes(scores):
+    """You divided by the sum over the whole array, so only all rows together sum to
+    one. Each row is the distribution of one query and needs its own sum."""
     exponentials = np.exp(scores - scores.max())
     return exponentials / exponentials.sum()
 
 
-@mistake(
-    softmax,
-    "You subtracted the largest score of the whole array, so a row that lies far "
-    "below it becomes 0/0. Subtract the largest score of each row: then every row has "
-    "one exponential that equals 1.",
-)
+@mistake(softmax)
 def one_maximum_for_all_rows(scores):
+    """You subtracted the largest score of the whole array, so a row that lies far below
+    it becomes 0/0. Subtract the largest score of each row: then every row has one
+    exponential that equals 1."""
     exponentials = np.exp(scores - scores.max())
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(
-    softmax,
-    "You subtracted the mean, so a score far above the mean still overflows. Subtract "
-    "the largest score of the row: then no exponent is positive.",
-)
+@mistake(softmax)
 def mean_subtracted(scores):
+    """You subtracted the mean, so a score far above the mean still overflows. Subtract
+    the largest score of the row: then no exponent is positive."""
     exponentials = np.exp(scores - scores.mean(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(
-    softmax,
-    "You subtracted the smallest score, so every other exponent is positive and a "
-    "large one overflows. Subtract the largest score of the row: then no exponent is "
-    "positive.",
-)
+@mistake(softmax)
 def smallest_subtracted(scores):
+    """You subtracted the smallest score, so every other exponent is positive and a
+    large one overflows. Subtract the largest score of the row: then no exponent is
+    positive."""
     exponentials = np.exp(scores - scores.min(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(
-    softmax,
-    "You subtracted the largest score in place, so the caller's scores have changed. "
-    "Compute the difference in a new array: somebody may still need the scores.",
-)
+@mistake(softmax)
 def scores_changed_in_place(scores):
+    """You subtracted the largest score in place, so the caller's scores have changed.
+    Compute the difference in a new array: somebody may still need the scores."""
     scores -= scores.max(axis=-1, keepdims=True)
     exponentials = np.exp(scores)
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(
-    softmax,
-    "You returned the exponentials without dividing by their sum, so the weights do "
-    "not sum to one. Divide each row by its sum: an average needs weights that share "
-    "out exactly one unit.",
-)
+@mistake(softmax)
 def never_normalised(scores):
+    """You returned the exponentials without dividing by their sum, so the weights do
+    not sum to one. Divide each row by its sum: an average needs weights that share out
+    exactly one unit."""
     return np.exp(scores - scores.max(axis=-1, keepdims=True))
 
 
-@mistake(
-    softmax,
-    "You divided the scores themselves by their sum, so negative scores give negative "
-    "weights and a sum near zero explodes. Take the exponential first: it is positive "
-    "for every score.",
-)
+@mistake(softmax)
 def exponential_forgotten(scores):
+    """You divided the scores themselves by their sum, so negative scores give negative
+    weights and a sum near zero explodes. Take the exponential first: it is positive for
+    every score."""
     return scores / scores.sum(axis=-1, keepdims=True)
 
 
-@mistake(
-    softmax,
-    "You returned the logarithm of the weights, which is never positive. Return the "
-    "weights themselves, because they are to be multiplied with the inputs.",
-)
+@mistake(softmax)
 def logarithm_of_the_weights(scores):
+    """You returned the logarithm of the weights, which is never positive. Return the
+    weights themselves, because they are to be multiplied with the inputs."""
     return np.log(right.softmax(scores) + 1e-300)
 
 
-@mistake(
-    softmax,
-    "You gave all the weight to the largest score and zero to the others. Softmax is "
-    "a soft version of that choice: a score just below the best one gets nearly as "
-    "much.",
-)
+@mistake(softmax)
 def winner_takes_all(scores):
+    """You gave all the weight to the largest score and zero to the others. Softmax is a
+    soft version of that choice: a score just below the best one gets nearly as much."""
     best = scores.argmax(axis=-1)[..., None]
     return (np.arange(scores.shape[-1]) == best).astype(float)
 
 
-@mistake(
-    softmax,
-    "You squashed each score on its own, so the weights of a row do not sum to one. "
-    "The inputs must compete: dividing by the sum of the row makes one weight fall "
-    "when another one rises.",
-)
+@mistake(softmax)
 def sigmoid_of_each_score(scores):
+    """You squashed each score on its own, so the weights of a row do not sum to one.
+    The inputs must compete: dividing by the sum of the row makes one weight fall when
+    another one rises."""
     return 0.5 * (1 + np.tanh(scores / 2))
 
 
 # alignment_scores ---------------------------------------------------------------------
 
 
-@mistake(
-    alignment_scores,
-    "You returned the plain dot products. Divide by the square root of the number of "
-    "features: without it the scores grow with D, and the softmax that follows "
-    "saturates.",
-)
+@mistake(alignment_scores)
 def scale_missing(q, X):
+    """You returned the plain dot products. Divide by the square root of the number of
+    features: without it the scores grow with D, and the softmax that follows
+    saturates."""
     return right.alignment_scores(q, X) * np.sqrt(X.shape[1])
 
 
-@mistake(
-    alignment_scores,
-    "You divided by D where its square root belongs, so scores of long vectors are "
-    "nearly all zero. A dot product of D independent terms spreads like the square "
-    "root of D, and that is what the scale has to undo.",
-)
+@mistake(alignment_scores)
 def scaled_by_features(q, X):
+    """You divided by D where its square root belongs, so scores of long vectors are
+    nearly all zero. A dot product of D independent terms spreads like the square root
+    of D, and that is what the scale has to undo."""
     return right.alignment_scores(q, X) / np.sqrt(X.shape[1])
 
 
-@mistake(
-    alignment_scores,
-    "You multiplied by the square root of D where you should divide. The scale has to "
-    "keep the scores of long vectors small; yours makes them larger still.",
-)
+@mistake(alignment_scores)
 def scale_upside_down(q, X):
+    """You multiplied by the square root of D where you should divide. The scale has to
+    keep the scores of long vectors small; yours makes them larger still."""
     return right.alignment_scores(q, X) * X.shape[1]
 
 
-@mistake(
-    alignment_scores,
-    "You scaled by the number of inputs N, but a score compares the query with one "
-    "input only. Its size depends on how many features are summed, so D belongs under "
-    "the root.",
-)
+@mistake(alignment_scores)
 def scaled_by_inputs(q, X):
+    """You scaled by the number of inputs N, but a score compares the query with one
+    input only. Its size depends on how many features are summed, so D belongs under the
+    root."""
     return right.alignment_scores(q, X) * np.sqrt(X.shape[1] / X.shape[0])
 
 
-@mistake(
-    alignment_scores,
-    "You divided by the lengths of the vectors, which makes the score a cosine. The "
-    "scaled dot product keeps the lengths: a longer query asks more decidedly.",
-)
+@mistake(alignment_scores)
 def cosine_in_place_of_dot(q, X):
+    """You divided by the lengths of the vectors, which makes the score a cosine. The
+    scaled dot product keeps the lengths: a longer query asks more decidedly."""
     scores = right.alignment_scores(q, X) * np.sqrt(X.shape[1])
     return scores / (np.linalg.norm(q) * np.linalg.norm(X, axis=1))
 
 
-@mistake(
-    alignment_scores,
-    "You returned a matrix with one row where a vector is expected. One query has one "
-    "score per input: the shape is (N,), not (1, N).",
-)
+@mistake(alignment_scores)
 def scores_in_a_row_matrix(q, X):
+    """You returned a matrix with one row where a vector is expected. One query has one
+    score per input: the shape is (N,), not (1, N)."""
     return right.alignment_scores(q, X)[None, :]
 
 
-@mistake(
-    alignment_scores,
-    "You multiplied query and inputs without adding up over the features, so there is "
-    "a number per feature. A score is the sum of these products: one number per "
-    "input.",
-)
+@mistake(alignment_scores)
 def products_not_summed(q, X):
+    """You multiplied query and inputs without adding up over the features, so there is
+    a number per feature. A score is the sum of these products: one number per input."""
     right.alignment_scores(q, X)
     return X * q / np.sqrt(X.shape[1])
 
 
-@mistake(
-    alignment_scores,
-    "You added up over the inputs where you should add up over the features, so there "
-    "is one number per feature. Each input gets one score.",
-)
+@mistake(alignment_scores)
 def summed_over_inputs(q, X):
+    """You added up over the inputs where you should add up over the features, so there
+    is one number per feature. Each input gets one score."""
     right.alignment_scores(q, X)
     return (X * q).sum(axis=0) / np.sqrt(X.shape[1])
 
 
-@mistake(
-    alignment_scores,
-    "You returned weights: the softmax is taken one step later. Scores may be "
-    "negative and need not sum to one.",
-)
+@mistake(alignment_scores)
 def weights_in_place_of_scores(q, X):
+    """You returned weights: the softmax is taken one step later. Scores may be negative
+    and need not sum to one."""
     return right.softmax(right.alignment_scores(q, X))
 
 
-@mistake(
-    alignment_scores,
-    "You took the absolute value of the scores, so an input that points away from the "
-    "query looks like a match. The sign says whether the two agree or disagree.",
-)
+@mistake(alignment_scores)
 def sign_lost(q, X):
+    """You took the absolute value of the scores, so an input that points away from the
+    query looks like a match. The sign says whether the two agree or disagree."""
     return np.abs(right.alignment_scores(q, X))
 
 
-@mistake(
-    alignment_scores,
-    "You did not compare the numbers of features, and NumPy quietly stretched a query "
-    "of one feature to fit. Check that the widths match and raise a ValueError "
-    "otherwise: a silent broadcast gives scores that mean nothing.",
-)
+@mistake(alignment_scores)
 def broadcast_in_silence(q, X):
+    """You did not compare the numbers of features, and NumPy quietly stretched a query
+    of one feature to fit. Check that the widths match and raise a ValueError otherwise:
+    a silent broadcast gives scores that mean nothing."""
     return (X * q).sum(axis=1) / np.sqrt(X.shape[1])
 
 
-@mistake(
-    alignment_scores,
-    "You stopped at the shorter of the two vectors, so features were dropped without "
-    "a word. Check that the widths match and raise a ValueError otherwise.",
-)
+@mistake(alignment_scores)
 def extra_features_dropped(q, X):
+    """You stopped at the shorter of the two vectors, so features were dropped without a
+    word. Check that the widths match and raise a ValueError otherwise."""
     pairs = [sum(a * b for a, b in zip(q, x, strict=False)) for x in X]
     return np.array(pairs) / np.sqrt(X.shape[1])
 
 
-@mistake(
-    alignment_scores,
-    "You scaled the query in place, so the caller's query is smaller after the call "
-    "and a second call gives other scores. Divide the result, or a copy.",
-)
+@mistake(alignment_scores)
 def query_scaled_in_place(q, X):
+    """You scaled the query in place, so the caller's query is smaller after the call
+    and a second call gives other scores. Divide the result, or a copy."""
     scores = right.alignment_scores(q, X)
     q /= np.sqrt(X.shape[1])
     return scores
 
 
-@mistake(
-    alignment_scores,
-    "You multiplied the inputs by the query in place, so the caller's inputs are "
-    "lost. Inputs are read again in the weighted sum: put products into a new array.",
-)
+@mistake(alignment_scores)
 def inputs_changed_in_place(q, X):
+    """You multiplied the inputs by the query in place, so the caller's inputs are lost.
+    Inputs are read again in the weighted sum: put products into a new array."""
     scores = right.alignment_scores(q, X)
     X *= q
     return scores
@@ -285,170 +230,136 @@ def inputs_changed_in_place(q, X):
 # attend -------------------------------------------------------------------------------
 
 
-@mistake(
-    attend,
-    "You returned the weights first and the output second. The output comes first, "
-    "because it is what the next layer reads; the weights are there to be looked at.",
-)
+@mistake(attend)
 def weights_first(q, X):
+    """You returned the weights first and the output second. The output comes first,
+    because it is what the next layer reads; the weights are there to be looked at."""
     y, a = right.attend(q, X)
     return a, y
 
 
-@mistake(
-    attend,
-    "You returned the output alone. Return the weights as well: they show where the "
-    "query looked.",
-)
+@mistake(attend)
 def weights_not_returned(q, X):
+    """You returned the output alone. Return the weights as well: they show where the
+    query looked."""
     return right.attend(q, X)[0]
 
 
-@mistake(
-    attend,
-    "You weighted each input but did not add them up, so there is still one row per "
-    "input. The output is the sum of the weighted inputs: one vector of D numbers.",
-)
+@mistake(attend)
 def weighted_inputs_not_summed(q, X):
+    """You weighted each input but did not add them up, so there is still one row per
+    input. The output is the sum of the weighted inputs: one vector of D numbers."""
     _, a = right.attend(q, X)
     return a[:, None] * X, a
 
 
-@mistake(
-    attend,
-    "You averaged the scores with the weights. What the query brings home are the "
-    "inputs: the output has D features, like every row of X.",
-)
+@mistake(attend)
 def scores_averaged(q, X):
+    """You averaged the scores with the weights. What the query brings home are the
+    inputs: the output has D features, like every row of X."""
     _, a = right.attend(q, X)
     return a @ right.alignment_scores(q, X), a
 
 
-@mistake(
-    attend,
-    "You left out the square root of D when you computed the scores. The wider the "
-    "vectors, the nearer your weights come to picking one single input.",
-)
+@mistake(attend)
 def attends_without_scale(q, X):
+    """You left out the square root of D when you computed the scores. The wider the
+    vectors, the nearer your weights come to picking one single input."""
     return right.attend(q * np.sqrt(len(q)), X)
 
 
-@mistake(
-    attend,
-    "You divided by D where its square root belongs. The wider the vectors, the "
-    "nearer your weights come to a plain average.",
-)
+@mistake(attend)
 def attends_with_square_of_scale(q, X):
+    """You divided by D where its square root belongs. The wider the vectors, the nearer
+    your weights come to a plain average."""
     return right.attend(q / np.sqrt(len(q)), X)
 
 
-@mistake(
-    attend,
-    "You scaled the weights after the softmax, so they no longer sum to one and the "
-    "output shrinks. The scale belongs to the scores, before the softmax.",
-)
+@mistake(attend)
 def scaled_after_softmax(q, X):
+    """You scaled the weights after the softmax, so they no longer sum to one and the
+    output shrinks. The scale belongs to the scores, before the softmax."""
     y, a = right.attend(q * np.sqrt(len(q)), X)
     return y / np.sqrt(len(q)), a / np.sqrt(len(q))
 
 
-@mistake(
-    attend,
-    "You summed the inputs with the scores, without the softmax. Scores can be "
-    "negative and do not sum to one, so your output is no average of the inputs.",
-)
+@mistake(attend)
 def softmax_forgotten(q, X):
+    """You summed the inputs with the scores, without the softmax. Scores can be
+    negative and do not sum to one, so your output is no average of the inputs."""
     scores = right.alignment_scores(q, X)
     return scores @ X, scores
 
 
-@mistake(
-    attend,
-    "You returned the right output beside the scores. The second result is the "
-    "weights, after the softmax.",
-)
+@mistake(attend)
 def scores_returned_as_weights(q, X):
+    """You returned the right output beside the scores. The second result is the
+    weights, after the softmax."""
     return right.attend(q, X)[0], right.alignment_scores(q, X)
 
 
-@mistake(
-    attend,
-    "You picked the input with the largest score. Attention mixes all inputs by their "
-    "weights: with one winner a small change of the query either does nothing or "
-    "changes everything.",
-)
+@mistake(attend)
 def best_input_only(q, X):
+    """You picked the input with the largest score. Attention mixes all inputs by their
+    weights: with one winner a small change of the query either does nothing or changes
+    everything."""
     _, a = right.attend(q, X)
     return X[a.argmax()], a
 
 
-@mistake(
-    attend,
-    "You gave every input the same weight in the sum. Use the attention weights, so "
-    "that the output depends on the query.",
-)
+@mistake(attend)
 def plain_average(q, X):
+    """You gave every input the same weight in the sum. Use the attention weights, so
+    that the output depends on the query."""
     return X.mean(axis=0), right.attend(q, X)[1]
 
 
-@mistake(
-    attend,
-    "You divided the weighted sum by the number of inputs. The weights sum to one "
-    "already, so the sum is the average.",
-)
+@mistake(attend)
 def divided_by_inputs_again(q, X):
+    """You divided the weighted sum by the number of inputs. The weights sum to one
+    already, so the sum is the average."""
     y, a = right.attend(q, X)
     return y / len(X), a
 
 
-@mistake(
-    attend,
-    "You summed over the features in place of the inputs, which goes unnoticed when "
-    "there are as many of one as of the other. Each weight belongs to one row of X.",
-)
+@mistake(attend)
 def inputs_transposed(q, X):
+    """You summed over the features in place of the inputs, which goes unnoticed when
+    there are as many of one as of the other. Each weight belongs to one row of X."""
     _, a = right.attend(q, X)
     return X @ a, a
 
 
-@mistake(
-    attend,
-    "You added the query to the output. That connection comes later, with the "
-    "transformer; here the output is an average of the inputs and nothing else.",
-)
+@mistake(attend)
 def query_added(q, X):
+    """You added the query to the output. That connection comes later, with the
+    transformer; here the output is an average of the inputs and nothing else."""
     y, a = right.attend(q, X)
     return y + q, a
 
 
-@mistake(
-    attend,
-    "You took the exponential of the scores as they are, and a long query makes it "
-    "overflow. Use a softmax that is safe for large scores.",
-)
+@mistake(attend)
 def overflows_for_long_queries(q, X):
+    """You took the exponential of the scores as they are, and a long query makes it
+    overflow. Use a softmax that is safe for large scores."""
     exponentials = np.exp(right.alignment_scores(q, X))
     a = exponentials / exponentials.sum()
     return a @ X, a
 
 
-@mistake(
-    attend,
-    "You multiplied the inputs by their weights in place, so the caller's inputs are "
-    "changed. The next query has to see the same inputs: leave them as they are.",
-)
+@mistake(attend)
 def inputs_weighted_in_place(q, X):
+    """You multiplied the inputs by their weights in place, so the caller's inputs are
+    changed. The next query has to see the same inputs: leave them as they are."""
     y, a = right.attend(q, X)
     X *= a[:, None]
     return y, a
 
 
-@mistake(
-    attend,
-    "You returned the output as a matrix with one row. One query gives one vector of "
-    "shape (D,) and weights of shape (N,).",
-)
+@mistake(attend)
 def one_row_matrices(q, X):
+    """You returned the output as a matrix with one row. One query gives one vector of
+    shape (D,) and weights of shape (N,)."""
     y, a = right.attend(q, X)
     return y[None, :], a[None, :]
 
@@ -456,176 +367,142 @@ def one_row_matrices(q, X):
 # soft_lookup --------------------------------------------------------------------------
 
 
-@mistake(
-    soft_lookup,
-    "You multiplied by the temperature where you should divide, so heat sharpens and "
-    "cold blurs. A low temperature must make differences between scores larger.",
-)
+@mistake(soft_lookup)
 def temperature_upside_down(query, keys, values, temperature=1.0):
+    """You multiplied by the temperature where you should divide, so heat sharpens and
+    cold blurs. A low temperature must make differences between scores larger."""
     return _lookup(query, keys, values, 1 / _positive(temperature))
 
 
-@mistake(
-    soft_lookup,
-    "The temperature has no effect on your answer. Divide the scores by it, before "
-    "the softmax, so that the reader can choose between looking up and averaging.",
-)
+@mistake(soft_lookup)
 def temperature_ignored(query, keys, values, temperature=1.0):
+    """The temperature has no effect on your answer. Divide the scores by it, before the
+    softmax, so that the reader can choose between looking up and averaging."""
     _positive(temperature)
     return _lookup(query, keys, values, 1.0)
 
 
-@mistake(
-    soft_lookup,
-    "You divided by the temperature after the softmax, which only makes the result "
-    "larger or smaller. Divide the scores: the weights then change their shape and "
-    "still sum to one.",
-)
+@mistake(soft_lookup)
 def temperature_after_softmax(query, keys, values, temperature=1.0):
+    """You divided by the temperature after the softmax, which only makes the result
+    larger or smaller. Divide the scores: the weights then change their shape and still
+    sum to one."""
     return _lookup(query, keys, values, 1.0) / _positive(temperature)
 
 
-@mistake(
-    soft_lookup,
-    "You divided by the square root of the temperature, so it acts too weakly. The "
-    "scores are divided by the temperature itself; the only root is that of D.",
-)
+@mistake(soft_lookup)
 def temperature_under_the_root(query, keys, values, temperature=1.0):
+    """You divided by the square root of the temperature, so it acts too weakly. The
+    scores are divided by the temperature itself; the only root is that of D."""
     return _lookup(query, keys, values, np.sqrt(_positive(temperature)))
 
 
-@mistake(
-    soft_lookup,
-    "You mixed the keys. Keys are only compared with the query; what comes back is "
-    "made of the values.",
-)
+@mistake(soft_lookup)
 def keys_returned(query, keys, values, temperature=1.0):
+    """You mixed the keys. Keys are only compared with the query; what comes back is
+    made of the values."""
     _lookup(query, keys, values, temperature)
     return _lookup(query, keys, keys, temperature)
 
 
-@mistake(
-    soft_lookup,
-    "You returned the weights. They say how much of each value to take: multiply them "
-    "with the values and add up.",
-)
+@mistake(soft_lookup)
 def weights_returned(query, keys, values, temperature=1.0):
+    """You returned the weights. They say how much of each value to take: multiply them
+    with the values and add up."""
     _lookup(query, keys, values, temperature)
     return right.softmax(right.alignment_scores(query, keys) / temperature)
 
 
-@mistake(
-    soft_lookup,
-    "You returned the output and the weights. A lookup gives back what was found and "
-    "nothing else, like a dictionary: return the output alone.",
-)
+@mistake(soft_lookup)
 def weights_returned_too(query, keys, values, temperature=1.0):
+    """You returned the output and the weights. A lookup gives back what was found and
+    nothing else, like a dictionary: return the output alone."""
     y = _lookup(query, keys, values, temperature)
     return y, right.softmax(right.alignment_scores(query, keys) / temperature)
 
 
-@mistake(
-    soft_lookup,
-    "You returned the value of the best key at every temperature. That is only the "
-    "limit of a low temperature; above it the other values count too.",
-)
+@mistake(soft_lookup)
 def exact_lookup(query, keys, values, temperature=1.0):
+    """You returned the value of the best key at every temperature. That is only the
+    limit of a low temperature; above it the other values count too."""
     _lookup(query, keys, values, temperature)
     return values[right.alignment_scores(query, keys).argmax()]
 
 
-@mistake(
-    soft_lookup,
-    "You averaged all values alike at every temperature. That is only the limit of a "
-    "high temperature; below it the better keys count more.",
-)
+@mistake(soft_lookup)
 def mean_of_the_values(query, keys, values, temperature=1.0):
+    """You averaged all values alike at every temperature. That is only the limit of a
+    high temperature; below it the better keys count more."""
     _lookup(query, keys, values, temperature)
     return values.mean(axis=0)
 
 
-@mistake(
-    soft_lookup,
-    "You compared without the factor 1/sqrt(D). Divide the alignment scores, scaled "
-    "as before, by the temperature: otherwise one temperature means something else "
-    "for each number of features.",
-)
+@mistake(soft_lookup)
 def lookup_without_scale(query, keys, values, temperature=1.0):
+    """You compared without the factor 1/sqrt(D). Divide the alignment scores, scaled as
+    before, by the temperature: otherwise one temperature means something else for each
+    number of features."""
     return _lookup(query, keys, values, temperature / np.sqrt(keys.shape[1]))
 
 
-@mistake(
-    soft_lookup,
-    "You scaled by the number of features of the values. What is compared are query "
-    "and keys, so their number of features belongs under the root.",
-)
+@mistake(soft_lookup)
 def scaled_by_value_features(query, keys, values, temperature=1.0):
+    """You scaled by the number of features of the values. What is compared are query
+    and keys, so their number of features belongs under the root."""
     ratio = np.sqrt(values.shape[1] / keys.shape[1])
     return _lookup(query, keys, values, temperature * ratio)
 
 
-@mistake(
-    soft_lookup,
-    "You took the exponential of the scores as they are, and a low temperature makes "
-    "them huge. Use a softmax that is safe for large scores.",
-)
+@mistake(soft_lookup)
 def overflows_when_cold(query, keys, values, temperature=1.0):
+    """You took the exponential of the scores as they are, and a low temperature makes
+    them huge. Use a softmax that is safe for large scores."""
     scores = right.alignment_scores(query, keys) / _positive(temperature)
     weights = np.exp(scores) / np.exp(scores).sum()
     return weights @ values
 
 
-@mistake(
-    soft_lookup,
-    "You accepted a temperature of zero or below. Zero divides by zero and a negative "
-    "one prefers the worst key, so raise a ValueError unless it is positive.",
-)
+@mistake(soft_lookup)
 def any_temperature(query, keys, values, temperature=1.0):
+    """You accepted a temperature of zero or below. Zero divides by zero and a negative
+    one prefers the worst key, so raise a ValueError unless it is positive."""
     scores = right.alignment_scores(query, keys) / temperature
     return right.softmax(scores) @ values
 
 
-@mistake(
-    soft_lookup,
-    "You turned away a temperature of zero but not a negative one, which prefers the "
-    "worst key. Raise a ValueError unless the temperature is greater than zero.",
-)
+@mistake(soft_lookup)
 def negative_temperature(query, keys, values, temperature=1.0):
+    """You turned away a temperature of zero but not a negative one, which prefers the
+    worst key. Raise a ValueError unless the temperature is greater than zero."""
     if temperature == 0:
         raise ValueError
     scores = right.alignment_scores(query, keys) / temperature
     return right.softmax(scores) @ values
 
 
-@mistake(
-    soft_lookup,
-    "You turned away negative temperatures but not zero, which divides by zero. Raise "
-    "a ValueError unless the temperature is greater than zero.",
-)
+@mistake(soft_lookup)
 def zero_temperature(query, keys, values, temperature=1.0):
+    """You turned away negative temperatures but not zero, which divides by zero. Raise
+    a ValueError unless the temperature is greater than zero."""
     if temperature < 0:
         raise ValueError
     scores = right.alignment_scores(query, keys) / temperature
     return right.softmax(scores) @ values
 
 
-@mistake(
-    soft_lookup,
-    "You allowed only temperatures up to one. Any positive temperature is meaningful: "
-    "above one the values are mixed more evenly.",
-)
+@mistake(soft_lookup)
 def only_cool_temperatures(query, keys, values, temperature=1.0):
+    """You allowed only temperatures up to one. Any positive temperature is meaningful:
+    above one the values are mixed more evenly."""
     if temperature > 1:
         raise ValueError
     return _lookup(query, keys, values, temperature)
 
 
-@mistake(
-    soft_lookup,
-    "You divided the query by the temperature in place, so the caller's query has "
-    "changed. Divide the scores, which are yours.",
-)
+@mistake(soft_lookup)
 def query_cooled_in_place(query, keys, values, temperature=1.0):
+    """You divided the query by the temperature in place, so the caller's query has
+    changed. Divide the scores, which are yours."""
     y = _lookup(query, keys, values, temperature)
     query /= temperature
     return y

@@ -34,26 +34,22 @@ def flat(grid):
 # patchify
 
 
-@mistake(
-    patchify,
-    "You only gave the numbers a new shape. That cuts the memory, row of pixels by "
-    "row of pixels, and not the image into squares: split height and width first, "
-    "then bring the axes that belong to one patch together.",
-)
+@mistake(patchify)
 def reshaped_only(images, patch_size):
+    """You only gave the numbers a new shape. That cuts the memory, row of pixels by row
+    of pixels, and not the image into squares: split height and width first, then bring
+    the axes that belong to one patch together."""
     need_whole_patches(images.shape[2:], patch_size)
     B, C, H, W = images.shape
     N = (H // patch_size) * (W // patch_size)
     return images.reshape(B, N, C * patch_size**2)
 
 
-@mistake(
-    patchify,
-    "You brought the axes into the right order for batch, rows and columns, but split "
-    "height and width as (p, H/p) and not as (H/p, p). Your patches are made of "
-    "pixels that lie far apart, one from each region of the image.",
-)
+@mistake(patchify)
 def patch_axis_outside(images, patch_size):
+    """You brought the axes into the right order for batch, rows and columns, but split
+    height and width as (p, H/p) and not as (H/p, p). Your patches are made of pixels
+    that lie far apart, one from each region of the image."""
     p = patch_size
     need_whole_patches(images.shape[2:], p)
     B, C, H, W = images.shape
@@ -61,51 +57,41 @@ def patch_axis_outside(images, patch_size):
     return flat(split.permute(0, 3, 5, 1, 2, 4))
 
 
-@mistake(
-    patchify,
-    "You numbered the patches column by column. They go row by row, as one reads, and "
-    "the positions that are learned for them count on it.",
-)
+@mistake(patchify)
 def patches_by_columns(images, patch_size):
+    """You numbered the patches column by column. They go row by row, as one reads, and
+    the positions that are learned for them count on it."""
     return flat(cut(images, patch_size).transpose(1, 2))
 
 
-@mistake(
-    patchify,
-    "Each of your patches lies on its side: you put the columns of a patch before its "
-    "rows. Within a patch the order is channel, row, column.",
-)
+@mistake(patchify)
 def patch_transposed(images, patch_size):
+    """Each of your patches lies on its side: you put the columns of a patch before its
+    rows. Within a patch the order is channel, row, column."""
     return flat(cut(images, patch_size).mT)
 
 
-@mistake(
-    patchify,
-    "You exchanged height and width of the whole image, so both the order of the "
-    "patches and the pixels in them are mirrored at the diagonal. Images are (B, C, "
-    "H, W) with the height first.",
-)
+@mistake(patchify)
 def height_and_width_exchanged(images, patch_size):
+    """You exchanged height and width of the whole image, so both the order of the
+    patches and the pixels in them are mirrored at the diagonal. Images are (B, C, H, W)
+    with the height first."""
     return flat(cut(images.mT, patch_size))
 
 
-@mistake(
-    patchify,
-    "You put the channel last, as (p, p, C), which is the layout of image files. Here "
-    "the numbers of a patch go (C, p, p), or no published weight and no convolution "
-    "will fit.",
-)
+@mistake(patchify)
 def channels_behind(images, patch_size):
+    """You put the channel last, as (p, p, C), which is the layout of image files. Here
+    the numbers of a patch go (C, p, p), or no published weight and no convolution will
+    fit."""
     return flat(cut(images, patch_size).movedim(3, -1))
 
 
-@mistake(
-    patchify,
-    "You left the axes in the order rows, height inside the patch, columns, width "
-    "inside, so each of your rows holds a strip of neighbouring patches. The two axes "
-    "inside a patch have to move behind the two that number the patches.",
-)
+@mistake(patchify)
 def strips(images, patch_size):
+    """You left the axes in the order rows, height inside the patch, columns, width
+    inside, so each of your rows holds a strip of neighbouring patches. The two axes
+    inside a patch have to move behind the two that number the patches."""
     p = patch_size
     need_whole_patches(images.shape[2:], p)
     B, C, H, W = images.shape
@@ -114,12 +100,10 @@ def strips(images, patch_size):
     return split.reshape(B, (H // p) * (W // p), C * p * p)
 
 
-@mistake(
-    patchify,
-    "You made patches of one colour each: the channels number patches in your result. "
-    "All the channels of a square belong to one patch.",
-)
+@mistake(patchify)
 def one_channel_at_a_time(images, patch_size):
+    """You made patches of one colour each: the channels number patches in your result.
+    All the channels of a square belong to one patch."""
     need_whole_patches(images.shape[2:], patch_size)
     B, C, H, W = images.shape
     p = patch_size
@@ -127,85 +111,69 @@ def one_channel_at_a_time(images, patch_size):
     return split.reshape(B, (H // p) * (W // p), C * p * p)
 
 
-@mistake(
-    patchify,
-    "You kept rows and columns of patches as two axes. A transformer reads a "
-    "sequence, so the grid is flattened into one axis of N patches.",
-)
+@mistake(patchify)
 def grid_not_flattened(images, patch_size):
+    """You kept rows and columns of patches as two axes. A transformer reads a sequence,
+    so the grid is flattened into one axis of N patches."""
     return cut(images, patch_size).flatten(3)
 
 
-@mistake(
-    patchify,
-    "You kept the axes of the patch, (C, p, p). Each token is a vector, so a patch is "
-    "flattened to C*p*p numbers.",
-)
+@mistake(patchify)
 def patches_not_flattened(images, patch_size):
+    """You kept the axes of the patch, (C, p, p). Each token is a vector, so a patch is
+    flattened to C*p*p numbers."""
     return cut(images, patch_size).flatten(1, 2)
 
 
-@mistake(
-    patchify,
-    "You cut off what does not fill a patch. Part of the image is then never seen and "
-    "nobody is told; a size that p does not divide is a ValueError.",
-)
+@mistake(patchify)
 def remainder_dropped(images, patch_size):
+    """You cut off what does not fill a patch. Part of the image is then never seen and
+    nobody is told; a size that p does not divide is a ValueError."""
     p = patch_size
     H, W = (side - side % p for side in images.shape[2:])
     return flat(cut(images[:, :, :H, :W], p))
 
 
-@mistake(
-    patchify,
-    "You filled the rest of the image up with zeros where p does not divide its size. "
-    "The exercise asks for a ValueError, because an invented border changes the "
-    "number of tokens without a word.",
-)
+@mistake(patchify)
 def remainder_padded(images, patch_size):
+    """You filled the rest of the image up with zeros where p does not divide its size.
+    The exercise asks for a ValueError, because an invented border changes the number of
+    tokens without a word."""
     p = patch_size
     H, W = images.shape[2:]
     return flat(cut(F.pad(images, (0, -W % p, 0, -H % p)), p))
 
 
-@mistake(
-    patchify,
-    "You check the height and not the width. Patches are square and have to fill the "
-    "image in both directions, or the last column of patches is cut.",
-)
+@mistake(patchify)
 def width_not_checked(images, patch_size):
+    """You check the height and not the width. Patches are square and have to fill the
+    image in both directions, or the last column of patches is cut."""
     p = patch_size
     need_whole_patches(images.shape[2:3], p)
     return flat(cut(images[..., : images.shape[3] // p * p], p))
 
 
-@mistake(
-    patchify,
-    "Your patches overlap: the window moves on by one pixel where it should move on "
-    "by a whole patch. You get many more tokens than H/p * W/p, and each pixel "
-    "several times.",
-)
+@mistake(patchify)
 def overlapping(images, patch_size):
+    """Your patches overlap: the window moves on by one pixel where it should move on by
+    a whole patch. You get many more tokens than H/p * W/p, and each pixel several
+    times."""
     need_whole_patches(images.shape[2:], patch_size)
     return F.unfold(images, patch_size).mT
 
 
-@mistake(
-    patchify,
-    "You returned one patch for each column, (B, C*p*p, N), as torch's unfold does. "
-    "Tokens are rows in this book, so patches come before their numbers.",
-)
+@mistake(patchify)
 def numbers_before_patches(images, patch_size):
+    """You returned one patch for each column, (B, C*p*p, N), as torch's unfold does.
+    Tokens are rows in this book, so patches come before their numbers."""
     need_whole_patches(images.shape[2:], patch_size)
     return F.unfold(images, patch_size, stride=patch_size)
 
 
-@mistake(
-    patchify,
-    "You lost the image that a patch belongs to: batch and patches share an axis in "
-    "your result. Attention would then look from one picture into another.",
-)
+@mistake(patchify)
 def batch_and_patches_joined(images, patch_size):
+    """You lost the image that a patch belongs to: batch and patches share an axis in
+    your result. Attention would then look from one picture into another."""
     return flat(cut(images, patch_size)).flatten(0, 1)
 
 
@@ -226,115 +194,93 @@ def join(pieces):
     return pieces.permute(0, 3, 1, 4, 2, 5).flatten(4, 5).flatten(2, 3)
 
 
-@mistake(
-    unpatchify,
-    "You only gave the numbers a new shape. The rows of a patch have to be "
-    "interleaved with those of its neighbours, so the axes must change places before "
-    "the last reshape.",
-)
+@mistake(unpatchify)
 def put_back_by_reshape(patches, patch_size, height, width):
+    """You only gave the numbers a new shape. The rows of a patch have to be interleaved
+    with those of its neighbours, so the axes must change places before the last
+    reshape."""
     whole = pieces(patches, patch_size, height, width)
     return whole.reshape(len(patches), -1, height, width)
 
 
-@mistake(
-    unpatchify,
-    "You laid the patches down column by column. They come row by row, so the first "
-    "W/p of them make the top of the image.",
-)
+@mistake(unpatchify)
 def laid_by_columns(patches, patch_size, height, width):
+    """You laid the patches down column by column. They come row by row, so the first
+    W/p of them make the top of the image."""
     pieces(patches, patch_size, height, width)
     whole = pieces(patches, patch_size, width, height)
     return join(whole.transpose(1, 2))
 
 
-@mistake(
-    unpatchify,
-    "You exchanged height and width. The image comes out lying on its side whenever "
-    "it is not square, with its patches in the wrong places.",
-)
+@mistake(unpatchify)
 def sides_exchanged(patches, patch_size, height, width):
+    """You exchanged height and width. The image comes out lying on its side whenever it
+    is not square, with its patches in the wrong places."""
     return join(pieces(patches, patch_size, width, height))
 
 
-@mistake(
-    unpatchify,
-    "Each patch lies on its side in your image: its columns were taken for its rows. "
-    "The numbers of a patch go channel, row, column.",
-)
+@mistake(unpatchify)
 def patches_turned(patches, patch_size, height, width):
+    """Each patch lies on its side in your image: its columns were taken for its rows.
+    The numbers of a patch go channel, row, column."""
     return join(pieces(patches, patch_size, height, width).mT)
 
 
-@mistake(
-    unpatchify,
-    "You read the numbers of a patch as (p, p, C), the layout of image files. They go "
-    "(C, p, p), so your colours are mixed up with neighbouring pixels.",
-)
+@mistake(unpatchify)
 def read_as_channels_last(patches, patch_size, height, width):
+    """You read the numbers of a patch as (p, p, C), the layout of image files. They go
+    (C, p, p), so your colours are mixed up with neighbouring pixels."""
     whole = pieces(patches, patch_size, height, width)
     B, rows, columns, C, p, _ = whole.shape
     return join(whole.reshape(B, rows, columns, p, p, C).movedim(-1, 3))
 
 
-@mistake(
-    unpatchify,
-    "Your image has its channels last. Torch's images are (B, C, H, W), and so is the "
-    "result that undoes patchify.",
-)
+@mistake(unpatchify)
 def image_with_channels_last(patches, patch_size, height, width):
+    """Your image has its channels last. Torch's images are (B, C, H, W), and so is the
+    result that undoes patchify."""
     return join(pieces(patches, patch_size, height, width)).movedim(1, -1)
 
 
-@mistake(
-    unpatchify,
-    "You set the axes of the patch before those of the grid, (p, H/p) in place of "
-    "(H/p, p). Neighbouring pixels of your image then come from different patches.",
-)
+@mistake(unpatchify)
 def grid_inside_the_patch(patches, patch_size, height, width):
+    """You set the axes of the patch before those of the grid, (p, H/p) in place of
+    (H/p, p). Neighbouring pixels of your image then come from different patches."""
     whole = pieces(patches, patch_size, height, width)
     whole = whole.permute(0, 3, 4, 1, 5, 2)
     return whole.flatten(4, 5).flatten(2, 3)
 
 
-@mistake(
-    unpatchify,
-    "You count on three channels. The number of channels follows from the numbers in "
-    "a patch, C = numbers / p^2, and a grey image has one.",
-)
+@mistake(unpatchify)
 def three_channels(patches, patch_size, height, width):
+    """You count on three channels. The number of channels follows from the numbers in a
+    patch, C = numbers / p^2, and a grey image has one."""
     pieces(patches, patch_size, height, width)
     B, p = len(patches), patch_size
     return join(patches.reshape(B, height // p, width // p, 3, p, p))
 
 
-@mistake(
-    unpatchify,
-    "You take as many patches as fit and drop the rest without a word. A number of "
-    "patches that does not fill the image is a ValueError, since it means that height "
-    "or width is not what you think.",
-)
+@mistake(unpatchify)
 def surplus_dropped(patches, patch_size, height, width):
+    """You take as many patches as fit and drop the rest without a word. A number of
+    patches that does not fill the image is a ValueError, since it means that height or
+    width is not what you think."""
     fits = (height // patch_size) * (width // patch_size)
     return join(pieces(patches[:, :fits], patch_size, height, width))
 
 
-@mistake(
-    unpatchify,
-    "You round the grid down where the patch does not divide the width, and return an "
-    "image of another size. What cannot be filled is a ValueError.",
-)
+@mistake(unpatchify)
 def grid_rounded_down(patches, patch_size, height, width):
+    """You round the grid down where the patch does not divide the width, and return an
+    image of another size. What cannot be filled is a ValueError."""
     p = patch_size
     return join(pieces(patches, p, height // p * p, width // p * p))
 
 
-@mistake(
-    unpatchify,
-    "You only compare the number of pixels. An image of 3 x 8 has as many as six "
-    "patches of 2 x 2, and cannot be made of them: p has to divide both sides.",
-)
+@mistake(unpatchify)
 def only_pixels_compared(patches, patch_size, height, width):
+    """You only compare the number of pixels. An image of 3 x 8 has as many as six
+    patches of 2 x 2, and cannot be made of them: p has to divide both sides."""
     B, N, numbers = patches.shape
     p = patch_size
     if N * p * p != height * width or numbers % p**2:
@@ -344,12 +290,10 @@ def only_pixels_compared(patches, patch_size, height, width):
     return join(pieces(patches, p, height, width))
 
 
-@mistake(
-    unpatchify,
-    "You drop the numbers that fill no whole channel. They show that patch size and "
-    "patches do not belong together, which is a ValueError.",
-)
+@mistake(unpatchify)
 def numbers_dropped(patches, patch_size, height, width):
+    """You drop the numbers that fill no whole channel. They show that patch size and
+    patches do not belong together, which is a ValueError."""
     whole = patches.shape[2] // patch_size**2 * patch_size**2
     return join(pieces(patches[:, :, :whole], patch_size, height, width))
 
@@ -357,7 +301,7 @@ def numbers_dropped(patches, patch_size, height, width):
 # PatchEmbedding
 
 
-class Tokens(nn.Module):
+class RightEmbedding(nn.Module):
     """A right patch embedding whose steps can be replaced one at a time."""
 
     extra = 1
@@ -386,45 +330,40 @@ class Tokens(nn.Module):
         return self.with_class_token(tokens) + self.positions
 
 
-@mistake(
-    PatchEmbedding,
-    "You put the class token at the end. It stands first, in front of the patches, "
-    "and the head of the model, the positions and published weights look for it "
-    "there.",
-)
-class ClassTokenLast(Tokens):
+@mistake(PatchEmbedding)
+class ClassTokenLast(RightEmbedding):
+    """You put the class token at the end. It stands first, in front of the patches, and
+    the head of the model, the positions and published weights look for it there."""
+
     def with_class_token(self, tokens):
         return torch.cat([tokens, self.class_token.expand(len(tokens), -1, -1)], 1)
 
 
-@mistake(
-    PatchEmbedding,
-    "You forgot the positions. Without them the tokens are a set, and a shuffled "
-    "image is the same image to every layer that follows.",
-)
-class NoPositions(Tokens):
+@mistake(PatchEmbedding)
+class NoPositions(RightEmbedding):
+    """You forgot the positions. Without them the tokens are a set, and a shuffled image
+    is the same image to every layer that follows."""
+
     def forward(self, images):
         tokens = self.projection(self.patches(images))
         return self.with_class_token(tokens) + 0 * self.positions
 
 
-@mistake(
-    PatchEmbedding,
-    "You add positions to the patches only. The class token has a position of its "
-    "own, the first of the N + 1.",
-)
-class ClassTokenWithoutPosition(Tokens):
+@mistake(PatchEmbedding)
+class ClassTokenWithoutPosition(RightEmbedding):
+    """You add positions to the patches only. The class token has a position of its own,
+    the first of the N + 1."""
+
     def forward(self, images):
         tokens = self.projection(self.patches(images)) + self.positions[:, 1:]
         return self.with_class_token(tokens)
 
 
-@mistake(
-    PatchEmbedding,
-    "You made N positions, one for each patch. There are N + 1 tokens, and the class "
-    "token needs a position too, or published weights do not fit.",
-)
-class OnePositionTooFew(Tokens):
+@mistake(PatchEmbedding)
+class OnePositionTooFew(RightEmbedding):
+    """You made N positions, one for each patch. There are N + 1 tokens, and the class
+    token needs a position too, or published weights do not fit."""
+
     extra = 0
 
     def forward(self, images):
@@ -433,22 +372,20 @@ class OnePositionTooFew(Tokens):
         )
 
 
-@mistake(
-    PatchEmbedding,
-    "You left out the class token. Without it there is no token that can gather what "
-    "the whole image says.",
-)
-class NoClassToken(Tokens):
+@mistake(PatchEmbedding)
+class NoClassToken(RightEmbedding):
+    """You left out the class token. Without it there is no token that can gather what
+    the whole image says."""
+
     def forward(self, images):
         return self.projection(self.patches(images)) + self.positions[:, 1:]
 
 
-@mistake(
-    PatchEmbedding,
-    "You added the projection's bias to the class token as well. It is no patch and "
-    "is not projected; it enters as it was learned.",
-)
-class ClassTokenWithBias(Tokens):
+@mistake(PatchEmbedding)
+class ClassTokenWithBias(RightEmbedding):
+    """You added the projection's bias to the class token as well. It is no patch and is
+    not projected; it enters as it was learned."""
+
     def forward(self, images):
         tokens = self.with_class_token(self.projection(self.patches(images)))
         first = torch.zeros_like(tokens)
@@ -456,133 +393,121 @@ class ClassTokenWithBias(Tokens):
         return tokens + first + self.positions
 
 
-@mistake(
-    PatchEmbedding,
-    "You added the class token to every patch. It is a token of its own, one more in "
-    "the sequence, so that attention can fill it.",
-)
-class ClassTokenAdded(Tokens):
+@mistake(PatchEmbedding)
+class ClassTokenAdded(RightEmbedding):
+    """You added the class token to every patch. It is a token of its own, one more in
+    the sequence, so that attention can fill it."""
+
     def forward(self, images):
         tokens = self.projection(self.patches(images))
         zero = torch.zeros_like(tokens[:, :1])
         return torch.cat([zero, tokens], 1) + self.class_token + self.positions
 
 
-@mistake(
-    PatchEmbedding,
-    "You cut the image by a plain reshape. Your tokens are made of strips of pixels "
-    "from the whole width of the image; use the patches of the first exercise.",
-)
-class ReshapedTokens(Tokens):
+@mistake(PatchEmbedding)
+class ReshapedTokens(RightEmbedding):
+    """You cut the image by a plain reshape. Your tokens are made of strips of pixels
+    from the whole width of the image; use the patches of the first exercise."""
+
     def patches(self, images):
         right = super().patches(images)
         return images.reshape(right.shape)
 
 
-@mistake(
-    PatchEmbedding,
-    "You project patches whose numbers go (p, p, C). The weight expects (C, p, p), "
-    "the order of the first exercise.",
-)
-class ChannelsLastTokens(Tokens):
+@mistake(PatchEmbedding)
+class ChannelsLastTokens(RightEmbedding):
+    """You project patches whose numbers go (p, p, C). The weight expects (C, p, p), the
+    order of the first exercise."""
+
     def patches(self, images):
         super().patches(images)
         return flat(cut(images, self.patch_size).movedim(3, -1))
 
 
-@mistake(
-    PatchEmbedding,
-    "You numbered the patches column by column, so each learned position belongs to "
-    "the patch mirrored at the diagonal. Patches go row by row.",
-)
-class TokensByColumns(Tokens):
+@mistake(PatchEmbedding)
+class TokensByColumns(RightEmbedding):
+    """You numbered the patches column by column, so each learned position belongs to
+    the patch mirrored at the diagonal. Patches go row by row."""
+
     def patches(self, images):
         super().patches(images)
         return flat(cut(images, self.patch_size).transpose(1, 2))
 
 
-@mistake(
-    PatchEmbedding,
-    "Your projection has no bias. The patch embedding is an ordinary linear layer "
-    "with a bias, and published weights hold one.",
-)
-class NoBias(Tokens):
+@mistake(PatchEmbedding)
+class NoBias(RightEmbedding):
+    """Your projection has no bias. The patch embedding is an ordinary linear layer with
+    a bias, and published weights hold one."""
+
     def __init__(self, image_size, patch_size, channels, embed_dim):
         super().__init__(image_size, patch_size, channels, embed_dim)
         self.projection = nn.Linear(channels * patch_size**2, embed_dim, bias=False)
 
 
-@mistake(
-    PatchEmbedding,
-    "You cut class token and positions off from the gradient: a plain tensor, or a "
-    "detached one, never learns. Make them parameters and use them as they are.",
-)
-class FrozenClassToken(Tokens):
+@mistake(PatchEmbedding)
+class FrozenClassToken(RightEmbedding):
+    """You cut class token and positions off from the gradient: a plain tensor, or a
+    detached one, never learns. Make them parameters and use them as they are."""
+
     def forward(self, images):
         tokens = self.projection(self.patches(images))
         first = self.class_token.detach().expand(len(tokens), -1, -1)
         return torch.cat([first, tokens], 1) + self.positions.detach()
 
 
-@mistake(
-    PatchEmbedding,
-    "You put zeros where the class token belongs. It only begins as zeros; it is a "
-    "learned vector, the same for all images.",
-)
-class ClassTokenOfZeros(Tokens):
+@mistake(PatchEmbedding)
+class ClassTokenOfZeros(RightEmbedding):
+    """You put zeros where the class token belongs. It only begins as zeros; it is a
+    learned vector, the same for all images."""
+
     def with_class_token(self, tokens):
         return torch.cat([torch.zeros_like(tokens[:, :1]), tokens], 1)
 
 
-@mistake(
-    PatchEmbedding,
-    "You let dropout act on the tokens. Nothing in this book drops out unless it is "
-    "asked for, so two calls with the same image must agree.",
-)
-class DroppedOut(Tokens):
+@mistake(PatchEmbedding)
+class DroppedOut(RightEmbedding):
+    """You let dropout act on the tokens. Nothing in this book drops out unless it is
+    asked for, so two calls with the same image must agree."""
+
     def forward(self, images):
         return F.dropout(super().forward(images), 0.2, self.training)
 
 
-@mistake(
-    PatchEmbedding,
-    "You normalised the tokens. The embedding is a projection, a class token and "
-    "positions, nothing else; the first norm belongs to the first layer.",
-)
-class Normalised(Tokens):
+@mistake(PatchEmbedding)
+class Normalised(RightEmbedding):
+    """You normalised the tokens. The embedding is a projection, a class token and
+    positions, nothing else; the first norm belongs to the first layer."""
+
     def forward(self, images):
         tokens = super().forward(images)
         return F.layer_norm(tokens, tokens.shape[-1:])
 
 
-@mistake(
-    PatchEmbedding,
-    "You scaled the tokens by the square root of the width, as the first transformer "
-    "did with its words. The vision transformer does not.",
-)
-class ScaledTokens(Tokens):
+@mistake(PatchEmbedding)
+class ScaledTokens(RightEmbedding):
+    """You scaled the tokens by the square root of the width, as the first transformer
+    did with its words. The vision transformer does not."""
+
     def forward(self, images):
         tokens = self.projection(self.patches(images))
         tokens = tokens * self.positions.shape[-1] ** 0.5
         return self.with_class_token(tokens) + self.positions
 
 
-@mistake(
-    PatchEmbedding,
-    "You take any image whose patches have the right number. An image of another "
-    "shape gets positions of a grid that is not its own, so it is a ValueError.",
-)
-class AnyImage(Tokens):
+@mistake(PatchEmbedding)
+class AnyImage(RightEmbedding):
+    """You take any image whose patches have the right number. An image of another shape
+    gets positions of a grid that is not its own, so it is a ValueError."""
+
     def patches(self, images):
         return flat(cut(images, self.patch_size))
 
 
-@mistake(
-    PatchEmbedding,
-    "You let the image be cut off where the patches do not fill it. A patch size that "
-    "does not divide the image size is a ValueError when the module is made.",
-)
-class RoundedDown(Tokens):
+@mistake(PatchEmbedding)
+class RoundedDown(RightEmbedding):
+    """You let the image be cut off where the patches do not fill it. A patch size that
+    does not divide the image size is a ValueError when the module is made."""
+
     def __init__(self, image_size, patch_size, channels, embed_dim):
         whole = image_size // patch_size * patch_size
         super().__init__(whole, patch_size, channels, embed_dim)
@@ -596,100 +521,82 @@ def need_columns(weight, p, C):
         raise ValueError(f"weight {tuple(weight.shape)} for patches {(C, p, p)}")
 
 
-@mistake(
-    linear_to_conv,
-    "You read the columns as (p, p, C). The numbers of a patch go (C, p, p), so the "
-    "result has the right shape, while every colour sits at the wrong pixel.",
-)
+@mistake(linear_to_conv)
 def columns_as_channels_last(weight, patch_size, channels):
+    """You read the columns as (p, p, C). The numbers of a patch go (C, p, p), so the
+    result has the right shape, while every colour sits at the wrong pixel."""
     need_columns(weight, patch_size, channels)
     p = patch_size
     return weight.reshape(len(weight), p, p, channels).permute(0, 3, 1, 2)
 
 
-@mistake(
-    linear_to_conv,
-    "You turned each kernel on its side, with columns before rows. A kernel is "
-    "(height, width), in the same order as the patch.",
-)
+@mistake(linear_to_conv)
 def kernel_transposed(weight, patch_size, channels):
+    """You turned each kernel on its side, with columns before rows. A kernel is
+    (height, width), in the same order as the patch."""
     need_columns(weight, patch_size, channels)
     return weight.reshape(len(weight), channels, patch_size, patch_size).mT
 
 
-@mistake(
-    linear_to_conv,
-    "You flipped the kernels, as the mathematics of a convolution does. Torch's "
-    "convolution does not flip: it multiplies kernel and patch number by number, so "
-    "nothing must be turned around.",
-)
+@mistake(linear_to_conv)
 def kernel_flipped(weight, patch_size, channels):
+    """You flipped the kernels, as the mathematics of a convolution does. Torch's
+    convolution does not flip: it multiplies kernel and patch number by number, so
+    nothing must be turned around."""
     need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.flip(-1, -2)
 
 
-@mistake(
-    linear_to_conv,
-    "You reshaped to (C, E, p, p) or (p, p, C, E). A convolution stores its weight as "
-    "(outputs, inputs, height, width): E comes first.",
-)
+@mistake(linear_to_conv)
 def inputs_before_outputs(weight, patch_size, channels):
+    """You reshaped to (C, E, p, p) or (p, p, C, E). A convolution stores its weight as
+    (outputs, inputs, height, width): E comes first."""
     need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.transpose(0, 1)
 
 
-@mistake(
-    linear_to_conv,
-    "You reshaped the transposed weight. A linear layer stores (outputs, inputs), so "
-    "each row already is one kernel.",
-)
+@mistake(linear_to_conv)
 def weight_transposed_first(weight, patch_size, channels):
+    """You reshaped the transposed weight. A linear layer stores (outputs, inputs), so
+    each row already is one kernel."""
     need_columns(weight, patch_size, channels)
     p = patch_size
     return weight.T.reshape(len(weight), channels, p, p)
 
 
-@mistake(
-    linear_to_conv,
-    "You gave the kernel its channels last, (E, p, p, C). Torch's convolution wants "
-    "(E, C, p, p).",
-)
+@mistake(linear_to_conv)
 def kernel_with_channels_last(weight, patch_size, channels):
+    """You gave the kernel its channels last, (E, p, p, C). Torch's convolution wants
+    (E, C, p, p)."""
     need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.movedim(1, -1)
 
 
-@mistake(
-    linear_to_conv,
-    "You divided by the number of pixels in a patch. Both layers add up all products; "
-    "neither takes a mean.",
-)
+@mistake(linear_to_conv)
 def kernel_averaged(weight, patch_size, channels):
+    """You divided by the number of pixels in a patch. Both layers add up all products;
+    neither takes a mean."""
     need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel / patch_size**2
 
 
-@mistake(
-    linear_to_conv,
-    "You reversed the order of the channels. Blue, green, red is the habit of some "
-    "image libraries; weight and convolution here keep the order of the image.",
-)
+@mistake(linear_to_conv)
 def channels_reversed(weight, patch_size, channels):
+    """You reversed the order of the channels. Blue, green, red is the habit of some
+    image libraries; weight and convolution here keep the order of the image."""
     need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.flip(1)
 
 
-@mistake(
-    linear_to_conv,
-    "You cut off columns that do not fill a kernel. A weight with other than C*p*p "
-    "columns belongs to another patch size, which is a ValueError.",
-)
+@mistake(linear_to_conv)
 def columns_cut_off(weight, patch_size, channels):
+    """You cut off columns that do not fill a kernel. A weight with other than C*p*p
+    columns belongs to another patch size, which is a ValueError."""
     weight = weight[:, : channels * patch_size**2]
     return weight.reshape(len(weight), channels, patch_size, patch_size)
 
@@ -711,79 +618,63 @@ def resized(positions, old_grid, new_grid, **how):
     return torch.cat([positions[:, :1], grid.flatten(2).mT], dim=1)
 
 
-@mistake(
-    interpolate_positions,
-    "You aligned the corners of the grids. Patches are areas with a centre, so the "
-    "outermost centres of a finer grid lie further out; with aligned corners every "
-    "position but the corners is off.",
-)
+@mistake(interpolate_positions)
 def corners_aligned(positions, old_grid, new_grid):
+    """You aligned the corners of the grids. Patches are areas with a centre, so the
+    outermost centres of a finer grid lie further out; with aligned corners every
+    position but the corners is off."""
     return resized(positions, old_grid, new_grid, align_corners=True)
 
 
-@mistake(
-    interpolate_positions,
-    "You smoothed before shrinking (antialias). That is right for photographs and not "
-    "asked for here: positions fitted to one grid would be blurred on a smaller one.",
-)
+@mistake(interpolate_positions)
 def antialiased(positions, old_grid, new_grid):
+    """You smoothed before shrinking (antialias). That is right for photographs and not
+    asked for here: positions fitted to one grid would be blurred on a smaller one."""
     return resized(positions, old_grid, new_grid, antialias=True)
 
 
-@mistake(
-    interpolate_positions,
-    "You interpolated linearly between two neighbours. Bicubic looks at four in each "
-    "direction, and published models were fine-tuned with that.",
-)
+@mistake(interpolate_positions)
 def bilinear(positions, old_grid, new_grid):
+    """You interpolated linearly between two neighbours. Bicubic looks at four in each
+    direction, and published models were fine-tuned with that."""
     return resized(positions, old_grid, new_grid, mode="bilinear")
 
 
-@mistake(
-    interpolate_positions,
-    "You copied the nearest position. Several patches of a finer grid then share one "
-    "and cannot be told apart.",
-)
+@mistake(interpolate_positions)
 def nearest(positions, old_grid, new_grid):
+    """You copied the nearest position. Several patches of a finer grid then share one
+    and cannot be told apart."""
     return resized(positions, old_grid, new_grid, mode="nearest")
 
 
-@mistake(
-    interpolate_positions,
-    "You exchanged rows and columns of the grids. The positions are laid out row by "
-    "row, and old_grid begins with the number of rows.",
-)
+@mistake(interpolate_positions)
 def rows_and_columns_exchanged(positions, old_grid, new_grid):
+    """You exchanged rows and columns of the grids. The positions are laid out row by
+    row, and old_grid begins with the number of rows."""
     return resized(positions, old_grid[::-1], new_grid[::-1])
 
 
-@mistake(
-    interpolate_positions,
-    "You read the old grid with rows and columns exchanged. As many numbers fit "
-    "either way, but each position lands at another place.",
-)
+@mistake(interpolate_positions)
 def old_grid_exchanged(positions, old_grid, new_grid):
+    """You read the old grid with rows and columns exchanged. As many numbers fit either
+    way, but each position lands at another place."""
     return resized(positions, old_grid[::-1], new_grid)
 
 
-@mistake(
-    interpolate_positions,
-    "You returned the new positions column by column. Patches go row by row, so the "
-    "columns of the grid have to change fastest.",
-)
+@mistake(interpolate_positions)
 def returned_by_columns(positions, old_grid, new_grid):
+    """You returned the new positions column by column. Patches go row by row, so the
+    columns of the grid have to change fastest."""
     new = resized(positions, old_grid, new_grid)
     grid = new[:, 1:].unflatten(1, tuple(new_grid)).transpose(1, 2).flatten(1, 2)
     return torch.cat([new[:, :1], grid], dim=1)
 
 
-@mistake(
-    interpolate_positions,
-    "You reshaped (N, E) to (E, h, w) without a transpose first. That mixes the "
-    "features of different positions; the features have to come first before the "
-    "reshape.",
-)
+@mistake(interpolate_positions)
 def reshaped_without_transpose(positions, old_grid, new_grid):
+    """You reshaped (N, E) to (E, h, w) without a transpose first. That mixes the
+    features of different positions; the features have to come first before the
+    reshape."""
     need_grid(positions, old_grid)
     E = positions.shape[-1]
     grid = positions[:, 1:].reshape(1, E, *old_grid)
@@ -791,13 +682,11 @@ def reshaped_without_transpose(positions, old_grid, new_grid):
     return torch.cat([positions[:, :1], grid.flatten(2).mT], dim=1)
 
 
-@mistake(
-    interpolate_positions,
-    "You interpolated along the sequence, as if the patches stood in one long row. "
-    "The last patch of a row then flows into the first of the next; they are "
-    "neighbours in the list and far apart in the image.",
-)
+@mistake(interpolate_positions)
 def along_the_sequence(positions, old_grid, new_grid):
+    """You interpolated along the sequence, as if the patches stood in one long row. The
+    last patch of a row then flows into the first of the next; they are neighbours in
+    the list and far apart in the image."""
     need_grid(positions, old_grid)
     line = positions[:, 1:].mT[:, :, None]  # (1, E, 1, N)
     size = (1, new_grid[0] * new_grid[1])
@@ -805,60 +694,48 @@ def along_the_sequence(positions, old_grid, new_grid):
     return torch.cat([positions[:, :1], line.mT], dim=1)
 
 
-@mistake(
-    interpolate_positions,
-    "You dropped the class token's position. It belongs to no place in the image, so "
-    "it is carried over as it is, in front of the new positions.",
-)
+@mistake(interpolate_positions)
 def class_token_dropped(positions, old_grid, new_grid):
+    """You dropped the class token's position. It belongs to no place in the image, so
+    it is carried over as it is, in front of the new positions."""
     return resized(positions, old_grid, new_grid)[:, 1:]
 
 
-@mistake(
-    interpolate_positions,
-    "You put the class token's position last. It is the first of the positions, "
-    "before and after.",
-)
+@mistake(interpolate_positions)
 def class_position_last(positions, old_grid, new_grid):
+    """You put the class token's position last. It is the first of the positions, before
+    and after."""
     return resized(positions, old_grid, new_grid).roll(-1, dims=1)
 
 
-@mistake(
-    interpolate_positions,
-    "You took the last position for the class token's. It is the first one; your grid "
-    "starts one patch too early.",
-)
+@mistake(interpolate_positions)
 def last_taken_for_class(positions, old_grid, new_grid):
+    """You took the last position for the class token's. It is the first one; your grid
+    starts one patch too early."""
     return resized(positions.roll(1, dims=1), old_grid, new_grid)
 
 
-@mistake(
-    interpolate_positions,
-    "You replaced the class token's position by zeros or by a mean. It is no patch: "
-    "carry it over untouched.",
-)
+@mistake(interpolate_positions)
 def class_position_zero(positions, old_grid, new_grid):
+    """You replaced the class token's position by zeros or by a mean. It is no patch:
+    carry it over untouched."""
     new = resized(positions, old_grid, new_grid)
     return torch.cat([torch.zeros_like(new[:, :1]), new[:, 1:]], dim=1)
 
 
-@mistake(
-    interpolate_positions,
-    "You cut or padded the list of positions to the new length. Positions describe "
-    "places in a grid; a finer grid has new places between the old ones.",
-)
+@mistake(interpolate_positions)
 def list_cut_or_padded(positions, old_grid, new_grid):
+    """You cut or padded the list of positions to the new length. Positions describe
+    places in a grid; a finer grid has new places between the old ones."""
     need_grid(positions, old_grid)
     missing = 1 + new_grid[0] * new_grid[1] - positions.shape[1]
     return F.pad(positions, (0, 0, 0, missing))
 
 
-@mistake(
-    interpolate_positions,
-    "You never check that the positions fit the old grid. Their number has to be one "
-    "more than its rows times its columns, else it is a ValueError.",
-)
+@mistake(interpolate_positions)
 def grid_not_checked(positions, old_grid, new_grid):
+    """You never check that the positions fit the old grid. Their number has to be one
+    more than its rows times its columns, else it is a ValueError."""
     h = positions.shape[1] - 1
     h, w = (old_grid[0], h // old_grid[0]) if old_grid[0] <= h else (h, 1)
     return resized(positions[:, : 1 + h * w], (h, w), new_grid)

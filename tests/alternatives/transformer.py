@@ -14,12 +14,6 @@ def norm_torch_statistics(x, weight, bias, eps=1e-5):
     return torch.addcmul(bias, weight, (x - mean) * torch.rsqrt(variance + eps))
 
 
-def norm_as_groups(x, weight, bias, eps=1e-5):
-    """Group norm with a single group, each token a batch of its own."""
-    flat = x.reshape(-1, x.shape[-1])
-    return F.group_norm(flat, 1, weight, bias, eps).reshape(x.shape)
-
-
 def norm_moments_in_single_precision(x, weight, bias, eps=1e-5):
     x, size = x.float(), x.size(-1)
     mean = x.sum(-1, keepdim=True) / size
@@ -291,7 +285,6 @@ def count_expanded(d_model, d_ff, encoder_layers, decoder_layers):
 ALTERNATIVES = {
     "layer_norm": [
         norm_torch_statistics,
-        norm_as_groups,
         norm_moments_in_single_precision,
         norm_token_by_token,
         norm_einsum,

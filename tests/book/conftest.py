@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser
 
 from tools.chromium import headless_chromium, served
@@ -13,14 +14,22 @@ from tools.chromium import headless_chromium, served
 @pytest.fixture(scope="session")
 def html(root: Path) -> Path:
     """The folder of the built pages; nothing is done when they are up to date."""
-    done = subprocess.run(["make", "book"], cwd=root, capture_output=True, text=True)
+    (root / "_build").mkdir(exist_ok=True)
+    with FileLock(root / "_build" / ".tests-lock"):  # one process builds, others wait
+        done = subprocess.run(
+            ["make", "book"], cwd=root, capture_output=True, text=True
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     return root / "_build" / "html"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(needs_chromium: None) -> Iterator[Browser]:
-    """A headless Chromium."""
+    """A headless Chromium.
+
+    It is closed after each file: while it is open, playwright's event loop runs, and
+    no test that needs one of its own can follow in the same process.
+    """
     with headless_chromium() as browser:
         yield browser
 

@@ -1,26 +1,15 @@
-"""What ``_toc.yml`` says is in the book."""
+"""The pages of the built site, by the names that ``_toc.yml`` gives them."""
 
-from pathlib import Path
+from toolkit.book import CHAPTERS, pages
 
-import yaml
-
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = CHAPTERS.parent
 
 
 def pages_of_the_book() -> list[str]:
     """The pages named in ``_toc.yml``."""
-    contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    return [contents["root"], *_files(contents.get("parts", []))]
+    return pages()
 
 
 def pages_of_the_site() -> list[str]:
     """The pages of the book, and those that Sphinx adds."""
-    return [*pages_of_the_book(), "search", "genindex"]
-
-
-def _files(entries: list[dict]) -> list[str]:
-    files = []
-    for entry in entries:
-        files += [entry["file"]] if "file" in entry else []
-        files += _files(entry.get("chapters", []) + entry.get("sections", []))
-    return files
+    return [*pages(), "search", "genindex"]

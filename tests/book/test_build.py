@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,13 @@ class SmallBook:
 
     def build(self) -> subprocess.CompletedProcess[str]:
         """Build with the flags of the Makefile."""
+        return self.make("book")
+
+    def is_up_to_date(self) -> bool:
+        """Whether make finds nothing to do for the book."""
+        return self.make("--question", "book").returncode == 0
+
+    def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [
                 "make",
@@ -42,10 +51,10 @@ class SmallBook:
                 str(ROOT / "Makefile"),
                 f"BIN={Path(sys.executable).parent}",
                 "INSTALLED=",
-                "book",
+                *arguments,
             ],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(self.folder)},
+            env={**os.environ, "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -92,7 +101,8 @@ def test_a_cell_that_fails_fails_the_build(book):
     book.write("chapters/page.md", NOTEBOOK + PAGE + code_cell("1 / 0"))
     done = book.build()
     assert done.returncode != 0
-    assert "ZeroDivisionError" in done.stdout
+    assert "chapters/page.md:11: code cell 1: ZeroDivisionError" in done.stdout
+    assert "Traceback" not in done.stdout
 
 
 def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
@@ -119,3 +129,54 @@ def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
     book.write("solutions/inner.py", "WORD = 'second words'")
     assert executions() == 2
     assert "second words" in book.page
+
+
+@contextmanager
+def times_put_back(*paths: Path) -> Iterator[None]:
+    """Let files and folders look as old as they were before."""
+    before = [(path, path.stat()) for path in paths]
+    yield
+    for path, was in before:
+        os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+
+def test_make_has_something_to_do_when_anything_is_new_and_not_otherwise(book):
+    book.write("chapters/page.md", PAGE)
+    book.write("solutions/deep/old.py", "")
+    assert not book.is_up_to_date()
+    done = book.build()
+    assert done.returncode == 0, done.stdout
+    assert book.is_up_to_date()
+
+    for name in (
+        *("_config.yml", "_toc.yml", "chapters/page.md", "chapters/_static/print.css"),
+        *("chapters/_static/playground/tensor.js", "solutions/deep/old.py"),
+    ):
+        with times_put_back(book.folder / name):
+            (book.folder / name).touch()
+            assert not book.is_up_to_date(), name
+        assert book.is_up_to_date()
+    folder = book.folder / "solutions" / "deep"
+    with times_put_back(folder):
+        (folder / "old.py").unlink()
+        assert not book.is_up_to_date()
+    with times_put_back(folder, folder.parent):
+        (folder / "__pycache__").mkdir()
+    with times_put_back(folder / "__pycache__"):
+        book.write("solutions/deep/__pycache__/old.pyc", "")
+        assert book.is_up_to_date()
+    shutil.rmtree(book.folder / "_build" / "html")
+    assert not book.is_up_to_date()
+
+
+def test_a_build_that_failed_is_not_up_to_date_nor_one_during_which_something_changed(
+    book,
+):
+    changes = "import pathlib\npathlib.Path('page.md').touch()"
+    book.write("chapters/page.md", NOTEBOOK + PAGE + code_cell(changes))
+    done = book.build()
+    assert done.returncode == 0, done.stdout
+    assert not book.is_up_to_date()
+    book.write("chapters/page.md", PAGE + "{ref}`nowhere`\n")
+    assert book.build().returncode != 0
+    assert not book.is_up_to_date()

@@ -7,9 +7,9 @@ import pytest
 from myst_nb.core.read import read_myst_markdown_notebook
 from nbformat import NotebookNode
 
+from autograder.book import chapter_names, chapters_folder
 from autograder.exercise import load_topic
-from autograder.quiz import Question, read_quiz
-from autograder.release import chapter_names, chapters_folder
+from autograder.release.quiz import Question, read_quiz
 
 END = [
     "Summary",
@@ -55,6 +55,12 @@ def quiz(name: str) -> list[Question]:
 def name(request: pytest.FixtureRequest) -> str:
     """Each chapter in turn."""
     return request.param
+
+
+def test_every_code_cell_is_python(name):
+    for number, cell in enumerate(cells(name)):
+        if cell.cell_type == "code":
+            compile(cell.source, f"cell {number} of {name}", "exec")
 
 
 def test_a_chapter_begins_with_what_it_is_good_for(name):
@@ -103,9 +109,9 @@ def test_a_chapter_links_its_terms_and_cites_its_sources(name):
 
 
 def test_the_mistakes_are_those_of_the_chapter_and_stay_in_the_book(name):
-    shown = [cell for cell in cells(name) if "symptoms.show(" in cell.source]
+    shown = [cell for cell in cells(name) if "common_mistakes.show(" in cell.source]
     assert [cell.source.splitlines()[-1] for cell in shown] == [
-        f'symptoms.show("{name}")'
+        f'common_mistakes.show("{name}")'
     ]
     assert shown[0].metadata["tags"] == ["book-only", "remove-input"]
     heading = next(cell for cell in cells(name) if END[2] in cell.source)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 
-from benchmarks.pages import PICTURES, weight
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
+from tools.page_weight import PICTURES, weight
 
 WIDTHS = (1280, 360)
 HEAVIEST = 1_500_000  # bytes, compressed, without pictures
@@ -72,7 +72,7 @@ def watch(context: BrowserContext, home: str, page: Page) -> None:
     context.on("request", request)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def visit(browser: Browser, site: str) -> Visit:
     """Open a page by its name; each is opened once."""
     visited: dict[str, Page] = {}

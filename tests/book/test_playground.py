@@ -96,7 +96,7 @@ def chapters_class(root: Path, chapter: str, name: str) -> type[nn.Module]:
         **{"source_characters": source, "target_characters": target},
     }
     for cell in read_myst_markdown_notebook(text).cells:
-        if cell.cell_type == "code" and f"\nclass {name}(" in cell.source:
+        if cell.cell_type == "code" and f"\nclass {name}(" in f"\n{cell.source}":
             exec(cell.source, scope)
             return scope[name]
     raise LookupError(f"{chapter}.md defines no {name}")

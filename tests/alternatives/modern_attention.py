@@ -1,0 +1,276 @@
+"""Other right answers on attention in current models: loops, einsum, torch, float32."""
+
+import math
+import warnings
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def as_tensors(*arrays):
+    return [torch.from_numpy(np.array(array)) for array in arrays]
+
+
+def cache_bytes_in_steps(
+    num_layers, num_kv_heads, head_dim, length, batch=1, bytes_per_value=2
+):
+    one_vector = head_dim * bytes_per_value
+    one_token = num_layers * num_kv_heads * (one_vector + one_vector)
+    return sum(one_token * length for _ in range(batch))
+
+
+def cache_bytes_of_shapes(
+    num_layers, num_kv_heads, head_dim, length, batch=1, bytes_per_value=2
+):
+    shape = (2, num_layers, batch, num_kv_heads, length, head_dim)
+    return math.prod(shape) * bytes_per_value
+
+
+def rms_norm_torch(x, weight, eps=1e-6):
+    x, weight = as_tensors(x, weight)
+    return F.rms_norm(x, weight.shape, weight, eps).numpy()
+
+
+def rms_norm_in_a_loop(x, weight, eps=1e-6):
+    result = np.zeros(x.shape)
+    for place in np.ndindex(x.shape[:-1]):
+        token = x[place]
+        root = math.sqrt(sum(feature**2 for feature in token) / len(token) + eps)
+        result[place] = [f / root * w for f, w in zip(token, weight, strict=True)]
+    return result
+
+
+def rms_norm_in_single_precision(x, weight, eps=1e-6):
+    x = x.astype(np.float32)
+    inverse = (np.einsum("...d,...d->...", x, x) / x.shape[-1] + eps) ** -0.5
+    return x * inverse[..., None] * weight
+
+
+def swiglu_torch(x, W_gate, W_up, W_down):
+    x, W_gate, W_up, W_down = as_tensors(x, W_gate, W_up, W_down)
+    return (F.silu(x @ W_gate) * (x @ W_up)) @ W_down
+
+
+def swiglu_with_logaddexp(x, W_gate, W_up, W_down):
+    gate = np.einsum("...d,df->...f", x, W_gate)
+    return gate * np.exp(-np.logaddexp(0.0, -gate)) * (x @ W_up) @ W_down
+
+
+def swiglu_with_tanh(x, W_gate, W_up, W_down):
+    gate, up = np.split(x @ np.hstack([W_gate, W_up]), 2, axis=-1)
+    return (gate * (np.tanh(gate / 2) + 1) / 2 * up) @ W_down
+
+
+def swiglu_clipped(x, W_gate, W_up, W_down):
+    gate = x @ W_gate
+    return (gate / (1 + np.exp(-np.clip(gate, -500, 500))) * (x @ W_up)) @ W_down
+
+
+def rotary_as_complex_numbers(x, positions, base=10000.0):
+    if x.shape[-1] % 2:
+        raise ValueError("an odd number of features has no pairs")
+    half = x.shape[-1] // 2
+    speeds = base ** (-2 * np.arange(half) / x.shape[-1])
+    pairs = x[..., :half] + 1j * x[..., half:]
+    turned = pairs * np.exp(1j * np.outer(positions, speeds))
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def rotary_with_rotated_half(x, positions, base=10000.0):
+    if x.shape[-1] % 2:
+        raise ValueError("odd")
+    x, positions = as_tensors(x, positions)
+    d = x.shape[-1]
+    speeds = 1.0 / base ** (torch.arange(0, d, 2).double() / d)
+    angles = torch.outer(positions.double(), speeds).repeat(1, 2)
+    rotated = torch.cat([-x[..., d // 2 :], x[..., : d // 2]], dim=-1)
+    return (x * angles.cos() + rotated * angles.sin()).numpy()
+
+
+def rotary_pair_by_pair(x, positions, base=10000.0):
+    *_, count, d = x.shape
+    if d % 2 == 1:
+        raise ValueError(f"{d} features")
+    result = np.array(x)
+    for n in range(count):
+        for i in range(d // 2):
+            angle = float(positions[n]) * base ** (-2 * i / d)
+            a, b = x[..., n, i], x[..., n, i + d // 2]
+            result[..., n, i] = a * math.cos(angle) - b * math.sin(angle)
+            result[..., n, i + d // 2] = a * math.sin(angle) + b * math.cos(angle)
+    return result
+
+
+def rotary_in_single_precision(x, positions, base=10000.0):
+    return rotary_as_complex_numbers(x.astype(np.float32), positions, base)
+
+
+def qk_scores_torch(query, key, query_weight, key_weight, eps=1e-6):
+    query, key, query_weight, key_weight = as_tensors(
+        query, key, query_weight, key_weight
+    )
+    query = F.rms_norm(query, query_weight.shape, query_weight, eps)
+    key = F.rms_norm(key, key_weight.shape, key_weight, eps)
+    return query @ key.mT * query.shape[-1] ** -0.5
+
+
+def qk_scores_divided_afterwards(query, key, query_weight, key_weight, eps=1e-6):
+    d = query.shape[-1]
+    dots = np.einsum("...nd,...td,d->...nt", query, key, query_weight * key_weight)
+    roots = [np.sqrt((x**2).mean(-1) + eps) for x in (query, key)]
+    return dots / roots[0][..., :, None] / roots[1][..., None, :] / math.sqrt(d)
+
+
+def grouped_with_repeated_keys(query, key, value, mask=None):
+    if query.shape[1] % key.shape[1]:
+        raise ValueError("the heads cannot be grouped")
+    times = query.shape[1] // key.shape[1]
+    key, value = np.repeat(key, times, axis=1), np.repeat(value, times, axis=1)
+    scores = np.einsum("bhnd,bhtd->bhnt", query, key) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores + np.where(mask, 0.0, -np.inf)
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights = np.nan_to_num(weights / weights.sum(-1, keepdims=True))
+    return np.einsum("bhnt,bhtv->bhnv", weights, value)
+
+
+def grouped_head_by_head(query, key, value, mask=None):
+    (B, h, N, _), g = query.shape, key.shape[1]
+    if h % g != 0:
+        raise ValueError((h, g))
+    result = np.zeros((B, h, N, value.shape[-1]))
+    mask = np.broadcast_to(True if mask is None else mask, (B, h, N, key.shape[2]))
+    for b, head, n in np.ndindex(B, h, N):
+        seen = mask[b, head, n]
+        if seen.any():
+            group = head * g // h
+            scores = key[b, group, seen] @ query[b, head, n] / query.shape[-1] ** 0.5
+            weights = np.exp(scores - scores.max())
+            result[b, head, n] = weights @ value[b, group, seen] / weights.sum()
+    return result
+
+
+def grouped_torch(query, key, value, mask=None):
+    if query.shape[1] % key.shape[1]:
+        raise ValueError("the heads cannot be grouped")
+    query, key, value = as_tensors(query, key, value)
+    mask = None if mask is None else torch.from_numpy(np.array(mask))
+    output = F.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, enable_gqa=True
+    )
+    return output.nan_to_num(0.0)  # rows without keys, in some versions
+
+
+def window_of_two_triangles(n, window):
+    if window <= 0:
+        raise ValueError("an empty window")
+    return np.tri(n, dtype=bool) & ~np.tri(n, k=-window, dtype=bool)
+
+
+def window_in_a_loop(n, window):
+    if window < 1:
+        raise ValueError("an empty window")
+    mask = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        mask[i, max(0, i - window + 1) : i + 1] = True
+    return mask
+
+
+def window_torch(n, window):
+    if window < 1:
+        raise ValueError("an empty window")
+    return torch.ones(n, n, dtype=torch.bool).tril().triu(1 - window)
+
+
+def sink_as_a_column(scores, sink):
+    column = np.broadcast_to(sink[:, None, None], (*scores.shape[:-1], 1))
+    together = np.concatenate([column, scores], axis=-1)
+    weights = np.exp(together - together.max(-1, keepdims=True))
+    return (weights / weights.sum(-1, keepdims=True))[..., 1:]
+
+
+def sink_with_logaddexp(scores, sink):
+    total = np.logaddexp.reduce(scores, axis=-1, keepdims=True)
+    return np.exp(scores - np.logaddexp(total, sink[:, None, None]))
+
+
+def sink_torch(scores, sink):
+    scores, sink = as_tensors(scores, sink)
+    column = sink[:, None, None].expand(*scores.shape[:-1], 1)
+    return torch.cat([scores, column], -1).softmax(-1)[..., :-1]
+
+
+def latent_einsum(query, latent, W_up):
+    absorbed = np.einsum("hnd,hrd->hnr", query, W_up)
+    return np.einsum("hnr,tr->hnt", absorbed, latent) / np.sqrt(query.shape[2])
+
+
+def latent_head_by_head(query, latent, W_up):
+    query = query / math.sqrt(query.shape[-1])
+    heads = zip(query, W_up, strict=True)
+    return np.stack([q @ W.T @ latent.T for q, W in heads])
+
+
+def latent_torch_in_single_precision(query, latent, W_up):
+    query, latent, W_up = (x.float() for x in as_tensors(query, latent, W_up))
+    return query @ W_up.mT @ latent.T * query.shape[-1] ** -0.5
+
+
+def delta_as_a_projection(state, key, value, beta):
+    forget = np.eye(len(key)) - beta * np.outer(key, key)
+    return forget @ state + beta * np.outer(key, value)
+
+
+def delta_entry_by_entry(state, key, value, beta):
+    result = np.empty(state.shape)
+    for j in range(len(value)):
+        error = value[j] - sum(key * state[:, j])
+        for i in range(len(key)):
+            result[i, j] = state[i, j] + beta * key[i] * error
+    return result
+
+
+def delta_as_a_gradient(state, key, value, beta):
+    state, key, value = as_tensors(state, key, value)
+    state.requires_grad_()
+    loss = 0.5 * ((key @ state - value) ** 2).sum()
+    (gradient,) = torch.autograd.grad(loss, state)
+    return (state - beta * gradient).detach().numpy()
+
+
+ALTERNATIVES = {
+    "kv_cache_bytes": [cache_bytes_in_steps, cache_bytes_of_shapes],
+    "rms_norm": [rms_norm_torch, rms_norm_in_a_loop, rms_norm_in_single_precision],
+    "swiglu": [
+        swiglu_torch,
+        swiglu_with_logaddexp,
+        swiglu_with_tanh,
+        swiglu_clipped,
+    ],
+    "rotary_half": [
+        rotary_as_complex_numbers,
+        rotary_with_rotated_half,
+        rotary_pair_by_pair,
+        rotary_in_single_precision,
+    ],
+    "qk_norm_scores": [qk_scores_torch, qk_scores_divided_afterwards],
+    "grouped_query_attention": [
+        grouped_with_repeated_keys,
+        grouped_head_by_head,
+        grouped_torch,
+    ],
+    "sliding_window_mask": [window_of_two_triangles, window_in_a_loop, window_torch],
+    "softmax_with_sink": [sink_as_a_column, sink_with_logaddexp, sink_torch],
+    "latent_scores": [
+        latent_einsum,
+        latent_head_by_head,
+        latent_torch_in_single_precision,
+    ],
+    "delta_rule_step": [
+        delta_as_a_projection,
+        delta_entry_by_entry,
+        delta_as_a_gradient,
+    ],
+}

@@ -1,0 +1,285 @@
+"""Attention in current models against torch, plain loops and what must hold."""
+
+import math
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from solutions.modern_attention import (
+    delta_rule_step,
+    grouped_query_attention,
+    kv_cache_bytes,
+    latent_scores,
+    qk_norm_scores,
+    rms_norm,
+    rotary_half,
+    sliding_window_mask,
+    softmax_with_sink,
+    swiglu,
+)
+from solutions.positional_encoding import rotary_embedding
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20260)
+
+
+def as_tensors(*arrays):
+    return [torch.from_numpy(array) for array in arrays]
+
+
+def test_cache_bytes_are_those_of_the_tensors_that_would_be_kept():
+    layers, heads, dim, length, batch = 3, 5, 8, 7, 2
+    kept = [
+        torch.zeros(batch, heads, length, dim, dtype=torch.float16)
+        for _ in range(layers)
+        for _ in ("key", "value")
+    ]
+    expected = sum(tensor.nbytes for tensor in kept)
+    assert kv_cache_bytes(layers, heads, dim, length, batch) == expected
+    assert kv_cache_bytes(layers, heads, dim, length, batch, 4) == 2 * expected
+
+
+def test_cache_of_a_published_model_has_the_published_size():
+    # DeepSeek-AI (2024a) count 2 * heads * width * layers values per token
+    assert kv_cache_bytes(60, 128, 128, 1, bytes_per_value=1) == 2 * 128 * 128 * 60
+
+
+def test_rms_norm_agrees_with_torch(rng):
+    x, weight = rng.standard_normal((2, 5, 7)) + 1, rng.standard_normal(7)
+    module = nn.RMSNorm(7, eps=0.1, dtype=torch.float64)
+    with torch.no_grad():
+        module.weight.copy_(torch.from_numpy(weight))
+        expected = module(torch.from_numpy(x))
+    np.testing.assert_allclose(rms_norm(x, weight, eps=0.1), expected)
+
+
+def test_rms_norm_of_centred_tokens_is_layer_norm(rng):
+    x = rng.standard_normal((5, 7))
+    x -= x.mean(axis=-1, keepdims=True)
+    expected = F.layer_norm(torch.from_numpy(x), (7,), eps=1e-6)
+    np.testing.assert_allclose(rms_norm(x, np.ones(7)), expected)
+
+
+def test_rms_norm_does_not_see_the_scale_of_a_token(rng):
+    x, weight = rng.standard_normal((5, 7)), rng.standard_normal(7)
+    scaled = x * np.array([[3.0], [50.0], [1e3], [10.0], [2.0]])
+    np.testing.assert_allclose(rms_norm(scaled, weight), rms_norm(x, weight), rtol=1e-4)
+
+
+def test_swiglu_agrees_with_torch(rng):
+    arrays = [rng.standard_normal(shape) for shape in ((2, 3, 4), *2 * [(4, 6)])]
+    arrays.append(rng.standard_normal((6, 4)))
+    x, gate, up, down = as_tensors(*arrays)
+    expected = F.linear(F.silu(F.linear(x, gate.T)) * F.linear(x, up.T), down.T)
+    np.testing.assert_allclose(swiglu(*arrays), expected)
+
+
+def test_extreme_gates_pass_everything_or_nothing_and_without_a_warning():
+    one = np.ones((1, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        open_gate = swiglu(np.array([[1e4]]), one, one, one)
+        closed = swiglu(np.array([[-1e4]]), one, one, one)
+    assert open_gate.item() == 1e8
+    assert closed.item() == 0
+
+
+def test_half_and_neighbouring_pairs_differ_by_a_permutation_of_the_features(rng):
+    x, positions = rng.standard_normal((2, 3, 5, 8)), rng.permutation(5)
+    neighbours_first = np.arange(8).reshape(4, 2).T.ravel()  # 0 2 4 6 1 3 5 7
+    expected = rotary_embedding(*as_tensors(x, positions)).numpy()
+    turned = rotary_half(x[..., neighbours_first], positions)
+    np.testing.assert_allclose(turned, expected[..., neighbours_first])
+
+
+def test_a_pair_is_turned_by_its_angle_and_keeps_its_norm():
+    x = np.zeros((1, 6))
+    x[0, 1] = 2.0  # the second pair is (1, 4), with angle 5 * 100^(-2/6)
+    angle = 5 * 100 ** (-1 / 3)
+    expected = np.zeros((1, 6))
+    expected[0, [1, 4]] = 2 * math.cos(angle), 2 * math.sin(angle)
+    np.testing.assert_allclose(rotary_half(x, np.array([5]), base=100.0), expected)
+
+
+def test_scores_of_turned_queries_and_keys_depend_on_the_distance_alone(rng):
+    query, key = rng.standard_normal((2, 1, 8))
+    for distance in (0, 3, -4):
+        scores = [
+            rotary_half(query, np.array([p]))
+            @ rotary_half(key, np.array([p + distance])).T
+            for p in (7, 100, 5000)
+        ]
+        np.testing.assert_allclose(scores[1:], scores[:1] * 2)
+
+
+def test_normalised_scores_agree_with_torch(rng):
+    query, key = rng.standard_normal((2, 3, 4, 6)), rng.standard_normal((2, 3, 5, 6))
+    weights = rng.uniform(0.5, 2, (2, 6))
+    q, k, *w = as_tensors(query, key, *weights)
+    q, k = F.rms_norm(q, (6,), w[0], 1e-6), F.rms_norm(k, (6,), w[1], 1e-6)
+    expected = torch.einsum("...nd,...td->...nt", q, k) / 6**0.5
+    np.testing.assert_allclose(qk_norm_scores(query, key, *weights), expected)
+
+
+def test_normalised_scores_are_at_most_the_root_of_the_width(rng):
+    query = 1e4 * rng.standard_normal((50, 9))
+    scores = qk_norm_scores(query, query, np.ones(9), np.ones(9))
+    np.testing.assert_allclose(np.diag(scores), 3.0)
+    assert np.abs(scores).max() <= 3.0 + 1e-9
+
+
+@pytest.mark.parametrize("g", [1, 2, 3, 6])
+@pytest.mark.parametrize("masked", [False, True])
+def test_grouped_attention_agrees_with_torch(rng, g, masked):
+    query = rng.standard_normal((2, 6, 4, 8))
+    key, value = rng.standard_normal((2, g, 5, 8)), rng.standard_normal((2, g, 5, 3))
+    mask = rng.random((2, 6, 4, 5)) < 0.5 if masked else None
+    if masked:
+        mask[..., 0] = True
+    q, k, v = as_tensors(query, key, value)
+    expected = F.scaled_dot_product_attention(
+        q,
+        k,
+        v,
+        attn_mask=torch.from_numpy(mask) if masked else None,
+        enable_gqa=True,
+    )
+    output = grouped_query_attention(query, key, value, mask)
+    np.testing.assert_allclose(output, expected)
+
+
+def test_each_head_reads_the_keys_of_its_group():
+    values = np.arange(3.0).reshape(1, 3, 1, 1)  # the value is the group's number
+    output = grouped_query_attention(
+        np.zeros((1, 12, 1, 2)), np.zeros((1, 3, 1, 2)), values
+    )
+    assert output.ravel().tolist() == [i // 4 for i in range(12)]
+
+
+def test_a_query_without_keys_gets_zeros_and_leaves_the_others_alone(rng):
+    query, key, value = (rng.standard_normal((1, 2, 3, 4)) for _ in range(3))
+    mask = np.ones((3, 3), dtype=bool)
+    mask[1] = False
+    output = grouped_query_attention(query, key, value, mask)
+    assert not output[:, :, 1].any()
+    full = grouped_query_attention(query, key, value)
+    np.testing.assert_allclose(output[:, :, [0, 2]], full[:, :, [0, 2]])
+
+
+def test_window_mask_agrees_with_its_definition():
+    for n, window in [(1, 1), (7, 1), (7, 3), (7, 7), (7, 20)]:
+        expected = [[0 <= i - j < window for j in range(n)] for i in range(n)]
+        mask = sliding_window_mask(n, window)
+        assert mask.dtype == bool
+        assert mask.tolist() == expected
+
+
+def test_layers_of_windows_reach_as_far_as_the_formula_says():
+    n, window, layers = 40, 5, 3
+    reach = np.linalg.matrix_power(sliding_window_mask(n, window).astype(int), layers)
+    assert (reach[-1] > 0).sum() == layers * (window - 1) + 1
+
+
+def test_a_sink_is_a_key_whose_value_is_zero(rng):
+    query, key, value = (rng.standard_normal((2, 3, 5, 4)) for _ in range(3))
+    sink = rng.standard_normal(3)
+    weights = softmax_with_sink(query @ key.swapaxes(-1, -2) / 2, sink)
+    q, k, v = as_tensors(query, key, value)
+    bias = torch.zeros(3, 5, 6, dtype=torch.float64)
+    bias[..., 5] = torch.from_numpy(sink)[:, None]
+    empty = torch.zeros(2, 3, 1, 4, dtype=torch.float64)
+    expected = F.scaled_dot_product_attention(
+        q, torch.cat([k, empty], 2), torch.cat([v, empty], 2), attn_mask=bias
+    )
+    np.testing.assert_allclose(weights @ value, expected)
+
+
+def test_a_sink_far_below_leaves_a_softmax_and_one_far_above_leaves_nothing(rng):
+    scores = rng.standard_normal((2, 3, 4)) + 5000
+    weights = softmax_with_sink(scores, np.array([-1e4, 1e4]))
+    np.testing.assert_allclose(weights[0], torch.from_numpy(scores[0]).softmax(-1))
+    assert not weights[1].any()
+    assert not softmax_with_sink(np.full((1, 2, 3), -np.inf), np.zeros(1)).any()
+
+
+def test_latent_scores_are_those_of_the_keys_that_were_not_made(rng):
+    query, latent = rng.standard_normal((3, 4, 6)), rng.standard_normal((7, 2))
+    W_up = rng.standard_normal((3, 2, 6))
+    for head in range(3):
+        keys = torch.from_numpy(latent) @ torch.from_numpy(W_up[head])
+        expected = torch.from_numpy(query[head]) @ keys.T / math.sqrt(6)
+        np.testing.assert_allclose(latent_scores(query, latent, W_up)[head], expected)
+
+
+def test_latent_scores_take_less_memory_than_the_keys_of_one_head(rng):
+    tokens, d = 4000, 256
+    query, latent = rng.standard_normal((2, 1, d)), rng.standard_normal((tokens, 3))
+    W_up = rng.standard_normal((2, 3, d))
+    tracemalloc.start()
+    latent_scores(query, latent, W_up)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < tokens * d * 8 / 10
+
+
+def test_a_delta_step_goes_down_the_gradient_of_the_squared_error(rng):
+    state, key, value = (rng.standard_normal(shape) for shape in ((4, 3), 4, 3))
+    s, k, v = as_tensors(state, key, value)
+    s.requires_grad_()
+    (0.5 * (v - k @ s).square().sum()).backward()
+    expected = state - 0.3 * s.grad.numpy()
+    np.testing.assert_allclose(delta_rule_step(state, key, value, 0.3), expected)
+
+
+def test_orthonormal_keys_are_stored_and_overwritten_without_a_trace(rng):
+    keys = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    values = rng.standard_normal((6, 2))
+    state = np.zeros((6, 2))
+    for written in (rng.standard_normal((6, 2)), values):
+        for key, value in zip(keys, written, strict=True):
+            state = delta_rule_step(state, key, value, 1.0)
+    np.testing.assert_allclose(keys @ state, values, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rotary_half(np.ones((4, 7)), np.arange(4)), r"\(4, 7\).*odd"),
+        (
+            lambda: grouped_query_attention(
+                np.ones((1, 5, 2, 3)), *2 * [np.ones((1, 2, 2, 3))]
+            ),
+            "5 query heads.*2 key-value heads",
+        ),
+        (lambda: sliding_window_mask(4, 0), "window of 0"),
+    ],
+)
+def test_what_cannot_work_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_inputs_are_left_as_they_were(rng):
+    calls = [
+        (rms_norm, (3, 4), (4,)),
+        (swiglu, (3, 4), (4, 5), (4, 5), (5, 4)),
+        (rotary_half, (3, 4), (3,)),
+        (qk_norm_scores, (3, 4), (5, 4), (4,), (4,)),
+        (grouped_query_attention, (1, 2, 3, 4), (1, 1, 5, 4), (1, 1, 5, 2)),
+        (softmax_with_sink, (2, 3, 4), (2,)),
+        (latent_scores, (2, 3, 4), (5, 2), (2, 2, 4)),
+        (lambda *arrays: delta_rule_step(*arrays, 0.5), (4, 3), (4,), (3,)),
+    ]
+    for function, *shapes in calls:
+        arrays = [rng.standard_normal(shape) for shape in shapes]
+        before = [array.copy() for array in arrays]
+        function(*arrays)
+        for array, copy in zip(arrays, before, strict=True):
+            np.testing.assert_array_equal(array, copy)
