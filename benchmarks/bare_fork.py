@@ -15,10 +15,11 @@ from pathlib import Path
 import nbformat
 
 from autograder.answers import answer
-from autograder.examine import draw_seeds
 from autograder.exercise import Topic, load_topic
-from autograder.rebuild import STUDENT, parse_submission, rebuild
-from autograder.warm import import_everything
+from autograder.grading.rebuild import STUDENT, rebuild
+from autograder.grading.seeds import draw_seeds
+from autograder.notebooks import parse_notebook
+from autograder.sandbox.fork_server import import_everything
 
 
 def main() -> int:
@@ -43,7 +44,7 @@ def grade(course: Path, chapter: str, jobs: int) -> None:
             running.remove(os.wait()[0])
         child = os.fork()
         if child == 0:
-            data = parse_submission(path.read_bytes())
+            data = parse_notebook(path.read_bytes())
             run_cells(rebuild(master, data).notebook, topic, seeds)
             os._exit(0)
         running.add(child)

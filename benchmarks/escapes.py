@@ -26,9 +26,9 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.course import make_course
-from benchmarks.classroom import hand_in, right_answers, submission
+from autograder.release.course import make_course
 from benchmarks.stock import autograde, boxed
+from classroom.submissions import hand_in, right_answers, submission
 
 TOPIC = "simplified_attention"
 ATTACKER, NEIGHBOUR = "a", "z"
@@ -138,6 +138,34 @@ def attacks(heard: Listener) -> list[Attack]:
             in_the_notebook(SECRET),
         ),
         Attack(
+            "30 hold a lock that a neighbour sees",
+            "import fcntl, os\n"
+            "fcntl.flock(os.open(os.__file__, os.O_RDONLY), fcntl.LOCK_EX)\n"
+            "print('LOCKED')",
+            in_the_notebook("LOCKED"),
+        ),
+        Attack(
+            "30 be told who opens a file that it holds",
+            "import fcntl, os\n"
+            "file = os.open(os.__file__, os.O_RDONLY)\n"
+            "fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)\n"
+            "print('LEASED')",
+            in_the_notebook("LEASED"),
+        ),
+        Attack(
+            "30 watch which programs the machine runs",
+            "import ctypes\n"
+            "libc = ctypes.CDLL(None)\n"
+            "if libc.inotify_add_watch(libc.inotify_init1(0), b'/usr/bin', 0x20) > 0:\n"
+            "    print('WATCHED')",
+            in_the_notebook("WATCHED"),
+        ),
+        Attack(
+            "30 count what runs on the machine",
+            "print('COUNTED', open('/proc/loadavg').read())",
+            in_the_notebook("COUNTED"),
+        ),
+        Attack(
             "29 call another computer",
             "import socket\n"
             f"socket.create_connection(('127.0.0.1', {heard.port}), 5).send(b'hello')",
@@ -169,6 +197,29 @@ def attacks(heard: Listener) -> list[Attack]:
             "22 use four gigabytes of memory",
             "x = bytearray(4 * 10**9)\nprint('HELD', len(x))",
             in_the_notebook("HELD"),
+        ),
+        Attack(
+            "22 hold three gigabytes that no process has",
+            "import socket\n"
+            "held, kept = 0, []\n"
+            "for n in range(400):\n"
+            "    one = socket.socket(socket.AF_UNIX)\n"
+            "    one.bind(f'\\0{n}'); one.listen(4096); kept.append(one)\n"
+            "    try:\n"
+            "        while held < 3 * 10**9:\n"
+            "            with socket.socket(socket.AF_UNIX) as other:\n"
+            "                other.setblocking(False)\n"
+            "                other.connect(one.getsockname())\n"
+            "                held += other.send(bytes(180_000))\n"
+            "    except OSError: pass\n"
+            "print('HELD' if held >= 3 * 10**9 else 'REFUSED')",
+            in_the_notebook("HELD"),
+        ),
+        Attack(
+            "30 learn where the files lie on this machine",
+            "places = [line.split()[3] for line in open('/proc/self/mountinfo')]\n"
+            "if any(place.count('/') > 2 for place in places): print('PLACES')",
+            in_the_notebook("PLACES"),
         ),
         Attack(
             "23 fill the disk with two gigabytes",

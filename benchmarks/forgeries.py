@@ -17,14 +17,13 @@ from pathlib import Path
 import nbformat
 from nbgrader.api import Gradebook, MissingEntry
 
-from autograder.course import make_course, settings_of
-from autograder.grade import grade
-from autograder.limits import Limits
-from benchmarks.classroom import hand_in, right_answers, submission
+from autograder.grading.grade import grade
+from autograder.release.course import make_course
+from autograder.release.settings import settings_of
+from autograder.sandbox.limits import Limits
 from benchmarks.stock import autograde, boxed
-from tests.autograder.attacks.conftest import WRONG
-from tests.autograder.attacks.test_forging import IN_THE_SOLUTION
-from tests.autograder.conftest import TOPIC
+from classroom.forgeries import IN_THE_SOLUTION, TOPIC, WRONG
+from classroom.submissions import hand_in, right_answers, submission
 
 PATIENCE = 30  # seconds for one notebook under stock nbgrader
 HONEST = "the same answers, no attack"

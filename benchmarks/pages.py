@@ -9,18 +9,16 @@ opened three times, every time with an empty cache; the middle time counts.
 
 from __future__ import annotations
 
-import gzip
 import statistics
 import sys
 import time
-from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
+from pathlib import Path
 
-from playwright.sync_api import Browser, Response
+from playwright.sync_api import Browser
 
 from tools.chromium import NoChromium, headless_chromium, served
+from tools.page_weight import weight
 
-PICTURES = (".gif", ".ico", ".jpg", ".png", ".svg", ".webp")
 TIMES = 3
 READY = """async () => {
   if (window.MathJax) await MathJax.startup.promise;
@@ -53,32 +51,6 @@ def measure(html: Path, pages: list[Path]) -> None:
             pictures = sum(weight(browser, address, pictures=True).values()) / 1000
             seconds = statistics.median(ready(browser, address) for _ in range(TIMES))
             print(f"{page.stem:24}{loaded:8.0f}{pictures - loaded:13.0f}{seconds:9.2f}")
-
-
-def weight(browser: Browser, address: str, pictures: bool = False) -> dict[str, int]:
-    """Bytes, compressed, of every file that a page loads.
-
-    Args:
-        browser: where to open the page, with an empty cache.
-        address: of the page.
-        pictures: count them as well.
-
-    Returns:
-        The size of each file by its name.
-    """
-    answers: list[Response] = []
-    with browser.new_context() as context:
-        context.on("response", lambda answer: answers.append(answer))
-        tab = context.new_page()
-        tab.goto(address, wait_until="networkidle")
-        sizes = {}
-        for answer in answers:
-            path = PurePosixPath(urlsplit(answer.url).path)
-            if answer.url.startswith(("data:", "blob:")):
-                continue
-            if pictures or path.suffix not in PICTURES:
-                sizes[path.name] = len(gzip.compress(answer.body()))
-    return sizes
 
 
 def ready(browser: Browser, address: str) -> float:

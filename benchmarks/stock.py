@@ -1,9 +1,11 @@
-"""Stock nbgrader on notebooks that mean harm, where they harm nobody."""
+"""Stock nbgrader in a box: safe from harmful notebooks, or without the solutions."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def boxed(course: Path) -> list[str]:
@@ -18,6 +20,25 @@ def boxed(course: Path) -> list[str]:
         *("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"),
         *("--bind", str(course), str(course), "--chdir", str(course)),
         *("--setenv", "HOME", str(home), "--setenv", "MPLCONFIGDIR", "/tmp", "--"),
+    ]
+
+
+def without_solutions(course: Path) -> list[str]:
+    """The beginning of a command that sees of this project what the wheel holds.
+
+    So ``check`` reads the key beside the notebook, as on a student's machine.
+    """
+    shown = [ROOT / "autograder", ROOT / "toolkit", Path(sys.prefix)]
+    binds = [
+        word
+        for path in shown
+        if path.is_relative_to(ROOT)
+        for word in ("--ro-bind", str(path), str(path))
+    ]
+    return [
+        *("bwrap", "--die-with-parent", "--dev-bind", "/", "/"),
+        *("--tmpfs", str(ROOT), *binds),
+        *("--bind", str(course), str(course), "--chdir", str(course), "--"),
     ]
 
 

@@ -12,10 +12,10 @@ import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
-from autograder.course import make_course
 from autograder.exercise import Mistake, load_topic
-from autograder.grade import grade
-from benchmarks.classroom import cell_source, hand_in, right_answers, submission
+from autograder.grading.grade import grade
+from autograder.release.course import make_course
+from classroom.submissions import cell_source, hand_in, right_answers, submission
 from tests.lab.conftest import PATIENCE
 
 TOPIC = "simplified_attention"

@@ -1,0 +1,70 @@
+"""How many wrong answers are told a reason that the bank of mistakes does not hold.
+
+Each known mistake is taken out of the bank once and handed in: what is left has to
+explain it by another mistake or by a symptom.
+
+    python -m benchmarks.explanations [CHAPTER ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections import Counter
+from dataclasses import replace
+
+from autograder.exercise import load_topic, topic_names
+from autograder.judge import expect, judge, public_seeds
+
+
+def explained(chapter: str, verbose: bool) -> tuple[Counter[str], list[float]]:
+    """How the mistakes of a chapter are explained without themselves, and how fast."""
+    topic, kinds, seconds = load_topic(chapter), Counter(), []
+    for exercise in topic.exercises.values():
+        expected = expect(topic, exercise, public_seeds(exercise))
+        for mistake in expected.mistakes:
+            others = [known for known in expected.mistakes if known is not mistake]
+            without = replace(expected, find_mistakes=lambda others=others: others)
+            start = time.perf_counter()
+            report = judge(exercise, mistake.answers, without)
+            seconds.append(time.perf_counter() - start)
+            kind = "nothing"
+            if report.message:
+                kind = "mistake" if report.mistake else "symptom"
+            kinds[kind] += 1
+            if verbose:
+                print(f"{kind:8} {exercise.name}: {mistake.name}: {report.message}")
+    return kinds, seconds
+
+
+def main() -> None:
+    """Print a line for each chapter, and one for all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("chapters", nargs="*", default=topic_names())
+    parser.add_argument("--verbose", action="store_true", help="print what is said")
+    arguments = parser.parse_args()
+    print(f"{'chapter':22} answers  mistake  symptom  nothing   median     longest")
+    total: Counter[str] = Counter()
+    times: list[float] = []
+    for chapter in arguments.chapters:
+        kinds, seconds = explained(chapter, arguments.verbose)
+        total += kinds
+        times += seconds
+        _line(chapter, kinds, seconds)
+    _line("all", total, times)
+
+
+def _line(name: str, kinds: Counter[str], seconds: list[float]) -> None:
+    count = kinds.total()
+    shares = "".join(
+        f"{kinds[k] / count:9.0%}" for k in ("mistake", "symptom", "nothing")
+    )
+    print(
+        f"{name:22}{count:8}{shares}{statistics.median(seconds):8.3f} s"
+        f"{max(seconds):10.3f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

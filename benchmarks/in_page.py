@@ -1,0 +1,94 @@
+"""What solving exercises in the page costs: bytes, and seconds in a headless Chromium.
+
+    python -m benchmarks.in_page [_build/html]
+
+Bytes are those of files compressed as web servers do. A cold check begins in a browser
+that has seen nothing; a warm one on the next page that the same browser opens.
+"""
+
+from __future__ import annotations
+
+import gzip
+import statistics
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tools.chromium import NoChromium, headless_chromium, served
+
+PAGE, EXERCISE = "chapters/simplified_attention.html", "softmax"
+AGAIN = "chapters/scaling.html", "attention_entropy"
+TIMES = 10  # later checks; the middle one counts
+LONGEST = 300_000  # milliseconds
+
+
+def main(arguments: list[str]) -> None:
+    """Print what was measured on a built book."""
+    html = Path(arguments[0] if arguments else "_build/html")
+    if not (html / "_static" / "in_page" / "runtime.js").is_file():
+        sys.exit(f"no exercise runs in the pages of {html}: make book, with Pyodide")
+    try:
+        with served(html) as home, headless_chromium() as browser:
+            weigh(browser, home, html)
+            cold, warm, later = checks(browser, home)
+            print(f"{'first check, cold':28}{cold:8.2f} s")
+            print(f"{'first check, warm':28}{warm:8.2f} s")
+            print(f"{'later checks':28}{1000 * later:8.0f} ms")
+    except NoChromium as error:
+        sys.exit(f"needs Chromium; {error}")
+
+
+def weigh(browser: Browser, home: str, html: Path) -> None:
+    """Print what the page loads for exercises, before and at the first check."""
+    with browser.new_context() as context:
+        asked: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        page = opened(context, home + PAGE)
+        page.wait_for_load_state("networkidle")
+        print(f"{'before the first check':28}{weight(asked, html) / 1000:8.0f} kB")
+        asked.clear()
+        seconds(page, EXERCISE)
+        print(f"{'at the first check':28}{weight(asked, html) / 1000:8.0f} kB")
+
+
+def weight(addresses: list[str], html: Path) -> int:
+    """Compressed bytes of those files that belong to exercises in the page."""
+    paths = {urlsplit(address).path.lstrip("/") for address in addresses}
+    ours = [html / path for path in paths if "/in_page/" in path]
+    return sum(len(gzip.compress(file.read_bytes())) for file in ours)
+
+
+def checks(browser: Browser, home: str) -> tuple[float, ...]:
+    """Seconds of a cold and a warm first check, and of a later one."""
+    with browser.new_context() as context:
+        page = opened(context, home + PAGE)
+        cold = seconds(page, EXERCISE)
+        later = statistics.median(seconds(page, EXERCISE) for _ in range(TIMES))
+        path, exercise = AGAIN
+        return cold, seconds(opened(context, home + path), exercise), later
+
+
+def opened(context: BrowserContext, address: str) -> Page:
+    """A page in a tab of its own."""
+    page = context.new_page()
+    page.set_default_timeout(LONGEST)
+    page.goto(address)
+    return page
+
+
+def seconds(page: Page, exercise: str) -> float:
+    """How long a reader waits for the report on an exercise."""
+    region = page.locator(f'.in-page[data-exercise="{exercise}"]')
+    button = region.get_by_role("button", name=f"Check: {exercise}")
+    region.evaluate("region => delete region.dataset.score")
+    start = time.perf_counter()
+    button.click()
+    region.and_(page.locator('[data-score][aria-busy="false"]')).wait_for()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
