@@ -32,3 +32,11 @@ def fill(module: AnyModule, rng: np.random.Generator, scale: float = 0.5) -> Any
             values = scale * own.standard_normal(tuple(parameter.shape))
             parameter.copy_(torch.from_numpy(np.asarray(values)))
     return module
+
+
+def strided(x: Tensor) -> Tensor:
+    """The same values in every second place of the last two dimensions of more."""
+    *leading, rows, columns = x.shape
+    larger = x.new_zeros(*leading, 2 * rows, 2 * columns)
+    larger[..., ::2, ::2] = x
+    return larger[..., ::2, ::2]

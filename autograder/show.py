@@ -21,7 +21,7 @@ STYLE = """
   text-align: left; vertical-align: top; padding: .25em .8em .25em 0;
   border-bottom: 1px solid rgba(128, 128, 128, .35); background: transparent; }
 .attention-check.attention-check .points { text-align: right; white-space: nowrap; }
-.attention-check .failed .result { color: #D55E00; font-weight: 600; }
+.attention-check .failed .result { color: #C24700; font-weight: 600; }
 .attention-check .not-judged td { color: #767676; }
 .attention-check td { overflow-wrap: anywhere; }
 .attention-check .result { white-space: nowrap; }

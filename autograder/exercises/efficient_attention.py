@@ -5,11 +5,11 @@ the numbers that its tensors hold at the same time, and says whether there were 
 than N * T.
 """
 
-import numpy as np
 import torch
 
+from autograder.arrays import different
 from autograder.exercise import Exercise
-from autograder.inputs import tensor
+from autograder.inputs import strided, tensor
 from toolkit.memory import LiveTensors
 
 attention_flops = Exercise("attention_flops")
@@ -30,19 +30,6 @@ def attention_inputs(rng, *leading, N=4, T=5, d=6, d_v=7):
     return [tensor(rng, *leading, *size) for size in sizes]
 
 
-def strided(array):
-    """The same values in every second place of the last two dimensions."""
-    *leading, rows, columns = array.shape
-    larger = torch.zeros(*leading, 2 * rows, 2 * columns, dtype=array.dtype)
-    larger[..., ::2, ::2] = array
-    return larger[..., ::2, ::2]
-
-
-def whole(rng, low, high, count):
-    """Different whole numbers from ``low`` up to but not including ``high``."""
-    return [int(n) for n in rng.choice(np.arange(low, high), count, replace=False)]
-
-
 def memory(function, bound, *inputs):
     """The result, and whether the tensors of ``function`` held fewer than ``bound``.
 
@@ -58,7 +45,7 @@ def memory(function, bound, *inputs):
 
 @attention_flops.case(title="lengths and widths are drawn", points=2)
 def flops_drawn(attention_flops, rng):
-    pairs = zip(whole(rng, 5, 60, 4), whole(rng, 60, 120, 4), strict=True)
+    pairs = zip(different(rng, 4, 5, 59), different(rng, 4, 60, 119), strict=True)
     return [attention_flops(n, d) for n, d in pairs]
 
 
@@ -69,7 +56,7 @@ def flops_long(attention_flops, rng):
 
 @attention_flops.case(title="twice and three times as many tokens", points=1)
 def flops_longer(attention_flops, rng):
-    n, d = whole(rng, 5, 30, 2)
+    n, d = different(rng, 2, 5, 29)
     return [attention_flops(factor * n, d) for factor in (1, 2, 3)]
 
 
@@ -83,7 +70,9 @@ def flops_single(attention_flops, rng):
 
 @attention_bytes.case(title="lengths, heads and precisions are drawn", points=2)
 def bytes_drawn(attention_bytes, rng):
-    sizes = zip(whole(rng, 20, 90, 4), whole(rng, 3, 17, 4), [2, 4, 8, 1], strict=True)
+    sizes = zip(
+        different(rng, 4, 20, 89), different(rng, 4, 3, 16), [2, 4, 8, 1], strict=True
+    )
     return [attention_bytes(n, heads, width) for n, heads, width in sizes]
 
 
@@ -99,7 +88,7 @@ def bytes_large(attention_bytes, rng):
 
 @attention_bytes.case(title="twice and three times as many tokens", points=1)
 def bytes_longer(attention_bytes, rng):
-    n, heads = whole(rng, 5, 30, 2)
+    n, heads = different(rng, 2, 5, 29)
     return [attention_bytes(factor * n, heads, 4) for factor in (1, 2, 3)]
 
 

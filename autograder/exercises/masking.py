@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from autograder.exercise import Exercise
-from autograder.inputs import tensor
+from autograder.inputs import strided, tensor
 
 causal_mask = Exercise("causal_mask")
 padding_mask = Exercise("padding_mask")
@@ -44,14 +44,6 @@ def lengths_of(rng, max_length, count):
 def whole_numbers(rng, *shape):
     """-1, 0 and 1: sums and products of few of them are exact in any precision."""
     return torch.from_numpy(rng.integers(-1, 2, shape).astype(float))
-
-
-def strided(array):
-    """The same values in every second place of the last two dimensions."""
-    *leading, rows, columns = array.shape
-    larger = torch.zeros(*leading, 2 * rows, 2 * columns, dtype=array.dtype)
-    larger[..., ::2, ::2] = array
-    return larger[..., ::2, ::2]
 
 
 def column_by_column(mask):

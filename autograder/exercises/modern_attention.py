@@ -1,10 +1,10 @@
 """Cases for the chapter on attention in current models."""
 
-import tracemalloc
 import warnings
 
 import numpy as np
 
+from autograder.arrays import different, peak_bytes, strided
 from autograder.exercise import Exercise
 
 kv_cache_bytes = Exercise("kv_cache_bytes")
@@ -26,21 +26,8 @@ def drawn(rng, low, high):
     return int(rng.integers(low, high + 1))
 
 
-def different(rng, count, low, high):
-    """Whole numbers from low to high, all different."""
-    return [int(n) for n in rng.choice(np.arange(low, high + 1), count, replace=False)]
-
-
 def normal(rng, *shape):
     return rng.standard_normal(shape)
-
-
-def strided(array):
-    """The same values in every second row and column of a larger array."""
-    *leading, rows, columns = array.shape
-    larger = np.zeros((*leading, 2 * rows, 2 * columns))
-    larger[..., ::2, ::2] = array
-    return larger[..., ::2, ::2]
 
 
 # kv_cache_bytes -----------------------------------------------------------------------
@@ -434,22 +421,6 @@ def latent_inputs(rng):
     """Queries, latent vectors and projections; all sizes differ."""
     heads, n, t, d, r = different(rng, 5, 2, 9)
     return normal(rng, heads, n, d), normal(rng, t, r), normal(rng, heads, r, d)
-
-
-def peak_bytes(function, *arguments):
-    """What a call returns, and the most bytes that it had allocated at one time."""
-    tracing = tracemalloc.is_tracing()
-    if not tracing:
-        tracemalloc.start()
-    tracemalloc.reset_peak()
-    before, _ = tracemalloc.get_traced_memory()
-    try:
-        result = function(*arguments)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        if not tracing:
-            tracemalloc.stop()
-    return result, peak - before
 
 
 @latent_scores.case(title="all sizes differ", points=2)

@@ -5,6 +5,7 @@ from functools import partial
 
 import torch
 
+from autograder.arrays import different
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
 
@@ -20,11 +21,6 @@ MultiHeadAttention = Exercise(
     results=("output", "weights"),
 )
 projection_parameter_count = Exercise("projection_parameter_count")
-
-
-def drawn_sizes(rng, count):
-    """Distinct sizes between 2 and 7, so that no two dimensions can be confused."""
-    return [int(size) for size in rng.choice([2, 3, 4, 5, 6, 7], count, replace=False)]
 
 
 def strided(x):
@@ -51,7 +47,7 @@ def split_equal(split_heads, rng):
 
 @split_heads.case(title="sizes drawn at random", points=1)
 def split_drawn(split_heads, rng):
-    batch, tokens, heads, head_dim = drawn_sizes(rng, 4)
+    batch, tokens, heads, head_dim = different(rng, 4, 2, 7)
     return split_heads(tensor(rng, batch, tokens, heads * head_dim), heads)
 
 
@@ -101,7 +97,7 @@ def merge_equal(merge_heads, rng):
 
 @merge_heads.case(title="sizes drawn at random", points=1)
 def merge_drawn(merge_heads, rng):
-    return merge_heads(tensor(rng, *drawn_sizes(rng, 4)))
+    return merge_heads(tensor(rng, *different(rng, 4, 2, 7)))
 
 
 @merge_heads.case(title="one head, one token, one feature", points=1)
@@ -203,7 +199,7 @@ def separate_equal(in_projection, rng):
 
 @in_projection.case(title="sizes drawn at random", points=1)
 def separate_drawn(in_projection, rng):
-    batch, n, t, e, kdim, vdim = drawn_sizes(rng, 6)
+    batch, n, t, e, kdim, vdim = different(rng, 6, 2, 7)
     return in_projection(
         *separate(rng, (batch,), n, t, e, kdim, vdim), tensor(rng, 3 * e)
     )

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from autograder.exercise import Exercise
-from autograder.inputs import tensor
+from autograder.inputs import strided, tensor
 
 convert_bert_layer = Exercise("convert_bert_layer")
 mean_pool = Exercise("mean_pool")
@@ -61,14 +61,6 @@ def padded(rng, *texts):
     """A mask of texts that are written out, an x for a token, in random order."""
     rows = [[token == "x" for token in text] for text in rng.permutation(texts)]
     return torch.tensor(rows)
-
-
-def strided(array):
-    """The same values in every second place of the last two dimensions."""
-    *leading, rows, columns = array.shape
-    larger = torch.zeros(*leading, 2 * rows, 2 * columns, dtype=array.dtype)
-    larger[..., ::2, ::2] = array
-    return larger[..., ::2, ::2]
 
 
 # convert_bert_layer

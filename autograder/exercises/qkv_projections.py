@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from autograder.arrays import different, strided
 from autograder.exercise import Exercise
 
 project = Exercise("project", results=("queries", "keys", "values"))
@@ -31,21 +32,9 @@ def self_inputs(rng, n, d, d_k, d_v):
     return X, W_Q, W_K, W_V
 
 
-def drawn_sizes(rng, count):
-    """Distinct sizes between 2 and 9, so that no two dimensions can be confused."""
-    return [int(size) for size in rng.choice(np.arange(2, 10), count, replace=False)]
-
-
 def columns(*arrays):
     """The same numbers with rows and columns exchanged; not C-contiguous."""
     return tuple(array.T for array in arrays)
-
-
-def strided(array):
-    """The same values in every second row and column of a larger array."""
-    larger = np.zeros((2 * array.shape[0], 2 * array.shape[1]))
-    larger[::2, ::2] = array
-    return larger[::2, ::2]
 
 
 def shift_scores(queries, keys, size=60.0):
@@ -86,7 +75,7 @@ def project_square(project, rng):
 
 @project.case(title="sizes drawn at random", points=1)
 def project_drawn(project, rng):
-    return project(*layer_inputs(rng, *drawn_sizes(rng, 6)))
+    return project(*layer_inputs(rng, *different(rng, 6, 2, 9)))
 
 
 @project.case(title="one query, one token, one feature", points=1)
@@ -127,7 +116,7 @@ def similarity_square(similarity, rng):
 
 @similarity.case(title="sizes drawn at random", points=1)
 def similarity_drawn(similarity, rng):
-    n_queries, n_keys, d_k = drawn_sizes(rng, 3)
+    n_queries, n_keys, d_k = different(rng, 3, 2, 9)
     return similarity(
         rng.standard_normal((n_queries, d_k)), rng.standard_normal((n_keys, d_k))
     )
@@ -233,7 +222,7 @@ def attention_layer_square(attention_layer, rng):
 
 @attention_layer.case(title="sizes drawn at random", points=1)
 def attention_layer_drawn(attention_layer, rng):
-    return attention_layer(*layer_inputs(rng, *drawn_sizes(rng, 6)))
+    return attention_layer(*layer_inputs(rng, *different(rng, 6, 2, 9)))
 
 
 @attention_layer.case(
@@ -282,7 +271,7 @@ def self_attention_square(self_attention, rng):
 
 @self_attention.case(title="sizes drawn at random", points=1)
 def self_attention_drawn(self_attention, rng):
-    return self_attention(*self_inputs(rng, *drawn_sizes(rng, 4)))
+    return self_attention(*self_inputs(rng, *different(rng, 4, 2, 9)))
 
 
 @self_attention.case(title="a single token reads its own value", points=1)
@@ -332,7 +321,7 @@ def columns_square(self_attention_columns, rng):
 
 @self_attention_columns.case(title="sizes drawn at random", points=1)
 def columns_drawn(self_attention_columns, rng):
-    return self_attention_columns(*columns(*self_inputs(rng, *drawn_sizes(rng, 4))))
+    return self_attention_columns(*columns(*self_inputs(rng, *different(rng, 4, 2, 9))))
 
 
 @self_attention_columns.case(

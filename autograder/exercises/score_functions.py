@@ -1,9 +1,8 @@
 """Cases for the chapter on score functions."""
 
-import tracemalloc
-
 import numpy as np
 
+from autograder.arrays import different, peak_bytes, strided
 from autograder.exercise import Exercise
 
 dot_score = Exercise("dot_score")
@@ -43,19 +42,6 @@ def additive_inputs(rng, t_dec, t_enc, s, h, r):
     )
 
 
-def drawn_sizes(rng, count):
-    """Distinct sizes between 2 and 9, so that no two dimensions can be confused."""
-    return [int(size) for size in rng.choice(np.arange(2, 10), count, replace=False)]
-
-
-def strided(array):
-    """The same values in every second place of a larger array."""
-    larger = np.zeros([2 * size for size in array.shape])
-    every_second = (slice(None, None, 2),) * array.ndim
-    larger[every_second] = array
-    return larger[every_second]
-
-
 # dot_score
 
 
@@ -71,7 +57,7 @@ def dot_square(dot_score, rng):
 
 @dot_score.case(title="sizes drawn at random", points=1)
 def dot_drawn(dot_score, rng):
-    t_dec, t_enc, width = drawn_sizes(rng, 3)
+    t_dec, t_enc, width = different(rng, 3, 2, 9)
     return dot_score(*states(rng, t_dec, t_enc, width, width))
 
 
@@ -96,7 +82,7 @@ def cosine_distinct(cosine_score, rng):
 
 @cosine_score.case(title="as many states as features, sizes drawn at random", points=1)
 def cosine_drawn(cosine_score, rng):
-    t_dec, t_enc, width = drawn_sizes(rng, 3)
+    t_dec, t_enc, width = different(rng, 3, 2, 9)
     return (
         cosine_score(*states(rng, width, width, width, width)),
         cosine_score(*states(rng, t_dec, t_enc, width, width)),
@@ -150,7 +136,7 @@ def general_square(general_score, rng):
 
 @general_score.case(title="sizes drawn at random", points=1)
 def general_drawn(general_score, rng):
-    return general_score(*general_inputs(rng, *drawn_sizes(rng, 4)))
+    return general_score(*general_inputs(rng, *different(rng, 4, 2, 9)))
 
 
 @general_score.case(
@@ -189,7 +175,7 @@ def reduced_square(reduced_rank_score, rng):
 
 @reduced_rank_score.case(title="sizes drawn at random", points=1)
 def reduced_drawn(reduced_rank_score, rng):
-    return reduced_rank_score(*reduced_inputs(rng, *drawn_sizes(rng, 5)))
+    return reduced_rank_score(*reduced_inputs(rng, *different(rng, 5, 2, 9)))
 
 
 @reduced_rank_score.case(
@@ -199,12 +185,8 @@ def reduced_memory(reduced_rank_score, rng):
     s, h = 600, 700
     inputs = reduced_inputs(rng, 1, 1, s, h, 2)
     reduced_rank_score(*inputs)  # what is loaded at the first call does not count
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    reduced_rank_score(*inputs)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return (peak - before) // (s * h * 8 // 2)
+    _, peak = peak_bytes(reduced_rank_score, *inputs)
+    return peak // (s * h * 8 // 2)
 
 
 @reduced_rank_score.case(
@@ -238,7 +220,7 @@ def additive_square(additive_score, rng):
 
 @additive_score.case(title="sizes drawn at random", points=1)
 def additive_drawn(additive_score, rng):
-    return additive_score(*additive_inputs(rng, *drawn_sizes(rng, 5)))
+    return additive_score(*additive_inputs(rng, *different(rng, 5, 2, 9)))
 
 
 @additive_score.case(title="long states, where tanh is nearly 1", points=1)

@@ -31,6 +31,7 @@ MOST_FILES = 2 + GROUP_FILES + len(CHANNELS)  # that come with a request
 MODULES = (
     "autograder.answers",
     "autograder.check",
+    "autograder.arrays",
     "autograder.inputs",
     "autograder.sandbox.kernel",
     "autograder.respond",

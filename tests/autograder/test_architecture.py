@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = [
     {"toolkit"},
     {"autograder.errors", "autograder.files", "autograder.notebooks"},
-    {"autograder.exercise", "autograder.inputs", "autograder.exercises"},
+    {"autograder.exercise", "autograder.arrays", "autograder.inputs"},
+    {"autograder.exercises"},
     {
         *("autograder.answers", "autograder.compare", "autograder.encoding"),
         *("autograder.guard", "autograder.judge", "autograder.origin"),

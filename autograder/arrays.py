@@ -1,0 +1,38 @@
+"""What cases that need NumPy alone share: sizes, memory layouts and a measure."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def different(rng: np.random.Generator, count: int, low: int, high: int) -> list[int]:
+    """Whole numbers from low to high, all different, so that none can be confused."""
+    return [int(n) for n in rng.choice(np.arange(low, high + 1), count, replace=False)]
+
+
+def strided(array: np.ndarray) -> np.ndarray:
+    """The same values in every second place, along each axis, of a larger array."""
+    larger = np.zeros([2 * size for size in array.shape])
+    every_second = (slice(None, None, 2),) * array.ndim
+    larger[every_second] = array
+    return larger[every_second]
+
+
+def peak_bytes(function: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
+    """What a call returns, and the most bytes that it had allocated at one time."""
+    tracing = tracemalloc.is_tracing()
+    if not tracing:
+        tracemalloc.start()
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    try:
+        result = function(*arguments)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        if not tracing:
+            tracemalloc.stop()
+    return result, peak - before
