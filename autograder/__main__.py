@@ -145,6 +145,23 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("chapter")
     report.add_argument("--course", type=Path, required=True, metavar="DIR")
     report.set_defaults(run=_report)
+    key = commands.add_parser(
+        "lti-key", help="make a key for passback, or show its public half"
+    )
+    key.add_argument("key", type=Path, metavar="FILE")
+    key.set_defaults(run=_lti_key)
+    passback = commands.add_parser(
+        "passback", help="send the marks that changed to an LMS, by LTI"
+    )
+    passback.add_argument("chapter")
+    passback.add_argument("--course", type=Path, required=True, metavar="DIR")
+    passback.add_argument(
+        "--create", action="store_true", help="make the column there if there is none"
+    )
+    passback.add_argument(
+        "--dry-run", action="store_true", help="send nothing; show who changes"
+    )
+    passback.set_defaults(run=_passback)
     marks = commands.add_parser("marks", help="final marks, and who needs help")
     marks.add_argument("--course", type=Path, required=True, metavar="DIR")
     marks.add_argument(
@@ -380,6 +397,54 @@ def _report(options: argparse.Namespace) -> int:
     for what, path in {**paths, **tables}.items():
         _say(f"{what + ':':12} {path}")
     return 0
+
+
+@contextlib.contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Name the extra to install where one of its packages is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise AutograderError(
+            f"{error.name} is not installed: call "
+            f"`pip install 'attention-from-scratch[{name}]'`"
+        ) from None
+
+
+def _lti_key(options: argparse.Namespace) -> int:
+    from autograder.lms.lti_settings import make_key, public_half
+
+    with _extra("passback"):
+        if not options.key.exists():
+            make_key(options.key)
+        jwk, pem = public_half(options.key)
+    _say(
+        f"the public half of {options.key}, as a JWK:\n\n{jwk}\n\nand in PEM:\n\n{pem}"
+    )
+    return 0
+
+
+def _passback(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from tqdm import tqdm
+
+    from autograder.lms.lti_settings import platform_of
+    from autograder.lms.whole_class import report_on_class
+
+    with _extra("passback"):
+        from autograder.lms.passback import pass_back
+
+    def progress(items: Any, total: int) -> Any:
+        return tqdm(items, total=total, unit="mark", disable=None)
+
+    course, dry = options.course, options.dry_run
+    platform = platform_of(course)
+    report, notes = report_on_class(course, options.chapter)
+    found = pass_back(
+        course, report, platform, create=options.create, dry=dry, progress=progress
+    )
+    _say("\n".join([*notes, *found.lines(dry)]))
+    return GraderFault.exit_status if found.refused else 0
 
 
 def _marks(options: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@
   for that assignment alone;
 * Gradescope: the roster, with ``SID`` and ``Email``;
 * by hand: ``student``, nbgrader's id, and any of ``name``, ``email``, ``canvas_id``,
-  ``sis_user_id``, ``sis_login_id``, ``section``, ``sid``.
+  ``sis_user_id``, ``sis_login_id``, ``section``, ``sid``, ``lti_user_id``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Shape
 from autograder.lms.tables import BadTable, Row, Table, read_table
 
 BY_HAND = "by hand"
-_OWN = ("name", "email", "canvas_id", "sis_user_id", "sis_login_id", "section", "sid")
+_OWN = (
+    *("name", "email", "canvas_id", "sis_user_id", "sis_login_id", "section", "sid"),
+    "lti_user_id",
+)
 _NUMBER = re.compile(r"(\d+)$")
 
 
@@ -33,7 +36,7 @@ class Person:
         student: nbgrader's id.
         name: as people read it.
         ids: what systems call them: ``canvas``, ``moodle``, ``sid``, ``email``,
-            ``sis_user``, ``sis_login``, ``section``.
+            ``sis_user``, ``sis_login``, ``section``, ``lti_user``.
     """
 
     student: str
@@ -164,7 +167,7 @@ def _by_hand(table: Table) -> Iterator[tuple[int, Person]]:
         if column and column not in ("student", *_OWN):
             known = ", ".join(("student", *_OWN))
             table.problem(1, column, f"an unknown column; there are {known}")
-    for column in ("canvas_id", "email", "sid", "sis_login_id"):
+    for column in ("canvas_id", "email", "sid", "sis_login_id", "lti_user_id"):
         list(table.unique(column))
     for row in table.rows:
         ids = {column.removesuffix("_id"): row[column] for column in _OWN[1:]}

@@ -1,0 +1,74 @@
+"""Which scores a platform has: ``passback/CHAPTER.jsonl`` of a course.
+
+There is a line for each score, written as soon as the platform has taken it. So a run
+that stopped goes on where it was, and a mark that did not change is not sent again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.files import plain_file
+
+MAX_SENT = 256 * 2**20  # bytes of what was sent for one chapter
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A score that a platform has.
+
+    Attributes:
+        student: nbgrader's id.
+        user: the platform's id.
+        score: points; None if the score before was withdrawn.
+        of: points that could be had.
+    """
+
+    student: str
+    user: str
+    score: float | None
+    of: float
+
+
+def read_sent(course: Path, chapter: str, column: str) -> dict[str, Sent]:
+    """What was sent last to a column, by user.
+
+    A line that a crash cut off is no score that was sent.
+
+    Raises:
+        Unusable: the file cannot be read.
+    """
+    found: dict[str, Sent] = {}
+    path = _journal(course, chapter)
+    if not path.exists():
+        return found
+    for line in plain_file(path, MAX_SENT).decode(errors="replace").splitlines():
+        try:
+            entry = json.loads(line)
+            score = entry["score"] if entry["score"] is None else float(entry["score"])
+            student, user = str(entry["student"]), str(entry["user"])
+            if entry["column"] == column:
+                found[user] = Sent(student, user, score, float(entry["of"]))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return found
+
+
+def keep_sent(course: Path, chapter: str, column: str, sent: Sent, when: str) -> None:
+    """Note that a column has a score."""
+    entry = {**vars(sent), "sent": when, "column": column}
+    path, line = _journal(course, chapter), json.dumps(entry).encode() + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":  # a crash cut the last line off
+                line = b"\n" + line
+        file.write(line)
+
+
+def _journal(course: Path, chapter: str) -> Path:
+    return course / "passback" / f"{chapter}.jsonl"
