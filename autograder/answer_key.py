@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from autograder.answers import Answer, answer, decode
+from autograder.break_exercise import BreakExercise
 from autograder.errors import AutograderError
 from autograder.exercise import Exercise, Topic, load_topic
 from autograder.judge import (
@@ -38,8 +39,19 @@ def write_key(chapter: str, path: Path) -> None:
 
 
 def _entry(topic: Topic, exercise: Exercise) -> dict:
-    """Encoded answers for one exercise."""
+    """Encoded answers for one exercise.
+
+    Of an exercise whose answer is a test there are none: they would be its solution.
+    """
     seeds = public_seeds(exercise)
+    if isinstance(exercise, BreakExercise):
+        return {
+            "titles": [case.title for case in exercise.cases],
+            "reference": [],
+            "constant": [True] * len(exercise.cases),
+            "parts": [],
+            "mistakes": [],
+        }
 
     def answers(implementation: object) -> list[str]:
         return [
@@ -89,9 +101,12 @@ def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
     def answers(texts: list[str]) -> list[Answer]:
         return [decode(base64.b64decode(text)) for text in texts]
 
+    reference = answers(entry["reference"])
+    if isinstance(exercise, BreakExercise):
+        reference = [Answer()] * len(exercise.cases)
     return Expected(
         public_seeds(exercise),
-        answers(entry["reference"]),
+        reference,
         entry["constant"],
         lambda: [
             KnownMistake(m["name"], m["hint"], answers(m["answers"]))

@@ -282,7 +282,7 @@ def find_topic(exercise: str) -> Topic:
     Raises:
         UnknownExercise: no topic has such an exercise.
     """
-    definition = re.compile(rf"^{re.escape(exercise)} = Exercise\(", re.MULTILINE)
+    definition = re.compile(rf"^{re.escape(exercise)} = \w*Exercise\(", re.MULTILINE)
     for name in topic_names():
         source = Path(_exercise_folder(), f"{name}.py").read_text(encoding="utf-8")
         if definition.search(source):

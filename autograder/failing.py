@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from autograder.answers import answer, decode
+from autograder.break_exercise import BreakExercise
 from autograder.compare import Path, differences
 from autograder.exercise import Case, Exercise, Implementation
 from autograder.judge import Report, public_seeds
@@ -44,8 +45,10 @@ def failing_call(
     Returns:
         The title of the case and the arguments, copies from before the call: those of
         a function by name; those of a class by method, ``__init__`` first. ``None`` if
-        no call was made.
+        no call was made, or calls take no arguments.
     """
+    if isinstance(exercise, BreakExercise):
+        return None
     rows = list(zip(exercise.cases, public_seeds(exercise), expected, strict=True))
     order = sorted(range(len(rows)), key=lambda number: not report.cases[number].judged)
     for number in order:

@@ -9,6 +9,7 @@ from collections import Counter
 
 from autograder.answer_key import NoKey
 from autograder.book import chapter_title, chapters_folder
+from autograder.break_exercise import BreakExercise
 from autograder.check import examine_here, find_exercise, self_study
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
 from autograder.failing import Arguments, failing_call
@@ -72,7 +73,7 @@ class Hints:
             expected = judged.reference
             found = failing_call(exercise, implementation, report, expected)
         if found is None:
-            _show(name, ["There is no call that goes wrong."])
+            _show(name, ["There is no call with arguments that goes wrong."])
             return None
         title, arguments = found
         if isinstance(implementation, type):
@@ -120,6 +121,12 @@ def hints_on(exercise: Exercise, report: Report) -> list[str]:
     titles = "; ".join(case.title for case in failed)
     if report.message == NOT_YET:
         hints.append(f"These cases will be looked at: {titles}.")
+    elif isinstance(exercise, BreakExercise):
+        target = exercise.target.name
+        hints.append(
+            f"These cases fail: {titles}. Write such a wrong {target} yourself, and "
+            f"compare it with your {target} on your arguments."
+        )
     else:
         hints.append(
             f"These cases fail: {titles}. To try the first one by hand, "

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from autograder.answers import Answer, answer, decode
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise, Topic
 from autograder.lessons import lesson
 from autograder.parts import part_names
@@ -21,6 +22,7 @@ from autograder.rows import NOT_YET, CaseReport, Names, case_reports, disagreeme
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.search import find_cause, find_trace
 from autograder.variants import Probe, Variant
+from autograder.verdict import LATER
 
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
@@ -28,6 +30,10 @@ ERRORS_MISSING = (
 )
 NOT_REFUSED = (
     "Besides, an error that the docstring asks for is not raised as it should be."
+)
+FOUND_LATER = (
+    "The specification allows your arguments. Which of the wrong versions they find is "
+    "judged at grading: only the grader has these versions."
 )
 OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
 
@@ -332,6 +338,8 @@ def _symptom(
     wrong: Sequence[bool],
 ) -> str:
     """What relation holds between the answers and the right ones, or nothing."""
+    if isinstance(exercise, BreakExercise):
+        return _about_test(exercise, given, expected)
     failed = [
         answer
         for answer, right, is_wrong in zip(
@@ -366,6 +374,17 @@ def _symptom(
     told = find_trace(outcomes)
     about = lesson(errors[:1])
     return told or (about and f"About the {about}")
+
+
+def _about_test(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> str:
+    """What is to be said of a test beyond its cases: why it raised, or when it counts.
+
+    How its arguments relate to those of the reference explains nothing.
+    """
+    pairs = zip(exercise.cases, expected.reference, given, strict=True)
+    if any(disagreement(*pair) == LATER for pair in pairs):
+        return FOUND_LATER
+    return lesson(given)
 
 
 def _is_variant(

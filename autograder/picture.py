@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autograder.answers import Answer
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.judge import Report
 
@@ -30,8 +31,10 @@ def first_difference(
 
     Returns:
         The title of the case, what was given and what was expected, as matrices of the
-        same shape; ``None`` if there is no such case.
+        same shape; ``None`` if there is no such case, or the answers are tests.
     """
+    if isinstance(exercise, BreakExercise):
+        return None
     for case, outcome, one, other in zip(
         exercise.cases, report.cases, given, expected, strict=True
     ):

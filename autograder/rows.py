@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.answers import Answer
+from autograder.break_exercise import BreakCase
 from autograder.compare import Path, differences
 from autograder.exercise import Case
 from autograder.parts import AFTER, name_of
+from autograder.verdict import LATER, NOT_ALLOWED, missed
 
 NOT_YET = "not implemented yet"  # what is said of a stub
 TOO_EASY = "counts once a case that depends on the data passes"
@@ -56,9 +58,12 @@ def case_reports(
         judged = True
         if message is not None:
             message = disagreement(case, right, answer, names(number))
-            error = _error(answer)
+            error = _error(answer) or _refused(message)
             if error in errors:
-                message, judged = f"the same {answer.raised} as above", False
+                message = f"the same {answer.raised or 'arguments'} as above"
+                judged = False
+            elif message == LATER:
+                judged = False
             elif any(not row.passed for row in rows) and _only_results_differ(
                 case, right, answer, names(number)
             ):
@@ -88,6 +93,11 @@ def _error(given: Answer) -> tuple:
     if given.origin.line:
         return given.raised, given.origin.line, given.origin.number
     return given.raised, "" if given.private else given.detail
+
+
+def _refused(message: str | None) -> tuple:
+    """What makes two refusals of arguments the same to a reader; empty if none is."""
+    return (message,) if message and message.startswith(NOT_ALLOWED) else ()
 
 
 def _only_results_differ(
@@ -126,6 +136,8 @@ def disagreement(
         return None
     if given.raised is not None:
         return _raised(given)
+    if isinstance(case, BreakCase):
+        return missed(case, right, given)
     found = next(differences(right.value, given.value, case.rtol, case.atol), None)
     if found is None:
         return None

@@ -104,3 +104,15 @@ def soft_lookup(
         )
     weights = softmax(alignment_scores(query, keys) / temperature)  # (N,)
     return weights @ values  # (d_v,)
+
+
+def break_softmax() -> tuple[np.ndarray]:
+    """Find scores on which wrong versions of softmax give wrong weights.
+
+    Returns:
+        The arguments of one call of softmax, as a tuple: the array of scores, of shape
+        (..., N), with values from -1000 to 1000.
+    """
+    far_apart = [1000.0, -1000.0]  # also from their mean, which is 0
+    level = [0.0, 0.0]  # far below the other row, and to be divided by 2
+    return (np.array([far_apart, level]),)

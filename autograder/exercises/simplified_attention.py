@@ -7,12 +7,17 @@ float32 too, so a right answer with float32 steps inside is still right.
 
 import numpy as np
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
+from autograder.specification import reals
 
 softmax = Exercise("softmax")
 alignment_scores = Exercise("alignment_scores")
 attend = Exercise("attend", results=("output", "weights"))
 soft_lookup = Exercise("soft_lookup")
+break_softmax = BreakExercise(
+    name="break_softmax", target=softmax, parameters=[reals("scores", "... N")]
+)
 
 
 def sizes(rng, count):
@@ -238,3 +243,12 @@ def lookup_below_zero(soft_lookup, rng):
     return soft_lookup(
         rng.standard_normal(3), rng.standard_normal((5, 3)), np.ones((5, 2)), -1.0
     )
+
+
+# break_softmax ------------------------------------------------------------------------
+
+break_softmax.version("right on every single row of scores")
+break_softmax.version("right while no two scores are further than 700 apart")
+break_softmax.version("right while scores are close to the mean of their row")
+break_softmax.version("right where one score is far above the others of its row")
+break_softmax.small(most=4, points=2)

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.simplified_attention import (
     alignment_scores,
     attend,
+    break_softmax,
     soft_lookup,
     softmax,
 )
@@ -519,3 +521,54 @@ def _positive(temperature):
 
 def _lookup(query, keys, values, temperature):
     return right.soft_lookup(query, keys, values, temperature)
+
+
+# break_softmax ------------------------------------------------------------------------
+
+wrong_versions_of_softmax = hide(
+    break_softmax,
+    over_the_first_axis,
+    one_maximum_for_all_rows,
+    mean_subtracted,
+    never_normalised,
+)
+
+
+@mistake(break_softmax)
+def one_row_of_everyday_scores():
+    """Your scores find only the version that is wrong on nearly everything. A single
+    row cannot show which axis is normalised, and neither can a square table of equal
+    scores; and no exponential overflows while scores are small."""
+    return (np.array([1.0, 2.0, 3.0]),)
+
+
+@mistake(break_softmax)
+def table_of_everyday_scores():
+    """Your scores show which axis is normalised and that weights sum to one. What is
+    left goes wrong at extreme scores only: compare scores of one row that are far
+    apart, and rows that are far from each other."""
+    return (np.array([[1.0, 2.0, 3.0], [4.0, 6.0, 5.0]]),)
+
+
+@mistake(break_softmax)
+def one_row_far_apart():
+    """Your scores make an exponential overflow, and nothing else happens. Where one
+    score is far above all others, its weight is 1 in any case: add a second row whose
+    scores are alike, far away from the first."""
+    return (np.array([1000.0, -1000.0]),)
+
+
+@mistake(break_softmax)
+def rows_far_apart():
+    """Your rows are far from each other, and within each row the scores stay close to
+    their mean. A version that subtracts something else than the largest score of the
+    row still survives: spread the scores of one row."""
+    return (np.array([[1000.0, 999.0], [-1000.0, -998.0]]),)
+
+
+@mistake(break_softmax)
+def scores_without_a_tuple():
+    """You returned the scores themselves. The answer is the tuple of all arguments of
+    one call, even where there is only one: mind the comma before the parenthesis is
+    closed."""
+    return np.array([[1000.0, -1000.0], [0.0, 0.0]])

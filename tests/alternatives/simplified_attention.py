@@ -161,7 +161,16 @@ def lookup_by_powers(query, keys, values, temperature=1.0):
     return np.average(values, axis=0, weights=powers)
 
 
+def break_softmax_with_batches():
+    return (np.array([[[-900.0, 900.0], [5.0, 5.0]]] * 3)[:1, :, ::-1],)
+
+
+def break_softmax_with_integers():
+    return [np.array([[-300, 900], [-200, -201]])]
+
+
 ALTERNATIVES = {
+    "break_softmax": [break_softmax_with_batches, break_softmax_with_integers],
     "softmax": [
         softmax_with_logsumexp,
         softmax_in_a_loop,

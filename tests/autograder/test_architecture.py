@@ -14,14 +14,17 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = [
     {"toolkit"},
     {"autograder.errors", "autograder.files", "autograder.notebooks"},
-    {"autograder.exercise", "autograder.arrays", "autograder.inputs"},
+    {
+        *("autograder.exercise", "autograder.arrays", "autograder.inputs"),
+        *("autograder.break_exercise", "autograder.specification"),
+    },
     {"autograder.exercises"},
     {
         *("autograder.answers", "autograder.compare", "autograder.encoding"),
         *("autograder.guard", "autograder.judge", "autograder.origin"),
         *("autograder.lessons", "autograder.parts", "autograder.rows"),
         *("autograder.symptoms", "autograder.variants"),
-        "autograder.book",
+        *("autograder.book", "autograder.verdict"),
     },
     {
         *("autograder.answer_key", "autograder.check", "autograder.common_mistakes"),

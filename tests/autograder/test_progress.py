@@ -115,8 +115,8 @@ def test_table_adds_up_and_names_the_next_step(saved, capsys):
     exercises = load_topic(TOPIC).exercises
     total = sum(exercise.points for exercise in exercises.values())
     got = exercises["alignment_scores"].points + exercises["softmax"].points
-    assert lines[1].split() == [TOPIC, "2", "of", "4", str(got), "of", str(total)]
-    assert lines[4].split() == ["all", "2", "of", "4", str(got), "of", str(total)]
+    assert lines[1].split() == [TOPIC, "2", "of", "5", str(got), "of", str(total)]
+    assert lines[4].split() == ["all", "2", "of", "5", str(got), "of", str(total)]
     assert lines[-1].startswith(f"Next: attend in {path}")
 
 

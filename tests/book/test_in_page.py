@@ -127,7 +127,7 @@ def test_a_right_answer_gets_all_points_and_the_next_exercise(page: Page):
     assert "mistake" not in found
     link = status(page, "softmax").get_by_role("link", name="Next exercise")
     assert link.get_attribute("href") == "#exercise-attend"
-    expect(page.locator(".in-page-progress")).to_have_text("1 of 4 exercises solved")
+    expect(page.locator(".in-page-progress")).to_have_text("1 of 5 exercises solved")
 
 
 def test_a_known_mistake_is_named_with_its_hint(page: Page):

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from solutions.simplified_attention import (
     alignment_scores,
     attend,
+    break_softmax,
     soft_lookup,
     softmax,
 )
@@ -187,3 +188,15 @@ def test_nothing_that_is_given_is_changed(rng):
     softmax(X)
     for array, copy in zip((q, X, V), before, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+def test_break_softmax_is_a_small_table_with_extreme_scores():
+    (scores,) = break_softmax()
+    right = torch.softmax(torch.from_numpy(scores), dim=-1).numpy()
+    np.testing.assert_allclose(softmax(scores), right)
+    assert not np.allclose(right, right.T)  # the wrong axis shows
+    with np.errstate(over="ignore", under="ignore"):
+        mean_taken_away = np.exp(scores - scores.mean(axis=-1, keepdims=True))
+        largest_taken_away = np.exp(scores - scores.max())
+    assert np.isinf(mean_taken_away).any()
+    assert (largest_taken_away.sum(axis=-1) == 0).any()

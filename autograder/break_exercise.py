@@ -1,0 +1,136 @@
+"""Exercises whose answer is a test: arguments on which wrong versions go wrong.
+
+``break_NAME`` takes nothing and returns the arguments for a call of NAME. Each case but
+the last is a hidden wrong version of NAME, one of the bank of mistakes; the last asks
+for a small test. Which versions these are, ``solutions.mistakes`` alone says, so that
+students do not have it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import AutograderError
+from autograder.exercise import Case, Exercise, Implementation, Mistake, find_topic
+from autograder.specification import Parameter
+
+
+class WrongVersions(AutograderError):
+    """The wrong versions in the bank do not fit the cases of their exercise."""
+
+
+@dataclass(frozen=True)
+class BreakCase(Case):
+    """A wrong version to be found, or a size that is enough to find them all.
+
+    Attributes:
+        exercise: what it is a case of.
+        version: the number of the wrong version; ``None`` for all of them.
+        most: the number of values that the arguments may have.
+    """
+
+    exercise: BreakExercise = field(kw_only=True, compare=False, repr=False)
+    version: int | None = None
+    most: int | None = None
+
+
+def call(implementation: Implementation, *arguments: Any) -> Any:
+    """Call a function with the arguments as they are."""
+    return implementation(*arguments)
+
+
+def anything(*arguments: Any) -> str:
+    """Refuse no arguments beyond what their parameters refuse."""
+    return ""
+
+
+@dataclass(kw_only=True)
+class BreakExercise(Exercise):
+    """A task to find arguments on which hidden wrong versions go wrong.
+
+    Args:
+        target: the exercise whose versions are to be told apart.
+        parameters: what the arguments may be.
+        make: makes of an array what the target takes: ``torch.tensor``, say.
+        use: calls an implementation with the arguments; see ``call``.
+        rule: a reason to refuse arguments that fit the parameters; see ``anything``.
+        raises: whether a ``ValueError`` that the specification promises counts as an
+            answer of the reference.
+    """
+
+    target: Exercise
+    parameters: Sequence[Parameter]
+    make: Callable[[np.ndarray], Any] = np.array
+    use: Callable[..., Any] = call
+    rule: Callable[..., str] = anything
+    raises: bool = False
+
+    def version(self, title: str, points: int = 1) -> None:
+        """Add a wrong version; its title says when it is right."""
+        number = sum(case.version is not None for case in self.cases)
+        self._add(title, points, version=number)
+
+    def small(self, most: int, points: int = 1) -> None:
+        """Add the case that asks for at most so many values to find all versions."""
+        title = f"all of them found with at most {most} values"
+        self._add(title, points, most=most)
+
+    def _add(self, title: str, points: int, **more: int) -> None:
+        self.cases.append(
+            BreakCase(title, points, _arguments_of, exercise=self, **more)
+        )
+
+
+def _arguments_of(implementation: Implementation, rng: Any) -> Any:
+    """Run a case: the answer is what the student's function returns."""
+    return implementation()
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The wrong versions of an exercise, in the order of its cases."""
+
+    exercise: str
+    versions: tuple[Mistake, ...]
+
+
+def hide(exercise: BreakExercise, *versions: Mistake) -> Hidden:
+    """Say in the bank which mistakes are the wrong versions of an exercise.
+
+    Raises:
+        WrongVersions: they are not as many as the cases, or of another exercise.
+    """
+    asked = sum(case.version is not None for case in exercise.cases)
+    if len(versions) != asked:
+        raise WrongVersions(
+            f"{exercise.name} has {asked} cases for wrong versions, and "
+            f"{len(versions)} are hidden; give one mistake for each case"
+        )
+    for known in versions:
+        if known.exercise != exercise.target.name:
+            raise WrongVersions(
+                f"{exercise.name} is about {exercise.target.name}; the mistake "
+                f"{known.name} is one of {known.exercise}"
+            )
+    return Hidden(exercise.name, versions)
+
+
+def hidden_versions(exercise: BreakExercise) -> tuple[Mistake, ...]:
+    """The wrong versions of an exercise, from ``solutions.mistakes``.
+
+    Raises:
+        WrongVersions: the bank names none.
+    """
+    topic = find_topic(exercise.name).name
+    bank = vars(importlib.import_module(f"solutions.mistakes.{topic}")).values()
+    for found in bank:
+        if isinstance(found, Hidden) and found.exercise == exercise.name:
+            return found.versions
+    raise WrongVersions(
+        f"solutions/mistakes/{topic}.py hides no wrong versions for {exercise.name}"
+    )

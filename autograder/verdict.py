@@ -1,0 +1,145 @@
+"""Whether the arguments that a student sent find wrong versions of a function.
+
+The reference and the wrong versions are ours, and run here, in the trusted process, on
+arguments that ``specification`` has let through. Nothing of the student's is run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.answers import Answer, answer, decode
+from autograder.break_exercise import BreakCase, BreakExercise, hidden_versions
+from autograder.compare import difference
+from autograder.exercise import (
+    ABSOLUTE_TOLERANCE,
+    RELATIVE_TOLERANCE,
+    Case,
+    Implementation,
+    find_topic,
+)
+from autograder.specification import NotAllowed, number_of_values, read_arguments
+
+FACTOR = 100  # times the tolerance: the least difference that counts
+NOT_ALLOWED = "the specification does not allow these arguments: "
+AGREES = "on these arguments, the wrong version agrees with the right one"
+LATER = "judged at grading"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a case is ``found``; if not, what ``kind`` of miss it is, in words.
+
+    Two verdicts of one kind are equal, however many values or versions they speak of.
+    """
+
+    found: bool
+    kind: str = ""
+    says: str = field(default="", compare=False)
+
+
+def missed(case: BreakCase, right: Answer, given: Answer) -> str | None:
+    """What to say of arguments with another outcome; ``None`` if it is the same.
+
+    Args:
+        case: one wrong version, or all of them and a size.
+        right: what to compare with: the reference's arguments, or those of a known poor
+            test. An empty answer, as an answer key has it, stands for the former.
+        given: the arguments of the student.
+    """
+    ours = Verdict(True) if _is_empty(right) else verdict(case, right.value)
+    theirs = verdict(case, given.value)
+    if ours == theirs:
+        return None
+    return theirs.says or "these arguments find the wrong version"
+
+
+def _is_empty(given: Answer) -> bool:
+    return given.value is None and given.raised is None and given.unreadable is None
+
+
+def verdict(case: BreakCase, sent: Any) -> Verdict:
+    """Judge the arguments that were sent.
+
+    Without solutions, as in a course for credit, only what needs none is judged.
+    """
+    exercise = case.exercise
+    try:
+        arguments = read_arguments(exercise.parameters, sent, exercise.rule)
+        values = number_of_values(arguments)
+        if case.most is not None and values > case.most:
+            says = f"larger than {case.most} values: these have {values}"
+            return Verdict(False, AGREES, says)
+        if importlib.util.find_spec("solutions") is None:
+            return Verdict(False, LATER, LATER)
+        right = _right_answer(exercise, arguments)
+    except NotAllowed as reason:
+        says = f"{NOT_ALLOWED}{reason}"
+        return Verdict(False, says, says)
+    versions = hidden_versions(exercise)
+    asked = versions if case.version is None else versions[case.version :][:1]
+    agreeing = [
+        known
+        for known in asked
+        if _agree(right, _answer_of(exercise, known.implementation, arguments))
+    ]
+    if not agreeing:
+        return Verdict(True)
+    if case.version is not None:
+        return Verdict(False, AGREES, AGREES)
+    number = len(agreeing)
+    some = (
+        "one wrong version agrees" if number == 1 else f"{number} wrong versions agree"
+    )
+    return Verdict(False, AGREES, f"on these arguments, {some} with the right one")
+
+
+def _right_answer(exercise: BreakExercise, arguments: list[Any]) -> Answer:
+    """What the reference answers.
+
+    Raises:
+        NotAllowed: the specification does not say what the answer is.
+    """
+    reference = find_topic(exercise.name).reference(exercise.target.name)
+    right = _answer_of(exercise, reference, arguments)
+    if right.raised and not (exercise.raises and right.raised == "ValueError"):
+        raise NotAllowed(f"{right.raised}: {right.detail}")
+    if right.unreadable is not None:
+        raise NotAllowed(right.unreadable)
+    if _has_nan(right.value):
+        raise NotAllowed("there is no right answer to them that is a number")
+    return right
+
+
+def _answer_of(
+    exercise: BreakExercise, implementation: Implementation, arguments: list[Any]
+) -> Answer:
+    """What an implementation of ours returns, and what it leaves of its arguments."""
+    made = [
+        exercise.make(value) if isinstance(value, np.ndarray) else value
+        for value in arguments
+    ]
+
+    def run(tried: Implementation, rng: Any) -> list[Any]:
+        return [exercise.use(tried, *made), made]
+
+    return decode(answer(Case("", 0, run), implementation, seed=0))
+
+
+def _agree(right: Answer, wrong: Answer) -> bool:
+    """Whether two answers are the same within a multiple of the tolerance."""
+    if right.raised or wrong.raised or wrong.unreadable is not None:
+        return right.raised == wrong.raised and wrong.unreadable is None
+    rtol, atol = FACTOR * RELATIVE_TOLERANCE, FACTOR * ABSOLUTE_TOLERANCE
+    return difference(right.value, wrong.value, rtol, atol) is None
+
+
+def _has_nan(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and bool(np.isnan(value).any())
+    parts = value.values() if isinstance(value, dict) else value
+    return isinstance(value, list | dict) and any(map(_has_nan, parts))
