@@ -54,20 +54,20 @@ def context_vector(
 
 
 class AttentionDecoder(nn.Module):
-    """A recurrent decoder that chooses what to read before each of its steps.
+    """A recurrent decoder that attends to the source before each of its steps.
 
-    c, a = context_vector(s, H),  s' = GRU([e, c], s),  logits = W [s', c] + b
+    c, a = context_vector(s, H),  s' = GRU([x, c], s),  logits = W [s', c] + b
 
-    where e is the embedding of the token before. The query is the state from before
+    where x is the embedding of the previous token. The query is the state from before
     the step; the output reads the new state and the same context.
 
     Args:
-        vocab_size: V, tokens that can be read and written.
+        vocab_size: V, number of tokens in the vocabulary.
         embed_dim: width of an embedded token.
         hidden_dim: h, width of the decoder's states and of the encoder's.
 
     Attributes:
-        embedding: ``nn.Embedding``, the table of e.
+        embedding: ``nn.Embedding``, the table of x.
         cell: ``nn.GRUCell`` on [embedding, context].
         output: ``nn.Linear`` on [state, context].
 
@@ -90,7 +90,7 @@ class AttentionDecoder(nn.Module):
         """Take one step.
 
         Args:
-            token: (B,) ids of the tokens before.
+            token: (B,) ids of the previous tokens.
             state: (B, h) state before the step.
             encoder_states: (B, T, h) encoder states.
             source_mask: (B, T) boolean, True at source tokens that may be attended to.
@@ -113,8 +113,8 @@ def sequence_loss(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
     over all (b, t) of the whole batch where targets[b, t] is not padding
 
     Args:
-        logits: (B, T, V) scores of the next token at each place.
-        targets: (B, T) ids of the tokens that should come.
+        logits: (B, T, V) scores of the next token at each position.
+        targets: (B, T) ids of the true tokens.
         pad_id: the id that fills up short rows of ``targets``.
 
     Returns:
@@ -138,14 +138,14 @@ def greedy_translate(
     end_id: int,
     max_length: int,
 ) -> Tensor:
-    """Write a batch of sequences, taking the most probable token at every step.
+    """Generate a batch of sequences, taking the most probable token at every step.
 
     Args:
         step: ``step(token (B,), state) -> (logits (B, V), state)``, one decoder step.
         state: (B, ...) state before the first step.
-        start_id: the token that is read first.
+        start_id: the first input.
         end_id: the token that ends a sequence.
-        max_length: how many tokens to write at most.
+        max_length: how many tokens to generate at most.
 
     Returns:
         (B, L) ids with L <= max_length: without the start, with the end, and filled
