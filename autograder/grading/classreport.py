@@ -1,120 +1,236 @@
-"""What a class got wrong, as one self-contained page.
+"""A chapter's class report: who needs help, what to teach again, and the details.
 
 Everything is computed from the reports that ``grade`` left and from the marks in the
-gradebook, so it can be made anew at any time. The page loads nothing and runs nothing.
+gradebook, so it can be made anew at any time. The page loads nothing, and runs only a
+script of its own that sorts tables.
 """
 
 from __future__ import annotations
 
-import base64
-import io
 import statistics
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader
-from markupsafe import Markup, escape
-from matplotlib.figure import Figure
+from autograder.book import chapter_title
+from autograder.grading.causes import (
+    NONE,
+    Cause,
+    causes_in,
+    explained,
+    left_as_they_were,
+    unexplained,
+)
+from autograder.grading.examples import Examples
+from autograder.grading.items import Item, item_analysis, separating_nobody
+from autograder.grading.pages import Cell, counted, filled, number, of, templates
+from autograder.grading.reports import EXCUSED, LOW, MISSING, ClassReport, scores_of
+from autograder.grading.suspects import suspects
 
-from autograder.files import printable
-from autograder.grading.reports import HANDED_IN, ClassReport, scores_of
+SHOWN = 6  # entries of a list on the first screen
+SHARED = 5  # causes on the first screen
+BARS = 10  # of the distribution
+SECTIONS = [
+    ("unexplained", "Without a cause"),
+    ("causes", "Causes"),
+    ("students", "Students"),
+    ("exercises", "Exercises"),
+    ("items", "Cases"),
+    ("irregularities", "Irregularities"),
+    ("reading", "How to read the numbers"),
+]
 
 
-def as_page(report: ClassReport) -> str:
-    """The class report as one HTML page without scripts or outside resources."""
+def as_page(report: ClassReport, examples: Examples | None = None) -> str:
+    """The class report as one HTML page without outside resources.
+
+    Args:
+        report: of the chapter.
+        examples: where answers are shown from; without it, none are.
+    """
+    causes, items = causes_in(report), item_analysis(report)
+    why, open_ = explained(causes), unexplained(causes)
+    shared = [cause for cause in why if len(cause.students) > 1][:SHARED]
+    return (
+        templates()
+        .get_template("classreport.html")
+        .render(
+            title=chapter_title(report.chapter),
+            sections=SECTIONS,
+            shown=SHOWN,
+            handed_in=_handed_in(report),
+            marks=_marks(report),
+            help=needing_help(report),
+            shared=[entry(c, report, examples) for c in shared],
+            hardest=_hardest(items, causes),
+            explained=[entry(c, report, examples) for c in why],
+            alone=sum(len(c.students) == 1 for c in why),
+            unexplained=[entry(c, report, examples) for c in open_],
+            unexplained_count=answers_have(sum(len(c.students) for c in open_)),
+            suspects=suspects(items, causes),
+            students=[_student(report, name) for name in report.everybody],
+            bars=_bars(report),
+            examined=len(report.examined),
+            exercises=_exercises(report, items),
+            cases=[[i.case, i.exercise, *numbers(i)] for i in items if i.case],
+            nobody=_nobody(items),
+            troubles=report.troubles(),
+        )
+    )
+
+
+def entry(
+    cause: Cause, report: ClassReport, examples: Examples | None
+) -> dict[str, Any]:
+    """A cause as the templates show it, with an example that is anybody's."""
+    says = cause.says or "Nothing more is known than which cases fail."
+    return {
+        "count": of(len(cause.students), len(report.examined)),
+        "exercise": cause.exercise,
+        "kind": cause.kind,
+        "name": cause.name,
+        "says": says,
+        "alone": len(cause.students) == 1,
+        "failed": "; ".join(cause.failed) if cause.kind == NONE else "",
+        "students": ", ".join(cause.students),
+        "lost": number(cause.lost),
+        "reading": cause.reading,
+        "example": examples.of(cause.exercise, cause.students) if examples else "",
+    }
+
+
+def answers_have(count: int) -> str:
+    """The beginning of a sentence about some wrong answers."""
+    return "One wrong answer has" if count == 1 else f"{count} wrong answers have"
+
+
+def _handed_in(report: ClassReport) -> str:
+    """Who handed in, who did not, and who has a zero: three things, in sentences."""
+    due = len(report.everybody) - len(report.excused)
+    late = f", {len(report.late)} of them late" if report.late else ""
+    refused = len(report.reports) - len(report.examined)
+    zeros = sum(r["score"] == 0 and not r["refused"] for r in report.reports)
+    lines = [f"{of(len(report.reports), due, 'students')} handed in{late}."]
+    if report.missing:
+        lines.append(f"Handed in nothing, and without a mark: {len(report.missing)}.")
+    if report.excused:
+        lines.append(f"Excused, and without a mark: {len(report.excused)}.")
+    if refused:
+        lines.append(f"Zero because it could not be examined: {refused}.")
+    if zeros:
+        lines.append(f"Zero after examination: {zeros}.")
+    return " ".join(lines)
+
+
+def _marks(report: ClassReport) -> str:
     scores = [r["score"] for r in report.reports]
-    seconds = [r.get("seconds", 0.0) for r in report.examined]
-    facts = [
-        ("submissions that count", len(scores)),
-        ("of these late", len(report.late)),
-        ("not handed in, so without a mark", len(report.missing)),
-        ("excused, so without a mark", len(report.excused)),
-        ("could not be examined", len(scores) - len(report.examined)),
-        ("points to be had", f"{report.max_score:g}"),
-        ("mean", f"{statistics.fmean(scores):.1f}"),
-        ("median", f"{statistics.median(scores):.1f}"),
-        ("full points", sum(score >= report.max_score for score in scores)),
-        (
-            "seconds a submission, and the longest",
-            f"{statistics.fmean(seconds):.2f}, {max(seconds):.2f}" if seconds else "-",
-        ),
-    ]
-    misconceptions = [
-        [len(who), exercise, mistake.replace("_", " "), hint, ", ".join(sorted(who))]
-        for exercise, mistake, hint, who in report.misconceptions()
-    ]
-    rates = [
-        [exercise, case, f"{rate:.0%}"] for exercise, case, rate in report.pass_rates()
-    ]
-    states = [
-        [student, report.state_of(student), report.extended.get(student, "")]
-        for student in report.everybody
-        if report.state_of(student) != HANDED_IN or student in report.extended
-    ]
-    template = templates().get_template("classreport.html")
-    return template.render(
-        report=report,
-        facts=facts,
-        misconceptions=misconceptions,
-        rates=rates,
-        states=states,
-        score_figure=drawn(_score_figure(report)),
-        rate_figure=drawn(_rate_figure(report)),
+    full = sum(score >= report.max_score for score in scores)
+    most = number(report.max_score)
+    if len(scores) == 1:
+        return f"The mark is {number(scores[0])} of {most} points."
+    return (
+        f"Half of those who handed in have {number(statistics.median(scores))} of "
+        f"{most} points or more, and the mean is {number(statistics.fmean(scores))}. "
+        f"{of(full, len(scores)).capitalize()} have all points."
     )
 
 
-def templates() -> Environment:
-    """The templates of this package; what is put into them is escaped."""
-    templates = Environment(loader=PackageLoader(__name__), autoescape=True)
-    templates.filters["breakable"] = _breakable
-    return templates
+def needing_help(report: ClassReport) -> list[tuple[str, str]]:
+    """Who may need help with a chapter, and why; the lowest marks first.
+
+    Those who have handed in nothing come last: of them no more is known.
+    """
+    found = []
+    for r in sorted(report.reports, key=lambda r: (r["score"], r["student"])):
+        messages = [e["message"] for e in r["exercises"]]
+        begun = len(left_as_they_were(ClassReport("", [r]))) < len(messages)
+        if r["refused"]:
+            found.append((r["student"], f"zero: {r['refused']}"))
+        elif messages and not begun:
+            found.append((r["student"], "handed in, but no exercise was begun"))
+        elif r["score"] < LOW * report.max_score:
+            points = f"{number(r['score'])} of {number(report.max_score)} points"
+            found.append((r["student"], points))
+    return found + [(student, MISSING) for student in report.missing]
 
 
-def _breakable(value: Any) -> Markup:
-    """Plain characters for a cell, in which names may go on in the next line."""
-    return Markup(escape(printable(str(value))).replace("_", Markup("_<wbr>")))
+def _hardest(items: Sequence[Item], causes: Iterable[Cause]) -> str:
+    """Where the class lost most, as a sentence; empty if nowhere."""
+    exercises = [item for item in items if not item.case and item.difficulty < 1]
+    if not exercises:
+        return ""
+    hard = min(exercises, key=lambda item: (item.difficulty, item.exercise))
+    ways = sum(cause.exercise == hard.exercise for cause in causes)
+    missed = of(hard.asked - hard.solved, hard.asked)
+    text = f"Hardest was {hard.exercise}: {missed} lost points"
+    return f"{text}, in {ways} different ways." if ways > 1 else f"{text}."
 
 
-def drawn(figure: Figure) -> dict[str, str]:
-    """A figure as a PNG picture in base64, with its data as alternative text."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=120, bbox_inches="tight")
-    png = base64.b64encode(buffer.getvalue()).decode("ascii")
-    return {"png": png, "alt": figure.get_label()}
+def _student(report: ClassReport, name: str) -> list[Any]:
+    """A line in the table of students."""
+    r, state = report.report_on(name), report.state_of(name)
+    until = report.extended.get(name, "")
+    if state in (MISSING, EXCUSED) or r is None:
+        return [name, state, Cell("–", None), Cell("–", None), "", until]
+    if r["refused"]:
+        why, state = r["refused"], f"zero ({state})"
+    else:
+        most = {e["name"]: e["max_score"] for e in r["exercises"]}
+        lost = [n for n, got in scores_of(r).items() if got < most.get(n, got)]
+        if r["late_penalty"]:
+            lost.append(f"lateness ({number(r['late_penalty'])})")
+        why = ", ".join(lost)
+    share = r["score"] / report.max_score if report.max_score else None
+    return [name, state, counted(r["score"]), filled(share), why, until]
 
 
-def _score_figure(report: ClassReport) -> Figure:
-    scores = [r["score"] for r in report.reports]
-    figure = Figure(figsize=(7, 2.6))
-    figure.set_label(
-        f"From {min(scores):g} to {max(scores):g} of {report.max_score:g} points, "
-        f"median {statistics.median(scores):g}."
-    )
-    ax = figure.add_subplot()
-    bins = min(20, max(1, int(report.max_score)))
-    ax.hist(
-        scores, bins=bins, range=(0, max(report.max_score, *scores)), color="#0072B2"
-    )
-    ax.set(xlabel=f"points of {report.max_score:g}", ylabel="students")
-    ax.spines[["top", "right"]].set_visible(False)
-    return figure
-
-
-def _rate_figure(report: ClassReport) -> Figure:
-    most = {e["name"]: e["max_score"] for r in report.reports for e in r["exercises"]}
-    total = max(1, len(report.examined))
-    names = list(most)
-    rates = [
-        sum(scores_of(r).get(name, 0) >= most[name] for r in report.examined) / total
-        for name in names
+def _bars(report: ClassReport) -> list[dict[str, Any]]:
+    """The distribution of the marks: how many in each tenth of the points."""
+    if not report.max_score:
+        return []
+    counts = [0] * BARS
+    for r in report.reports:
+        share = r["score"] / report.max_score
+        counts[min(BARS - 1, max(0, int(BARS * share + 1e-9)))] += 1
+    step = 100 // BARS
+    return [
+        {
+            "label": f"{n * step}–{(n + 1) * step - (n < BARS - 1)}",
+            "count": count,
+            "height": count / max(counts),
+        }
+        for n, count in enumerate(counts)
     ]
-    figure = Figure(figsize=(7, 0.8 + 0.35 * len(names)))
-    figure.set_label(
-        "; ".join(f"{n}: {rate:.0%}" for n, rate in zip(names, rates, strict=True))
-    )
-    ax = figure.add_subplot()
-    bars = ax.barh(names, [100 * rate for rate in rates], color="#0072B2")
-    ax.bar_label(bars, fmt="%.0f %%", padding=3)
-    ax.invert_yaxis()
-    ax.set(xlabel="percent with full points", xlim=(0, 112))
-    ax.spines[["top", "right"]].set_visible(False)
-    return figure
+
+
+def _exercises(report: ClassReport, items: Sequence[Item]) -> list[list[Any]]:
+    untouched = left_as_they_were(report)
+    rows = []
+    for item in items:
+        if not item.case:
+            first, solved, share, *rest = numbers(item)
+            left = counted(len(untouched.get(item.exercise, [])))
+            rows.append([item.exercise, first, solved, share, left, *rest])
+    return rows
+
+
+def numbers(item: Item) -> list[Any]:
+    """The numbers of an exercise or a case."""
+    r = item.discrimination
+    return [
+        counted(item.points),
+        Cell(of(item.solved, item.asked), item.solved),
+        filled(item.difficulty),
+        Cell("–" if r is None else f"{r:.2f}".replace("-", "−"), r),
+        item.verdict,
+    ]
+
+
+def _nobody(items: Sequence[Item]) -> list[str]:
+    """The cases that separate nobody, in sentences."""
+    passed, failed = separating_nobody(items)
+    lines = []
+    for found, who in ((passed, "everybody passes"), (failed, "nobody passes")):
+        if found:
+            names = "; ".join(f"{item.exercise}: {item.case}" for item in found)
+            lines.append(f"Cases that separate nobody, since {who} them: {names}.")
+    return lines

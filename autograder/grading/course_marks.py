@@ -10,11 +10,10 @@ from pathlib import Path
 from autograder.book import chapter_names
 from autograder.errors import AutograderError
 from autograder.exercise import UnknownExercise, require_topic
-from autograder.grading.reports import EXCUSED, ClassReport
+from autograder.grading.reports import EXCUSED, LOW, ClassReport
 from autograder.lms.tables import BadTable, read_table
 from autograder.lms.whole_class import report_on_class
 
-LOW = 0.5  # a share of the points below which somebody may need help
 FALLEN = 0.25  # by how much a chapter is below somebody's own mean before it
 IN_A_ROW = 2  # chapters that were not handed in, up to the last
 
@@ -56,12 +55,14 @@ class CourseMarks:
         weights: how much each counts.
         students: everybody, by name.
         notes: what does not fit together.
+        reports: on each of the chapters.
     """
 
     chapters: list[str]
     weights: dict[str, float]
     students: list[Student]
     notes: list[str]
+    reports: dict[str, ClassReport]
 
     def shares(self, chapter: str) -> list[float]:
         """The shares of all who have handed in a chapter."""
@@ -116,7 +117,7 @@ def course_marks(
         notes += [f"{chapter}: {note}" for note in more]
     names = sorted({name for report in reports.values() for name in report.everybody})
     students = [_student(name, reports, counting, drop) for name in names]
-    return CourseMarks(chapters, counting, students, notes)
+    return CourseMarks(chapters, counting, students, notes, reports)
 
 
 def _student(

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from autograder.grading.classreport import drawn, templates
+from autograder.book import chapter_title
+from autograder.grading.causes import causes_in, explained, unexplained
+from autograder.grading.classreport import SHARED, SHOWN, answers_have, entry, numbers
 from autograder.grading.course_marks import CourseMarks, Student
+from autograder.grading.examples import Examples
 from autograder.grading.exports import write_csv
+from autograder.grading.items import Item, item_analysis
+from autograder.grading.pages import Cell, counted, filled, percent, templates
+from autograder.grading.suspects import suspects
 
 
 def write_course_report(course: Path, marks: CourseMarks) -> dict[str, Path]:
     """Write ``reports/course.html`` and ``reports/course.csv``; where they are."""
     page, table = (course / "reports" / f"course.{kind}" for kind in ("html", "csv"))
-    page.write_text(as_page(marks), encoding="utf-8")
+    page.write_text(as_page(marks, course), encoding="utf-8")
     head = ["student", *marks.chapters, "dropped", "so_far", "final", "at_risk"]
     write_csv(table, head, (_row(student, marks) for student in marks.students))
     return {"page": page, "table": table}
@@ -23,60 +30,120 @@ def write_course_report(course: Path, marks: CourseMarks) -> dict[str, Path]:
 
 def _row(student: Student, marks: CourseMarks) -> list[Any]:
     """A student in the table: shares in percent, empty where nothing was handed in."""
-    cells = [_cell(student, c, lambda s: round(100 * s, 1)) for c in marks.chapters]
-    ends = [_percent(student.so_far), _percent(student.final)]
+
+    def rounded(share: float | None) -> float | str:
+        return "" if share is None else round(100 * share, 1)
+
+    cells = [_cell(student, chapter, rounded) for chapter in marks.chapters]
+    ends = [rounded(student.so_far), rounded(student.final)]
     reasons = "; ".join(student.at_risk)
     return [student.name, *cells, " ".join(student.dropped), *ends, reasons]
 
 
-def _percent(share: float | None) -> float | str:
-    return "" if share is None else round(100 * share, 1)
+def _cell(
+    student: Student,
+    chapter: str,
+    shown: Callable[[float | None], Any],
+    excused: Any = "EX",
+) -> Any:
+    """What is shown of a student's chapter, or what stands for an excuse."""
+    return excused if chapter in student.excused else shown(student.shares.get(chapter))
 
 
-def _cell(student: Student, chapter: str, shown: Any) -> Any:
-    if chapter in student.excused:
-        return "EX"
-    share = student.shares.get(chapter)
-    return "" if share is None else shown(share)
+def as_page(marks: CourseMarks, course: Path) -> str:
+    """The course as one HTML page without outside resources.
 
-
-def as_page(marks: CourseMarks) -> str:
-    """The course as one HTML page without scripts or outside resources."""
-
-    def whole(share: float | None) -> str:
-        return "–" if share is None else f"{share:.0%}"
-
-    rows = [
-        [s.name, *(_cell(s, c, whole) or "–" for c in marks.chapters)]
-        + [whole(s.so_far), whole(s.final)]
-        for s in marks.students
-    ]
-    trend = [[c, there, not_, whole(mean)] for c, there, not_, mean in marks.trend()]
-    risks = [[s.name, whole(s.final), "; ".join(s.at_risk)] for s in marks.at_risk]
-    weights = [[chapter, f"{weight:g}"] for chapter, weight in marks.weights.items()]
+    Args:
+        marks: of the course.
+        course: its folder, where examples are and reports on the chapters may be.
+    """
+    items = {c: item_analysis(report) for c, report in marks.reports.items()}
+    causes = {c: causes_in(report) for c, report in marks.reports.items()}
+    shared = sorted(
+        ((c, cause) for c in marks.chapters for cause in explained(causes[c])),
+        key=lambda pair: (-len(pair[1].students), -pair[1].lost),
+    )
+    shared = [(c, cause) for c, cause in shared if len(cause.students) > 1][:SHARED]
+    open_ = [cause for found in causes.values() for cause in unexplained(found)]
+    pages = [c for c in marks.chapters if (course / "reports" / f"{c}.html").is_file()]
     return (
         templates()
         .get_template("coursereport.html")
         .render(
-            chapters=marks.chapters,
-            rows=rows,
-            trend=trend,
-            risks=risks,
-            weights=weights,
-            figure=drawn(_figure(marks)),
+            summary=_summary(marks),
+            pages=[(c, chapter_title(c)) for c in pages],
+            shown=SHOWN,
+            help=[(s.name, _why(s)) for s in marks.at_risk],
+            risks=[
+                [s.name, filled(s.final), "; ".join(s.at_risk)] for s in marks.at_risk
+            ],
+            shared=[
+                entry(cause, marks.reports[c], Examples(course, c))
+                for c, cause in shared
+            ],
+            unexplained=open_ and answers_have(sum(len(c.students) for c in open_)),
+            suspects=[
+                replace(suspect, where=f"{c}: {suspect.where}")
+                for c in marks.chapters
+                for suspect in suspects(items[c], causes[c])
+            ],
+            trend=_trend(marks, items),
+            columns=[
+                (chapter.replace("_", " "), "number") for chapter in marks.chapters
+            ],
+            rows=[_marks(student, marks) for student in marks.students],
+            exercises=[
+                [item.exercise, c, *numbers(item)]
+                for c in marks.chapters
+                for item in items[c]
+                if not item.case
+            ],
         )
     )
 
 
-def _figure(marks: CourseMarks) -> Figure:
-    means = [100 * (mean or 0.0) for *_, mean in marks.trend()]
-    figure = Figure(figsize=(7, 0.8 + 0.35 * len(means)))
-    pairs = zip(marks.chapters, means, strict=True)
-    figure.set_label("; ".join(f"{chapter}: {mean:.0f} %" for chapter, mean in pairs))
-    ax = figure.add_subplot()
-    bars = ax.barh(marks.chapters, means, color="#0072B2")
-    ax.bar_label(bars, fmt="%.0f %%", padding=3)
-    ax.invert_yaxis()
-    ax.set(xlabel="mean percent of the points, of what was handed in", xlim=(0, 112))
-    ax.spines[["top", "right"]].set_visible(False)
-    return figure
+def _summary(marks: CourseMarks) -> str:
+    """The course in two sentences."""
+    finals = [s.so_far for s in marks.students if s.so_far is not None]
+    graded = f"{len(marks.chapters)} chapters are graded"
+    if len(marks.chapters) == 1:
+        graded = "One chapter is graded"
+    text = f"Students: {len(marks.students)}. {graded}."
+    if not finals:
+        return f"{text} Nobody has a mark that counts."
+    median = percent(statistics.median(finals))
+    text += (
+        f" Half of those who handed in anything have {median} of the points or more."
+    )
+    return f"{text} Who may need help: {len(marks.at_risk)}." if marks.at_risk else text
+
+
+def _why(student: Student) -> str:
+    """The final mark, if there is one, and why help may be needed."""
+    reasons = "; ".join(student.at_risk)
+    return reasons if student.final is None else f"{percent(student.final)}; {reasons}"
+
+
+def _trend(marks: CourseMarks, items: dict[str, list[Item]]) -> list[list[Any]]:
+    """A line for each chapter."""
+    rows = []
+    for chapter, there, not_, mean in marks.trend():
+        exercises = [item for item in items[chapter] if not item.case]
+        hard = min(exercises, key=lambda item: item.difficulty, default=None)
+        excused = sum(chapter in student.excused for student in marks.students)
+        zeros = sum(share == 0 for share in marks.shares(chapter))
+        name = f"{hard.exercise} ({percent(hard.difficulty)})" if hard else ""
+        weight = counted(marks.weights[chapter])
+        numbers_ = map(counted, (there, not_, excused, zeros))
+        rows.append([chapter, *numbers_, filled(mean), name, weight])
+    return rows
+
+
+def _marks(student: Student, marks: CourseMarks) -> list[Any]:
+    """A student in the table of the page."""
+
+    def shown(share: float | None) -> Cell:
+        return Cell("–" if share is None else percent(share), share)
+
+    cells = [_cell(student, c, shown, Cell("EX", None)) for c in marks.chapters]
+    return [student.name, *cells, shown(student.so_far), shown(student.final)]

@@ -10,26 +10,34 @@ from typing import Any
 
 from autograder.files import printable
 from autograder.grading.classreport import as_page
+from autograder.grading.examples import Examples
+from autograder.grading.items import Item, item_analysis
 from autograder.grading.reports import ClassReport, scores_of
 
 # Where a formula may begin: also after what some countries' spreadsheets take for the
 # end of a cell.
 _FORMULA = re.compile(r"""((?:^|[;\t\r\n])[\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])""")
 
+_ITEM_COLUMNS = [
+    *("exercise", "case", "points", "asked", "solved", "difficulty"),
+    *("discrimination", "verdict", "separates_nobody"),
+]
+
 
 def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
     """Write the page and the tables of a chapter into ``reports/``.
 
     Returns:
-        What was written: ``page``, ``scores`` and ``cases``.
+        What was written: ``page``, ``scores`` and ``items``.
     """
     folder, chapter = course / "reports", report.chapter
     paths = {
         "page": folder / f"{chapter}.html",
         "scores": folder / f"{chapter}_scores.csv",
-        "cases": folder / f"{chapter}_cases.csv",
+        "items": folder / f"{chapter}_items.csv",
     }
-    paths["page"].write_text(as_page(report), encoding="utf-8")
+    page = as_page(report, Examples(course, chapter))
+    paths["page"].write_text(page, encoding="utf-8")
     names = report.names
     columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]
     write_csv(
@@ -40,12 +48,24 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
             for s in report.everybody
         ),
     )
-    write_csv(
-        paths["cases"],
-        ["exercise", "case", "pass_rate"],
-        ([*where, f"{rate:.3f}"] for *where, rate in report.pass_rates()),
-    )
+    write_csv(paths["items"], _ITEM_COLUMNS, map(_item_row, item_analysis(report)))
     return paths
+
+
+def _item_row(item: Item) -> list[Any]:
+    """A line of the item analysis; the cell of an undefined correlation is empty."""
+    r = item.discrimination
+    return [
+        item.exercise,
+        item.case,
+        item.points,
+        item.asked,
+        item.solved,
+        round(item.difficulty, 4),
+        "" if r is None else round(r, 4),
+        item.verdict,
+        "yes" if item.separates_nobody else "no",
+    ]
 
 
 def _scores(report: ClassReport, student: str, names: list[str]) -> list[Any]:

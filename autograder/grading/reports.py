@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_REPORT = 64 * 2**20  # bytes
 HANDED_IN, LATE = "handed in", "late"
+LOW = 0.5  # a share of the points below which somebody may need help
 MISSING, EXCUSED = "not handed in", "excused"
 _NUMBERS = ("score", "max_score")
 _WORDS = {"name", "message", "mistake", "cases"}
@@ -113,30 +113,6 @@ class ClassReport:
     def examined(self) -> list[dict[str, Any]]:
         """Reports on submissions that could be examined."""
         return [report for report in self.reports if not report["refused"]]
-
-    def pass_rates(self) -> list[tuple[str, str, float]]:
-        """Exercise, case and the share of examined submissions that passed it."""
-        passed: Counter = Counter()
-        cases: dict[tuple[str, str], None] = {}
-        for report in self.examined:
-            for exercise in report["exercises"]:
-                for case in exercise["cases"]:
-                    where = (exercise["name"], case["title"])
-                    cases[where] = None
-                    passed[where] += case["passed"]
-        total = max(1, len(self.examined))
-        return [(*where, passed[where] / total) for where in cases]
-
-    def misconceptions(self) -> list[tuple[str, str, str, list[str]]]:
-        """Exercise, mistake, hint and who made it; the most common first."""
-        found: dict[tuple[str, str, str], list[str]] = {}
-        for report in self.examined:
-            for exercise in report["exercises"]:
-                if exercise["mistake"]:
-                    key = (exercise["name"], exercise["mistake"], exercise["message"])
-                    found.setdefault(key, []).append(report["student"])
-        ranked = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
-        return [(*key, students) for key, students in ranked]
 
     def troubles(self) -> list[tuple[str, str]]:
         """Student and what happened, where something did."""

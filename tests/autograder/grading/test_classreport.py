@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import json
 import os
+import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -72,51 +76,120 @@ def rows(path):
         return list(csv.reader(file))
 
 
-def test_pass_rates_count_examined_submissions(course):
-    assert read_reports(course, TOPIC).pass_rates() == [
-        ("softmax", "first", 0.25),
-        ("softmax", "second", 0.75),
-    ]
-
-
-def test_misconceptions_are_ranked_with_who_shares_them(course):
-    (found,) = read_reports(course, TOPIC).misconceptions()
-    assert found == ("softmax", "wrong_axis", "You did it.", ["=cmd()", "ben"])
-
-
 class Page(HTMLParser):
     """What a page consists of."""
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.links, self.alts, self.words = [], [], [], []
+        self.tags, self.links, self.words, self.policy = [], [], [], ""
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         attrs = dict(attrs)
         self.links += [attrs[name] for name in ("src", "href") if name in attrs]
-        if tag == "img":
-            self.alts.append(attrs.get("alt"))
+        if attrs.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attrs["content"]
 
     def handle_data(self, data):
         self.words.append(data)
 
 
-def test_page_is_self_contained_and_runs_nothing(course):
-    page = Page(write(course)["page"].read_text())
-    assert "script" not in page.tags
-    assert all(link.startswith("data:image/png;base64,") for link in page.links)
-    assert len(page.alts) == 2
-    assert all(len(alt) > 20 for alt in page.alts)
-    text = " ".join(page.words)
-    assert "wrong axis" in text
-    assert "<script>" in text  # shown as text
+def test_the_page_is_self_contained_and_runs_its_own_script_only(course):
+    text = write(course)["page"].read_text()
+    page = Page(text)
+    assert page.tags.count("script") == page.tags.count("style") == 1
+    assert all(link.startswith("#") for link in page.links)
+    assert not {"img", "iframe", "object", "embed", "form", "base"} & set(page.tags)
+    words = " ".join(page.words)
+    assert "wrong axis" in words
+    assert "<script>" in words  # shown as text
+    for tag in ("script", "style"):  # as a browser works out what it may use
+        (content,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in page.policy
+    assert page.policy.startswith("default-src 'none'; ")
+    assert not re.search(r"\s(?:style|on\w+)=", text)
+
+
+def shown(course, **more):
+    """The words of the page, without the space between them."""
+    report = replace(read_reports(course, TOPIC), **more)
+    path = write_class_report(course, report)["page"]
+    return " ".join(" ".join(Page(path.read_text()).words).split())
+
+
+def test_nothing_handed_in_excused_and_zero_are_told_apart(course):
+    words = shown(
+        course,
+        missing=["fay", "gil"],
+        excused=["hal"],
+        late=["ben"],
+        extended={"ben": "2026-11-20 18:00 UTC"},
+    )
+    assert "5 of 7 students handed in, 1 of them late." in words
+    assert "Handed in nothing, and without a mark: 2." in words
+    assert "Excused, and without a mark: 1." in words
+    assert "Zero because it could not be examined: 1." in words
+    assert "Zero after examination: 1." in words
+    assert "fay : not handed in" in words
+    assert "hal : " not in words  # nobody worries about them
+    for row in ("fay not handed in – –", "hal excused – –", "dan handed in 0 0 %"):
+        assert row in words
+    assert "eve zero (handed in) 0 0 %" in words
+    assert "ben late 1 33 % softmax 2026-11-20 18:00 UTC" in words
+
+
+def test_the_first_screen_says_whom_to_help_and_what_to_teach(course):
+    words = shown(course)
+    first = words.partition("Wrong answers without a cause")[0]
+    help_, _, teach = first.partition("What to teach again")
+    places = [help_.index(f"{name} : ") for name in ("dan", "eve", "=cmd()", "ben")]
+    assert places == sorted(places)
+    assert "=cmd() : 1 of 3 points" in help_
+    assert "One wrong answer has no cause yet" in teach
+    assert "2 of 4 · softmax · wrong axis You did it." in teach
+    assert "Read again: chapter “Attention with one query”" in teach
+    assert "Hardest was softmax: 3 of 4 lost points" in teach
+
+
+def test_names_that_turn_the_direction_of_reading_do_nothing(course):
+    path = course / "reports" / TOPIC / "rev\u202etxt.json"
+    path.write_text(json.dumps(report("rev\u202etxt", (False, False))))
+    assert "\u202e" not in write(course)["page"].read_text()
+
+
+def test_a_class_of_one_and_a_class_without_mistakes_have_a_page(tmp_path):
+    folder = tmp_path / "reports" / TOPIC
+    folder.mkdir(parents=True)
+    (folder / "ada.json").write_text(json.dumps(report("ada", (True, True))))
+    words = shown(tmp_path)
+    assert "1 of 1 students handed in." in words
+    assert "The mark is 3 of 3 points." in words
+    assert "Nobody, by what is known here." in words
+    assert "Nothing points to a broken question." in words
+    refused = report("ada", (False, False), refused="not JSON") | {"exercises": []}
+    (folder / "ada.json").write_text(json.dumps(refused))
+    assert "none of 0" not in shown(tmp_path)
+
+
+def test_the_table_of_items_has_each_exercise_and_its_cases(course):
+    header, *found = rows(write(course)["items"])
+    assert header[:6] == ["exercise", "case", "points", "asked", "solved", "difficulty"]
+    assert [row[:6] for row in found] == [
+        ["softmax", "", "3", "4", "1", "0.4167"],
+        ["softmax", "first", "2", "4", "1", "0.25"],
+        ["softmax", "second", "1", "4", "3", "0.75"],
+    ]
+    # Beside the only exercise there is nothing; first and second: 1000 and 1110.
+    assert found[0][6] == ""
+    assert found[0][7].startswith("undefined: ")
+    assert found[1][6] == found[2][6] == "0.3333"
 
 
 def test_tables_are_safe_in_spreadsheets(course):
     paths = write(course)
-    for name in ("scores", "cases", "canvas", "moodle"):
+    for name in ("scores", "items", "canvas", "moodle"):
         for row in rows(paths[name]):
             assert not any(cell.startswith(("=", "+", "@")) for cell in row)
     table = {row[0]: row for row in rows(paths["scores"])}

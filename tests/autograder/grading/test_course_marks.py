@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pytest
 
@@ -12,6 +13,7 @@ from autograder.grading import course_marks
 from autograder.grading.course_marks import read_weights
 from autograder.grading.reports import ClassReport
 from autograder.lms.tables import BadTable
+from tests.autograder.grading.made_up import exercise, report
 
 CHAPTERS = ["simplified_attention", "scaling", "masking"]  # in the order of the book
 OUT_OF = {"simplified_attention": 10, "scaling": 20, "masking": 40}
@@ -36,7 +38,7 @@ def course(tmp_path, monkeypatch):
         place, most = CHAPTERS.index(chapter), OUT_OF[chapter]
         said = {name: scores[place] for name, scores in SCORES.items()}
         reports = [
-            {"student": name, "score": float(score), "max_score": most}
+            report(name, []) | {"score": float(score), "max_score": most}
             for name, score in said.items()
             if isinstance(score, int)
         ]
@@ -105,8 +107,53 @@ def test_who_may_need_help_is_named_with_the_reason(course, capsys):
         line.split(":")[1].strip() for line in said.splitlines() if " help: " in line
     ]
     assert order == ["flo", "gus", "di", "bo", "ed"]  # the lowest final marks first
+
+
+def words(course):
+    """The page as somebody reads it."""
     page = (course / "reports" / "course.html").read_text()
-    assert "<td>simplified_<wbr>attention</td><td>6</td><td>1</td>" in page
+    page = re.sub("<(style|script)>.*?</\\1>", "", page, flags=re.DOTALL)
+    return " ".join(re.sub("<[^>]*>", " ", page.replace("<wbr>", "")).split())
+
+
+def test_the_page_tells_zero_nothing_and_excused_apart(course, capsys):
+    marked(course, capsys)
+    said = words(course)
+    assert "simplified_attention 6 1 0 0 80 %" in said
+    assert "scaling 4 2 1 1 60 %" in said  # gus has a zero, cy is excused
+    assert "bo 100 % 50 % – 75 % 50 %" in said
+    assert "cy 50 % EX 50 % 50 % 50 %" in said
+    assert "gus 30 % 0 % 40 % 23 % 23 %" in said
+    assert "Students: 7. 3 chapters are graded." in said
+    assert "flo : 0 %; nothing handed in for the last 3 chapters" in said
+
+
+def test_the_page_ranks_causes_and_questions_of_all_chapters(
+    course, capsys, monkeypatch
+):
+    def report_on_class(course, chapter):
+        def answer(name, mistake):
+            message = f"You forgot {chapter}." if mistake else ""
+            cases = {"a": not mistake, "b": not mistake}
+            return exercise(name, cases, {"a": 2, "b": 1}, mistake, message)
+
+        wrong = {"simplified_attention": 3, "scaling": 6, "masking": 2}[chapter]
+        reports = [
+            report(f"s{n}", [answer(f"first_{chapter}", "it" if n < wrong else None)])
+            for n in range(6)
+        ]
+        return ClassReport(chapter, reports), []
+
+    monkeypatch.setattr(course_marks, "report_on_class", report_on_class)
+    (course / "reports" / "scaling.html").write_text("")
+    marked(course, capsys)
+    said = words(course)
+    order = ["all 6 · first_scaling", "3 of 6 · first_simpl", "2 of 6 · first_mask"]
+    places = [said.index(text) for text in order]
+    assert places == sorted(places)
+    assert "scaling: first_scaling : none of 6 has all of its points" in said
+    page = (course / "reports" / "course.html").read_text()
+    assert re.findall(r'href="([^#"]+)"', page) == ["scaling.html"]
 
 
 def test_a_table_of_weights_with_faults_is_refused(tmp_path, capsys):

@@ -1,0 +1,121 @@
+"""What the pages for instructors share: templates, their safety, and their words."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup, escape
+
+from autograder.files import printable
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table that is sorted by a number.
+
+    Attributes:
+        text: what it says.
+        value: what it is sorted by; None comes last.
+        share: from 0 to 1, drawn as a bar; none is drawn if it is None.
+    """
+
+    text: str
+    value: float | None
+    share: float | None = None
+
+
+def counted(value: float) -> Cell:
+    """A number as a cell."""
+    return Cell(number(value), value)
+
+
+def filled(share: float | None) -> Cell:
+    """A share as a cell with a bar, which is empty if there is none."""
+    if share is None:
+        return Cell("–", None)
+    return Cell(percent(share), share, min(1.0, max(0.0, share)))
+
+
+@cache
+def templates() -> Environment:
+    """The templates of this package; what is put into them is escaped."""
+    found = Environment(
+        loader=PackageLoader(__name__),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "breakable": _breakable,
+        "code": _code,
+        "number": number,
+        "percent": percent,
+    }
+    found.globals |= {"policy": _policy, "text_of": _text_of, "of": of}
+    return found
+
+
+def of(count: int, total: int, what: str = "") -> str:
+    """A part of a class as somebody would say it, such as ``3 of 26 students``."""
+    end = f" {what}" if what else ""
+    if count == 0:
+        return f"none of {total}{end}"
+    return f"all {total}{end}" if count == total > 1 else f"{count} of {total}{end}"
+
+
+def some_names(names: list[str], most: int) -> str:
+    """The first few names, and how many there are more."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def number(value: float) -> str:
+    """A number without needless decimals: 7, 7.5."""
+    return f"{round(value, 1):g}" if abs(value) < 1e5 else f"{value:.0f}"
+
+
+def percent(share: float) -> str:
+    """A share in percent, in which only all is 100 % and only nothing is 0 %."""
+    rounded = round(100 * share)
+    if rounded == 100 and share < 1:
+        return "99 %"
+    return "1 %" if rounded == 0 and share > 0 else f"{rounded} %"
+
+
+def _breakable(value: Any) -> Markup:
+    """Plain characters for a cell, in which names may go on in the next line."""
+    return Markup(escape(printable(str(value))).replace("_", Markup("_<wbr>")))
+
+
+def _code(text: str) -> Markup:
+    """Lines of code as plain characters."""
+    return Markup("\n").join(escape(printable(line)) for line in text.split("\n"))
+
+
+def _text_of(name: str) -> Markup:
+    """A style sheet or a script of this package, which comes with the page."""
+    path = files(__package__) / "templates" / name
+    return Markup(path.read_text(encoding="utf-8"))
+
+
+def _policy() -> str:
+    """What a browser may do with a page: show it, and run its one script.
+
+    Whatever got past the escaping would neither be run nor loaded.
+    """
+    script, style = (_digest(name) for name in ("sortable.js", "report.css"))
+    return (
+        f"default-src 'none'; script-src {script}; style-src {style}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(name: str) -> str:
+    digest = hashlib.sha256(_text_of(name).encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,155 @@
+"""The pages for instructors in a browser: sorted, narrow, dark and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from autograder.grading.classreport import as_page
+from autograder.grading.course_marks import CourseMarks, Student
+from autograder.grading.coursereport import as_page as course_page
+from autograder.grading.reports import ClassReport
+from tests.autograder.grading.made_up import exercise, report
+
+WORTH = {"one row": 2, "any number of rows, and a title that is not short": 3}
+HOSTILE = "<script>document.title = 'run'</script><b onclick=alert(1)>\u202e"
+
+
+def a_class() -> ClassReport:
+    """Thirty students: right, wrong in several ways, unread; and some without marks."""
+    reports = []
+    for number in range(30):
+        one, two = number % 3 > 0, number % 5 > 1
+        softmax = exercise("softmax", dict(zip(WORTH, (one, two), strict=True)), WORTH)
+        attend = exercise("attend", dict(zip(WORTH, (two, one), strict=True)), WORTH)
+        if not one:
+            softmax |= {"mistake": "wrong_axis", "message": "You took the other axis."}
+            attend |= {"message": f"Each row sums to 1.{number}. {HOSTILE}"}
+        if number == 0:
+            softmax |= {"mistake": "rows_swapped", "message": "You swapped the rows."}
+        reports.append(report(f"student{number:02}", [softmax, attend]))
+    reports.append(report(f"x{HOSTILE}", [], f"not JSON {HOSTILE}"))
+    return ClassReport(
+        "simplified_attention", reports, ["y\u202e"], ["z"], ["student01"]
+    )
+
+
+@pytest.fixture(scope="module")
+def chapter() -> str:
+    return as_page(a_class())
+
+
+@pytest.fixture(scope="module")
+def whole_course(tmp_path_factory: pytest.TempPathFactory) -> str:
+    hostile, excused = f"x{HOSTILE}", ["masking"]
+    shares = {"simplified_attention": 0.0, "masking": None}
+    students = [
+        Student("student01", shares, [], [], 0.0, 0.0, ["0% of the points so far"]),
+        Student(hostile, shares, excused, [], None, None, [f"nothing {HOSTILE}"]),
+    ]
+    reports = {name: replace(a_class(), chapter=name) for name in shares}
+    weights = dict.fromkeys(shares, 1.0)
+    marks = CourseMarks(list(shares), weights, students, [], reports)
+    return course_page(marks, tmp_path_factory.mktemp("course"))
+
+
+@contextmanager
+def opened(browser: Browser, page: str, width: int, **look: str) -> Iterator[Page]:
+    with browser.new_context(viewport={"width": width, "height": 800}, **look) as found:
+        tab = found.new_page()
+        tab.set_content(page)
+        yield tab
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 360)])
+@pytest.mark.parametrize("name", ["chapter", "whole_course"])
+def test_axe_finds_nothing(
+    name: str,
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    theme: str,
+    width: int,
+):
+    page = request.getfixturevalue(name)
+    with opened(browser, page, width, color_scheme=theme) as tab:
+        tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        found = Axe().run(tab).response["violations"]
+        wide = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert [(rule["id"], rule["nodes"][0]["target"]) for rule in found] == []
+    assert wide <= 0
+
+
+@pytest.mark.parametrize("name", ["chapter", "whole_course"])
+def test_what_students_wrote_is_never_run(
+    name: str, request: pytest.FixtureRequest, browser: Browser
+):
+    page = request.getfixturevalue(name)
+    assert "\u202e" not in page
+    with opened(browser, page, 1440) as tab:
+        assert tab.title().endswith("eport" if "course" in name else "one query")
+        assert tab.locator("[onclick]").count() == 0
+        assert tab.locator("script").count() == 1
+
+
+def test_a_script_that_gets_past_the_escaping_is_not_run(
+    chapter: str, browser: Browser
+):
+    script = "<script>document.title = 'run'</script>"
+    with opened(browser, chapter.replace("</main>", f"{script}</main>"), 1440) as tab:
+        assert tab.locator("script").count() == 2
+        assert tab.title() == "Class report: Attention with one query"
+
+
+def column(tab: Page, number: int) -> list[str]:
+    cells = "#students + .table tbody tr"
+    return tab.locator(cells).evaluate_all(
+        f"rows => rows.map(row => row.cells[{number}].textContent.trim())"
+    )
+
+
+def test_tables_are_sorted_by_their_headings(chapter: str, browser: Browser):
+    with opened(browser, chapter, 1440) as tab:
+        assert column(tab, 0) == sorted(column(tab, 0))
+        heading = tab.locator("#students + .table th", has_text="points").first
+        heading.get_by_role("button").press("Enter")
+        upwards = column(tab, 2)
+        assert heading.get_attribute("aria-sort") == "ascending"
+        numbers = [float(text) for text in upwards if text != "–"]
+        assert numbers == sorted(numbers)
+        assert upwards[-2:] == ["–", "–"]  # not handed in and excused are no zeros
+        heading.get_by_role("button").press("Enter")
+        downwards = column(tab, 2)
+        assert heading.get_attribute("aria-sort") == "descending"
+        assert downwards[-2:] == ["–", "–"]
+        assert [float(text) for text in downwards[:-2]] == sorted(numbers, reverse=True)
+        state = tab.locator("#students + .table th", has_text="state")
+        state.get_by_role("button").click()
+        assert heading.get_attribute("aria-sort") is None
+        assert column(tab, 1) == sorted(column(tab, 1))
+
+
+def test_everything_is_there_without_scripts(chapter: str, browser: Browser):
+    with opened(browser, chapter, 1440, java_script_enabled=False) as tab:
+        assert tab.get_by_role("button").count() == 0
+        assert tab.locator("#students + .table tbody tr").count() == 33
+        levels = [
+            int(heading.evaluate("h => h.tagName")[1])
+            for heading in tab.locator("h1, h2, h3").all()
+        ]
+    assert levels[0] == 1
+    assert all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+
+
+def test_what_is_folded_is_printed(chapter: str, browser: Browser):
+    with opened(browser, chapter, 1440) as tab:
+        folded = tab.locator("details").count()
+        assert folded
+        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert tab.locator("details[open]").count() == folded
+        tab.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert tab.locator("details[open]").count() == 0
