@@ -14,17 +14,17 @@ from torch import Tensor
 
 
 def shift_right(targets: Tensor, start_id: int) -> Tensor:
-    """Turn what a decoder should write into what it may read.
+    """Turn the targets of a decoder into its inputs.
 
     Column 0 is the start, column t is the target of column t - 1. The last target is
-    read by nobody.
+    not part of the input.
 
     Args:
-        targets: (B, T) ids of the tokens to write.
-        start_id: the token that is read first.
+        targets: (B, T) ids of the tokens to predict.
+        start_id: the first input.
 
     Returns:
-        (B, T) ids of the tokens to read, a new tensor.
+        (B, T) ids of the input tokens, a new tensor.
 
     Source: Vaswani et al. (2017), section 3.1.
     """
@@ -42,8 +42,8 @@ def sequence_cross_entropy(
     for the true token
 
     Args:
-        logits: (B, T, V) scores of the token to write at each place.
-        targets: (B, T) ids of the tokens to write; at least one is not padding.
+        logits: (B, T, V) scores of the token to predict at each position.
+        targets: (B, T) ids of the tokens to predict; at least one is not padding.
         pad_id: the id that fills up short rows of ``targets``.
         label_smoothing: share of the probability that is spread evenly over all V
             tokens, the true one among them.
@@ -90,14 +90,14 @@ def greedy_decode(
     end_id: int,
     max_length: int,
 ) -> Tensor:
-    """Write a batch of sequences, taking the most probable token at every step.
+    """Generate a batch of sequences, taking the most probable token at every step.
 
     Args:
         next_logits: ``next_logits(prefix (B, t)) -> (B, V)``, scores of the token
-            after each prefix. A prefix holds the start and all that was written.
+            after each prefix. A prefix holds the start and all tokens so far.
         start_ids: (B,) the first token of each prefix.
         end_id: the token that ends a sequence.
-        max_length: how many tokens to write at most.
+        max_length: how many tokens to generate at most.
 
     Returns:
         (B, L) ids with L <= max_length: without the start, with the end, and filled
@@ -122,22 +122,22 @@ def beam_search(
     max_length: int,
     length_penalty: float = 0.0,
 ) -> tuple[Tensor, float]:
-    """Write one sequence, keeping the best few hypotheses at every step.
+    """Generate one sequence, keeping the best few hypotheses at every step.
 
     score(ids) = sum of log-probabilities / len(ids) ** length_penalty
 
-    The beam starts with one hypothesis that has written nothing. At every step, each
+    The beam starts with one empty hypothesis. At every step, each
     hypothesis that has not ended is continued with every token; one that has ended
     stays as it is. The ``beam_size`` best of all these by score are the next beam.
 
     Args:
         next_log_probs: ``next_log_probs(prefixes (K, t)) -> (K, V)``, log-probabilities
-            of the token after each prefix. A prefix holds the start and all that was
-            written.
+            of the token after each prefix. A prefix holds the start and all tokens
+            so far.
         start_id: the first token of every prefix.
         end_id: the token that ends a hypothesis.
         beam_size: how many hypotheses to keep.
-        max_length: how many tokens to write at most.
+        max_length: how many tokens to generate at most.
         length_penalty: 0 compares sums of log-probabilities, 1 compares means.
 
     Returns:
@@ -243,7 +243,7 @@ def cached_attention(
         cache: keys and values of the tokens before; grows by n.
 
     Returns:
-        (B, h, n, d_v) what the new tokens read.
+        (B, h, n, d_v) output for the new tokens.
 
     Source: Shazeer (2019), section 2.4.
     """
