@@ -141,6 +141,29 @@ def _parser() -> argparse.ArgumentParser:
     feedback.add_argument("chapter")
     feedback.add_argument("--course", type=Path, required=True, metavar="DIR")
     feedback.set_defaults(run=_feedback)
+    regrade = commands.add_parser(
+        "regrade", help="give points back to all who lost them for one cause"
+    )
+    regrade.add_argument("chapter")
+    cause = regrade.add_mutually_exclusive_group()
+    cause.add_argument("--mistake", metavar="NAME", help="what they did wrong")
+    cause.add_argument("--case", metavar="TITLE", help="the case that they failed")
+    cause.add_argument("--undo", type=_positive, metavar="N", help="take rule N back")
+    worth = regrade.add_mutually_exclusive_group()
+    worth.add_argument("--points", type=_points, metavar="P", help="given back at most")
+    worth.add_argument(
+        "--forgiven", action="store_true", help="give back all that it cost"
+    )
+    regrade.add_argument("--exercise", metavar="NAME", help="where several have one")
+    regrade.add_argument("--why", default="", help="the reason, which students read")
+    regrade.add_argument("--yes", action="store_true", help="do not ask first")
+    regrade.add_argument("--course", type=Path, default=Path(), metavar="DIR")
+    regrade.set_defaults(run=_regrade)
+    changes = commands.add_parser("changes", help="every change of a mark, and why")
+    changes.add_argument("chapter")
+    changes.add_argument("--student", metavar="NAME", help="of this one only")
+    changes.add_argument("--course", type=Path, required=True, metavar="DIR")
+    changes.set_defaults(run=_changes)
     report = commands.add_parser("report", help="what the class got wrong, as a page")
     report.add_argument("chapter")
     report.add_argument("--course", type=Path, required=True, metavar="DIR")
@@ -185,6 +208,16 @@ def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
     return int(text)
+
+
+def _points(text: str) -> float:
+    try:
+        points = float(text)
+    except ValueError:
+        points = 0.0
+    if not 0 < points < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return points
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -380,6 +413,74 @@ def _feedback(options: argparse.Namespace) -> int:
     for student in pages.failed:
         _say(f"  no page: {student}: nbgrader could not make it")
     return GraderFault.exit_status if pages.failed else 0
+
+
+def _regrade(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from autograder.grading.regrade import open_regrade
+    from autograder.grading.rules import CASE, MISTAKE
+
+    name, kind = options.mistake, MISTAKE
+    if options.case is not None:
+        name, kind = options.case, CASE
+    _require_whole_request(options, name)
+    with open_regrade(options.course, options.chapter) as regrade:
+        if options.undo is not None:
+            rules = regrade.without(options.undo)
+            told = regrade.rules[options.undo - 1]
+            why = f"regrade {told.number} was taken back: {told.subject}"
+        elif name is not None:
+            points = options.points
+            rules = regrade.with_rule(kind, name, points, options.why, options.exercise)
+            told, why = rules[-1], "regraded"
+        else:
+            _say("\n".join(rule.line() for rule in regrade.rules) or "no rules so far")
+            return 0
+        _say(f"{'take back ' if options.undo else ''}{told.line()}")
+        _say("\n".join(regrade.effects(rules).lines()))
+        if not (options.yes or _agreed()):
+            _say("nothing was changed")
+            return 0
+        regrade.do(rules, why)
+    if options.undo is None:
+        _say(f"done; it holds for later runs, until --undo {told.number}")
+    _say("call report and feedback again, and tables and pages follow")
+    return 0
+
+
+def _require_whole_request(options: argparse.Namespace, name: str | None) -> None:
+    """A cause and its worth come together, and nothing is said that has no effect."""
+    worth = options.points is not None or options.forgiven
+    if name is not None and not worth:
+        raise AutograderError("say how many points are given back, or --forgiven")
+    if name is None and (worth or options.why or options.exercise):
+        raise AutograderError("say for what: --mistake NAME or --case TITLE")
+
+
+def _agreed() -> bool:
+    try:
+        return input("do it? [y/N] ").strip().casefold() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
+
+
+def _changes(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from autograder.grading.audit import AuditLog, of_student
+    from autograder.grading.gradebook import ChapterMarks
+    from autograder.release.settings import settings_of
+
+    course = options.course.resolve()
+    settings = settings_of(course)
+    log = AuditLog(course, options.chapter)
+    with ChapterMarks(settings.gradebook, settings.course_id, options.chapter) as marks:
+        log.find(marks.read())
+    found = log.changes()
+    if options.student is not None:
+        found = of_student(found, options.student)
+    _say("\n".join(change.line() for change in found) or "no mark was changed so far")
+    return 0
 
 
 def _report(options: argparse.Namespace) -> int:

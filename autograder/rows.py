@@ -14,6 +14,7 @@ from autograder.verdict import LATER, NOT_ALLOWED, missed
 
 NOT_YET = "not implemented yet"  # what is said of a stub
 TOO_EASY = "counts once a case that depends on the data passes"
+SAME_ERROR = "the same {} as above"
 
 Names = Mapping[Path, str]  # of the parts of an answer, see ``parts``
 
@@ -60,7 +61,7 @@ def case_reports(
             message = disagreement(case, right, answer, names(number))
             error = _error(answer) or _refused(message)
             if error in errors:
-                message = f"the same {answer.raised or 'arguments'} as above"
+                message = SAME_ERROR.format(answer.raised or "arguments")
                 judged = False
             elif message == LATER:
                 judged = False

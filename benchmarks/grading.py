@@ -305,11 +305,14 @@ def scores(course: Path) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def measured() -> Iterator[dict[str, float]]:
-    """Wall seconds, and the peak of the memory of all child processes in MB."""
+def measured(look: float = 1.0) -> Iterator[dict[str, float]]:
+    """Wall seconds, and the peak of the memory of all child processes in MB.
+
+    The memory is looked at every ``look`` seconds.
+    """
     result = {"peak": 0.0}
     stop = threading.Event()
-    watcher = threading.Thread(target=watch_memory, args=(result, stop))
+    watcher = threading.Thread(target=watch_memory, args=(result, stop, look))
     watcher.start()
     start = time.perf_counter()
     try:
@@ -320,10 +323,10 @@ def measured() -> Iterator[dict[str, float]]:
         watcher.join()
 
 
-def watch_memory(result: dict[str, float], stop: threading.Event) -> None:
+def watch_memory(result: dict[str, float], stop: threading.Event, look: float) -> None:
     """Keep the largest sum of proportional set sizes seen."""
     this = psutil.Process()
-    while not stop.wait(1):  # looking is slow, and what it takes is taken from all
+    while not stop.wait(look):  # looking is slow, and what it takes is taken from all
         total = 0
         for process in this.children(recursive=True):
             with contextlib.suppress(psutil.Error):

@@ -15,7 +15,9 @@ from typing import Any
 
 from autograder.errors import GraderFault
 from autograder.files import printable, write_atomically
-from autograder.grading.gradebook import ChapterMarks, GradebookError, Marks, time_of
+from autograder.grading.gradebook import ChapterMarks, GradebookError, time_of
+from autograder.grading.marks import Marks
+from autograder.grading.rules import Rule, credited
 from autograder.grading.submissions import Submission, handed_in, read, read_secret
 from autograder.grading.worker import Job
 from autograder.release.settings import CourseError
@@ -96,7 +98,7 @@ class ChapterSubmissions:
     """The submissions to one chapter.
 
     ``points`` are those of its exercises, as released; ``before`` is what the gradebook
-    held when the run began, by student.
+    held when the run began, by student; ``rules`` give points back for one cause.
     """
 
     course: Path
@@ -105,6 +107,7 @@ class ChapterSubmissions:
     marks: ChapterMarks
     before: dict[str, Marks]
     outcome: Outcome
+    rules: Sequence[Rule] = ()
 
     def is_missing(self, name: str) -> bool:
         """Whether there is nothing of a student to examine; if so, it is dealt with.
@@ -140,9 +143,10 @@ class ChapterSubmissions:
         if report is None:
             return False
         before = self._scores_before(name)
-        kept = all(
-            before.get(e["name"]) == e["score"] for e in report["exercises"]
-        ) and report["kept"] == _digest(self._kept_notebook(name))
+        counting = credited(report, self.rules)["exercises"]
+        kept = all(before.get(e["name"]) == e["score"] for e in counting) and report[
+            "kept"
+        ] == _digest(self._kept_notebook(name))
         if kept:
             self._write_beside(submission)
         return kept
@@ -185,7 +189,9 @@ class ChapterSubmissions:
             with self._unless_in_the_way(submission.student):
                 self._keep(submission, notebook)
                 kept.append((submission, report))
-        unreadable = self.marks.write((s.student, r, s.timestamp) for s, r in kept)
+        unreadable = self.marks.write(
+            (s.student, credited(r, self.rules), s.timestamp) for s, r in kept
+        )
         for submission, report in kept:
             student = submission.student
             self._note_changes(student, report)
@@ -208,7 +214,7 @@ class ChapterSubmissions:
 
     def _note_changes(self, student: str, report: dict) -> None:
         before = self._scores_before(student)
-        for exercise in report["exercises"]:
+        for exercise in credited(report, self.rules)["exercises"]:
             name, now = exercise["name"], exercise["score"]
             if before.get(name) not in (None, now):
                 line = f"{student}: {name} {before[name]:g} -> {now:g}"

@@ -83,7 +83,10 @@ def gradescope_results(report: dict[str, Any]) -> dict[str, Any]:
     lines = [report["refused"]] if report["refused"] else list(report["notes"])
     cases = [case for e in report["exercises"] for case in e["cases"]]
     if report["score"] != sum(case["points"] for case in cases if case["passed"]):
-        lines.append("The score counts marks by hand and points lost for lateness.")
+        lines.append(
+            "The score counts marks by hand, points given back by a regrade, and "
+            "points lost for lateness."
+        )
     return {
         "score": report["score"],
         "output_format": "text",

@@ -28,7 +28,10 @@ from traitlets.config import Config
 
 from autograder.errors import AutograderError
 from autograder.files import write_atomically
-from autograder.grading.gradebook import ChapterMarks, Marks
+from autograder.grading.gradebook import ChapterMarks
+from autograder.grading.marks import Marks
+from autograder.grading.reports import report_on
+from autograder.grading.request_form import request_form
 from autograder.release.settings import configuration, settings_of
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -84,8 +87,12 @@ def make_feedback(
     settings = settings_of(course)
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
+    forms = {
+        student: request_form(report_on(course, chapter, student), settings.requests_to)
+        for student in (marks if settings.requests_to else ())
+    }
     now = {
-        student: _fingerprint(notebook, found)
+        student: _fingerprint(notebook, found, forms.get(student, ""))
         for student, found in sorted(marks.items())
         if (notebook := _kept(course, student, chapter)).is_file()
     }
@@ -106,7 +113,7 @@ def make_feedback(
             stale.append(student)
     for student in progress(stale, len(stale)):
         before.pop(student, None)
-        if _make(api, course, student, chapter):
+        if _make(api, course, student, chapter, forms.get(student, "")):
             before[student] = now[student]
             pages.made.append(student)
         else:
@@ -132,17 +139,19 @@ class _Converter(GenerateFeedback):
         return True
 
 
-def _make(api: NbGraderAPI, course: Path, student: str, chapter: str) -> bool:
-    """Have nbgrader make one page; whether it is there."""
+def _make(
+    api: NbGraderAPI, course: Path, student: str, chapter: str, form: str
+) -> bool:
+    """Have nbgrader make one page, with a form at its end; whether it is there."""
     with temp_attrs(api.coursedir, assignment_id=chapter, student_id=student):
         converter = _Converter(coursedir=api.coursedir, parent=api)
-        converter.update_config(_template(converter.config))
+        converter.update_config(_template(converter.config, form))
         with contextlib.suppress(NbGraderException):  # it has said why, in the log
             converter.start()
     return page_of(course, student, chapter).is_file()
 
 
-def _template(theirs: Config) -> Config:
+def _template(theirs: Config, form: str) -> Config:
     """The page of nbgrader, in which questions have the names of their exercises."""
     folders = list(theirs.HTMLExporter.extra_template_basedirs)
     config = Config()
@@ -152,8 +161,17 @@ def _template(theirs: Config) -> Config:
         *theirs.HTMLExporter.extra_template_paths,
         *folders,  # where ours finds the template that it extends
     ]
-    config.HTMLExporter.filters = {"named_exercises": named_exercises}
+    config.HTMLExporter.filters = {
+        "named_exercises": named_exercises,
+        "with_form": lambda page: _with_form(page, form),
+    }
     return config
+
+
+def _with_form(page: str, form: str) -> str:
+    """A page with a form behind all that is in it."""
+    text, end, rest = page.rpartition("</body>")
+    return f"{text}{form}{end}{rest}" if end else page + form
 
 
 def named_exercises(page: str) -> str:
@@ -173,11 +191,11 @@ def _nbgrader(course: Path, gradebook: str) -> NbGraderAPI:
     return api
 
 
-def _fingerprint(notebook: Path, marks: Marks) -> str:
+def _fingerprint(notebook: Path, marks: Marks, form: str) -> str:
     """Changes when anything changes of which a page is made."""
     versions = [nbgrader.__version__, nbconvert.__version__]
     template = (TEMPLATES / TEMPLATE / "index.html.j2").read_text(encoding="utf-8")
-    said = json.dumps([asdict(marks), versions, template], sort_keys=True)
+    said = json.dumps([asdict(marks), versions, template, form], sort_keys=True)
     return hashlib.sha256(notebook.read_bytes() + said.encode()).hexdigest()
 
 

@@ -18,11 +18,13 @@ import nbformat
 
 from autograder.errors import GraderFault
 from autograder.files import printable
+from autograder.grading.audit import AuditLog
 from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome, some
 from autograder.grading.deadlines import deadlines_of
 from autograder.grading.gradebook import ChapterMarks, longest_name
 from autograder.grading.pool import Pool
 from autograder.grading.queue import Entry, Queue
+from autograder.grading.rules import read_rules
 from autograder.grading.submissions import NothingSubmitted, students
 from autograder.grading.worker import Job
 from autograder.notebooks import points_in
@@ -105,6 +107,7 @@ def grade_chapters(
         UnknownExercise: there is no such chapter at all.
         NothingSubmitted: the course has no submissions, or none of those in ``only``.
         BadTable: ``deadlines.csv`` has faults.
+        BadRules: the rules of a chapter have.
         GradebookError: the gradebook cannot be used.
         SandboxUnavailable: this machine cannot isolate submissions.
         Unexamined: some submissions have no outcome; all others are recorded.
@@ -121,18 +124,21 @@ def grade_chapters(
         for chapter, master in masters.items():
             secret = secrets.token_bytes()
             job = Job(chapter, master, secret, limits or settings.limits)
+            log = AuditLog(course, chapter)
             marks = stack.enter_context(
                 ChapterMarks(
-                    settings.gradebook, settings.course_id, chapter, settings.late
+                    settings.gradebook, settings.course_id, chapter, settings.late, log
                 )
             )
             before = marks.read()
+            log.find(before)
             if (said := deadlines[chapter]) is not None:
                 marks.set_deadlines(said)
             points = points_in(nbformat.reads(master, as_version=4))
             outcome = Outcome(refused=dict(refused))
+            rules = read_rules(course, chapter)
             parts.append(
-                ChapterSubmissions(course, job, points, marks, before, outcome)
+                ChapterSubmissions(course, job, points, marks, before, outcome, rules)
             )
         waiting = []
         for part in parts:

@@ -7,8 +7,7 @@ import logging
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +33,9 @@ from sqlalchemy.exc import SAWarning, SQLAlchemyError
 from traitlets.config import Config
 
 from autograder.errors import AutograderError
+from autograder.grading.audit import PENALTY, AuditLog
 from autograder.grading.deadlines import Deadlines
+from autograder.grading.marks import Marks
 from autograder.release.course import put_scripts_on_path
 
 # A date and perhaps a time and a zone. For a zone that it does not know, dateutil opens
@@ -49,40 +50,6 @@ class GradebookError(AutograderError):
     """The gradebook cannot be used; the message says why and what to do."""
 
 
-@dataclass
-class Marks:
-    """What a student has in one chapter.
-
-    Attributes:
-        auto_scores: the scores that the grader gave, by exercise.
-        scores: those that count: a score by hand takes precedence, extra credit is
-            added. An instructor's own cells, marked by hand, are here as well.
-        max_scores: the points to be had, by exercise.
-        late_penalties: points lost because it was late, by notebook.
-        comments: what the grader, or who marked by hand, said, by cell.
-        late: whether it was handed in after the due date, or an extension of it.
-        until: when an extension ends, in UTC; empty if there is none.
-    """
-
-    auto_scores: dict[str, float | None] = field(default_factory=dict)
-    scores: dict[str, float] = field(default_factory=dict)
-    max_scores: dict[str, float] = field(default_factory=dict)
-    late_penalties: dict[str, float] = field(default_factory=dict)
-    comments: dict[str, str] = field(default_factory=dict)
-    late: bool = False
-    until: str = ""
-
-    @property
-    def late_penalty(self) -> float:
-        """Points lost because it was late."""
-        return sum(self.late_penalties.values())
-
-    @property
-    def score(self) -> float:
-        """What ``nbgrader export`` writes as the score."""
-        return max(0.0, sum(self.scores.values()) - self.late_penalty)
-
-
 class ChapterMarks:
     """One open gradebook with the marks of one chapter.
 
@@ -93,16 +60,23 @@ class ChapterMarks:
         course_id: nbgrader's name of the course.
         chapter: the assignment, which is also the name of its notebook.
         late: nbgrader's settings for late submissions, if the course has some.
+        log: where changes of marks are told; who only reads needs none.
 
     Raises:
         GradebookError: it cannot be opened, or the chapter was never released in it.
     """
 
     def __init__(
-        self, url: str, course_id: str, chapter: str, late: Config | None = None
+        self,
+        url: str,
+        course_id: str,
+        chapter: str,
+        late: Config | None = None,
+        log: AuditLog | None = None,
     ) -> None:
         self.chapter = chapter
         self._late = late
+        self._log = log
         self._extensions: dict[str, timedelta] | None = None
         put_scripts_on_path()
         never_released = GradebookError(
@@ -146,19 +120,69 @@ class ChapterMarks:
         Raises:
             GradebookError: nothing was written.
         """
-        book, chapter = self._gradebook, self.chapter
         unreadable = []
+        with self._errors_in_one_line(), self._one_transaction():
+            everybodys = self._gradebook.find_assignment(self.chapter)  # read once
+            for student, report, timestamp in examined:
+                stamp = time_of(timestamp) if timestamp else None
+                if timestamp and not stamp:
+                    unreadable.append(student)
+                self._write_one(student, report, stamp)
+            del everybodys
+        return unreadable
+
+    def regrade(
+        self, credited: Iterable[tuple[str, Mapping[str, Any]]], why: str
+    ) -> None:
+        """Give some students the scores of their reports, all of them at once.
+
+        Args:
+            credited: the students, and their reports with what rules give back.
+            why: the reason, for the log.
+
+        Raises:
+            GradebookError: nothing was written.
+        """
+        with self._errors_in_one_line(), self._one_transaction():
+            self._enter_all(credited, why)
+
+    def as_if_regraded(
+        self, credited: Iterable[tuple[str, Mapping[str, Any]]]
+    ) -> dict[str, Marks]:
+        """What ``read`` would return after ``regrade``; nothing is written.
+
+        Raises:
+            GradebookError: the gradebook cannot be used.
+        """
+        marks: dict[str, Marks] = {}
+        with (
+            contextlib.suppress(_TakenBack),
+            self._errors_in_one_line(),
+            self._one_transaction(),
+        ):
+            self._enter_all(credited, "")
+            self._gradebook.db.flush()
+            marks = self._held()
+            raise _TakenBack
+        return marks
+
+    def _enter_all(
+        self, credited: Iterable[tuple[str, Mapping[str, Any]]], why: str
+    ) -> None:
+        for student, report in credited:
+            notebook = self._gradebook.find_submission_notebook(
+                self.chapter, self.chapter, student
+            )
+            self._set_extension(student, notebook)
+            self._enter(student, notebook, report, why)
+
+    @contextlib.contextmanager
+    def _errors_in_one_line(self) -> Iterator[None]:
+        """Turn what a database or nbgrader raises into a ``GradebookError``."""
+        chapter = self.chapter
         try:
-            with self._one_transaction():
-                everybodys = book.find_assignment(chapter)  # held, so it is read once
-                for student, report, timestamp in examined:
-                    stamp = time_of(timestamp) if timestamp else None
-                    if timestamp and not stamp:
-                        unreadable.append(student)
-                    self._write_one(student, report, stamp)
-                del everybodys
-            return unreadable
-        except (SQLAlchemyError, InvalidEntry) as error:  # nbgrader's, for the same
+            yield
+        except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
             raise GradebookError(
                 f"the gradebook cannot be written: {first_line(error)}; "
                 "run the same command again when it can"
@@ -182,10 +206,15 @@ class ChapterMarks:
         book = self._gradebook
         book.db.remove()
         try:
-            with book.engine.connect() as connection, connection.begin():
+            with (
+                book.engine.connect() as connection,
+                self._logged() as log,
+                connection.begin(),
+            ):
                 book.db.configure(bind=connection, expire_on_commit=False)
                 yield
                 book.db.commit()  # of the session, to the transaction
+                log()
         finally:
             book.db.remove()
             book.db.configure(bind=book.engine, expire_on_commit=True)
@@ -201,17 +230,47 @@ class ChapterMarks:
             book.update_or_create_submission(chapter, student, **when)
         notebook = book.find_submission_notebook(chapter, chapter, student)
         self._set_extension(student, notebook)
+        self._enter(student, notebook, report, "examined")
+
+    def _enter(
+        self,
+        student: str,
+        notebook: SubmittedNotebook,
+        report: Mapping[str, Any],
+        why: str,
+    ) -> None:
+        """Enter the scores of a report, and note what that changes."""
         grades = self._by_cell(Grade, notebook)
         comments = self._by_cell(Comment, notebook)
         for exercise in report["exercises"]:
             grade = grades[f"check-{exercise['name']}"]
             changed = grade.auto_score != exercise["score"]
             by_hand = grade.manual_score is not None
-            grade.auto_score = exercise["score"]
+            before, grade.auto_score = _counting(grade), exercise["score"]
+            because = "; ".join(filter(None, [why, exercise.get("rules")]))
+            self._note(student, exercise["name"], before, _counting(grade), because)
             grade.needs_manual_grade = by_hand and (changed or grade.needs_manual_grade)
             hint = exercise["message"] if exercise["mistake"] else None
-            comments[exercise["name"]].auto_comment = hint
+            said = [hint, exercise.get("regraded")]
+            comment = "\n\n".join(filter(None, said)) or None
+            comments[exercise["name"]].auto_comment = comment
         self._set_penalty(student, notebook)
+
+    def _note(self, student: str, what: str, *change: Any) -> None:
+        if self._log is not None:
+            self._log.note(student, what, *change)
+
+    @contextlib.contextmanager
+    def _logged(self) -> Iterator[Callable[[], None]]:
+        """Give what writes the changes that were noted, to be called before a commit.
+
+        What it wrote is taken back if the block fails.
+        """
+        if self._log is None:
+            yield lambda: None
+            return
+        with self._log.transaction():
+            yield self._log.write
 
     def _by_cell(self, kind: type, notebook: SubmittedNotebook) -> dict[str, Any]:
         """All grades or comments of a notebook, in one query, by name of the cell."""
@@ -254,7 +313,13 @@ class ChapterMarks:
             notebook = book.find_submission_notebook(chapter, chapter, student)
             if any(grade.manual_score is not None for grade in notebook.grades):
                 return False
-            book.remove_submission(chapter, student)
+            with self._logged() as log:
+                for name, grade in self._by_cell(Grade, notebook).items():
+                    exercise = name.removeprefix("check-")
+                    before, why = _counting(grade), "nothing was handed in"
+                    self._note(student, exercise, before, None, why)
+                log()
+                book.remove_submission(chapter, student)
             return True
         except MissingEntry:
             return True
@@ -275,11 +340,13 @@ class ChapterMarks:
         """
         book, chapter = self._gradebook, self.chapter
         try:
-            for student in students:
-                notebook = book.find_submission_notebook(chapter, chapter, student)
-                self._set_extension(student, notebook)
-                self._set_penalty(student, notebook)
-            book.db.commit()
+            with self._logged() as log:
+                for student in students:
+                    notebook = book.find_submission_notebook(chapter, chapter, student)
+                    self._set_extension(student, notebook)
+                    self._set_penalty(student, notebook)
+                log()
+                book.db.commit()
         except (SQLAlchemyError, MissingEntry) as error:
             book.db.rollback()
             raise GradebookError(
@@ -293,12 +360,18 @@ class ChapterMarks:
 
     def _set_penalty(self, student: str, notebook: SubmittedNotebook) -> None:
         """As nbgrader's ``AssignLatePenalties``, with the plugin of the course."""
+        before = notebook.late_submission_penalty or 0.0
         notebook.late_submission_penalty = None
-        if self._late is None:
-            return
         seconds = notebook.assignment.total_seconds_late
-        if seconds <= 0:
-            return
+        if self._late is not None and seconds > 0:
+            penalty = self._penalty(student, notebook, seconds)
+            notebook.late_submission_penalty = penalty
+        after = notebook.late_submission_penalty or 0.0
+        self._note(student, PENALTY, before, after, "time, due date and settings")
+
+    def _penalty(
+        self, student: str, notebook: SubmittedNotebook, seconds: float
+    ) -> float | None:
         self._gradebook.db.flush()
         self._gradebook.db.refresh(notebook, ["score"])
         try:
@@ -306,13 +379,13 @@ class ChapterMarks:
             penalty = plugin.late_submission_penalty(student, notebook.score, seconds)
             if penalty is not None:
                 penalty = min(max(float(penalty), 0.0), notebook.score)
+            return penalty
         except Exception as error:  # the plugin may be the instructor's own
             self._gradebook.db.rollback()
             raise GradebookError(
                 f"nbgrader_config.py: the penalty of {student} for being late cannot "
                 f"be worked out: {type(error).__name__}: {first_line(error)}"
             ) from error
-        notebook.late_submission_penalty = penalty
 
     @cached_property
     def _late_plugin(self) -> BasePlugin:
@@ -330,29 +403,38 @@ class ChapterMarks:
         Raises:
             GradebookError: it cannot be read.
         """
-        marks: dict[str, Marks] = defaultdict(Marks)
         try:
-            grades = self._cells_of(
-                Grade,
-                SubmittedNotebook.id,
-                SubmittedNotebook.late_submission_penalty,
-                Grade.auto_score,
-                Grade.score,
-                Grade.max_score,
-                SubmittedAssignment.timestamp,
-                SubmittedAssignment.extension,
-                Assignment.duedate,
-            )
-            said = self._cells_of(Comment, Comment.auto_comment, Comment.manual_comment)
+            marks = self._held()
             self._gradebook.db.rollback()  # do not keep it locked
         except SQLAlchemyError as error:
             raise GradebookError(
                 f"the gradebook cannot be read: {first_line(error)} (one of an older "
                 "nbgrader is brought up to date by `nbgrader db upgrade`)"
             ) from error
+        return marks
+
+    def _held(self) -> dict[str, Marks]:
+        """What the gradebook holds, in the transaction that is under way."""
+        marks: dict[str, Marks] = defaultdict(Marks)
+        grades = self._cells_of(
+            Grade,
+            SubmittedNotebook.id,
+            SubmittedNotebook.late_submission_penalty,
+            Grade.auto_score,
+            Grade.score,
+            Grade.max_score,
+            Grade.manual_score,
+            SubmittedAssignment.timestamp,
+            SubmittedAssignment.extension,
+            Assignment.duedate,
+        )
+        said = self._cells_of(Comment, Comment.auto_comment, Comment.manual_comment)
         for student, cell, notebook, penalty, *scores, when, longer, due in grades:
             name, found = cell.removeprefix("check-"), marks[student]
-            found.auto_scores[name], found.scores[name], found.max_scores[name] = scores
+            found.auto_scores[name], found.scores[name], *rest = scores
+            found.max_scores[name], by_hand = rest
+            if by_hand is not None:
+                found.by_hand[name] = by_hand
             found.late_penalties[notebook] = penalty or 0.0
             if when and due:
                 found.late = when > due + (longer or timedelta())
@@ -377,6 +459,16 @@ class ChapterMarks:
             .where(Assignment.name == self.chapter)
         )
         return list(self._gradebook.db.execute(query).all())
+
+
+class _TakenBack(Exception):
+    """Ends a transaction that was only to be looked at."""
+
+
+def _counting(grade: Grade) -> float | None:
+    """The score of a grade as nbgrader counts it; None while there is none."""
+    score = grade.auto_score if grade.manual_score is None else grade.manual_score
+    return None if score is None else score + (grade.extra_credit or 0.0)
 
 
 def time_of(stamp: str) -> datetime | None:

@@ -14,7 +14,7 @@ from autograder.errors import AutograderError
 from autograder.files import Unusable, plain_file
 
 if TYPE_CHECKING:
-    from autograder.grading.gradebook import Marks
+    from autograder.grading.marks import Marks
 
 MAX_REPORT = 64 * 2**20  # bytes
 HANDED_IN, LATE = "handed in", "late"
@@ -141,6 +141,11 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
             f"`python -m autograder grade {chapter} --course {course}`"
         )
     return ClassReport(chapter, reports)
+
+
+def report_on(course: Path, chapter: str, student: str) -> dict[str, Any] | None:
+    """The report on one submission; None if there is none that can be read."""
+    return _report_in(course / "reports" / chapter / f"{student}.json")
 
 
 def _report_in(path: Path) -> dict[str, Any] | None:

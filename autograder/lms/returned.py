@@ -20,7 +20,8 @@ from pathlib import Path
 
 from autograder.files import write_atomically
 from autograder.grading.feedback import page_of
-from autograder.grading.gradebook import ChapterMarks, Marks
+from autograder.grading.gradebook import ChapterMarks
+from autograder.grading.marks import Marks
 from autograder.lms.names import CANVAS, MOODLE, shape_of
 from autograder.lms.record import HandedIn, read_record
 from autograder.release.settings import settings_of

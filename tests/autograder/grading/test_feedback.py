@@ -119,6 +119,30 @@ def test_questions_have_the_names_of_their_exercises(exchanged):
         assert f"Your answer: {name}" in page
 
 
+def test_request_form_is_on_the_page_once_an_address_is_set(
+    exchanged, tmp_path, capsys
+):
+    course = tmp_path / "course"
+    shutil.copytree(exchanged[0], course)
+    command = ["feedback", TOPIC, "--course", str(course)]
+    assert main(command) == 0
+    before = page_of(course, ME, TOPIC).read_text()
+    assert "mailto:" not in before
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write("c.Regrade.requests_to = 'grading@example.edu'\n")
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "pages made: 1, up to date before: 2" in capsys.readouterr().out
+    page = page_of(course, ME, TOPIC).read_text()
+    report = json.loads((course / "reports" / TOPIC / f"{ME}.json").read_text())
+    failed = [c for e in report["exercises"] for c in e["cases"] if not c["passed"]]
+    assert failed
+    assert page.count("mailto:grading@example.edu?") == len(failed)
+    assert page.index("mailto:") < page.index("</body>")
+    assert main(command) == 0
+    assert "pages made: 0, up to date before: 3" in capsys.readouterr().out
+
+
 def test_nothing_graded_is_one_line(released_course, capsys):
     assert main(["feedback", TOPIC, "--course", str(released_course)]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -1,0 +1,171 @@
+"""Points given back to a whole class for one cause, by rules that a chapter keeps.
+
+``regrades/CHAPTER.json`` holds them. A rule names a case or a mistake of an exercise,
+and how many of the points that it cost are given back. Reports keep what the judge
+found; the points are added whenever a score is written into the gradebook, so rules
+hold for later runs and later submissions too, and can be taken back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import AutograderError
+from autograder.files import plain_file, write_atomically
+from autograder.rows import NOT_YET, SAME_ERROR, TOO_EASY
+
+MISTAKE, CASE = "mistake", "case"
+MAX_RULES = 4 * 2**20  # bytes
+_UNTRIED = (NOT_YET, SAME_ERROR.format("NotImplementedError"), TOO_EASY)
+
+
+class BadRules(AutograderError):
+    """The rules of a chapter cannot be read."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is given back, and for what.
+
+    Attributes:
+        number: of the rule, from 1; never given twice in a chapter.
+        exercise: whose points they are.
+        kind: ``MISTAKE`` or ``CASE``.
+        name: of the mistake, or title of the case.
+        points: how many, at most; None for all that it cost.
+        why: the reason, which students read.
+        who: account that made it.
+        when: in UTC.
+        undone: when it was taken back; empty if it holds.
+    """
+
+    number: int
+    exercise: str
+    kind: str
+    name: str
+    points: float | None
+    why: str
+    who: str
+    when: str
+    undone: str = ""
+
+    @property
+    def subject(self) -> str:
+        """What it is about, in words."""
+        name = self.name.replace("_", " ") if self.kind == MISTAKE else self.name
+        return f"{self.exercise}, {self.kind} “{name}”"
+
+    @property
+    def label(self) -> str:
+        """How the audit log names it."""
+        return f"regrade {self.number}: {self.subject}; {self.why}"
+
+    def line(self) -> str:
+        """The rule as a list of rules shows it."""
+        worth = "forgiven" if self.points is None else f"{self.points:g} points back"
+        state = f"; taken back on {self.undone}" if self.undone else ""
+        made = f"{self.who}, {self.when}"
+        return f"{self.number}: {self.subject}: {worth} ({self.why}; {made}{state})"
+
+
+def read_rules(course: Path, chapter: str) -> list[Rule]:
+    """All rules of a chapter, those that were taken back too.
+
+    Raises:
+        BadRules: somebody changed the file, and something in it is wrong.
+    """
+    path = rules_path(course, chapter)
+    if not path.exists():
+        return []
+    try:
+        entries = json.loads(plain_file(path, MAX_RULES))
+        rules = [Rule(**entry) for entry in entries]
+        if not all(map(_is_sound, rules)):
+            raise ValueError("a value of another type than expected")
+        if [rule.number for rule in rules] != list(range(1, len(rules) + 1)):
+            raise ValueError("the rules are not numbered from 1 on")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadRules(
+            f"{path} does not hold the rules that `regrade` wrote ({error}): put the "
+            "file back, or remove it to give up all rules of the chapter"
+        ) from None
+    return rules
+
+
+def keep_rules(course: Path, chapter: str, rules: Sequence[Rule]) -> None:
+    """Make these the rules of a chapter."""
+    text = json.dumps([asdict(rule) for rule in rules], indent=1, ensure_ascii=False)
+    write_atomically(rules_path(course, chapter), text + "\n")
+
+
+def rules_path(course: Path, chapter: str) -> Path:
+    """Where the rules of a chapter are kept."""
+    return course / "regrades" / f"{chapter}.json"
+
+
+def credited(report: Mapping[str, Any], rules: Iterable[Rule]) -> Mapping[str, Any]:
+    """A report with what the rules give back added to its scores.
+
+    Exercises that get points say so under ``regraded``, and under ``rules`` for the
+    log. A submission that could not be examined gets nothing.
+    """
+    holding = [rule for rule in rules if not rule.undone]
+    if report["refused"] or not holding:
+        return report
+    exercises = [_with_credit(exercise, holding) for exercise in report["exercises"]]
+    pairs = zip(exercises, report["exercises"], strict=True)
+    gained = sum(now["score"] - before["score"] for now, before in pairs)
+    return {**report, "exercises": exercises, "score": report["score"] + gained}
+
+
+def _with_credit(exercise: dict[str, Any], rules: Iterable[Rule]) -> dict[str, Any]:
+    score, given = exercise["score"], []
+    for rule in rules:
+        credit = min(_worth(rule, exercise), exercise["max_score"] - score)
+        if credit > 0:
+            score += credit
+            given.append((rule, credit))
+    if not given:
+        return exercise
+    said = [
+        f"Regraded, {credit:g} points given back ({rule.subject}): {rule.why}"
+        for rule, credit in given
+    ]
+    labels = "; ".join(rule.label for rule, _ in given)
+    return {**exercise, "score": score, "regraded": "\n\n".join(said), "rules": labels}
+
+
+def _worth(rule: Rule, exercise: Mapping[str, Any]) -> float:
+    """The points that a rule gives back, before what is lost at all limits them."""
+    if rule.exercise != exercise["name"]:
+        return 0
+    if rule.kind == MISTAKE:
+        lost = exercise["max_score"] - exercise["score"]
+        lost = lost if exercise["mistake"] == rule.name else 0
+    else:
+        lost = sum(
+            case["points"]
+            for case in exercise["cases"]
+            if case["title"] == rule.name and was_tried(case) and not case["passed"]
+        )
+    return lost if rule.points is None else min(rule.points, lost)
+
+
+def was_tried(case: Mapping[str, Any]) -> bool:
+    """Whether there was an answer to a case: no stub, and not one value for all."""
+    return case["message"] not in _UNTRIED
+
+
+def _is_sound(rule: Rule) -> bool:
+    texts = (rule.exercise, rule.name, rule.why, rule.who, rule.when, rule.undone)
+    number = isinstance(rule.points, int | float) and 0 < rule.points < float("inf")
+    return (
+        all(isinstance(text, str) for text in texts)
+        and rule.kind in (MISTAKE, CASE)
+        and isinstance(rule.number, int)
+        and (rule.points is None or number)
+    )
