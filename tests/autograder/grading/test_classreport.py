@@ -15,7 +15,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.grading.exports import gradescope_results, write_class_report
-from autograder.grading.gradebook import Marks
+from autograder.grading.marks import Marks
 from autograder.grading.reports import NoReports, read_reports
 from autograder.lms.exports import write_lms_tables
 from tests.autograder.conftest import TOPIC
