@@ -16,10 +16,11 @@ from typing import Any
 from autograder.answers import Answer, answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise, Topic
-from autograder.lessons import lesson
+from autograder.lessons import about_errors, lesson
 from autograder.parts import part_names
 from autograder.rows import NOT_YET, CaseReport, Names, case_reports, disagreement
 from autograder.symptoms.outcomes import Outcome
+from autograder.symptoms.pairs import find_pair, find_part
 from autograder.symptoms.search import find_cause, find_trace
 from autograder.variants import Probe, Variant
 from autograder.verdict import LATER
@@ -370,10 +371,20 @@ def _symptom(
         for variant in probe.variants:
             if _is_variant(exercise, variant, given, expected, wrong):
                 return variant.says
-    errors = [answer for answer in failed if answer.raised and answer.origin.line]
-    told = find_trace(outcomes)
-    about = lesson(errors[:1])
-    return told or (about and f"About the {about}")
+    told = _two_slips(outcomes, expected)
+    if told:
+        return told
+    return find_trace(outcomes) or about_errors(failed)
+
+
+def _two_slips(outcomes: Sequence[Outcome], expected: Expected) -> str:
+    """A known mistake with something besides, or one that explains the most."""
+    valued = [n for n, right in enumerate(expected.reference) if right.raised is None]
+    mistakes = [
+        (known.hint, [known.answers[n] for n in valued]) for known in expected.mistakes
+    ]
+    wanted = [outcomes[n] for n in valued]
+    return find_pair(wanted, mistakes) or find_part(wanted, mistakes)
 
 
 def _about_test(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> str:

@@ -240,7 +240,7 @@ _LESSONS: list[tuple[str, str, str]] = [
         "comparison, such as mask != 0, makes one.",
     ),
     ("ValueError", r"mismatch in its core|not aligned|matmul", _INNER_SIZES),
-    ("RuntimeError", r"mat1 and mat2 shapes|batch1|size mismatch", _INNER_SIZES),
+    ("RuntimeError", r"mat1 and mat2 shapes|batch[12]|size mismatch", _INNER_SIZES),
     (
         "RuntimeError",
         r"desired ordering of dimensions",
@@ -310,7 +310,7 @@ _LESSONS: list[tuple[str, str, str]] = [
         "view_as_complex needs the two numbers of a pair side by side in memory: call "
         "contiguous() first.",
     ),
-    ("RuntimeError", r"shape '.*' is invalid|cannot reshape", _NEW_SHAPE),
+    ("RuntimeError", r"shape '.*' is invalid|cannot reshape|invalid shape", _NEW_SHAPE),
     ("ValueError", r"cannot reshape", _NEW_SHAPE),
     (
         "RuntimeError",
@@ -376,6 +376,12 @@ _LESSONS: list[tuple[str, str, str]] = [
 ]
 
 
+RAISED_BY_YOU = (
+    "An error that you raise yourself meets arguments that are allowed. See when that "
+    "line is reached: a condition is too wide, the wrong way round, or missing."
+)
+
+
 def lesson(wrong: Sequence[Answer]) -> str:
     """What the error behind wrong answers usually comes from, or an empty text.
 
@@ -386,6 +392,22 @@ def lesson(wrong: Sequence[Answer]) -> str:
     """
     told = {_about(answer) for answer in wrong}
     return told.pop() if len(told) == 1 else ""
+
+
+def about_errors(wrong: Sequence[Answer]) -> str:
+    """What one of the errors among wrong answers comes from, or an empty text.
+
+    Args:
+        wrong: the answers to all cases that failed although a value was expected.
+    """
+    placed = [answer for answer in wrong if answer.raised and answer.origin.line]
+    for answer in placed:
+        told = _about(answer)
+        if told:
+            return f"About the {told}"
+    if any(answer.origin.line.startswith("raise ") for answer in placed):
+        return RAISED_BY_YOU
+    return ""
 
 
 def _about(answer: Answer) -> str:

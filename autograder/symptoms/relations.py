@@ -308,7 +308,7 @@ def constant_factor(pairs: Sequence[Pair]) -> str | None:
             return None
         if abs(first + 1) < 1e-6:
             return "Every value has the wrong sign, and is right otherwise."
-        return f"Every value is the right one times {_named(first)}."
+        return f"Every value is the right one times {named(first)}."
     if not any(pair.right.size > 1 for pair in pairs):
         return None
     for power, told in (
@@ -327,7 +327,8 @@ def constant_factor(pairs: Sequence[Pair]) -> str | None:
     return None
 
 
-def _named(factor: float) -> str:
+def named(factor: float) -> str:
+    """A factor as a person would write it, if it is a whole number, a root, or so."""
     size = abs(factor)
     sign = "-" if factor < 0 else ""
     if number := _whole(size):
@@ -396,7 +397,7 @@ def not_normalised(pairs: Sequence[Pair]) -> str | None:
                 f"to one; yours sum to {sums.min():.3g} up to {sums.max():.3g}."
             )
         if all(not sums_to_one(p.given) for p in pairs):
-            for other in axes(pairs):
+            for other in (*axes(pairs), 0):
                 if other != axis and all(sums_to_one(p.given, other) for p in pairs):
                     return (
                         f"The weights sum to one along {axis_name(other, pairs)}, "

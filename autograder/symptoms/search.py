@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from autograder.symptoms import functions  # noqa: F401, it adds detectors
 from autograder.symptoms.outcomes import (
     Outcome,
     Pair,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.lessons import RAISED_BY_YOU
 from autograder.symptoms.outcomes import Outcome, agree, aligned, valued
 from autograder.variants import Path
 
@@ -50,16 +51,19 @@ def _is_whole_result(outcome: Outcome, path: Path) -> bool:
 
 def refused(outcomes: Sequence[Outcome]) -> str:
     """All that is wrong is that an error was raised by the answer's own checks."""
-    kinds = set()
+    kinds, lines = set(), set()
     for outcome in outcomes:
         if outcome.right.raised is not None:
             continue
         if outcome.given.raised is not None:
             kinds.add(outcome.given.raised)
+            lines.add(outcome.given.origin.line)
         elif outcome.given.unreadable is not None or not agree(
             outcome, outcome.right.value, outcome.given.value
         ):
             return ""
+    if kinds == {"ValueError"} and all(line.startswith("raise ") for line in lines):
+        return RAISED_BY_YOU
     if kinds == {"ValueError"} and valued(outcomes):
         return (
             "The cases that fail raise a ValueError where a value was expected; all "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,8 @@ scores = Exercise("scores")
 both = Exercise("both")
 mask = Exercise("mask")
 positions = Exercise("positions")
+weights = Exercise("weights")
+scale = Exercise("scale")
 
 
 @scores.case(title="two sizes", points=2)
@@ -74,6 +78,35 @@ def some_positions(positions, rng):
     return positions(int(rng.integers(5, 9)))
 
 
+@weights.case(title="a table", points=1)
+def weights_of_a_table(weights, rng):
+    return weights(rng.standard_normal((3, 5)))
+
+
+@weights.case(title="three each, and a batch", points=1)
+def weights_of_a_batch(weights, rng):
+    return weights(rng.standard_normal((4, 3))), weights(rng.standard_normal((2, 3, 4)))
+
+
+@weights.case(title="some weights next to zero", points=1)
+def weights_of_large_scores(weights, rng):
+    return weights(rng.permutation([0.0, 1.0, 2.5, -3000.0, -5000.0]))
+
+
+@scale.case(title="drawn", points=1)
+def drawn_scales(scale, rng):
+    return [scale(int(size)) for size in rng.permutation(np.arange(2, 9))]
+
+
+def right_weights(e):
+    exponentials = np.exp(e - e.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def right_scale(d):
+    return d**-0.5
+
+
 def right_scores(Q, K):
     if Q.shape[-1] != K.shape[-1]:
         raise ValueError("widths differ")
@@ -105,7 +138,9 @@ class Chapter(Topic):
         return []
 
 
-CHAPTER = Chapter("made_up", {e.name: e for e in (scores, both, mask, positions)})
+CHAPTER = Chapter(
+    "made_up", {e.name: e for e in (scores, both, mask, positions, weights, scale)}
+)
 
 
 def told(exercise, implementation):
@@ -157,6 +192,50 @@ def changed(result_of):
 )
 def test_relation_by_which_an_answer_was_made_is_told(wrong, says):
     assert says in told(scores, wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda e: right_weights(2 * e), "scores were multiplied by 2."),
+        (lambda e: right_weights(e / 3**0.5), "one over the square root of 3."),
+        (lambda e: right_weights(np.log(2) * e), "multiplied by 0.6931."),
+        (lambda e: right_weights(e / e.size), "differs between the cases"),
+        (lambda e: right_weights(-e), "negative scores"),
+    ],
+)
+def test_softmax_of_other_scores_is_told(wrong, says):
+    assert says in told(weights, wrong)
+
+
+def test_weights_that_no_factor_of_the_scores_gives_are_no_such_softmax():
+    for wrong in (lambda e: right_weights(e**2), lambda e: right_weights(np.tanh(e))):
+        assert "softmax" not in told(weights, wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda d: d**0.5, "one over the right one."),
+        (lambda d: 1 / d, "the square of the right one."),
+        (lambda d: d**-0.25, "the square root of the right one."),
+        (lambda d: 0.5, "same number in every case"),
+    ],
+)
+def test_power_of_the_right_values_is_told(wrong, says):
+    assert says in told(scale, wrong)
+
+
+def test_own_check_that_refuses_what_is_allowed_is_named():
+    source = [
+        "def weights(e):\n",
+        "    if e.ndim:\n",
+        "        raise ValueError('no scores')\n",
+    ]
+    linecache.cache["/answer.py"] = 1, None, source, "/answer.py"
+    made: dict = {}
+    exec(compile("".join(source), "/answer.py", "exec"), made)
+    assert "that you raise yourself" in told(weights, made["weights"])
 
 
 def test_one_result_of_several_that_is_none_is_not_nothing_returned():

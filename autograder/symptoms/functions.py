@@ -1,0 +1,142 @@
+"""Answers whose every value is a function of the right one: a softmax, or a power."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from autograder.compare import KINDS
+from autograder.symptoms.outcomes import Pair, comparable, distinct, telling, varied
+from autograder.symptoms.relations import cause, named, trace
+
+_TINY = 1e-12
+_POWERS = {
+    -1.0: "one over the right one",
+    2.0: "the square of the right one",
+    0.5: "the square root of the right one",
+    -2.0: "one over the square of the right one",
+    -0.5: "one over the square root of the right one",
+}
+
+
+@cause
+def sharper_or_flatter(pairs: Sequence[Pair]) -> str | None:
+    """Softmax weights of scores that were multiplied by a number.
+
+    The logarithm of a softmax is the scores but for a number in each row. So what is
+    left of it without the mean of the row is proportional to the scores without theirs.
+    """
+    if not comparable(pairs) or not telling(pairs):
+        return None
+    factors = []
+    for pair in pairs:
+        if not _are_weights(pair):
+            return None
+        rows = list(_rows_of_scores(pair))
+        if not rows and (pair.right < _TINY).any():
+            continue  # the scores were so far apart that hardly a weight is left
+        factor = _slope(rows)
+        if factor is None:
+            return None
+        factors.append(factor)
+    if not factors:
+        return None
+    if np.ptp(factors) > 1e-5 * abs(factors[0]):
+        return (
+            "The weights are those of a softmax whose scores have another scale, and "
+            "the scale differs between the cases: something that depends on a size is "
+            "missing, or there twice."
+        )
+    if abs(factors[0] + 1) < 1e-5:
+        return (
+            "The weights are those of the negative scores: what should get the most "
+            "attention gets the least."
+        )
+    return (
+        "The weights are those of a softmax whose scores were multiplied by "
+        f"{named(factors[0])}."
+    )
+
+
+def _are_weights(pair: Pair) -> bool:
+    """Whether the rows of both are positive and sum to one, or are empty."""
+    if pair.right.ndim == 0:
+        return False
+    return all(
+        (weights >= 0).all() and np.all(np.isclose(sums, 1, atol=1e-6) | (sums == 0))
+        for weights in (pair.right, pair.given)
+        for sums in [weights.sum(axis=-1)]
+    )
+
+
+def _rows_of_scores(pair: Pair) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The logarithms of the weights without their mean, row by row.
+
+    What is next to zero has few digits left, and a row with fewer than three weights
+    can say nothing: both are left out.
+    """
+    width = pair.right.shape[-1]
+    for row in zip(
+        pair.right.reshape(-1, width), pair.given.reshape(-1, width), strict=True
+    ):
+        there = (row[0] > _TINY) & (row[1] > _TINY)
+        if there.sum() >= 3:
+            scores, others = (np.log(weights[there]) for weights in row)
+            yield scores - scores.mean(), others - others.mean()
+
+
+def _slope(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> float | None:
+    """The factor between the scores of all rows, if it is one; zero is none."""
+    if not rows:
+        return None
+    right, given = (np.concatenate(side) for side in zip(*rows, strict=True))
+    square = float(right @ right)
+    if distinct(right) < 3 or square < 1e-12:
+        return None
+    slope = float(right @ given) / square
+    scale = np.abs(given).max()
+    if abs(slope) < 1e-6 or np.abs(given - slope * right).max() > 1e-6 * scale:
+        return None
+    return slope
+
+
+@cause
+def power(pairs: Sequence[Pair]) -> str | None:
+    """Every value is the same power of the right one."""
+    if not comparable(pairs) or not telling(pairs):
+        return None
+    right = np.concatenate([p.right.ravel() for p in pairs])
+    given = np.concatenate([p.given.ravel() for p in pairs])
+    if (right == 0).any() or not varied(np.abs(right)):
+        return None
+    for exponent, told in _POWERS.items():
+        if exponent != round(exponent) and (right < 0).any():
+            continue
+        if np.allclose(given, right**exponent, rtol=1e-6, atol=0):
+            return f"Every value is {told}."
+    return None
+
+
+@trace
+def same_in_every_case(pairs: Sequence[Pair]) -> str | None:
+    """Single numbers that never change, though the right ones do."""
+    if not comparable(pairs) or any(p.right.size != 1 for p in pairs):
+        return None
+    given = np.array([p.given.item() for p in pairs])
+    if not telling(pairs) or np.ptp(given) > 0:
+        return None
+    return "Your result is the same number in every case that fails, whatever comes in."
+
+
+@trace
+def another_kind_besides(pairs: Sequence[Pair]) -> str | None:
+    """Wrong values that are not even of the kind that was asked for."""
+    kinds = {p.kinds for p in pairs}
+    if len(kinds) != 1:
+        return None
+    ((right, given),) = kinds
+    if KINDS[right] == KINDS[given]:
+        return None
+    why = " A division with / always gives those." if right + given == "if" else ""
+    return f"Your values are {KINDS[given]} where {KINDS[right]} are asked for.{why}"

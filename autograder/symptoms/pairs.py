@@ -1,0 +1,87 @@
+"""Two slips at once: a known mistake and something besides.
+
+Neither a mistake nor a symptom explains such an answer alone. But compared with what
+the mistake answers, instead of what is right, the rest is a symptom like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from autograder.answers import Answer
+from autograder.symptoms.outcomes import Outcome, agree
+from autograder.symptoms.search import find_cause
+
+Known = tuple[str, Sequence[Answer]]  # the hint of a mistake, and what it answers
+LEAST_CASES = 2  # that a mistake must explain before it is told as a part of the reason
+
+
+def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
+    """A mistake, and how the answer differs from what that mistake gives; or nothing.
+
+    Args:
+        outcomes: both answers to each case of an exercise that was answered wrongly,
+            where a value was asked for.
+        mistakes: what is known of the exercise, with an answer to each outcome.
+    """
+    if any(_is_missing(o.given) for o in outcomes):
+        return ""
+    for hint, answers in mistakes:
+        if any(map(_is_missing, answers)) or _is_right(outcomes, answers):
+            continue
+        against = [
+            replace(outcome, right=answer)
+            for outcome, answer in zip(outcomes, answers, strict=True)
+        ]
+        told = find_cause(against)
+        if told:
+            return (
+                f"Two things seem to be wrong at once. The first is known: {hint} The "
+                f"second shows when what this mistake alone gives is taken for the "
+                f"right result: {told}"
+            )
+    return ""
+
+
+def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
+    """A mistake that answers most of the failing cases as was answered; or nothing.
+
+    It must be right wherever the answer is right, and no other mistake may explain as
+    many cases. The arguments are those of ``find_pair``.
+    """
+    wrong = [not _same(o, o.right, o.given) for o in outcomes]
+    explained: dict[str, int] = {}
+    for hint, answers in mistakes:
+        agreed = [
+            _same(outcome, answer, outcome.given)
+            for outcome, answer in zip(outcomes, answers, strict=True)
+        ]
+        if all(a or w for a, w in zip(agreed, wrong, strict=True)):
+            explained[hint] = sum(a and w for a, w in zip(agreed, wrong, strict=True))
+    most = max(explained.values(), default=0)
+    best = [hint for hint, count in explained.items() if count == most]
+    if most < LEAST_CASES or 2 * most <= sum(wrong) or len(best) != 1:
+        return ""
+    left = sum(wrong) - most
+    return (
+        f"In {most} of the {sum(wrong)} cases that fail, your answer is the one that a "
+        f"known mistake gives: {best[0]} "
+        f"{'The other one has' if left == 1 else 'The others have'} another reason."
+    )
+
+
+def _is_missing(answer: Answer) -> bool:
+    return answer.raised is not None or answer.unreadable is not None
+
+
+def _is_right(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:
+    """Whether a mistake shows in none of the cases, so that it explains nothing."""
+    return all(_same(o, o.right, a) for o, a in zip(outcomes, answers, strict=True))
+
+
+def _same(outcome: Outcome, one: Answer, other: Answer) -> bool:
+    """Whether two answers are values, and agree as the judge compares them."""
+    if _is_missing(one) or _is_missing(other):
+        return False
+    return agree(outcome, one.value, other.value)
