@@ -185,6 +185,21 @@ def _parser() -> argparse.ArgumentParser:
         "--dry-run", action="store_true", help="send nothing; show who changes"
     )
     passback.set_defaults(run=_passback)
+    gradescope = commands.add_parser(
+        "gradescope", help="pack a chapter as an autograder that Gradescope runs"
+    )
+    gradescope.add_argument("chapter")
+    gradescope.add_argument("archive", type=Path, metavar="OUT.zip")
+    gradescope.add_argument(
+        "--course",
+        type=Path,
+        metavar="DIR",
+        help="whose released notebook it is; that of the book if none is named",
+    )
+    gradescope.add_argument(
+        "--index", metavar="URL", help="another index of packages for the container"
+    )
+    gradescope.set_defaults(run=_gradescope)
     marks = commands.add_parser("marks", help="final marks, and who needs help")
     marks.add_argument("--course", type=Path, required=True, metavar="DIR")
     marks.add_argument(
@@ -546,6 +561,20 @@ def _passback(options: argparse.Namespace) -> int:
     )
     _say("\n".join([*notes, *found.lines(dry)]))
     return GraderFault.exit_status if found.refused else 0
+
+
+def _gradescope(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from autograder.lms.container_zip import write_container_zip
+
+    names, unmarked = write_container_zip(
+        options.chapter, options.archive, options.course, options.index
+    )
+    _say(f"{options.archive}: {', '.join(names)}")
+    if unmarked:
+        _say(f"not marked there, since it takes the solutions: {', '.join(unmarked)}")
+    _say("what a student wrote is not isolated there: see the instructor's guide")
+    return 0
 
 
 def _marks(options: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
 """The key of a chapter: answers without code, for students who have no solutions.
 
 A key holds what the reference and every known mistake answer to the public seeds. With
-it ``check`` says the same as with the solutions themselves. Grading never uses it.
+it ``check`` says the same as with the solutions themselves. Grading never uses it, but
+for a machine of which no solutions may be had, a key can hold answers to other seeds.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from autograder.answers import Answer, answer, decode
@@ -30,22 +32,33 @@ class NoKey(AutograderError):
     """Neither solutions nor a usable key are at hand."""
 
 
-def write_key(chapter: str, path: Path) -> None:
-    """Write the key of a chapter."""
+def write_key(
+    chapter: str, path: Path, seeds: Mapping[str, Sequence[int]] | None = None
+) -> None:
+    """Write the key of a chapter.
+
+    Args:
+        chapter: its name.
+        path: of the key.
+        seeds: of each exercise; the public ones if None.
+    """
     topic = load_topic(chapter)
-    exercises = {name: _entry(topic, e) for name, e in topic.exercises.items()}
+    exercises = {
+        name: _entry(topic, e, seeds[name] if seeds else public_seeds(e))
+        for name, e in topic.exercises.items()
+    }
     text = json.dumps({"version": VERSION, "chapter": chapter, "exercises": exercises})
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
-def _entry(topic: Topic, exercise: Exercise) -> dict:
+def _entry(topic: Topic, exercise: Exercise, seeds: Sequence[int]) -> dict:
     """Encoded answers for one exercise.
 
     Of an exercise whose answer is a test there are none: they would be its solution.
     """
-    seeds = public_seeds(exercise)
     if isinstance(exercise, BreakExercise):
         return {
+            "seeds": list(seeds),
             "titles": [case.title for case in exercise.cases],
             "reference": [],
             "constant": [True] * len(exercise.cases),
@@ -60,6 +73,7 @@ def _entry(topic: Topic, exercise: Exercise) -> dict:
         ]
 
     return {
+        "seeds": list(seeds),
         "titles": [case.title for case in exercise.cases],
         "reference": answers(topic.reference(exercise.name)),
         "constant": expect(topic, exercise, seeds).constant,
@@ -85,6 +99,7 @@ def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
         key = json.loads(gzip.decompress(path.read_bytes()))
         version, entry = key["version"], key["exercises"][exercise.name]
         titles = entry["titles"]
+        seeds = entry.get("seeds") or public_seeds(exercise)
     except FileNotFoundError:
         raise NoKey(
             f"check needs the file {path.name} beside the notebook (it was handed out "
@@ -105,7 +120,7 @@ def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
     if isinstance(exercise, BreakExercise):
         reference = [Answer()] * len(exercise.cases)
     return Expected(
-        public_seeds(exercise),
+        seeds,
         reference,
         entry["constant"],
         lambda: [

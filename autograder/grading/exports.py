@@ -96,7 +96,7 @@ def gradescope_results(report: dict[str, Any]) -> dict[str, Any]:
                 "name": f"{exercise['name']}: {case['title']}",
                 "score": case["points"] if case["passed"] else 0,
                 "max_score": case["points"],
-                "output": case["message"] or exercise["message"],
+                "output": _why(exercise, case),
                 "output_format": "text",
                 "visibility": "visible",
             }
@@ -104,6 +104,15 @@ def gradescope_results(report: dict[str, Any]) -> dict[str, Any]:
             for case in exercise["cases"]
         ],
     }
+
+
+def _why(exercise: dict[str, Any], case: dict[str, Any]) -> str:
+    """What is said about a case; with the first fault comes the exercise's hint."""
+    failed = [other for other in exercise["cases"] if not other["passed"]]
+    said = [case["message"]]
+    if failed and case is failed[0]:
+        said.append(exercise["message"])
+    return "\n\n".join(text for text in dict.fromkeys(said) if text)
 
 
 def in_words(report: dict[str, Any]) -> str:

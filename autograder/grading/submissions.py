@@ -121,8 +121,17 @@ def read(submitted: Path, student: str, chapter: str) -> Submission:
     Raises:
         GraderFault: this machine could not read it.
     """
+    return read_folder(submitted / student / chapter, student, chapter)
+
+
+def read_folder(folder: Path, student: str, chapter: str) -> Submission:
+    """Read what is in a folder as the submission of a student.
+
+    Raises:
+        GraderFault: this machine could not read it.
+    """
     try:
-        return _read(submitted / student / chapter, student, chapter)
+        return _read(folder, student, chapter)
     except Inaccessible as error:
         raise GraderFault(str(error)) from error
     except OSError as error:

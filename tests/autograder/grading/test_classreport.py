@@ -288,6 +288,7 @@ def test_gradescope_results_add_up():
     assert results["score"] == sum(test["score"] for test in results["tests"]) == 1
     assert sum(test["max_score"] for test in results["tests"]) == 3
     assert "You did it." in results["tests"][0]["output"]
+    assert results["tests"][1]["output"] == ""  # it passed
 
 
 def test_chapter_that_was_not_graded_says_what_to_do(tmp_path, capsys):
