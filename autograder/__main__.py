@@ -131,6 +131,19 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ADDRESS",
         help="examine on this dask.distributed scheduler",
     )
+    similar = commands.add_parser("similar", help="which submissions are too alike")
+    similar.add_argument("chapter")
+    similar.add_argument("--course", type=Path, required=True, metavar="DIR")
+    similar.add_argument(
+        "--most", type=_positive, default=30, metavar="N", help="pairs to show, 30"
+    )
+    similar.add_argument(
+        "--export",
+        type=Path,
+        metavar="DIR",
+        help="also write the submissions for Dolos and JPlag into a new folder",
+    )
+    similar.set_defaults(run=_similar)
     deadlines = commands.add_parser(
         "deadlines", help="due dates, extensions and excuses, from a table"
     )
@@ -384,6 +397,41 @@ def _place(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         return
     with pool:
         yield {"pool": pool}
+
+
+def _similar(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from tqdm import tqdm
+
+    from autograder.similarity.evidence import likeness
+    from autograder.similarity.exchange import write_exports
+    from autograder.similarity.page import in_words, write_page
+    from autograder.similarity.pairs import pairs_of
+    from autograder.similarity.works import read_class
+
+    def progress(items: Any, total: int) -> Any:
+        return tqdm(items, total=total, unit="submission", disable=None)
+
+    class_ = read_class(options.course, options.chapter, progress)
+    written = write_exports(options.export, class_) if options.export else {}
+    found = likeness(class_)
+    pairs = pairs_of(class_, found, options.most)
+    page = write_page(options.course, class_, found, pairs)
+    count = f"{len(class_.works)} submissions, {found.first.size:,} pairs"
+    _say(f"{options.chapter}: {count}")
+    for student, why in sorted(class_.left_out.items()):
+        _say(f"  not compared: {student}: {why}")
+    if not class_.graded:
+        _say("  not graded, so shared wrong answers do not count")
+    for pair in pairs:
+        if pair.stands_out:
+            _say(f"  {' and '.join(pair.students)}: {in_words(pair.expected)}")
+    if found.chance is not None and not any(pair.stands_out for pair in pairs):
+        _say("  no pair is more alike than chance explains")
+    _say("This is evidence and no verdict: read both texts, and talk to both people.")
+    for what, path in {"page": page, **written}.items():
+        _say(f"{what + ':':12} {path}")
+    return 0
 
 
 def _deadlines(options: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ FLOORS = [
     },
     {"autograder.sandbox"},
     {"autograder.release"},
-    {"autograder.grading", "autograder.lms"},
+    {"autograder.grading", "autograder.lms", "autograder.similarity"},
     {"autograder.__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

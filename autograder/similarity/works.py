@@ -1,0 +1,211 @@
+"""What each student of a class wrote for a chapter, and what came out of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.errors import AutograderError, GraderFault, SubmissionFault
+from autograder.files import Unusable
+from autograder.grading.by_name import defined_in
+from autograder.grading.deadline import deadline
+from autograder.grading.gradebook import time_of
+from autograder.grading.magics import lines_in
+from autograder.grading.rebuild import STUDENT, Rebuilt, rebuild
+from autograder.grading.reports import NoReports, read_reports
+from autograder.grading.submissions import read, students
+from autograder.grading.written import written_in
+from autograder.notebooks import parse_notebook, read_notebook, source
+from autograder.release.course import master_text
+from autograder.rows import NOT_YET
+
+OWN_CELLS = "own cells"  # which no answer uses
+MAX_TEXT = 120_000  # characters of one answer with the cells that it uses
+READING = 5.0  # seconds of the processor for one submission
+_DIGITS = re.compile(r"\d[\d.e+-]*")
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class NothingToCompare(AutograderError):
+    """There are fewer than two submissions to compare."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a student handed in for a chapter.
+
+    Attributes:
+        student: the id of the student.
+        texts: code by exercise, without stubs; ``OWN_CELLS`` is what no answer uses.
+        outcomes: by exercise, what was wrong with it; nothing for what was right.
+        time: when it was handed in, in UTC, if that is known.
+    """
+
+    student: str
+    texts: dict[str, str]
+    outcomes: dict[str, str] = field(default_factory=dict)
+    time: str | None = None
+
+
+@dataclass(frozen=True)
+class ClassWork:
+    """What a class handed in for a chapter.
+
+    Attributes:
+        chapter: its name.
+        works: of each student whose notebook can be read.
+        given: code that everybody was given: stubs, other released cells, references.
+        left_out: students whose notebook cannot be read, with why.
+        graded: whether there are reports.
+    """
+
+    chapter: str
+    works: list[Work]
+    given: list[str]
+    left_out: dict[str, str] = field(default_factory=dict)
+    graded: bool = True
+
+    @property
+    def names(self) -> list[str]:
+        """The exercises that somebody has worked on, in order."""
+        return list(dict.fromkeys(name for work in self.works for name in work.texts))
+
+
+def read_class(
+    course: Path,
+    chapter: str,
+    progress: Callable[[Iterable, int], Iterable] = lambda items, total: items,
+) -> ClassWork:
+    """Read what a class handed in for a chapter.
+
+    Args:
+        course: folder of the course.
+        chapter: its name.
+        progress: wraps the students; gets them and their number.
+
+    Raises:
+        CourseError: the folder is no course, or has no such chapter.
+        NothingToCompare: fewer than two students handed in something readable.
+    """
+    course = course.resolve()
+    master = nbformat.reads(master_text(course, chapter), as_version=4)
+    submitted = course / "submitted"
+    outcomes, graded = _outcomes(course, chapter)
+    names, _ = students(submitted)
+    works, left_out = [], {}
+    for name in progress(names, len(names)):
+        if not (submitted / name / chapter).is_dir():
+            continue
+        try:
+            found = read(submitted, name, chapter)
+            if found.unusable:
+                left_out[name] = found.unusable
+                continue
+            with deadline(READING):
+                data = written_in(parse_notebook(found.content))
+                texts = texts_of(rebuild(master, data), master)
+        except (Unusable, SubmissionFault, GraderFault) as error:
+            left_out[name] = str(error)
+            continue
+        when = time_of(found.timestamp or "")
+        time = f"{when:%Y-%m-%d %H:%M}" if when else None
+        works.append(Work(name, texts, outcomes.get(name, {}), time))
+    if len(works) < 2:
+        raise NothingToCompare(
+            f"{chapter} has {len(works)} readable submissions in {submitted}; two are "
+            "the least that can be compared"
+        )
+    given = [cell.source for cell in master.cells if cell.cell_type == "code"]
+    given += _references(course, chapter)
+    return ClassWork(chapter, works, given, left_out, graded)
+
+
+def texts_of(rebuilt: Rebuilt, master: nbformat.NotebookNode) -> dict[str, str]:
+    """The code of a student by exercise: each answer with the cells that it uses.
+
+    A cell of the student's own belongs to the first answer that uses what it defines,
+    so that code does not get out of sight by moving to another cell.
+    """
+    stubs = {cell.source.strip() for cell in master.cells}
+    cells = rebuilt.notebook.cells
+    own = [c.source for c in cells if c.metadata.get("role") == STUDENT]
+    own = list(dict.fromkeys(own))
+    defining: dict[str, list[str]] = {}
+    for text in own:
+        for defined in defined_in(text) | _assigned_in(text):
+            defining.setdefault(defined, []).append(text)
+    left, texts = dict.fromkeys(own), {}
+    for name, answer in rebuilt.answers.items():
+        if answer.strip() in stubs:
+            continue
+        parts = [answer]
+        for part in parts:  # which grows meanwhile
+            for word in dict.fromkeys(_WORD.findall(part)):
+                for text in defining.get(word, ()):
+                    if text in left:
+                        del left[text]
+                        parts.append(text)
+        texts[name] = _joined(parts)
+    texts[OWN_CELLS] = _joined(list(left))
+    return {name: text for name, text in texts.items() if text.strip()}
+
+
+def _joined(parts: list[str]) -> str:
+    text = "\n\n".join("\n".join(lines_in(part)) for part in parts)
+    return text[:MAX_TEXT]
+
+
+def _assigned_in(text: str) -> set[str]:
+    return set(re.findall(r"^([^\W\d]\w*)[ \t]*=", text, re.MULTILINE))
+
+
+def _references(course: Path, chapter: str) -> list[str]:
+    """The answers in the instructor's notebook, if it is there."""
+    path = course / "source" / chapter / f"{chapter}.ipynb"
+    try:
+        cells = read_notebook(path)["cells"]
+        return [source(cell) for cell in cells if cell.get("cell_type") == "code"]
+    except (Unusable, KeyError, TypeError, AttributeError):
+        return []
+
+
+def _outcomes(course: Path, chapter: str) -> tuple[dict[str, dict[str, str]], bool]:
+    """What was wrong, by student and exercise, and whether there are reports."""
+    try:
+        reports = read_reports(course, chapter).examined
+    except NoReports:
+        return {}, False
+    found: dict[str, dict[str, str]] = {}
+    for report in reports:
+        outcomes = {e["name"]: outcome_of(e) for e in report["exercises"]}
+        found[report["student"]] = {n: said for n, said in outcomes.items() if said}
+    return found, True
+
+
+def outcome_of(exercise: dict[str, Any]) -> str:
+    """How an answer was wrong, in words that are equal for equal ways to be wrong.
+
+    That is the mistake or the relation to the right values if one was found, and which
+    cases failed with which error or difference. Numbers are left out: each submission
+    is asked with inputs of its own, so wrong values differ although their cause is one.
+
+    Args:
+        exercise: of a report.
+
+    Returns:
+        Nothing if the answer is right, or was never written.
+    """
+    cases = exercise["cases"]
+    failed = [case for case in cases if not case["passed"]]
+    if not failed or all(case["message"] == NOT_YET for case in failed):
+        return ""
+    cause = exercise["mistake"] or _DIGITS.sub("#", str(exercise["message"])) or "?"
+    said = [
+        f"{case['title']}: {_DIGITS.sub('#', str(case['message']))}" for case in failed
+    ]
+    return "\n".join([cause.replace("_", " "), *said])
