@@ -58,7 +58,7 @@ def linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         value: (..., T, d_v) values.
 
     Returns:
-        (..., N, d_v) outputs. No tensor of N * T numbers is made on the way.
+        (..., N, d_v) outputs. No intermediate tensor has N * T entries.
 
     Raises:
         ValueError: if queries and keys differ in width, or keys and values in number.
@@ -83,7 +83,7 @@ def linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 
 def causal_linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Linear attention in which token i reads the tokens up to and including i.
+    """Linear attention of token i to the tokens up to and including i.
 
     S_i = S_{i-1} + phi(k_i) v_i^T,  z_i = z_{i-1} + phi(k_i),
     y_i = phi(q_i) S_i / (phi(q_i) . z_i),  with phi(x) = elu(x) + 1
@@ -134,7 +134,7 @@ def online_softmax_sum(
     Args:
         score_blocks: tensors (..., N, b), the scores of N queries with b keys; b may
             differ from block to block. A score of -inf hides its key.
-        value_blocks: tensors (..., b, d_v), the values of the same keys.
+        value_blocks: tensors (..., b, d_v), the values of these keys.
 
     Returns:
         (..., N, d_v) outputs; zeros for a query whose scores are all -inf.
@@ -165,9 +165,9 @@ def blockwise_attention(
         query: (..., N, d) queries.
         key: (..., T, d) keys.
         value: (..., T, d_v) values.
-        block_size: queries and keys that are looked at together; the last block may
+        block_size: queries and keys that are processed together; the last block may
             be smaller.
-        causal: let query i see the keys j <= i only.
+        causal: let query i attend to the keys j <= i only.
 
     Returns:
         (..., N, d_v) outputs. No tensor of N * T numbers is made on the way, unless
