@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from autograder.book import chapter_title
@@ -57,7 +58,7 @@ def as_page(report: ClassReport, examples: Examples | None = None) -> str:
             title=chapter_title(report.chapter),
             sections=SECTIONS,
             shown=SHOWN,
-            handed_in=_handed_in(report),
+            states=_states(report),
             marks=_marks(report),
             help=needing_help(report),
             shared=[entry(c, report, examples) for c in shared],
@@ -71,7 +72,7 @@ def as_page(report: ClassReport, examples: Examples | None = None) -> str:
             bars=_bars(report),
             examined=len(report.examined),
             exercises=_exercises(report, items),
-            cases=[[i.case, i.exercise, *numbers(i)] for i in items if i.case],
+            cases=[_case(item) for item in items if item.case],
             nobody=_nobody(items),
             troubles=report.troubles(),
         )
@@ -79,21 +80,32 @@ def as_page(report: ClassReport, examples: Examples | None = None) -> str:
 
 
 def entry(
-    cause: Cause, report: ClassReport, examples: Examples | None
+    cause: Cause,
+    report: ClassReport,
+    examples: Examples | None,
+    name_chapter: bool = False,
 ) -> dict[str, Any]:
-    """A cause as the templates show it, with an example that is anybody's."""
+    """A cause as the templates show it, with an example that is anybody's.
+
+    Args:
+        cause: of wrong answers.
+        report: on the chapter in which they were given.
+        examples: where answers are shown from; without it, none are.
+        name_chapter: whether the place to read names the chapter.
+    """
+    here = "" if name_chapter else f"chapter “{chapter_title(report.chapter)}”, "
     says = cause.says or "Nothing more is known than which cases fail."
     return {
         "count": of(len(cause.students), len(report.examined)),
         "exercise": cause.exercise,
         "kind": cause.kind,
         "name": cause.name,
-        "says": says,
+        "says": says[:1].upper() + says[1:],
         "alone": len(cause.students) == 1,
         "failed": "; ".join(cause.failed) if cause.kind == NONE else "",
         "students": ", ".join(cause.students),
         "lost": number(cause.lost),
-        "reading": cause.reading,
+        "reading": cause.reading.removeprefix(here),
         "example": examples.of(cause.exercise, cause.students) if examples else "",
     }
 
@@ -103,22 +115,19 @@ def answers_have(count: int) -> str:
     return "One wrong answer has" if count == 1 else f"{count} wrong answers have"
 
 
-def _handed_in(report: ClassReport) -> str:
-    """Who handed in, who did not, and who has a zero: three things, in sentences."""
+def _states(report: ClassReport) -> list[tuple[str, str]]:
+    """How many handed in, have no mark, or have a zero, which are three things."""
     due = len(report.everybody) - len(report.excused)
-    late = f", {len(report.late)} of them late" if report.late else ""
-    refused = len(report.reports) - len(report.examined)
-    zeros = sum(r["score"] == 0 and not r["refused"] for r in report.reports)
-    lines = [f"{of(len(report.reports), due, 'students')} handed in{late}."]
-    if report.missing:
-        lines.append(f"Handed in nothing, and without a mark: {len(report.missing)}.")
-    if report.excused:
-        lines.append(f"Excused, and without a mark: {len(report.excused)}.")
-    if refused:
-        lines.append(f"Zero because it could not be examined: {refused}.")
-    if zeros:
-        lines.append(f"Zero after examination: {zeros}.")
-    return " ".join(lines)
+    zeros = sum(r["score"] == 0 for r in report.reports)
+    unread = len(report.reports) - len(report.examined)
+    found = [
+        (of(len(report.reports), due), "handed in"),
+        (str(len(report.late)), "of them late"),
+        (str(len(report.missing)), "not handed in: no mark"),
+        (str(len(report.excused)), "excused: no mark"),
+        (str(zeros), f"zero, {unread} as it could not be examined"),
+    ]
+    return [(value, what) for value, what in found if value != "0"]
 
 
 def _marks(report: ClassReport) -> str:
@@ -223,6 +232,12 @@ def numbers(item: Item) -> list[Any]:
         Cell("–" if r is None else f"{r:.2f}".replace("-", "−"), r),
         item.verdict,
     ]
+
+
+def _case(item: Item) -> list[Any]:
+    """A line in the table of cases, where a share of the points is one of passes."""
+    points, passed, share, *rest = numbers(item)
+    return [item.case, item.exercise, points, replace(passed, share=share.share), *rest]
 
 
 def _nobody(items: Sequence[Item]) -> list[str]:

@@ -70,7 +70,7 @@ def as_page(marks: CourseMarks, course: Path) -> str:
         templates()
         .get_template("coursereport.html")
         .render(
-            summary=_summary(marks),
+            states=_states(marks),
             pages=[(c, chapter_title(c)) for c in pages],
             shown=SHOWN,
             help=[(s.name, _why(s)) for s in marks.at_risk],
@@ -78,7 +78,7 @@ def as_page(marks: CourseMarks, course: Path) -> str:
                 [s.name, filled(s.final), "; ".join(s.at_risk)] for s in marks.at_risk
             ],
             shared=[
-                entry(cause, marks.reports[c], Examples(course, c))
+                entry(cause, marks.reports[c], Examples(course, c), name_chapter=True)
                 for c, cause in shared
             ],
             unexplained=open_ and answers_have(sum(len(c.students) for c in open_)),
@@ -102,20 +102,16 @@ def as_page(marks: CourseMarks, course: Path) -> str:
     )
 
 
-def _summary(marks: CourseMarks) -> str:
-    """The course in two sentences."""
+def _states(marks: CourseMarks) -> list[tuple[str, str]]:
+    """The course in a few numbers."""
     finals = [s.so_far for s in marks.students if s.so_far is not None]
-    graded = f"{len(marks.chapters)} chapters are graded"
-    if len(marks.chapters) == 1:
-        graded = "One chapter is graded"
-    text = f"Students: {len(marks.students)}. {graded}."
-    if not finals:
-        return f"{text} Nobody has a mark that counts."
-    median = percent(statistics.median(finals))
-    text += (
-        f" Half of those who handed in anything have {median} of the points or more."
-    )
-    return f"{text} Who may need help: {len(marks.at_risk)}." if marks.at_risk else text
+    middle = percent(statistics.median(finals)) if finals else "–"
+    return [
+        (str(len(marks.students)), "students"),
+        (str(len(marks.chapters)), "chapters graded"),
+        (middle, "half of the class has this or more so far"),
+        (str(len(marks.at_risk)), "may need help"),
+    ]
 
 
 def _why(student: Student) -> str:

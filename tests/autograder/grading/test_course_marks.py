@@ -124,7 +124,7 @@ def test_the_page_tells_zero_nothing_and_excused_apart(course, capsys):
     assert "bo 100 % 50 % – 75 % 50 %" in said
     assert "cy 50 % EX 50 % 50 % 50 %" in said
     assert "gus 30 % 0 % 40 % 23 % 23 %" in said
-    assert "Students: 7. 3 chapters are graded." in said
+    assert "students 7 chapters graded 3 half" in said
     assert "flo : 0 %; nothing handed in for the last 3 chapters" in said
 
 
