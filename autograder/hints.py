@@ -14,6 +14,7 @@ from autograder.check import examine_here, find_exercise, self_study
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
 from autograder.failing import Arguments, failing_call
 from autograder.judge import NOT_YET, Report
+from autograder.record import effort
 from autograder.show import STYLE, display_page
 
 
@@ -42,6 +43,7 @@ class Hints:
             return
         hints = hints_on(exercise, report)
         self._asked[name] += 1
+        effort.asked_for_hint(name)
         asked = self._asked[name]
         shown = [f"{n}. {text}" for n, text in enumerate(hints, start=1)][:asked]
         if len(shown) < len(hints):

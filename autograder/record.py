@@ -2,7 +2,9 @@
 
 The outputs of a check cell hold the points it gave. Beside them stands a fingerprint
 of the cell that defined the answer: when that cell is edited later, the points are
-known to be of an older answer.
+known to be of an older answer. What led to the answer is counted as well, as long as
+the kernel runs: how often it was checked, how many hints were asked for, and how much
+time passed between the first check and the last.
 """
 
 from __future__ import annotations
@@ -11,12 +13,41 @@ import ast
 import hashlib
 import inspect
 import linecache
+import time
+from collections import Counter
 from typing import Any
 
 from autograder.exercise import Implementation
 from autograder.judge import Report
 
 RECORD = "autograder"  # the key in the metadata of an output
+
+
+class Effort:
+    """What led to answers since the kernel was started."""
+
+    def __init__(self) -> None:
+        """Nothing was done yet."""
+        self._began: dict[str, float] = {}
+        self._checks: Counter[str] = Counter()
+        self._hints: Counter[str] = Counter()
+
+    def asked_for_hint(self, name: str) -> None:
+        """Count a hint on an exercise."""
+        self._hints[name] += 1
+
+    def checked(self, name: str) -> dict[str, int]:
+        """Count a check of an exercise; what was done for it until now."""
+        began = self._began.setdefault(name, time.monotonic())
+        self._checks[name] += 1
+        return {
+            "checks": self._checks[name],
+            "hints": self._hints[name],
+            "seconds": int(time.monotonic() - began),
+        }
+
+
+effort = Effort()
 
 
 def record(report: Report, source: str) -> dict[str, Any]:
@@ -26,7 +57,7 @@ def record(report: Report, source: str) -> dict[str, Any]:
         report: what the check found.
         source: the notebook cell that defines the answer; empty if there is none.
     """
-    entry = {
+    entry = effort.checked(report.name) | {
         "exercise": report.name,
         "score": report.score,
         "max_score": report.max_score,

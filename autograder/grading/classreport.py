@@ -8,7 +8,7 @@ script of its own that sorts tables.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from autograder.grading.causes import (
     left_as_they_were,
     unexplained,
 )
+from autograder.grading.efforts import Efforts
 from autograder.grading.examples import Examples
 from autograder.grading.items import Item, item_analysis, separating_nobody
 from autograder.grading.pages import Cell, counted, filled, number, of, templates
@@ -36,17 +37,23 @@ SECTIONS = [
     ("students", "Students"),
     ("exercises", "Exercises"),
     ("items", "Cases"),
+    ("effort", "Checks and hints"),
     ("irregularities", "Irregularities"),
     ("reading", "How to read the numbers"),
 ]
 
 
-def as_page(report: ClassReport, examples: Examples | None = None) -> str:
+def as_page(
+    report: ClassReport,
+    examples: Examples | None = None,
+    efforts: Mapping[str, Efforts] | None = None,
+) -> str:
     """The class report as one HTML page without outside resources.
 
     Args:
         report: of the chapter.
         examples: where answers are shown from; without it, none are.
+        efforts: what led to the answers, by exercise.
     """
     causes, items = causes_in(report), item_analysis(report)
     why, open_ = explained(causes), unexplained(causes)
@@ -74,6 +81,7 @@ def as_page(report: ClassReport, examples: Examples | None = None) -> str:
             exercises=_exercises(report, items),
             cases=[_case(item) for item in items if item.case],
             nobody=_nobody(items),
+            efforts=[_effort(name, found) for name, found in (efforts or {}).items()],
             troubles=report.troubles(),
         )
     )
@@ -238,6 +246,19 @@ def _case(item: Item) -> list[Any]:
     """A line in the table of cases, where a share of the points is one of passes."""
     points, passed, share, *rest = numbers(item)
     return [item.case, item.exercise, points, replace(passed, share=share.share), *rest]
+
+
+def _effort(name: str, found: Efforts) -> list[Any]:
+    """What led to the answers to an exercise, as a line of a table."""
+    unknown = Cell("–", None)
+    minutes = None if found.seconds is None else found.seconds / 60
+    return [
+        name,
+        counted(found.known),
+        unknown if found.checks is None else counted(found.checks),
+        Cell(of(found.hinted, found.known), found.hinted) if found.known else unknown,
+        unknown if minutes is None else Cell(f"{number(minutes)} min", minutes),
+    ]
 
 
 def _nobody(items: Sequence[Item]) -> list[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from autograder.files import printable
 from autograder.grading.classreport import as_page
+from autograder.grading.efforts import Efforts, efforts_in
 from autograder.grading.examples import Examples
 from autograder.grading.items import Item, item_analysis
 from autograder.grading.reports import ClassReport, scores_of
@@ -21,6 +23,7 @@ _FORMULA = re.compile(r"""((?:^|[;\t\r\n])[\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff
 _ITEM_COLUMNS = [
     *("exercise", "case", "points", "asked", "solved", "difficulty"),
     *("discrimination", "verdict", "separates_nobody"),
+    *("checks_known_of", "median_checks", "asked_for_hints", "median_seconds"),
 ]
 
 
@@ -36,7 +39,8 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
         "scores": folder / f"{chapter}_scores.csv",
         "items": folder / f"{chapter}_items.csv",
     }
-    page = as_page(report, Examples(course, chapter))
+    efforts = efforts_in(course, report)
+    page = as_page(report, Examples(course, chapter), efforts)
     paths["page"].write_text(page, encoding="utf-8")
     names = report.names
     columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]
@@ -48,13 +52,19 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
             for s in report.everybody
         ),
     )
-    write_csv(paths["items"], _ITEM_COLUMNS, map(_item_row, item_analysis(report)))
+    rows = (_item_row(item, efforts) for item in item_analysis(report))
+    write_csv(paths["items"], _ITEM_COLUMNS, rows)
     return paths
 
 
-def _item_row(item: Item) -> list[Any]:
-    """A line of the item analysis; the cell of an undefined correlation is empty."""
+def _item_row(item: Item, efforts: Mapping[str, Efforts]) -> list[Any]:
+    """A line of the item analysis; what is undefined or not known is empty.
+
+    How often something was checked is known of exercises only, not of their cases.
+    """
     r = item.discrimination
+    known = None if item.case else efforts.get(item.exercise)
+    effort = astuple(known) if known else 4 * ("",)
     return [
         item.exercise,
         item.case,
@@ -65,6 +75,7 @@ def _item_row(item: Item) -> list[Any]:
         "" if r is None else round(r, 4),
         item.verdict,
         "yes" if item.separates_nobody else "no",
+        *("" if value is None else value for value in effort),
     ]
 
 
