@@ -99,7 +99,7 @@ class ClassReport:
             )
         return replace(self, reports=reports)
 
-    @property
+    @cached_property
     def max_score(self) -> float:
         """Points that can be had."""
         return max(report["max_score"] for report in self.reports)
@@ -137,7 +137,8 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
             reports.append({**report, "late_penalty": 0.0, "own": {}})
     if not reports:
         raise NoReports(
-            f"{chapter} has no reports in {course}: grade it first with "
+            f"{chapter} has no reports in {course}: nobody has handed it in, or it was "
+            "not graded yet; grade it first with "
             f"`python -m autograder grade {chapter} --course {course}`"
         )
     return ClassReport(chapter, reports)

@@ -119,13 +119,13 @@ def words(course):
 def test_the_page_tells_zero_nothing_and_excused_apart(course, capsys):
     marked(course, capsys)
     said = words(course)
-    assert "simplified_attention 6 1 0 0 80 %" in said
-    assert "scaling 4 2 1 1 60 %" in said  # gus has a zero, cy is excused
-    assert "bo 100 % 50 % – 75 % 50 %" in said
-    assert "cy 50 % EX 50 % 50 % 50 %" in said
-    assert "gus 30 % 0 % 40 % 23 % 23 %" in said
+    assert "simplified_attention 6 1 0 0 80%" in said
+    assert "scaling 4 2 1 1 60%" in said  # gus has a zero, cy is excused
+    assert "bo 100% 50% – 75% 50%" in said
+    assert "cy 50% EX 50% 50% 50%" in said
+    assert "gus 30% 0% 40% 23% 23%" in said
     assert "students 7 chapters graded 3 half" in said
-    assert "flo : 0 %; nothing handed in for the last 3 chapters" in said
+    assert "flo : 0%; nothing handed in for the last 3 chapters" in said
 
 
 def test_the_page_ranks_causes_and_questions_of_all_chapters(
