@@ -140,3 +140,15 @@ def scaled_dot_product_attention(
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (..., N, T)
     weights = scores.softmax(dim=-1) if mask is None else masked_softmax(scores, mask)
     return weights @ value, weights  # (..., N, d_v), (..., N, T)
+
+
+def break_masked_softmax() -> tuple[Tensor, Tensor]:
+    """Find scores and a mask on which wrong versions of masked_softmax go wrong.
+
+    Returns:
+        The arguments of one call of masked_softmax: scores (N, T) from -1000 to 1000,
+        and a boolean mask (N, T).
+    """
+    scores = torch.tensor([[-800.0, 800.0], [0.0, 0.0]])
+    mask = torch.tensor([[True, False], [False, False]])
+    return scores, mask

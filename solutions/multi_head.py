@@ -308,3 +308,13 @@ def projection_parameter_count(embed_dim: int, num_heads: int) -> int:
     Source: Vaswani et al. (2017), section 3.2.2.
     """
     return 4 * embed_dim**2 + 4 * embed_dim  # h heads of E / h features are E features
+
+
+def break_split_heads() -> tuple[Tensor, int]:
+    """Find tokens on which wrong versions of split_heads go wrong.
+
+    Returns:
+        The arguments of one call of split_heads: tokens (B, N, E), and a number of
+        heads that divides E.
+    """
+    return torch.arange(12.0).reshape(1, 2, 6), 2

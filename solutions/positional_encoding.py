@@ -162,3 +162,13 @@ class LearnedPositions(nn.Module):
                 f"{N} tokens, but the table has {len(self.table)} positions"
             )
         return x + self.table[:N]  # (B, N, dim)
+
+
+def break_rotary_embedding() -> tuple[Tensor, Tensor, float]:
+    """Find vectors and positions on which wrong versions of rotary_embedding go wrong.
+
+    Returns:
+        The arguments of one call of rotary_embedding: x (N, d) with d even, positions
+        (N,) from 0 to 1000, and a base from 2 to 100000.
+    """
+    return torch.tensor([[1.0, 2.0, 3.0, 4.0]]), torch.tensor([1]), 100.0

@@ -195,3 +195,15 @@ def self_attention_columns(
     A = np.exp(E - E.max(axis=0))
     A /= A.sum(axis=0)
     return values @ A, A  # (d_v, N), (N, N)
+
+
+def break_attention() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find queries, keys and values on which wrong versions of attention go wrong.
+
+    Returns:
+        The arguments of one call of attention: queries (N_Q, d_k), keys (N_X, d_k) and
+        values (N_X, d_v), with values from -1000 to 1000.
+    """
+    queries = np.array([[1000.0], [1.0]])  # the second row scores far below the first
+    keys = np.array([[1.0], [0.0]])  # more keys than features
+    return queries, keys, np.eye(2)  # values wider than keys

@@ -103,3 +103,13 @@ def scale_for(d_k: int, mode: str) -> float:
     if mode == "linear":
         return 1.0 / d_k
     raise ValueError(f"mode must be none, sqrt or linear, not {mode!r}")
+
+
+def break_attention_entropy() -> tuple[np.ndarray]:
+    """Find weights on which wrong versions of attention_entropy go wrong.
+
+    Returns:
+        The arguments of one call of attention_entropy, as a tuple: the array of
+        weights, of shape (..., N), whose rows are distributions.
+    """
+    return (np.array([[1.0, 0.0], [0.5, 0.5]]),)

@@ -180,3 +180,15 @@ def parameter_count(
     if score == "additive" and r is not None:
         return r * h + r * s + r
     raise ValueError(f"no parameter count for score={score!r} with k={k} and r={r}")
+
+
+def break_general_score() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find states and a matrix on which wrong versions of general_score go wrong.
+
+    Returns:
+        The arguments of one call of general_score: S (T_dec, s), H (T_enc, h) and
+        W_a (s, h), with values from -1000 to 1000.
+    """
+    S = np.array([[1.0], [2.0]])  # two decoder states with one feature
+    H = np.array([[3.0, 4.0]])  # an encoder state with two
+    return S, H, np.array([[5.0, 6.0]])

@@ -3,8 +3,10 @@
 import numpy as np
 import torch
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import strided, tensor
+from autograder.specification import reals, truths
 
 causal_mask = Exercise("causal_mask")
 padding_mask = Exercise("padding_mask")
@@ -324,3 +326,19 @@ def attention_unchanged(scaled_dot_product_attention, rng):
     inputs = [strided(x) for x in attention_inputs(rng, 2, N=3, T=6, d_k=4, d_v=5)]
     mask = column_by_column(drawn_mask(rng, 3, 6))
     return scaled_dot_product_attention(*inputs, mask), inputs, mask
+
+
+# break_masked_softmax -----------------------------------------------------------------
+
+
+break_masked_softmax = BreakExercise(
+    name="break_masked_softmax",
+    target=masked_softmax,
+    parameters=[reals("scores", "N T"), truths("mask", "N T")],
+    make=torch.tensor,
+)
+break_masked_softmax.version("right where every query may attend to some key")
+break_masked_softmax.version("right where nothing is masked")
+break_masked_softmax.version("right while masked scores are close to the allowed ones")
+break_masked_softmax.version("right while no score is large")
+break_masked_softmax.small(most=8, points=2)

@@ -6,8 +6,10 @@ from functools import partial
 import torch
 
 from autograder.arrays import different
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
+from autograder.specification import reals, whole
 
 split_heads = Exercise("split_heads")
 merge_heads = Exercise("merge_heads")
@@ -486,3 +488,25 @@ def count_extremes(projection_parameter_count, rng):
 def count_known(projection_parameter_count, rng):
     known = [(512, 8), (768, 12), (1024, 16), (12288, 96)]
     return [projection_parameter_count(*sizes) for sizes in known]
+
+
+# break_split_heads --------------------------------------------------------------------
+
+
+def no_equal_heads(x, num_heads):
+    """Refuse features that cannot be cut into heads."""
+    return "`num_heads` has to divide E" if x.shape[-1] % num_heads else ""
+
+
+break_split_heads = BreakExercise(
+    name="break_split_heads",
+    target=split_heads,
+    parameters=[reals("x", "B N E"), whole("num_heads", 1, 16)],
+    make=torch.tensor,
+    rule=no_equal_heads,
+)
+break_split_heads.version("right for a single token, or a single head")
+break_split_heads.version("right for heads with a single feature, or a single head")
+break_split_heads.version("right where a head has as many features as there are heads")
+break_split_heads.version("right for a single head")
+break_split_heads.small(most=13, points=2)

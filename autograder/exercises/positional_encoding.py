@@ -6,8 +6,10 @@ here, and positions stay small.
 
 import torch
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
+from autograder.specification import integers, real, reals
 
 sinusoidal_encoding = Exercise("sinusoidal_encoding")
 shift_matrix = Exercise("shift_matrix")
@@ -233,3 +235,29 @@ def learned_unchanged(LearnedPositions, rng):
 def learned_too_long(LearnedPositions, rng):
     module = fill(LearnedPositions(6, 4), rng)
     return module(tensor(rng, 2, 7, 4))
+
+
+# break_rotary_embedding ---------------------------------------------------------------
+
+
+def odd_width(x, positions, base):
+    """Refuse vectors that cannot be turned in pairs."""
+    return "the number of features has to be even" if x.shape[-1] % 2 else ""
+
+
+break_rotary_embedding = BreakExercise(
+    name="break_rotary_embedding",
+    target=rotary_embedding,
+    parameters=[
+        reals("x", "N d"),
+        integers("positions", "N", 0, 1000),
+        real("base", 2.0, 100_000.0),
+    ],
+    make=torch.tensor,
+    rule=odd_width,
+)
+break_rotary_embedding.version("right where token n has position n")
+break_rotary_embedding.version("right where all tokens have position 0")
+break_rotary_embedding.version("right for vectors with two features")
+break_rotary_embedding.version("right with the usual base of 10000")
+break_rotary_embedding.small(most=6, points=2)

@@ -3,7 +3,9 @@
 import numpy as np
 
 from autograder.arrays import different, strided
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
+from autograder.specification import reals
 
 project = Exercise("project", results=("queries", "keys", "values"))
 similarity = Exercise("similarity")
@@ -351,3 +353,23 @@ def columns_given_rows(self_attention_columns, rng):
 def columns_mismatch(self_attention_columns, rng):
     X, W_Q, _, W_V = columns(*self_inputs(rng, 5, 6, 3, 4))
     return self_attention_columns(X, W_Q, rng.standard_normal((2, 6)), W_V)
+
+
+# break_attention ----------------------------------------------------------------------
+
+
+break_attention = BreakExercise(
+    name="break_attention",
+    target=attention,
+    parameters=[
+        reals("queries", "N_Q d_k"),
+        reals("keys", "N_X d_k"),
+        reals("values", "N_X d_v"),
+    ],
+)
+break_attention.version("right where values are as wide as keys")
+break_attention.version("right where there are as many keys as features")
+break_attention.version("right where the values are the keys")
+break_attention.version("right where all scores are equal and N_Q = N_X")
+break_attention.version("right while all scores are close to each other")
+break_attention.small(most=8, points=2)

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
+from autograder.specification import reals
 
 dot_product_variance = Exercise("dot_product_variance")
 softmax_jacobian = Exercise("softmax_jacobian")
@@ -208,3 +210,26 @@ def scale_unknown(scale_for, rng):
 @scale_for.case(title="an empty mode is a ValueError", points=1)
 def scale_empty(scale_for, rng):
     return scale_for(16, "")
+
+
+# break_attention_entropy --------------------------------------------------------------
+
+
+def no_distribution(weights):
+    """Refuse weights whose rows do not sum to one."""
+    sums = weights.sum(axis=-1)
+    return "" if np.allclose(sums, 1.0) else "each row of `weights` has to sum to one"
+
+
+break_attention_entropy = BreakExercise(
+    name="break_attention_entropy",
+    target=attention_entropy,
+    parameters=[reals("weights", "... N", 0.0, 1.0)],
+    rule=no_distribution,
+)
+break_attention_entropy.version("right while no weight is zero")
+break_attention_entropy.version("right while no weight is below 2 percent")
+break_attention_entropy.version("right where the weights equal their transpose")
+break_attention_entropy.version("right for a single row of weights")
+break_attention_entropy.version("right where one input has all the weight")
+break_attention_entropy.small(most=4, points=2)

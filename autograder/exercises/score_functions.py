@@ -3,7 +3,9 @@
 import numpy as np
 
 from autograder.arrays import different, peak_bytes, strided
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
+from autograder.specification import reals
 
 dot_score = Exercise("dot_score")
 cosine_score = Exercise("cosine_score")
@@ -289,3 +291,19 @@ def count_missing_k(parameter_count, rng):
 @parameter_count.case(title="additive without r is a ValueError", points=1)
 def count_missing_r(parameter_count, rng):
     return parameter_count("additive", 4, 6, k=2)
+
+
+# break_general_score ------------------------------------------------------------------
+
+
+break_general_score = BreakExercise(
+    name="break_general_score",
+    target=general_score,
+    parameters=[reals("S", "T_dec s"), reals("H", "T_enc h"), reals("W_a", "s h")],
+)
+break_general_score.version("right whenever W_a is symmetric")
+break_general_score.version("right where W_a is the identity")
+break_general_score.version("right for one decoder state and one encoder state")
+break_general_score.version("right for states of length 1")
+break_general_score.version("right for encoder states with a single feature")
+break_general_score.small(most=8, points=2)

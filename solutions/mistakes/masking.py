@@ -4,9 +4,11 @@ import math
 
 import torch
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.masking import (
     additive_mask,
+    break_masked_softmax,
     causal_mask,
     combine_masks,
     masked_softmax,
@@ -727,3 +729,41 @@ def attention_unstable(query, key, value, mask=None):
     total = exponentials.sum(dim=-1, keepdim=True)
     weights = exponentials / torch.where(total > 0, total, 1.0)
     return weights @ value, weights
+
+
+# break_masked_softmax -----------------------------------------------------------------
+
+wrong_versions_of_masked_softmax = hide(
+    break_masked_softmax,
+    full_row_nan,
+    mask_after_softmax,
+    renormalise_after_softmax,
+    unstable,
+)
+
+
+@mistake(break_masked_softmax)
+def test_without_a_mask():
+    """None of the wrong versions was found. As long as nothing is masked, there is
+    little that can go wrong with a mask: hide some keys, hide all keys of one query,
+    and try scores at which an exponential overflows or vanishes."""
+    return torch.zeros(2, 3), torch.ones(2, 3, dtype=torch.bool)
+
+
+@mistake(break_masked_softmax)
+def test_with_a_causal_mask():
+    """You found only the version that lets its rows sum to less than one. Under a
+    causal mask with moderate scores, every query has a key, and no exponential leaves
+    the range in which it can be trusted."""
+    return torch.tensor([[1.0, 2.0], [0.5, 1.5]]), torch.ones(2, 2).tril().bool()
+
+
+@mistake(break_masked_softmax)
+def test_with_a_masked_row_and_small_scores():
+    """Your mask does its part: a query without keys and a row that is masked in part
+    both give wrong versions away. Two versions are left, which go wrong only because of
+    the size of the scores: think of a masked score that is far above all others, and
+    of the exponential of a large number."""
+    return torch.tensor([[1.0, 2.0], [0.5, 1.5]]), torch.tensor(
+        [[True, False], [False, False]]
+    )

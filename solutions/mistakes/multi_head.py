@@ -4,9 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.multi_head import (
     MultiHeadAttention,
+    break_split_heads,
     in_projection,
     in_projection_packed,
     merge_heads,
@@ -993,3 +995,37 @@ def count_heads_of_slices(embed_dim, num_heads):
     the token. Every head reads the whole token and writes a slice."""
     d = embed_dim // num_heads
     return 3 * num_heads * (d * d + d) + embed_dim**2 + embed_dim
+
+
+# break_split_heads --------------------------------------------------------------------
+
+wrong_versions_of_split_heads = hide(
+    break_split_heads,
+    split_by_reshaping_only,
+    split_interleaved,
+    split_into_slices_of_that_width,
+    split_heads_before_the_batch,
+)
+
+
+@mistake(break_split_heads)
+def test_with_a_single_token():
+    """All versions are found but the one that mixes tokens with heads. With a single
+    token there is nothing to mix: the order of the values in memory is right by
+    chance."""
+    return torch.arange(6.0).reshape(1, 1, 6), 2
+
+
+@mistake(break_split_heads)
+def test_with_as_many_heads_as_features():
+    """All versions are found but one, which takes the number of heads for the number of
+    features in a head. Choose these two numbers differently."""
+    return torch.arange(12.0).reshape(1, 3, 4), 2
+
+
+@mistake(break_split_heads)
+def test_with_zeros():
+    """Your tokens show a wrong shape and nothing else. A test of how values are moved
+    around needs values that differ from each other: with zeros everywhere, any
+    permutation is right."""
+    return torch.zeros(2, 3, 6), 2

@@ -3,9 +3,11 @@
 import torch
 from torch import nn
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.positional_encoding import (
     LearnedPositions,
+    break_rotary_embedding,
     rotary_embedding,
     shift_matrix,
     sinusoidal_encoding,
@@ -737,3 +739,37 @@ class TokensScaled(RightPositions):
     def forward(self, x):
         self.limit(x)
         return x * x.shape[-1] ** 0.5 + self.rows(x)
+
+
+# break_rotary_embedding ---------------------------------------------------------------
+
+wrong_versions_of_rotary_embedding = hide(
+    break_rotary_embedding,
+    positions_ignored,
+    turned_the_other_way,
+    pairs_half_a_width_apart,
+    base_ignored,
+)
+
+
+@mistake(break_rotary_embedding)
+def test_with_the_usual_positions():
+    """Two versions are found. The two others ignore an argument and use what it nearly
+    always is: positions that count up from 0, and the base that everybody takes. Give
+    other values."""
+    return torch.arange(12.0).reshape(3, 4), torch.arange(3), 10000.0
+
+
+@mistake(break_rotary_embedding)
+def test_with_a_single_pair():
+    """With two features there is one pair, so it cannot be formed in the wrong way, and
+    it turns at the same speed whatever the base is. Give your vectors more features."""
+    return torch.tensor([[1.0, 2.0], [3.0, 1.0]]), torch.tensor([3, 5]), 10.0
+
+
+@mistake(break_rotary_embedding)
+def test_at_the_origin():
+    """None of the wrong versions was found. A vector at position 0 is not turned at
+    all, and neither is a vector of zeros: there, the direction, the pairs and the base
+    make no difference."""
+    return torch.tensor([[1.0, 2.0, 3.0, 4.0]]), torch.tensor([0]), 100.0

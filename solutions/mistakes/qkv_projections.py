@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.qkv_projections import (
     attention,
     attention_layer,
+    break_attention,
     project,
     self_attention,
     self_attention_columns,
@@ -932,3 +934,43 @@ def columns_maximum_of_rows(X, W_Q, W_K, W_V):
         return overflowing(scores - scores.max(axis=1, keepdims=True), axis)
 
     return read_columns(W_Q @ X, W_K @ X, W_V @ X, weigh=weigh)
+
+
+# break_attention ----------------------------------------------------------------------
+
+wrong_versions_of_attention = hide(
+    break_attention,
+    attention_scale_by_value_width,
+    attention_scale_by_number_of_keys,
+    keys_averaged,
+    softmax_over_queries,
+    one_maximum_for_all_rows,
+)
+
+
+@mistake(break_attention)
+def test_with_one_square_matrix():
+    """Your arguments find one version, which normalises along the wrong axis. Where
+    queries, keys and values have one shape, or are one matrix, the scale may be taken
+    from any side and the keys may stand in for the values: make every size a different
+    one."""
+    X = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, 1.0], [1.5, 0.5, 2.0]])
+    return X, X, X
+
+
+@mistake(break_attention)
+def test_with_different_sizes():
+    """Different sizes find every version but the one that is wrong about the size of
+    scores: it subtracts a number that suits one row and not another. Make the scores of
+    one query far larger than those of another."""
+    rng = np.random.default_rng(3)
+    sizes = ((2, 3), (4, 3), (4, 2))
+    return tuple(rng.standard_normal(size) for size in sizes)
+
+
+@mistake(break_attention)
+def test_with_equal_scores():
+    """Where all scores are equal, dividing them by anything changes nothing, so neither
+    of the two wrong scales can be seen. Let the keys match your queries differently
+    well."""
+    return np.zeros((2, 3)), np.ones((4, 3)), np.arange(8.0).reshape(4, 2)

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.scaling import (
     attention_entropy,
+    break_attention_entropy,
     dot_product_variance,
     scale_for,
     score_gradient_norm,
@@ -526,3 +528,39 @@ def scale_logarithm(d_k, mode):
     """You used the logarithm for a scale. The standard deviation of a dot product grows
     with the square root of its width, not with the logarithm."""
     return scale(d_k, mode, {"none": 1, "sqrt": 1 / np.log(d_k + 1), "linear": 1 / d_k})
+
+
+# break_attention_entropy --------------------------------------------------------------
+
+wrong_versions_of_attention_entropy = hide(
+    break_attention_entropy,
+    entropy_without_guard,
+    entropy_clipped,
+    entropy_of_columns,
+    entropy_of_everything,
+    entropy_mean,
+)
+
+
+@mistake(break_attention_entropy)
+def test_with_one_even_row():
+    """You found one version, which divides where nothing is to be divided. A single row
+    without small weights hides all others: give several rows, and look at the ends of
+    the range, where the logarithm is in danger."""
+    return (np.full(4, 0.25),)
+
+
+@mistake(break_attention_entropy)
+def test_with_a_table_of_ordinary_weights():
+    """Your rows tell apart the versions that add up along a wrong axis. All of your
+    weights are of a size at which every logarithm is harmless, so two versions are
+    left: the definition says what 0 log 0 is."""
+    return (np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]]),)
+
+
+@mistake(break_attention_entropy)
+def test_with_one_winner_for_each_row():
+    """Your zeros are what two versions cannot cope with. But each row and each column
+    has a single winner, and an entropy of zero stays zero whether it is averaged or
+    taken over columns: spread the weights of one row."""
+    return (np.eye(3),)

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.score_functions import (
     additive_score,
+    break_general_score,
     cosine_score,
     dot_score,
     general_score,
@@ -632,3 +634,42 @@ def count_k_and_r_exchanged(score, s, h, k=None, r=None):
     the width of the additive score's hidden layer."""
     refuse(score, r, k)
     return count(score, s, h, r, k)
+
+
+# break_general_score ------------------------------------------------------------------
+
+wrong_versions_of_general_score = hide(
+    break_general_score,
+    general_transposed_weight,
+    general_without_weight,
+    general_transposed,
+    general_normalised,
+    general_scaled,
+)
+
+
+@mistake(break_general_score)
+def test_with_the_identity():
+    """Only the version was found that is wrong for more than one feature. With an
+    identity matrix as W_a, and with states of length 1, there is nothing to confuse:
+    choose a matrix that changes the states, and more of one kind of states than of the
+    other."""
+    return np.eye(2), np.eye(2), np.eye(2)
+
+
+@mistake(break_general_score)
+def test_with_a_symmetric_matrix():
+    """All versions are found but one. A W_a that equals its transpose cannot tell in
+    which order it is multiplied: the score of feature i with feature j has to differ
+    from that of j with i, or there have to be fewer features on one side."""
+    S = np.array([[1.0, 2.0], [3.0, 5.0]])
+    H = np.array([[2.0, 1.0], [0.0, 4.0], [1.0, 1.0]])
+    return S, H, np.array([[2.0, 1.0], [1.0, 3.0]])
+
+
+@mistake(break_general_score)
+def test_with_single_numbers():
+    """Your arguments are small enough to hide every mistake about axes: with one state
+    on each side and one feature each, nothing can be transposed, and nothing depends
+    on the number of features."""
+    return np.array([[2.0]]), np.array([[3.0]]), np.array([[4.0]])

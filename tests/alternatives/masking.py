@@ -205,7 +205,20 @@ def attention_query_by_query(query, key, value, mask=None):
     return torch.stack(outputs, dim=-2), torch.stack(rows, dim=-2)
 
 
+def break_masked_softmax_with_integers():
+    scores = torch.tensor([[5, 6], [900, 0]])
+    return scores, torch.tensor([[0, 0], [0, 1]]).bool()
+
+
+def break_masked_softmax_with_arrays():
+    return [np.array([[-750.0, 999.0], [0, 1]]), np.array([[True, False], [False] * 2])]
+
+
 ALTERNATIVES = {
+    "break_masked_softmax": [
+        break_masked_softmax_with_integers,
+        break_masked_softmax_with_arrays,
+    ],
     "causal_mask": [
         causal_comparison,
         causal_loops,

@@ -413,7 +413,19 @@ def count_factored(embed_dim, num_heads):
     return 4 * embed_dim * (embed_dim + 1)
 
 
+def break_split_heads_with_three_heads():
+    return torch.linspace(-1.0, 1.0, 12).reshape(1, 2, 6), 3
+
+
+def break_split_heads_with_integers():
+    return [torch.arange(12).flip(0).reshape(1, 2, 6), 2]
+
+
 ALTERNATIVES = {
+    "break_split_heads": [
+        break_split_heads_with_three_heads,
+        break_split_heads_with_integers,
+    ],
     "split_heads": [
         split_by_unflatten,
         split_by_stacking,

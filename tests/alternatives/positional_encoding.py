@@ -203,7 +203,19 @@ class PositionsByOneHot(nn.Module):
         return torch.add(x, chosen @ self.table)
 
 
+def break_rotary_embedding_far_away():
+    return torch.tensor([[-1.0, 0.5, 2.0, 1.0]]), torch.tensor([7]), 5.0
+
+
+def break_rotary_embedding_with_arrays():
+    return [np.array([[4, 3, 2, 1]]), np.array([2]), 50]
+
+
 ALTERNATIVES = {
+    "break_rotary_embedding": [
+        break_rotary_embedding_far_away,
+        break_rotary_embedding_with_arrays,
+    ],
     "sinusoidal_encoding": [
         encoding_by_slices_in_single_precision,
         encoding_by_loops,

@@ -189,7 +189,20 @@ def columns_row_scores_turned(X, W_Q, W_K, W_V):
     return (weights @ values.T).T, weights.T
 
 
+def break_attention_with_two_rows_of_scores():
+    queries, keys = np.array([[-2.0], [-900.0]]), np.array([[-1.0], [-0.5]])
+    return queries, keys, np.array([[1.0, 2.0], [3.0, 5.0]])
+
+
+def break_attention_with_integers():
+    return [np.array([[2], [900]]), np.array([[0], [1]]), np.array([[4, 0], [0, 4]])]
+
+
 ALTERNATIVES = {
+    "break_attention": [
+        break_attention_with_two_rows_of_scores,
+        break_attention_with_integers,
+    ],
     "project": [
         project_einsum,
         project_without_checks,

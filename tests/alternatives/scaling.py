@@ -153,7 +153,19 @@ def scale_numpy(d_k, mode):
     return scales[["none", "sqrt", "linear"].index(mode)]
 
 
+def break_attention_entropy_in_a_batch():
+    return (np.array([[[0.0, 1.0], [0.4, 0.6]]]),)
+
+
+def break_attention_entropy_with_other_weights():
+    return [np.array([[0.3, 0.7], [0.0, 1.0]])]
+
+
 ALTERNATIVES = {
+    "break_attention_entropy": [
+        break_attention_entropy_in_a_batch,
+        break_attention_entropy_with_other_weights,
+    ],
     "dot_product_variance": [
         variance_einsum,
         variance_stacked,

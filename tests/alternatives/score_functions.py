@@ -198,7 +198,23 @@ def count_numpy(score, s, h, k=None, r=None):
     return np.empty(r).size * (h + s + 1) if score == "additive" else 0
 
 
+def break_general_score_with_one_decoder_state():
+    return (
+        np.array([[1.5]]),
+        np.array([[1.0, 2.0], [3.0, 4.0]]),
+        np.array([[1.0, -1.0]]),
+    )
+
+
+def break_general_score_with_integers():
+    return np.array([[7], [-3]]), np.array([[1, -2]]), np.array([[4, 1]])
+
+
 ALTERNATIVES = {
+    "break_general_score": [
+        break_general_score_with_one_decoder_state,
+        break_general_score_with_integers,
+    ],
     "dot_score": [dot_einsum, dot_loops, dot_inner, dot_torch],
     "cosine_score": [
         cosine_of_unit_vectors,

@@ -11,6 +11,7 @@ from torch.testing import assert_close
 
 from solutions.masking import (
     additive_mask,
+    break_masked_softmax,
     causal_mask,
     combine_masks,
     masked_softmax,
@@ -268,3 +269,13 @@ def test_inputs_are_left_as_they_were(inputs, mask):
     additive_mask(mask, torch.float32)
     for now, copy in zip((*inputs, mask), before, strict=True):
         assert torch.equal(now, copy)
+
+
+def test_break_masked_softmax_has_an_empty_row_and_masks_the_largest_score():
+    scores, mask = break_masked_softmax()
+    assert (~mask).all(dim=-1).any()
+    partly = mask.any(dim=-1)
+    hidden = scores.masked_fill(mask, -torch.inf)[partly]
+    shown = scores.masked_fill(~mask, -torch.inf)[partly]
+    assert (hidden.amax(-1) - shown.amax(-1)).max() > 745  # exp(-745) is 0 in float64
+    assert scores.double().exp().isinf().any()

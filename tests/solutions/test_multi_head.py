@@ -13,6 +13,7 @@ from torch import nn
 from autograder.inputs import fill, tensor
 from solutions.multi_head import (
     MultiHeadAttention,
+    break_split_heads,
     in_projection,
     in_projection_packed,
     merge_heads,
@@ -410,3 +411,12 @@ def attend(*shapes, **arguments):
 def test_shapes_that_cannot_work_are_both_named(call, at_odds):
     with pytest.raises(ValueError, match=at_odds):
         call()
+
+
+def test_break_split_heads_has_different_sizes_and_values():
+    x, num_heads = break_split_heads()
+    B, N, E = x.shape
+    assert len({num_heads, E // num_heads}) == 2
+    assert N > 1 and num_heads > 1
+    assert len(x.unique()) == x.numel()
+    assert torch.equal(torch.cat(list(split_heads(x, num_heads)[0]), dim=-1), x[0])

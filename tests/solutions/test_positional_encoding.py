@@ -8,6 +8,7 @@ import torch
 
 from solutions.positional_encoding import (
     LearnedPositions,
+    break_rotary_embedding,
     rotary_embedding,
     shift_matrix,
     sinusoidal_encoding,
@@ -177,3 +178,16 @@ def test_learned_positions_start_with_different_rows():
 def test_what_cannot_work_is_named(call, named):
     with pytest.raises(ValueError, match=named):
         call()
+
+
+def test_break_rotary_embedding_turns_by_the_angles_of_the_definition():
+    x, positions, base = break_rotary_embedding()
+    turned = rotary_embedding(x, positions, base)
+    for place, speed in ((0, 1.0), (2, base**-0.5)):
+        pair, turn = (
+            complex(*x[0, place : place + 2]),
+            cmath.exp(1j * positions * speed),
+        )
+        assert complex(*turned[0, place : place + 2]) == pytest.approx(pair * turn)
+    assert positions[0] != 0
+    assert base != 10000

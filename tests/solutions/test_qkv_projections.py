@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from solutions.qkv_projections import (
     attention,
     attention_layer,
+    break_attention,
     project,
     self_attention,
     self_attention_columns,
@@ -183,3 +184,14 @@ def test_inputs_are_left_as_they_were(layer):
     self_attention_columns(*columns)
     for array, copy in zip(layer, before, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+def test_break_attention_has_different_sizes_and_rows_far_apart():
+    queries, keys, values = break_attention()
+    scores = queries @ keys.T / np.sqrt(keys.shape[1])
+    tensors = map(torch.tensor, (queries, keys, values))
+    right = F.scaled_dot_product_attention(*tensors)
+    np.testing.assert_allclose(attention(queries, keys, values)[0], right)
+    assert len({*keys.shape, values.shape[1]}) > 1
+    assert keys.shape[1] not in (len(keys), values.shape[1])
+    assert np.ptp(scores.max(axis=1)) > 745  # exp(-745) is 0 in float64

@@ -9,6 +9,7 @@ import torch
 
 from solutions.scaling import (
     attention_entropy,
+    break_attention_entropy,
     dot_product_variance,
     scale_for,
     score_gradient_norm,
@@ -128,3 +129,14 @@ def test_the_scales_are_powers_of_the_width():
 def test_another_mode_is_refused_by_name(mode):
     with pytest.raises(ValueError, match=f"not {mode!r}"):
         scale_for(16, mode)
+
+
+def test_break_attention_entropy_has_a_zero_and_uneven_columns():
+    (weights,) = break_attention_entropy()
+    np.testing.assert_allclose(weights.sum(axis=-1), 1)
+    np.testing.assert_allclose(
+        attention_entropy(weights), scipy.stats.entropy(weights, axis=-1)
+    )
+    assert (weights == 0).any()
+    of_rows, of_columns = (scipy.stats.entropy(weights, axis=a) for a in (1, 0))
+    assert not np.allclose(of_rows, of_columns)

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from solutions.score_functions import (
     additive_score,
+    break_general_score,
     cosine_score,
     dot_score,
     general_score,
@@ -178,3 +179,12 @@ def test_a_count_that_cannot_be_made_is_refused(score, sizes):
 def test_shapes_that_cannot_work_are_named(score, shapes, named):
     with pytest.raises(ValueError, match=".*".join(rf"\({shape}\)" for shape in named)):
         score(*(np.ones(shape) for shape in shapes))
+
+
+def test_break_general_score_has_no_symmetry():
+    S, H, W_a = break_general_score()
+    scores = torch.einsum("is,sh,jh->ij", *map(torch.tensor, (S, W_a, H)))
+    np.testing.assert_allclose(general_score(S, H, W_a), scores)
+    assert W_a.shape != W_a.T.shape
+    assert scores.shape != scores.T.shape
+    assert not np.isclose(np.linalg.norm(H, axis=1), 1).any()
