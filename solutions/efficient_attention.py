@@ -209,3 +209,14 @@ def blockwise_attention(
             )
         outputs.append(online_softmax_sum(scores, values[:seen]))
     return torch.cat(outputs, dim=-2)  # (..., N, d_v)
+
+
+def break_linear_attention() -> tuple[Tensor, Tensor, Tensor]:
+    """Find queries, keys and values on which wrong linear_attention goes wrong.
+
+    Returns:
+        The arguments of one call of linear_attention: query (N, d), key (T, d) and
+        value (T, d_v), with values from -1000 to 1000.
+    """
+    query, key = torch.tensor([[1.0, -2.0]]), torch.tensor([[2.0, -1.0], [-3.0, 1.0]])
+    return query, key, torch.tensor([[0.0], [10.0]])

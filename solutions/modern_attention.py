@@ -265,3 +265,16 @@ def delta_rule_step(
     """
     error = value - key @ state  # (d_v,)
     return state + beta * np.outer(key, error)  # (d_k, d_v)
+
+
+def break_grouped_query_attention() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find heads on which wrong versions of grouped_query_attention go wrong.
+
+    Returns:
+        The arguments of one call of grouped_query_attention without a mask: query
+        (B, h, N, d), key (B, g, T, d) and value (B, g, T, d_v), where g divides h, with
+        values from -1000 to 1000.
+    """
+    query = np.array([1.0, 2.0, 3.0, 900.0]).reshape(1, 4, 1, 1)
+    key = np.array([0.0, 1.0, 1.0, 0.0]).reshape(1, 2, 2, 1)
+    return query, key, np.array([1.0, 2.0, 3.0, 5.0]).reshape(1, 2, 2, 1)

@@ -114,3 +114,13 @@ def search(query: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
     scores = F.normalize(corpus, dim=-1) @ F.normalize(query, dim=-1)  # (M,)
     best = scores.topk(k)
     return best.indices, best.values
+
+
+def break_search() -> tuple[Tensor, Tensor, int]:
+    """Find a query and a corpus on which wrong versions of search go wrong.
+
+    Returns:
+        The arguments of one call of search: query (D,), corpus (M, D), from -1000 to
+        1000, and k, which is M at most.
+    """
+    return torch.tensor([1.0]), torch.tensor([[-1.0], [9.0]]), 2

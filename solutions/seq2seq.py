@@ -162,3 +162,15 @@ def greedy_translate(
         ended = ended | (token == end_id)
         written.append(token)
     return torch.stack(written, dim=1)  # (B, L)
+
+
+def break_sequence_loss() -> tuple[Tensor, Tensor, int]:
+    """Find logits and targets on which wrong versions of sequence_loss go wrong.
+
+    Returns:
+        The arguments of one call of sequence_loss: logits (B, T, V) from -1000 to 1000,
+        targets (B, T) with ids less than V, and the id of the padding.
+    """
+    logits = torch.zeros(2, 2, 2)
+    logits[0, 0, 1] = 100.0  # the true token there is the other one
+    return logits, torch.tensor([[0, 0], [0, 1]]), 1

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -308,3 +309,14 @@ def transformer_parameter_count(
     encoder_layer = attention + feed_forward + 2 * norm
     decoder_layer = 2 * attention + feed_forward + 3 * norm
     return encoder_layers * encoder_layer + norm + decoder_layers * decoder_layer + norm
+
+
+def break_layer_norm() -> tuple[Tensor, Tensor, Tensor, float]:
+    """Find tokens and parameters on which wrong versions of layer_norm go wrong.
+
+    Returns:
+        The arguments of one call of layer_norm: tokens x (..., D), weight (D,), bias
+        (D,), all from -1000 to 1000, and eps from 0.000001 to 10.
+    """
+    x = torch.tensor([[1.0, 3.0], [6.0, 4.0]])
+    return x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0]), 1.0

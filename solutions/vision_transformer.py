@@ -194,3 +194,15 @@ def convert_huggingface_vit(state_dict: dict[str, Tensor]) -> dict[str, Tensor]:
         for kind in ("weight", "bias"):
             ours[new + kind] = theirs[old + kind]
     return ours
+
+
+def break_attention_rollout() -> tuple[Tensor]:
+    """Find attention weights on which wrong versions of attention_rollout go wrong.
+
+    Returns:
+        One tensor with the weights of all layers, as a tuple: of shape (L, B, h, N, N),
+        where each row is a distribution and N is 2 at least.
+    """
+    first = torch.tensor([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]])
+    second = torch.tensor([[[0.0, 1.0], [0.0, 1.0]], [[0.5, 0.5], [0.0, 1.0]]])
+    return (torch.stack([first, second]).unsqueeze(1),)

@@ -195,3 +195,13 @@ def interpolate_positions(
     grid = patches.mT.reshape(1, E, h, w)
     grid = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
     return torch.cat([class_token, grid.flatten(2).mT], dim=1)  # (1, 1 + h'*w', E)
+
+
+def break_patchify() -> tuple[Tensor, int]:
+    """Find images on which wrong versions of patchify go wrong.
+
+    Returns:
+        The arguments of one call of patchify: images (B, C, H, W) with values from
+        -1000 to 1000, and a size of patches that divides H and W.
+    """
+    return torch.arange(32.0).reshape(1, 2, 4, 4), 2

@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import tensor
+from autograder.specification import reals, whole
 
 shift_right = Exercise("shift_right")
 sequence_cross_entropy = Exercise("sequence_cross_entropy")
@@ -776,3 +778,38 @@ def attention_gradients(cached_attention, rng):
     (_, output), cache = attend_in_chunks(cached_attention, [3, 2], *tokens)
     kept = sum(x.sum() for x in cache.sums)
     return output, gradients(output, *tokens), gradients(kept, *tokens), tokens
+
+
+# break_cached_attention ---------------------------------------------------------------
+
+
+def attend_in_two_calls(cached_attention, before, query, key, value):
+    """The outputs of a call with the first tokens and of one with the others."""
+    chunks = [n for n in (before, query.shape[2] - before) if n]
+    outputs, cache = attend_in_chunks(cached_attention, chunks, query, key, value)
+    return outputs, cache.sums
+
+
+def too_many_before(before, query, key, value):
+    """Refuse more tokens than there are."""
+    return "`before` may be N at most" if before > query.shape[2] else ""
+
+
+break_cached_attention = BreakExercise(
+    name="break_cached_attention",
+    target=cached_attention,
+    parameters=[
+        whole("before", 0, 64),
+        reals("query", "B h N d"),
+        reals("key", "B h N d"),
+        reals("value", "B h N d_v"),
+    ],
+    make=torch.tensor,
+    use=attend_in_two_calls,
+    rule=too_many_before,
+)
+break_cached_attention.version("right where the cache is empty")
+break_cached_attention.version("right for one new token at a time")
+break_cached_attention.version("right for a single head")
+break_cached_attention.version("right where the queries are the keys")
+break_cached_attention.small(most=19, points=2)

@@ -8,8 +8,10 @@ than N * T.
 import torch
 
 from autograder.arrays import different
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import strided, tensor
+from autograder.specification import reals
 from toolkit.memory import LiveTensors
 
 attention_flops = Exercise("attention_flops")
@@ -313,3 +315,19 @@ def blockwise_unchanged(blockwise_attention, rng):
 def blockwise_memory(blockwise_attention, rng):
     inputs = attention_inputs(rng, N=96, T=96, d=3, d_v=2)
     return memory(blockwise_attention, 96 * 96, *inputs, 6, True)
+
+
+# break_linear_attention ---------------------------------------------------------------
+
+
+break_linear_attention = BreakExercise(
+    name="break_linear_attention",
+    target=linear_attention,
+    parameters=[reals("query", "N d"), reals("key", "T d"), reals("value", "T d_v")],
+    make=torch.tensor,
+)
+break_linear_attention.version("right while no feature is negative")
+break_linear_attention.version("right while no feature is positive")
+break_linear_attention.version("right for a single key")
+break_linear_attention.version("right for queries and keys with a single feature")
+break_linear_attention.small(most=8, points=2)

@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 
 from autograder.arrays import different, peak_bytes, strided
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
+from autograder.specification import reals
 
 kv_cache_bytes = Exercise("kv_cache_bytes")
 rms_norm = Exercise("rms_norm")
@@ -514,3 +516,28 @@ def delta_zero(delta_rule_step, rng):
 def delta_unchanged(delta_rule_step, rng):
     inputs = memory(rng)
     return delta_rule_step(*inputs, 0.5), inputs
+
+
+# break_grouped_query_attention --------------------------------------------------------
+
+
+def no_equal_groups(query, key, value):
+    """Refuse heads that cannot be grouped."""
+    return "g has to divide h" if query.shape[1] % key.shape[1] else ""
+
+
+break_grouped_query_attention = BreakExercise(
+    name="break_grouped_query_attention",
+    target=grouped_query_attention,
+    parameters=[
+        reals("query", "B h N d"),
+        reals("key", "B g T d"),
+        reals("value", "B g T d_v"),
+    ],
+    rule=no_equal_groups,
+)
+break_grouped_query_attention.version("right where g = 1 or g = h")
+break_grouped_query_attention.version("right where g = 1")
+break_grouped_query_attention.version("right for a single query head")
+break_grouped_query_attention.version("right while no score is large")
+break_grouped_query_attention.small(most=12, points=2)

@@ -6,8 +6,10 @@ None of them needs the weights: models are small and random.
 import torch
 from torch import nn
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import strided, tensor
+from autograder.specification import reals, whole
 
 convert_bert_layer = Exercise("convert_bert_layer")
 mean_pool = Exercise("mean_pool")
@@ -292,3 +294,25 @@ def search_unchanged(search, rng):
     corpus = strided(with_extremes(rng, query, corpus_of(rng, 7, 4)))
     indices, scores = search(query, corpus, 3)
     return indices, scores, query, corpus
+
+
+# break_search -------------------------------------------------------------------------
+
+
+def more_than_there_are(query, corpus, k):
+    """Refuse a k for which there is no answer."""
+    return "`k` may be M at most" if k > len(corpus) else ""
+
+
+break_search = BreakExercise(
+    name="break_search",
+    target=search,
+    parameters=[reals("query", "D"), reals("corpus", "M D"), whole("k", 1, 64)],
+    make=torch.tensor,
+    rule=more_than_there_are,
+)
+break_search.version("right where no vector points away from the query")
+break_search.version("right where all vectors are equally long")
+break_search.version("right where the best matches are in the order of the corpus")
+break_search.version("right where fewer vectors are wanted than there are")
+break_search.small(most=4, points=2)

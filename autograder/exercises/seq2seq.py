@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
+from autograder.specification import integers, reals, whole
 
 context_vector = Exercise("context_vector", results=("context", "weights"))
 AttentionDecoder = Exercise("AttentionDecoder", results=("logits", "state", "weights"))
@@ -349,3 +351,30 @@ def translation_with_end_zero(greedy_translate, rng):
     decoder = ScriptedDecoder(rng, [3, 6, 2], 8, 1, 0, 10)
     ids = greedy_translate(decoder, decoder.state, 1, 0, 6)
     return ids, decoder.steps
+
+
+# break_sequence_loss ------------------------------------------------------------------
+
+
+def unknown_token(logits, targets, pad_id):
+    """Refuse ids without a logit."""
+    largest = max(int(targets.max()), pad_id)
+    return "" if largest < logits.shape[-1] else "all ids have to be less than V"
+
+
+break_sequence_loss = BreakExercise(
+    name="break_sequence_loss",
+    target=sequence_loss,
+    parameters=[
+        reals("logits", "B T V"),
+        integers("targets", "B T", 0, 63),
+        whole("pad_id", 0, 63),
+    ],
+    make=torch.tensor,
+    rule=unknown_token,
+)
+break_sequence_loss.version("right where there is no padding")
+break_sequence_loss.version("right where all rows have equally many tokens")
+break_sequence_loss.version("right where the padding has the id 0")
+break_sequence_loss.version("right while no true token is very improbable")
+break_sequence_loss.small(most=13, points=2)

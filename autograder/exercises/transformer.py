@@ -9,8 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
+from autograder.specification import real, reals
 
 _TORCH_LAYERS = (
     "Transformer",
@@ -469,3 +471,25 @@ def count_decoder(transformer_parameter_count, rng):
 @transformer_parameter_count.case(title="six and six layers, 512 wide", points=1)
 def count_default(transformer_parameter_count, rng):
     return transformer_parameter_count(512, 2048, 6, 6)
+
+
+# break_layer_norm ---------------------------------------------------------------------
+
+
+break_layer_norm = BreakExercise(
+    name="break_layer_norm",
+    target=layer_norm,
+    parameters=[
+        reals("x", "... D"),
+        reals("weight", "D"),
+        reals("bias", "D"),
+        real("eps", 1e-6, 10.0),
+    ],
+    make=torch.tensor,
+)
+break_layer_norm.version("right where all weights are 1, or all biases 0")
+break_layer_norm.version("right for a single token")
+break_layer_norm.version("right where the features of each token sum to zero")
+break_layer_norm.version("right while eps is small beside the variance")
+break_layer_norm.version("right with the usual eps of 1e-5")
+break_layer_norm.small(most=9, points=2)

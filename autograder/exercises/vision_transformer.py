@@ -2,8 +2,10 @@
 
 import torch
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
+from autograder.specification import reals
 
 VisionTransformer = Exercise("VisionTransformer")
 attention_rollout = Exercise("attention_rollout")
@@ -249,3 +251,32 @@ def convert_unchanged(convert_huggingface_vit, rng):
     theirs = published(rng, 2)
     ours = convert_huggingface_vit(theirs)
     return ours, theirs
+
+
+# break_attention_rollout --------------------------------------------------------------
+
+
+def rollout_of_layers(attention_rollout, attentions):
+    """The rollout of an array that holds all layers."""
+    return attention_rollout(list(attentions))
+
+
+def no_weights(attentions):
+    """Refuse rows that do not sum to one."""
+    near = abs(attentions.sum(axis=-1) - 1) < 1e-6
+    return "" if near.all() else "each row of `attentions` has to sum to one"
+
+
+break_attention_rollout = BreakExercise(
+    name="break_attention_rollout",
+    target=attention_rollout,
+    parameters=[reals("attentions", "L B h N N", 0.0, 1.0)],
+    make=torch.tensor,
+    use=rollout_of_layers,
+    rule=no_weights,
+)
+break_attention_rollout.version("right for a single layer")
+break_attention_rollout.version("right where columns sum to one as rows do")
+break_attention_rollout.version("right for a single head")
+break_attention_rollout.version("right where every token attends to itself alone")
+break_attention_rollout.small(most=16, points=2)

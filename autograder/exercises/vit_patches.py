@@ -3,8 +3,10 @@
 import torch
 import torch.nn.functional as F
 
+from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
+from autograder.specification import reals, whole
 
 patchify = Exercise("patchify")
 unpatchify = Exercise("unpatchify")
@@ -293,3 +295,26 @@ def positions_unchanged(interpolate_positions, rng):
 @interpolate_positions.case(title="a position too few is a ValueError")
 def positions_mismatch(interpolate_positions, rng):
     return interpolate_positions(tensor(rng, 1, 12, 4), (3, 4), (6, 8))
+
+
+# break_patchify -----------------------------------------------------------------------
+
+
+def remainder(images, patch_size):
+    """Refuse images that cannot be cut into whole patches."""
+    left = images.shape[2] % patch_size or images.shape[3] % patch_size
+    return "`patch_size` has to divide H and W" if left else ""
+
+
+break_patchify = BreakExercise(
+    name="break_patchify",
+    target=patchify,
+    parameters=[reals("images", "B C H W"), whole("patch_size", 1, 16)],
+    make=torch.tensor,
+    rule=remainder,
+)
+break_patchify.version("right where the patches form one row or one column")
+break_patchify.version("right for images with a single channel")
+break_patchify.version("right where every patch equals its transpose")
+break_patchify.version("right for patches as large as the image")
+break_patchify.small(most=33, points=2)

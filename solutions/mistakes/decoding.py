@@ -7,10 +7,12 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.decoding import (
     KVCache,
     beam_search,
+    break_cached_attention,
     cached_attention,
     greedy_decode,
     sequence_cross_entropy,
@@ -1108,3 +1110,38 @@ def gradient_cut(query, key, value, cache):
     """You cut the gradient at the new keys and values. Training with a cache, on a long
     text in pieces, would then teach them nothing."""
     return right.cached_attention(query, key.detach(), value.detach(), cache)
+
+
+# break_cached_attention ---------------------------------------------------------------
+
+wrong_versions_of_cached_attention = hide(
+    break_cached_attention,
+    triangle_at_the_first_key,
+    no_mask,
+    scaled_by_all_heads,
+    queries_cached,
+)
+
+
+@mistake(break_cached_attention)
+def test_with_an_empty_cache():
+    """Without a token in the cache you test ordinary causal attention: where a mask
+    begins shows only when new tokens come behind old ones. And with a single head, the
+    width of one is the width of all."""
+    generator = torch.Generator().manual_seed(4)
+    return 3, *torch.randn(3, 1, 1, 3, 2, generator=generator)
+
+
+@mistake(break_cached_attention)
+def test_with_one_new_token():
+    """All versions are found but one, which lets new tokens see those after them. A
+    single new token has none after it: let at least two come in one call."""
+    generator = torch.Generator().manual_seed(4)
+    return 1, *torch.randn(3, 1, 2, 2, 2, generator=generator)
+
+
+@mistake(break_cached_attention)
+def test_with_equal_tokens():
+    """None of the wrong versions was found. Where all tokens are equal, it makes no
+    difference which of them are attended to, nor how their scores are scaled."""
+    return 1, *torch.zeros(3, 1, 2, 3, 1)

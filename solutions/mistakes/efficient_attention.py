@@ -5,11 +5,13 @@ import math
 import torch
 import torch.nn.functional as F
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.efficient_attention import (
     attention_bytes,
     attention_flops,
     blockwise_attention,
+    break_linear_attention,
     causal_linear_attention,
     linear_attention,
     online_softmax_sum,
@@ -795,3 +797,40 @@ def blockwise_last_total(query, key, value, block_size, causal=False):
         p = (e - new).exp()
         z, y, m = p.sum(-1, keepdim=True), (m - new).exp() * y + p @ v, new
     return y / z
+
+
+# break_linear_attention ---------------------------------------------------------------
+
+wrong_versions_of_linear_attention = hide(
+    break_linear_attention,
+    linear_relu_plus_one,
+    linear_exponential,
+    linear_features_of_sum,
+    linear_scaled,
+)
+
+
+@mistake(break_linear_attention)
+def test_with_positive_features():
+    """All versions are found but one. For positive numbers, the feature map only adds
+    one, and so do other functions: let some of the features be negative."""
+    generator = torch.Generator().manual_seed(6)
+    query, key, value = torch.rand(3, 4, 3, generator=generator)
+    return 3 * query, 3 * key, value
+
+
+@mistake(break_linear_attention)
+def test_with_a_single_key():
+    """None of the wrong versions was found. With a single key, or where all values are
+    equal, every average returns the value itself, whatever the weights are."""
+    return torch.tensor([[-1.0]]), torch.tensor([[-2.0]]), torch.tensor([[3.0]])
+
+
+@mistake(break_linear_attention)
+def test_with_negative_features():
+    """All versions are found but one. For negative numbers, the feature map is the
+    exponential function, so nobody can tell them apart: let some of the features be
+    positive."""
+    generator = torch.Generator().manual_seed(6)
+    query, key, value = torch.rand(3, 4, 3, generator=generator)
+    return -3 * query, -3 * key, value

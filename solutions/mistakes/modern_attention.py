@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.modern_attention import (
+    break_grouped_query_attention,
     delta_rule_step,
     grouped_query_attention,
     kv_cache_bytes,
@@ -930,3 +932,42 @@ def state_in_place(state, key, value, beta):
     old state with the new one, so return a new array."""
     state += beta * np.outer(key, value - key @ state)
     return state
+
+
+# break_grouped_query_attention --------------------------------------------------------
+
+wrong_versions_of_grouped_query_attention = hide(
+    break_grouped_query_attention,
+    heads_in_turn,
+    always_the_first,
+    scaled_by_whole_width,
+    not_stable,
+)
+
+
+@mistake(break_grouped_query_attention)
+def test_with_as_many_heads_of_both_kinds():
+    """Where g = h, every query head has keys of its own, and the order in which groups
+    are formed makes no difference. There have to be several groups with several heads
+    each; and a large score is missing."""
+    rng = np.random.default_rng(2)
+    sizes = ((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 2))
+    return tuple(rng.standard_normal(size) for size in sizes)
+
+
+@mistake(break_grouped_query_attention)
+def test_with_one_group():
+    """You found only the version whose scale is wrong. With one group, all heads share
+    its keys and values, so none of them can be given to the wrong head."""
+    rng = np.random.default_rng(2)
+    sizes = ((1, 3, 3, 4), (1, 1, 5, 4), (1, 1, 5, 2))
+    return tuple(rng.standard_normal(size) for size in sizes)
+
+
+@mistake(break_grouped_query_attention)
+def test_with_groups_and_small_scores():
+    """Your groups find every version but one, which is right as long as no exponential
+    overflows. Make a query so long that one of its scores is in the hundreds."""
+    rng = np.random.default_rng(2)
+    sizes = ((1, 4, 3, 4), (1, 2, 5, 4), (1, 2, 5, 2))
+    return tuple(rng.standard_normal(size) for size in sizes)

@@ -3,8 +3,10 @@
 import torch
 import torch.nn.functional as F
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.pretrained import (
+    break_search,
     convert_bert_layer,
     embed,
     mean_pool,
@@ -594,3 +596,38 @@ def search_in_place(query, corpus, k):
     needs its lengths."""
     corpus /= corpus.norm(dim=-1, keepdim=True)
     return best(corpus @ F.normalize(query, dim=-1), k)
+
+
+# break_search -------------------------------------------------------------------------
+
+wrong_versions_of_search = hide(
+    break_search,
+    search_absolute,
+    search_nearest,
+    search_corpus_order,
+    search_refuses_all,
+)
+
+
+@mistake(break_search)
+def test_with_unit_vectors_in_order():
+    """None of the wrong versions was found. Your corpus is too tidy: let its best match
+    come last, and be the longest of all, let another vector point away from the query,
+    and ask for all of them."""
+    return torch.tensor([3.0, 2.0, 1.0]), torch.eye(3), 2
+
+
+@mistake(break_search)
+def test_with_all_unit_vectors():
+    """You found the versions that are wrong about order and number. As long as all
+    vectors have one length, the nearest vector is the one with the best cosine; and
+    none of yours points away from the query."""
+    return torch.tensor([1.0, 2.0, 3.0]), torch.eye(3), 3
+
+
+@mistake(break_search)
+def test_with_one_opposite_vector():
+    """The vector that points away from your query finds one version. The others are
+    right as long as the best match comes first, is also the nearest, and there is
+    something left in the corpus that was not asked for."""
+    return torch.tensor([1.0, 0.0]), torch.tensor([[1.0, 0.5], [-3.0, 0.0]]), 1

@@ -4,9 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.seq2seq import (
     AttentionDecoder,
+    break_sequence_loss,
     context_vector,
     greedy_translate,
     sequence_loss,
@@ -762,3 +764,40 @@ def first_row_decides(*arguments):
     """You looked for the end in the first row only, and stopped all rows with it. Each
     row ends by itself."""
     return translate(*arguments, stop=lambda ended: ended[0])
+
+
+# break_sequence_loss ------------------------------------------------------------------
+
+wrong_versions_of_sequence_loss = hide(
+    break_sequence_loss,
+    divided_by_all_places,
+    mean_of_row_means,
+    padding_is_always_zero,
+    logarithm_of_softmax,
+)
+
+
+@mistake(break_sequence_loss)
+def test_without_padding():
+    """None of the wrong versions was found. They differ in how they count tokens and
+    padding, and in what they do with a tiny probability: pad at least one row, and let
+    one of the true tokens be very improbable."""
+    return torch.ones(2, 3, 4), torch.tensor([[1, 2, 3], [3, 2, 1]]), 0
+
+
+@mistake(break_sequence_loss)
+def test_with_padding_of_id_zero():
+    """Your padding finds the two versions that divide by a wrong number. Which id means
+    padding is an argument, and one version takes no notice of it; another one is wrong
+    only about a token that was held to be nearly impossible."""
+    logits = torch.arange(24.0).reshape(2, 3, 4).sin()
+    return logits, torch.tensor([[1, 2, 0], [3, 0, 0]]), 0
+
+
+@mistake(break_sequence_loss)
+def test_with_rows_of_one_length():
+    """Two versions are found, one that counts padding and one that takes it for another
+    token. Where all rows have equally many tokens, the mean of their means is the mean;
+    and no probability is tiny."""
+    logits = torch.arange(24.0).reshape(2, 3, 4).sin()
+    return logits, torch.tensor([[0, 1, 3], [2, 0, 3]]), 3

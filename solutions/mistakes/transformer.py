@@ -6,12 +6,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.transformer import (
     Decoder,
     DecoderLayer,
     Encoder,
     EncoderLayer,
+    break_layer_norm,
     layer_norm,
     transformer_parameter_count,
 )
@@ -1371,3 +1373,40 @@ def matrices_only(*sizes):
     """You left out all biases and norms and counted the large matrices only. That is a
     good estimate, but the count is exact."""
     return counted(*sizes, attention_bias=False, inner_biases=0, norm_size=0)
+
+
+# break_layer_norm ---------------------------------------------------------------------
+
+wrong_versions_of_layer_norm = hide(
+    break_layer_norm,
+    bias_before_weight,
+    over_the_sequence,
+    not_centred,
+    eps_outside_the_root,
+    eps_ignored,
+)
+
+
+@mistake(break_layer_norm)
+def test_with_a_new_layer():
+    """You found the two versions that take mean and variance in a wrong way. A layer
+    that was just made has weights of 1, biases of 0 and the usual eps, and these hide
+    what is done with them: choose other values."""
+    x = torch.tensor([[1.0, 2.0, 4.0], [0.0, 3.0, 5.0]])
+    return x, torch.ones(3), torch.zeros(3), 1e-5
+
+
+@mistake(break_layer_norm)
+def test_with_a_single_token_and_the_usual_eps():
+    """Weight, bias and mean are looked at, the rest is not. A single token cannot show
+    that tokens are mixed, and an eps that is tiny beside the variance may be added
+    anywhere."""
+    return torch.tensor([[1.0, 2.0, 4.0]]), torch.arange(3.0), torch.ones(3), 1e-5
+
+
+@mistake(break_layer_norm)
+def test_with_a_centred_token():
+    """Your eps finds the two versions that misuse it. The other three need more than a
+    single token that is centred already, in a layer whose weights are 1 or whose biases
+    are 0."""
+    return torch.tensor([1.0, -1.0]), torch.ones(2), torch.zeros(2), 1.0

@@ -6,10 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.vision_transformer import (
     VisionTransformer,
     attention_rollout,
+    break_attention_rollout,
     convert_huggingface_vit,
     vit_parameter_count,
 )
@@ -837,3 +839,38 @@ def dictionary_emptied(state_dict):
     ours = converted(state_dict)
     state_dict.clear()
     return ours
+
+
+# break_attention_rollout --------------------------------------------------------------
+
+wrong_versions_of_attention_rollout = hide(
+    break_attention_rollout,
+    layers_in_reverse,
+    columns_renormalised,
+    strongest_head,
+    without_residual,
+)
+
+
+@mistake(break_attention_rollout)
+def test_with_a_single_layer_and_head():
+    """You found what is done to one matrix of weights. With a single layer there is no
+    order in which layers are multiplied, and with a single head there is no difference
+    between the mean of the heads and the strongest one."""
+    return (torch.tensor([[0.9, 0.1], [0.6, 0.4]]).reshape(1, 1, 1, 2, 2),)
+
+
+@mistake(break_attention_rollout)
+def test_with_even_weights():
+    """Only the version without residual connections was found. Where all weights are
+    equal, layers, heads, rows and columns may be exchanged at will: choose weights
+    without any symmetry."""
+    return (torch.full((2, 1, 2, 3, 3), 1 / 3, dtype=torch.float64),)
+
+
+@mistake(break_attention_rollout)
+def test_with_tokens_that_see_themselves():
+    """None of the wrong versions was found. If every token attends to itself alone, all
+    layers are identities: the class token reads none of the patches, in whatever way it
+    is computed."""
+    return (torch.eye(3).expand(2, 1, 2, 3, 3),)

@@ -4,9 +4,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.vit_patches import (
     PatchEmbedding,
+    break_patchify,
     interpolate_positions,
     linear_to_conv,
     patchify,
@@ -739,3 +741,36 @@ def grid_not_checked(positions, old_grid, new_grid):
     h = positions.shape[1] - 1
     h, w = (old_grid[0], h // old_grid[0]) if old_grid[0] <= h else (h, 1)
     return resized(positions[:, : 1 + h * w], (h, w), new_grid)
+
+
+# break_patchify -----------------------------------------------------------------------
+
+wrong_versions_of_patchify = hide(
+    break_patchify,
+    patches_by_columns,
+    channels_behind,
+    patch_transposed,
+    reshaped_only,
+)
+
+
+@mistake(break_patchify)
+def test_with_a_grey_image():
+    """All versions are found but the one that puts the channels in a wrong place. With
+    a single channel, or with patches of one pixel, every place is right."""
+    return torch.arange(16.0).reshape(1, 1, 4, 4), 2
+
+
+@mistake(break_patchify)
+def test_with_a_single_patch():
+    """You found what goes wrong inside of a patch. The order of the patches, and which
+    pixels belong to one, can be seen only where there are several patches both above
+    and beside each other."""
+    return torch.arange(8.0).reshape(1, 2, 2, 2), 2
+
+
+@mistake(break_patchify)
+def test_with_an_empty_image():
+    """None of the wrong versions was found. They all move values to a wrong place, and
+    nobody can tell one zero from another: give each pixel a value of its own."""
+    return torch.zeros(2, 3, 4, 4), 2

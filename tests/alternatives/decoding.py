@@ -331,7 +331,22 @@ def attention_with_an_additive_mask_in_single_precision(query, key, value, cache
     return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
 
 
+def break_cached_attention_with_integers():
+    query = torch.tensor([[[[2], [1], [4]], [[1], [0], [-1]]]])
+    key = torch.tensor([[[[1], [0], [3]], [[-2], [1], [2]]]])
+    return [1, query, key, torch.tensor([[[[5], [7], [1]], [[2], [3], [9]]]])]
+
+
+def break_cached_attention_at_random():
+    generator = torch.Generator().manual_seed(5)
+    return 1, *torch.randn(3, 1, 2, 3, 1, generator=generator)
+
+
 ALTERNATIVES = {
+    "break_cached_attention": [
+        break_cached_attention_with_integers,
+        break_cached_attention_at_random,
+    ],
     "shift_right": [
         shift_in_a_loop,
         shift_by_padding,

@@ -266,7 +266,21 @@ def blockwise_single_precision(query, key, value, block_size, causal=False):
     return blockwise_keys_only(*inputs, block_size, causal).double()
 
 
+def break_linear_attention_with_integers():
+    query, key = torch.tensor([[3, -1]]), torch.tensor([[-2, 2], [1, -1]])
+    return [query, key, torch.tensor([[5], [-5]])]
+
+
+def break_linear_attention_with_far_features():
+    query, key = torch.tensor([[-1.0, 4.0]]), torch.tensor([[5.0, 0.5], [-1.0, 2.0]])
+    return query, key, torch.tensor([[100.0], [-100.0]])
+
+
 ALTERNATIVES = {
+    "break_linear_attention": [
+        break_linear_attention_with_integers,
+        break_linear_attention_with_far_features,
+    ],
     "attention_flops": [flops_short, flops_counted, flops_numpy],
     "attention_bytes": [bytes_product, bytes_shape, bytes_summed],
     "linear_attention": [

@@ -240,7 +240,23 @@ def delta_as_a_gradient(state, key, value, beta):
     return (state - beta * gradient).detach().numpy()
 
 
+def break_grouped_query_attention_with_integers():
+    query = np.array([900, 1, 1, 2]).reshape(1, 4, 1, 1)
+    key = np.array([1, 0, 2, 3]).reshape(1, 2, 2, 1)
+    return query, key, np.array([[[[4], [2]], [[0], [9]]]])
+
+
+def break_grouped_query_attention_with_negative_scores():
+    query = np.array([-1.0, -3.0, 0.5, -800.0]).reshape(1, 4, 1, 1)
+    key = np.array([[[[-1.0], [2.0]], [[-1.0], [1.0]]]])
+    return [query, key, np.array([0.0, 1.0, 5.0, 7.0]).reshape(1, 2, 2, 1)]
+
+
 ALTERNATIVES = {
+    "break_grouped_query_attention": [
+        break_grouped_query_attention_with_integers,
+        break_grouped_query_attention_with_negative_scores,
+    ],
     "kv_cache_bytes": [cache_bytes_in_steps, cache_bytes_of_shapes],
     "rms_norm": [rms_norm_torch, rms_norm_in_a_loop, rms_norm_in_single_precision],
     "swiglu": [

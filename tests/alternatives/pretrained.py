@@ -189,7 +189,16 @@ def search_single_precision(query, corpus, k):
     return search_argsort(query.float(), corpus.float(), k)
 
 
+def break_search_backwards():
+    return torch.tensor([-2.0]), torch.tensor([[1.0], [-90.0]]), 2
+
+
+def break_search_with_integers():
+    return [torch.tensor([5]), torch.tensor([[-1], [100]]), 2]
+
+
 ALTERNATIVES = {
+    "break_search": [break_search_backwards, break_search_with_integers],
     "convert_bert_layer": [convert_by_pattern, convert_written_out, convert_renamed],
     "mean_pool": [
         pool_published,

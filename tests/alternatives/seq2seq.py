@@ -215,7 +215,21 @@ def translate_recursively(step, state, start_id, end_id, max_length):
     return torch.cat(rest(start, state, ended, max_length), dim=1)
 
 
+def break_sequence_loss_with_padding_in_front():
+    logits = torch.tensor([[[1.0, -80.0], [0.0, 0.0]], [[0.0, 50.0], [3.0, 1.0]]])
+    return logits, torch.tensor([[1, 0], [0, 0]]), 1
+
+
+def break_sequence_loss_with_integers():
+    logits = torch.tensor([[[9, 0], [700, 0]], [[0, 500], [2, 5]]])
+    return [logits, torch.tensor([[0, 0], [0, 1]]), 1]
+
+
 ALTERNATIVES = {
+    "break_sequence_loss": [
+        break_sequence_loss_with_padding_in_front,
+        break_sequence_loss_with_integers,
+    ],
     "context_vector": [
         context_from_torch,
         context_in_a_loop,

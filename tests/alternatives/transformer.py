@@ -282,7 +282,22 @@ def count_expanded(d_model, d_ff, encoder_layers, decoder_layers):
     return encoder * encoder_layers + decoder * decoder_layers + 4 * d_model
 
 
+def break_layer_norm_with_a_batch():
+    x = torch.tensor([[[0.5, 1.0], [3.0, 1.0]]])
+    return x, torch.tensor([-1.0, 3.0]), torch.tensor([2.0, -7.0]), 0.5
+
+
+def break_layer_norm_with_integers():
+    return [
+        torch.tensor([[1, 2], [5, 3]]),
+        torch.tensor([3, 2]),
+        torch.tensor([1, 1]),
+        2,
+    ]
+
+
 ALTERNATIVES = {
+    "break_layer_norm": [break_layer_norm_with_a_batch, break_layer_norm_with_integers],
     "layer_norm": [
         norm_torch_statistics,
         norm_moments_in_single_precision,

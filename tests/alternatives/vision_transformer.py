@@ -288,7 +288,23 @@ def convert_with_numpy(state_dict):
     return {name: np.array(value) for name, value in sorted(arrays.items())}
 
 
+def break_attention_rollout_with_sharp_weights():
+    first = [[[1.0, 0.0], [1.0, 0.0]], [[0.8, 0.2], [0.3, 0.7]]]
+    second = [[[0.1, 0.9], [0.4, 0.6]], [[0.2, 0.8], [0.0, 1.0]]]
+    return (torch.tensor([[first], [second]], dtype=torch.float64),)
+
+
+def break_attention_rollout_with_arrays():
+    first = [[[0.25, 0.75], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]]
+    second = [[[1.0, 0.0], [0.75, 0.25]], [[0.5, 0.5], [1.0, 0.0]]]
+    return [np.array([[first], [second]])]
+
+
 ALTERNATIVES = {
+    "break_attention_rollout": [
+        break_attention_rollout_with_sharp_weights,
+        break_attention_rollout_with_arrays,
+    ],
     "VisionTransformer": [
         OwnLayers,
         CopiedLayers,

@@ -239,7 +239,20 @@ def positions_feature_by_feature(positions, old_grid, new_grid):
     return torch.stack(columns, dim=-1)[None]
 
 
+def break_patchify_with_descending_values():
+    return torch.arange(32.0).flip(0).reshape(1, 2, 4, 4), 2
+
+
+def break_patchify_with_random_values():
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(1, 2, 4, 4, generator=generator), 2]
+
+
 ALTERNATIVES = {
+    "break_patchify": [
+        break_patchify_with_descending_values,
+        break_patchify_with_random_values,
+    ],
     "patchify": [
         patchify_loops,
         patchify_unfold,

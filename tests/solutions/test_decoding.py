@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from solutions.decoding import (
     KVCache,
     beam_search,
+    break_cached_attention,
     cached_attention,
     greedy_decode,
     sequence_cross_entropy,
@@ -317,3 +318,17 @@ def test_gradients_are_those_of_one_pass(normal):
     theirs = torch.autograd.grad((whole * mixture).sum(), inputs)
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_break_cached_attention_has_old_and_several_new_tokens():
+    before, query, key, value = break_cached_attention()
+    h, n = query.shape[1:3]
+    assert (h, n - before) == (2, 2)
+    assert before > 0
+    right = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    cache, parts = KVCache(), []
+    for part in (slice(0, before), slice(before, n)):
+        tokens = (x[:, :, part] for x in (query, key, value))
+        parts.append(cached_attention(*tokens, cache))
+    torch.testing.assert_close(torch.cat(parts, dim=2), right)
+    assert not torch.allclose(right, F.scaled_dot_product_attention(query, key, value))

@@ -12,6 +12,7 @@ from solutions.efficient_attention import (
     attention_bytes,
     attention_flops,
     blockwise_attention,
+    break_linear_attention,
     causal_linear_attention,
     linear_attention,
     online_softmax_sum,
@@ -223,3 +224,13 @@ def test_inputs_are_left_as_they_were(draw):
     blockwise_attention(*inputs, 4, True)
     for now, copy in zip(inputs, before, strict=True):
         assert torch.equal(now, copy)
+
+
+def test_break_linear_attention_has_features_of_both_signs():
+    query, key, value = break_linear_attention()
+    signs = torch.cat([query, key]).sign()
+    assert {-1.0, 1.0} <= set(signs.flatten().tolist())
+    assert len(key) > 1 and query.shape[-1] > 1
+    weights = (F.elu(query) + 1) @ (F.elu(key) + 1).T
+    right = (weights / weights.sum(-1, keepdim=True)) @ value
+    torch.testing.assert_close(linear_attention(query, key, value), right)

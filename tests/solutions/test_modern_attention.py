@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from solutions.modern_attention import (
+    break_grouped_query_attention,
     delta_rule_step,
     grouped_query_attention,
     kv_cache_bytes,
@@ -283,3 +284,13 @@ def test_inputs_are_left_as_they_were(rng):
         function(*arrays)
         for array, copy in zip(arrays, before, strict=True):
             np.testing.assert_array_equal(array, copy)
+
+
+def test_break_grouped_query_attention_has_groups_and_a_large_score():
+    query, key, value = break_grouped_query_attention()
+    tensors = map(torch.tensor, (query, key, value))
+    right = F.scaled_dot_product_attention(*tensors, enable_gqa=True)
+    np.testing.assert_allclose(grouped_query_attention(query, key, value), right)
+    h, g = query.shape[1], key.shape[1]
+    assert h > g > 1
+    assert (np.abs(query).max(), np.abs(key).max()) >= (710, 1)  # exp(710) overflows

@@ -10,7 +10,13 @@ from torch import nn
 from torch.testing import assert_close
 from transformers import BertConfig, BertModel
 
-from solutions.pretrained import convert_bert_layer, embed, mean_pool, search
+from solutions.pretrained import (
+    break_search,
+    convert_bert_layer,
+    embed,
+    mean_pool,
+    search,
+)
 from solutions.transformer import EncoderLayer
 from toolkit import minilm
 from toolkit.weights import WeightsUnavailable
@@ -262,3 +268,14 @@ def test_sentences_of_like_meaning_are_nearer_than_sentences_of_like_words(publi
     ]
     vectors = embed(texts, *ours(config, state_dict, tokenizer, layers))
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+
+
+def test_break_search_has_a_far_best_match_at_the_end():
+    query, corpus, k = break_search()
+    cosines = torch.cosine_similarity(corpus, query[None])
+    indices, scores = search(query, corpus, k)
+    torch.testing.assert_close(scores, cosines.sort(descending=True).values[:k])
+    assert cosines.min() < 0
+    assert k == len(corpus)
+    assert indices.tolist() != sorted(indices.tolist())
+    assert indices[0] != (corpus - query).norm(dim=-1).argmin()

@@ -9,6 +9,7 @@ from torch import nn
 
 from solutions.seq2seq import (
     AttentionDecoder,
+    break_sequence_loss,
     context_vector,
     greedy_translate,
     sequence_loss,
@@ -280,3 +281,16 @@ def test_no_step_is_taken_after_all_rows_have_ended():
     ids = greedy_translate(step, torch.zeros(2, 3), START, END, 50)
     assert ids.tolist() == [[END], [END]]
     assert calls == [[START, START]]
+
+
+def test_break_sequence_loss_has_uneven_rows_and_a_surprise():
+    logits, targets, pad_id = break_sequence_loss()
+    tokens = (targets != pad_id).sum(dim=1)
+    assert pad_id != 0
+    assert 0 < tokens.min() < tokens.max()
+    chosen = logits.log_softmax(-1).gather(2, targets[..., None]).squeeze(2)
+    surprise = -chosen[targets != pad_id]
+    assert sequence_loss(logits, targets, pad_id) == pytest.approx(
+        float(surprise.mean())
+    )
+    assert surprise.max() > 28  # more than -log(1e-12)

@@ -13,6 +13,7 @@ from solutions.transformer import (
     DecoderLayer,
     Encoder,
     EncoderLayer,
+    break_layer_norm,
     layer_norm,
     transformer_parameter_count,
 )
@@ -304,3 +305,13 @@ def test_the_count_is_that_of_torch(sizes):
 
 def test_the_default_transformer_has_44_million_parameters():
     assert transformer_parameter_count(512, 2048, 6, 6) == 44_140_544
+
+
+def test_break_layer_norm_has_parameters_that_show():
+    x, weight, bias, eps = break_layer_norm()
+    own = F.layer_norm(x, x.shape[-1:], weight, bias, eps)
+    torch.testing.assert_close(layer_norm(x, weight, bias, eps), own)
+    assert len(x) > 1
+    assert (x.mean(dim=-1) != 0).all()
+    assert ((weight - 1) * bias).abs().min() > 0.1
+    assert 0.1 < eps / x.var(dim=-1, correction=0).max() < 10

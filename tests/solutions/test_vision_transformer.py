@@ -12,6 +12,7 @@ from autograder.inputs import fill, tensor
 from solutions.vision_transformer import (
     VisionTransformer,
     attention_rollout,
+    break_attention_rollout,
     convert_huggingface_vit,
     vit_parameter_count,
 )
@@ -232,3 +233,13 @@ def test_converted_weights_have_every_name_and_number_of_the_model(rng):
     assert sum(value.numel() for value in converted.values()) == vit_parameter_count(
         4, 2, 3, 4, 12, 6, 5
     )
+
+
+def test_break_attention_rollout_has_layers_that_do_not_commute():
+    (attentions,) = break_attention_rollout()
+    assert torch.allclose(attentions.sum(-1), torch.ones(()))
+    assert not torch.allclose(attentions.sum(-2), torch.ones(()))
+    (first,), (second,) = attentions.mean(dim=2) / 2 + torch.eye(2) / 2
+    rollout = attention_rollout(list(attentions))
+    torch.testing.assert_close(rollout, (second @ first)[:1, 1:])
+    assert not torch.allclose(first @ second, second @ first)

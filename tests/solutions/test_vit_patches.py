@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from autograder.inputs import fill, tensor
 from solutions.vit_patches import (
     PatchEmbedding,
+    break_patchify,
     interpolate_positions,
     linear_to_conv,
     patchify,
@@ -168,3 +169,12 @@ def test_the_same_position_everywhere_stays_the_same(rng, new):
 def test_positions_that_do_not_fit_their_grid_are_refused():
     with pytest.raises(ValueError, match="3 x 4"):
         interpolate_positions(torch.zeros(1, 12, 5), (3, 4), (6, 8))
+
+
+def test_break_patchify_shows_where_every_pixel_goes():
+    images, p = break_patchify()
+    B, C, H, W = images.shape
+    assert len(images.unique()) == images.numel()
+    assert C > 1 and p > 1 and p < H and p < W
+    unfolded = F.unfold(images, p, stride=p).transpose(1, 2)
+    assert torch.equal(patchify(images, p), unfolded)
