@@ -62,13 +62,13 @@ class Parameter:
         if sent.dtype.kind not in _KINDS[self.kind]:
             raise NotAllowed(f"`{self.name}` has to hold {_NAMES[self.kind]}")
         self._check_shape(sent.shape, sizes)
-        value = sent.astype(_DTYPES[self.kind])
-        if not np.isfinite(value).all():
+        if not np.isfinite(sent).all():
             raise NotAllowed(f"`{self.name}` is not finite everywhere")
-        if self.kind != "b" and not ((value >= self.low) & (value <= self.high)).all():
+        if self.kind != "b" and not ((sent >= self.low) & (sent <= self.high)).all():
             raise NotAllowed(
                 f"`{self.name}` has to lie between {self.low:g} and {self.high:g}"
             )
+        value = sent.astype(_DTYPES[self.kind])  # in range, so nothing wraps around
         return value.item() if self.shape is None else value
 
     def _check_shape(self, shape: tuple[int, ...], sizes: dict[str, Any]) -> None:
@@ -161,4 +161,4 @@ def read_arguments(
 
 def number_of_values(arguments: Sequence[Any]) -> int:
     """The values of all arrays together; a number counts as one."""
-    return sum(int(np.size(argument)) for argument in arguments)
+    return sum(a.size if isinstance(a, np.ndarray) else 1 for a in arguments)

@@ -96,7 +96,12 @@ def test_versions_are_two_to_six_and_each_is_told_from_the_others(topic, name):
 
 
 @pytest.mark.parametrize(
-    "nothing", [None, (), [], "all", 7, {}, (None,), ("scores",), ([[1.0, 2.0]],)]
+    "nothing",
+    [
+        *(None, (), [], "all", 7, {}, (None,), ("scores",), ([[1.0, 2.0]],)),
+        ([np.zeros(2), np.zeros((3, 1))], {"x": [np.zeros(2), None]}, "ragged", 4),
+        tuple(np.zeros((1, 0, 7)) for _ in range(3)),
+    ],
 )
 @pytest.mark.parametrize(("topic", "name"), BREAKS)
 def test_what_are_no_arguments_earns_nothing(topic, name, nothing):
@@ -192,6 +197,12 @@ def test_integers_stand_for_real_numbers_and_not_the_other_way_round():
         read_arguments([integers("x", "N", 0, 5)], [np.array([1.0, 2.0])], anything)
     with pytest.raises(NotAllowed, match="has to hold truth values"):
         read_arguments([truths("x", "N")], [np.array([1, 0])], anything)
+
+
+def test_an_integer_is_not_wrapped_into_the_range():
+    sent = np.array([2**64 - 1], dtype=np.uint64)  # -1 as a signed one
+    with pytest.raises(NotAllowed, match="has to lie between -3 and 3"):
+        read_arguments([integers("x", "N", -3, 3)], [sent], anything)
 
 
 def test_a_number_is_read_as_pythons_own():
