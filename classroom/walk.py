@@ -1,0 +1,213 @@
+"""The whole way of a chapter through two systems: ``python -m classroom.walk``.
+
+Releases a chapter, collects a made-up class from the archives of Canvas and Moodle,
+grades, sets due dates, collects again from those who handed in twice, and makes
+feedback and exports, with the commands that an instructor calls. Then looks whether the
+mark of each person is under the person's own number in the tables that the systems
+read, and in the feedback archive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+
+from autograder.exercise import load_topic
+from classroom.lms_class import (
+    CANVAS,
+    MOODLE,
+    Pupil,
+    class_list,
+    made_up_class,
+    mark_of,
+    packed,
+    place_of,
+    write_archive,
+)
+
+CHAPTER, OTHER = "simplified_attention", "scaling"
+DUE = "2026-11-12 18:00 UTC"
+
+
+@dataclass
+class Walk:
+    """What a walk found.
+
+    Attributes:
+        class_: who was in it.
+        steps: what was called, and the seconds that it took.
+        arrived: people whose mark is where it has to be, by system.
+        wrong: a line for each mark that is not.
+    """
+
+    class_: list[Pupil]
+    steps: list[tuple[str, float]] = field(default_factory=list)
+    arrived: Counter = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The walk as a table."""
+        count = len(self.class_)
+        lines = [f"{count} students, {CHAPTER}", ""]
+        lines.append(f"{'step':34}{'seconds':>9}{'ms a student':>14}")
+        for step, seconds in self.steps:
+            lines.append(f"{step:34}{seconds:9.1f}{1000 * seconds / count:14.0f}")
+        lines += ["", f"{'kind':18}{'Canvas':>8}{'Moodle':>8}"]
+        kinds = Counter((p.kind, p.system) for p in self.class_)
+        for kind in dict.fromkeys(p.kind for p in self.class_):
+            lines.append(f"{kind:18}{kinds[kind, CANVAS]:8}{kinds[kind, MOODLE]:8}")
+        there = ", ".join(f"{s.title()} {n}" for s, n in sorted(self.arrived.items()))
+        lines += [
+            "",
+            f"marks under the right number: {there}; wrong: {len(self.wrong)}",
+        ]
+        return lines + self.wrong
+
+
+def walk(folder: Path, size: int, run: Callable[[Sequence[str]], int]) -> Walk:
+    """Go the whole way.
+
+    Args:
+        folder: an empty one, for the course and the archives.
+        size: how many are in the class.
+        run: calls a command of the grader; its exit status.
+
+    Raises:
+        RuntimeError: a command failed.
+    """
+    found = Walk(made_up_class(CHAPTER, size))
+    course = folder / "course"
+
+    def step(name: str, *words: str) -> None:
+        start = time.perf_counter()
+        status = run(words)
+        if status:
+            raise RuntimeError(f"{name} ended with status {status}")
+        found.steps.append((name, time.perf_counter() - start))
+
+    at = ["--course", str(course)]
+    step("release two chapters", "course", str(course), CHAPTER, OTHER)
+    _pack(folder, course, found.class_)
+    for turn in ("first", "second"):
+        for system in (CANVAS, MOODLE):
+            archive = str(folder / f"{system}_{turn}.zip")
+            words = ["--roster", str(folder / f"{system}.csv")]
+            step(f"collect, {system}, {turn}", "collect", CHAPTER, archive, *at, *words)
+        if turn == "first":
+            step("deadlines", "deadlines", str(folder / "deadlines.csv"), *at)
+        step(f"grade, {turn}", "grade", CHAPTER, *at)
+    step("grade, nothing new", "grade", CHAPTER, *at)
+    step("report and exports", "report", CHAPTER, *at)
+    step("feedback", "feedback", CHAPTER, *at)
+    step("feedback, nothing new", "feedback", CHAPTER, *at)
+    compare(course, found)
+    return found
+
+
+def _pack(folder: Path, course: Path, class_: Sequence[Pupil]) -> None:
+    """Write the archives, class lists and deadlines that the systems would give."""
+    master, other = (
+        nbformat.read(course / "release" / name / f"{name}.ipynb", as_version=4)
+        for name in (CHAPTER, OTHER)
+    )
+    most = sum(e.points for e in load_topic(CHAPTER).exercises.values())
+    for system in (CANVAS, MOODLE):
+        (folder / f"{system}.csv").write_text(class_list(class_, system, most))
+        for turn in ("first", "second"):
+            files = packed(
+                class_, system, master, other, CHAPTER, first=turn == "first"
+            )
+            write_archive(folder / f"{system}_{turn}.zip", files)
+    lines = ["student,chapter,due", f",{CHAPTER},{DUE}"]
+    for pupil in class_:
+        if pupil.kind == "excused":
+            lines.append(f"{pupil.student},{CHAPTER},excused")
+        if pupil.kind == "late":
+            lines.append(f"{pupil.student},{CHAPTER},+3 days")
+    (folder / "deadlines.csv").write_text("\n".join(lines))
+
+
+def compare(course: Path, found: Walk) -> None:
+    """Look for the mark of each person as the importers of the systems do."""
+    canvas = {row["ID"]: row[CHAPTER] for row in _table(course, CANVAS) if row["ID"]}
+    moodle = {
+        row["Identifier"].removeprefix("Participant "): row["Grade"]
+        for row in _table(course, MOODLE)
+    }
+    tables = {CANVAS: canvas, MOODLE: moodle}
+    returned = {system: _returned(course, system) for system in tables}
+    for pupil in found.class_:
+        mark = mark_of(pupil, CHAPTER)
+        excused = "EX" if pupil.system == CANVAS and pupil.kind == "excused" else ""
+        expected = excused if mark is None else f"{mark:g}"
+        given = tables[pupil.system].get(pupil.id, "no line")
+        page = _page_mark(pupil, returned[pupil.system])
+        if given == expected and page == (None if mark is None else mark):
+            found.arrived[pupil.system] += 1
+        else:
+            who = f"{pupil.student} ({pupil.kind})"
+            found.wrong.append(f"{who}: {given!r}, {page}; expected {expected!r}")
+
+
+def _table(course: Path, system: str) -> list[dict[str, str]]:
+    path = course / "reports" / f"{CHAPTER}_{system}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _returned(course: Path, system: str) -> dict[str, str]:
+    """The files of a feedback archive, by name."""
+    path = course / "feedback" / f"{CHAPTER}_{system}.zip"
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def _page_mark(pupil: Pupil, files: dict[str, str]) -> float | None:
+    """The mark that the feedback for a person states; None if there is no feedback."""
+    place = place_of(pupil, CHAPTER, again=pupil.kind == "twice")
+    if pupil.system == MOODLE:
+        place = f"{place.partition('/')[0]}/{CHAPTER}.html"
+        if place not in files:
+            return None
+        return float(files[place].partition("(Score: ")[2].partition(" /")[0])
+    if place not in files:
+        return None
+    head = json.loads(files[place])["cells"][0]["source"]
+    return float(head.partition(": ")[2].partition(" of")[0])
+
+
+def main() -> int:
+    """Walk with a class of any size and print the table; 1 if a mark went astray."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--students", type=int, default=200)
+    options = parser.parse_args()
+
+    def run(words: Sequence[str]) -> int:
+        command = [sys.executable, "-m", "autograder", *words]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            print(done.stdout, done.stderr, file=sys.stderr)
+        return done.returncode
+
+    print(f"load when it began: {os.getloadavg()[0]:.1f}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="walk-") as folder:
+        found = walk(Path(folder), options.students, run)
+    print("\n".join(found.lines()))
+    return 1 if found.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
