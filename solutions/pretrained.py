@@ -52,7 +52,7 @@ def convert_bert_layer(state_dict: dict[str, Tensor], index: int) -> dict[str, T
 
 
 def mean_pool(hidden: Tensor, mask: Tensor) -> Tensor:
-    """One vector of length 1 for each text: the direction of the mean of its tokens.
+    """One vector of norm 1 for each text: the direction of the mean of its tokens.
 
     y = mean / |mean|,  mean over the tokens n with mask[n]
 
@@ -61,7 +61,7 @@ def mean_pool(hidden: Tensor, mask: Tensor) -> Tensor:
         mask: (B, N) bool, True for real tokens and False for padding.
 
     Returns:
-        (B, D) vectors of length 1; zeros for a text without any token.
+        (B, D) vectors of norm 1; zeros for a text without any token.
 
     Source: Reimers and Gurevych (2019), section 3.
     """
@@ -82,7 +82,7 @@ def embed(
         model: gives hidden states (B, N, D) for ids and mask.
 
     Returns:
-        (B, D) one vector of length 1 for each text, in the order of the texts.
+        (B, D) one vector of norm 1 for each text, in the order of the texts.
 
     Source: Reimers and Gurevych (2019), section 3.
     """
@@ -98,8 +98,8 @@ def search(query: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
     score_i = query . corpus_i / (|query| |corpus_i|)
 
     Args:
-        query: (D,) vector of any length.
-        corpus: (M, D) vectors of any lengths.
+        query: (D,) vector of any norm.
+        corpus: (M, D) vectors of any norms.
         k: how many to return.
 
     Returns:
