@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import logging
 import secrets
@@ -50,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _temporary_files(options: argparse.Namespace) -> contextlib.AbstractContextManager:
     """Where temporary files belong; only what starts kernels makes many."""
-    if options.run not in (_check, _grade) or sys.platform == "win32":
+    if options.run not in (_check, _grade) or not _can_grade():
         return contextlib.nullcontext()
     from autograder.sandbox.scratch import scratch_folder
 
@@ -248,7 +249,26 @@ def _points(text: str) -> float:
     return points
 
 
+def _can_grade() -> bool:
+    """Whether the grader works here: with the solutions, and not on Windows."""
+    return sys.platform != "win32" and importlib.util.find_spec("solutions") is not None
+
+
 def _check(options: argparse.Namespace) -> int:
+    report = _graded(options) if _can_grade() else _checked(options)
+    print(json.dumps(report)) if options.json else _say(_as_text(report))
+    return 0
+
+
+def _checked(options: argparse.Namespace) -> dict[str, Any]:
+    """The report on a notebook of one's own, from the key beside it."""
+    from autograder.own_notebook import examine_own
+
+    return examine_own(options.notebook)
+
+
+def _graded(options: argparse.Namespace) -> dict[str, Any]:
+    """The report on a notebook, as grading makes it."""
     from autograder.grading.examine import examine
     from autograder.grading.seeds import draw_seeds, expected_answers
     from autograder.notebooks import chapter_of, read_notebook
@@ -275,11 +295,7 @@ def _check(options: argparse.Namespace) -> int:
             servers=None if options.no_sandbox else servers,
             seeds=seeds,
         )
-    if options.json:
-        print(json.dumps(examination.report))
-    else:
-        _say(_as_text(examination.report))
-    return 0
+    return examination.report
 
 
 def _as_text(report: dict[str, Any]) -> str:

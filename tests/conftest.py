@@ -28,6 +28,7 @@ LONG = (
     "book/test_pages.py",
     "book/test_build.py",
     "test_contributing.py",
+    "test_wheel.py",
 )
 
 

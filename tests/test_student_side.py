@@ -3,6 +3,7 @@
 The hosted checks try it there. Here, what those systems lack is taken away.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from autograder.notebooks import METADATA_KEY
+
+STUB = "def softmax(scores):"
 
 # A plugin of pytest, because it has to come before the first import of ours.
 ANOTHER_SYSTEM = """
@@ -38,6 +43,42 @@ for name in ("O_NOFOLLOW", "O_NONBLOCK", "sched_getaffinity"):
 def pytest_itemcollected(item):
     with open(__file__ + ".collected", "a") as file:
         file.write(item.nodeid.split("::")[0] + "\\n")
+"""
+
+# Everything that students have, where what is POSIX's or the instructor's is missing.
+# Text that is read or written without naming the encoding has another one on Windows.
+IMPORT_ALL = """
+import importlib
+import pkgutil
+import sys
+import warnings
+
+import another_system  # noqa: F401
+
+NOT_THEIRS = ("grading", "lms", "release", "sandbox", "similarity")
+MISSING = ("grp", "myst_nb", "nbgrader", "pwd", "pybtex", "solutions", "sqlalchemy")
+MISSING += ("termios", "tqdm")
+sys.modules |= dict.fromkeys(MISSING)  # an import of these fails
+
+import autograder
+import toolkit
+
+warnings.filterwarnings(
+    "error", category=EncodingWarning, module=r"(autograder|toolkit)[.]"
+)
+names = []
+for package in (autograder, toolkit):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        room = found.name.split(".")[1]
+        if package is toolkit or room not in (*NOT_THEIRS, "__main__"):
+            importlib.import_module(found.name)
+            names.append(found.name)
+print(*names)
+
+from autograder.__main__ import main
+
+for arguments in (["progress", sys.argv[1]], ["reset", sys.argv[1], "softmax"]):
+    assert main(arguments) == 0, arguments
 """
 
 
@@ -71,3 +112,45 @@ def test_its_tests_are_found_and_notebooks_reset_on_other_systems(
     collected = (tmp_path / "another_system.py.collected").read_text()
     assert set(collected.splitlines()) == set(files)
     assert re.search(r"\d+ passed", done.stdout), done.stdout
+
+
+def test_all_that_students_have_is_imported_and_runs_on_other_systems(root, tmp_path):
+    (tmp_path / "another_system.py").write_text(ANOTHER_SYSTEM, encoding="utf-8")
+    notebook = (
+        tmp_path / "Lösungen №1.ipynb"
+    )  # letters that no code page of Windows has
+    cells = [
+        graded("softmax", "def softmax(scores):\n    return 'Größe √'", stub=STUB),
+        graded("check-softmax", "check(softmax)", points=7),
+    ]
+    text = json.dumps(
+        {"cells": cells, "metadata": {}, "nbformat": 4}, ensure_ascii=False
+    )
+    notebook.write_text(text, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-X", "warn_default_encoding", "-c", IMPORT_ALL, notebook],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}",
+            "PYTHONIOENCODING": "cp1252",
+        },
+        capture_output=True,
+        encoding="cp1252",
+    )
+    assert done.returncode == 0, done.stderr
+    assert {"autograder.check", "autograder.own_notebook", "toolkit.images"} <= set(
+        done.stdout.splitlines()[0].split()
+    )
+    assert json.loads(notebook.read_text(encoding="utf-8"))["cells"][0]["source"] == [
+        STUB
+    ]
+    (kept,) = tmp_path.glob("*.softmax.1.py")
+    assert "Größe √" in kept.read_text(encoding="utf-8")
+
+
+def graded(name, source, points=None, stub=None):
+    """A code cell of a released notebook."""
+    entry = {"grade_id": name} | ({} if points is None else {"points": points})
+    metadata = {"nbgrader": entry, METADATA_KEY: {"stub": stub} if stub else {}}
+    return {"cell_type": "code", "metadata": metadata, "source": source, "outputs": []}

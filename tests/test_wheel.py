@@ -1,0 +1,224 @@
+"""The wheel in an environment that holds what it declares for students, and no more."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from packaging.requirements import Requirement
+
+from autograder.answer_key import write_key
+from autograder.book import chapter_names
+from autograder.exercise import load_topic
+from autograder.release.source import source_notebook
+from autograder.release.student import student_notebook
+
+EXTRA = "notebooks"  # the one that the guides have students install
+# Asked for inside of a function, and a cell says so where it is not there.
+OPTIONAL = "transformers"
+
+RUN = """
+import json, sys
+from importlib.util import find_spec
+from pathlib import Path
+import nbformat
+from nbclient import NotebookClient
+
+folder, modules = Path(sys.argv[1]), json.loads(sys.argv[2])
+missing = [name for name in modules if find_spec(name) is None]
+found = {"missing": missing, "prefix": sys.prefix, "solutions": find_spec("solutions")}
+for path in sorted(folder.glob("*.ipynb")):
+    notebook = nbformat.read(path, as_version=4)
+    where = {"metadata": {"path": str(folder)}}
+    client = NotebookClient(notebook, timeout=None, allow_errors=True, resources=where)
+    client.execute()
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+    found[path.stem] = {
+        "errors": [out.evalue for out in outputs if out.output_type == "error"],
+        "printed": [out.text for out in outputs if out.output_type == "stream"],
+        "points": [
+            [out.metadata["autograder"][key] for key in ("exercise", "score")]
+            for out in outputs
+            if "autograder" in out.get("metadata", {})
+        ],
+    }
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True)
+class Student:
+    """A machine on which nothing is but the wheel and what it declares."""
+
+    python: Path
+    home: Path
+
+    def run(self, *arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+        """Call its Python."""
+        ours = ("PYTHON", "JUPYTER", "IPYTHON")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+        return subprocess.run(
+            [self.python, *arguments],
+            cwd=cwd,
+            env=kept | {"HOME": str(self.home), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+        )
+
+
+def declared(requirements: list[str]) -> Iterator[metadata.Distribution]:
+    """What pip would install for these, of what is installed here."""
+    todo, seen = [Requirement(text) for text in requirements], set()
+    while todo:
+        wanted = todo.pop()
+        if str(wanted) in seen:
+            continue
+        seen.add(str(wanted))
+        try:
+            found = metadata.distribution(wanted.name)
+        except metadata.PackageNotFoundError:
+            continue  # an import of it will say so
+        yield found
+        todo += needed(found.requires or [], wanted.extras)
+
+
+def needed(requirements: list[str], extras: set[str]) -> list[Requirement]:
+    """Those that hold on this machine, with these extras."""
+    return [
+        each
+        for each in map(Requirement, requirements)
+        if each.marker is None
+        or any(each.marker.evaluate({"extra": extra}) for extra in {"", *extras})
+    ]
+
+
+@pytest.fixture(scope="module")
+def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel as it is handed out."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
+        cwd=root,
+        check=True,
+        capture_output=True,
+    )
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def student(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Student:
+    """The wheel installed where there is nothing else.
+
+    What it declares, with all that this needs, is linked from the environment of the
+    tests, where each is installed in the pinned version.
+    """
+    home = tmp_path_factory.mktemp("home")
+    venv.create(home / "env", symlinks=True)
+    python = home / "env" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps"]
+    subprocess.run([*pip, "--no-index", "--quiet", str(wheel)], check=True)
+    (packages,) = (home / "env").glob("lib/python3*/site-packages")
+    (own,) = metadata.distributions(name="attention-from-scratch", path=[str(packages)])
+    wanted = [str(each) for each in needed(own.requires or [], {EXTRA})]
+    for distribution in declared(wanted):
+        for top in {file.parts[0] for file in distribution.files or []}:
+            if top not in ("..", "__pycache__") and not (packages / top).exists():
+                (packages / top).symlink_to(distribution.locate_file(top))
+    return Student(python, home)
+
+
+def blank_and_solved(source: NotebookNode) -> NotebookNode:
+    """The released notebook, and after it the same cells with the right answers.
+
+    Cells that demonstrate are left out, as in grading; some of them train for minutes.
+    """
+    cells = [
+        cell
+        for notebook in (student_notebook(source), source)
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.metadata.tags != ["demo"]
+    ]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    return nbformat.v4.new_notebook(cells=cells, metadata=source.metadata)
+
+
+def modules_in(notebook: NotebookNode) -> Iterator[str]:
+    """All modules that the code of a notebook imports, demonstrations included."""
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield node.module
+
+
+@pytest.fixture(scope="module")
+def seen(student: Student, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """What came of all released notebooks there, each in a kernel of its own."""
+    folder = tmp_path_factory.mktemp("handed-out")
+    modules = set()
+    for name in chapter_names():
+        source = source_notebook(name)
+        modules |= set(modules_in(source))
+        nbformat.write(blank_and_solved(source), folder / f"{name}.ipynb")
+        write_key(name, folder / f"{name}.key")
+    wanted = json.dumps(sorted(modules - {OPTIONAL}))
+    done = student.run("-c", RUN, str(folder), wanted, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return {"folder": folder, **json.loads(done.stdout)}
+
+
+def test_what_is_not_declared_is_not_there(student, tmp_path):
+    done = student.run("-c", "import nbgrader", cwd=tmp_path)
+    assert "No module named 'nbgrader'" in done.stderr
+
+
+def test_everything_that_notebooks_import_is_declared(student, seen):
+    assert Path(seen["prefix"]) == student.home / "env"
+    assert seen["solutions"] is None
+    assert seen["missing"] == []
+
+
+@pytest.mark.parametrize("name", chapter_names())
+def test_stubs_have_no_points_and_right_answers_all_of_them(seen, name):
+    full = {e.name: e.points for e in load_topic(name).exercises.values()}
+    found = seen[name]
+    assert found["errors"] == []
+    assert found["printed"] == []
+    middle = len(full)
+    assert dict(found["points"][:middle]) == dict.fromkeys(full, 0)
+    assert dict(found["points"][middle:]) == full
+
+
+def test_whole_notebook_is_checked_from_the_key(student, seen, tmp_path):
+    name = "masking"
+    key, path = seen["folder"] / f"{name}.key", tmp_path / "mine" / f"{name}.ipynb"
+    path.parent.mkdir()
+    source = source_notebook(name)
+    nbformat.write(source, path)
+    call = ("-m", "autograder", "check", str(path), "--json")
+    refused = student.run(*call, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1 and f"{name}.key" in refused.stderr
+    path.with_suffix(".key").write_bytes(key.read_bytes())
+    done = student.run(*call, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    full = {e.name: e.points for e in load_topic(name).exercises.values()}
+    assert {e["name"]: e["score"] for e in report["exercises"]} == full
+    assert report["score"] == report["max_score"] == sum(full.values())
