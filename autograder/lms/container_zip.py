@@ -31,7 +31,7 @@ from autograder.release.course import master_text
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 
-EXTRAS = ("grading", "notebooks", "hub")  # of the wheel, those that it has
+EXTRAS = ("grading", "notebooks")  # of the wheel, those that it has
 _PINNED = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)")
 
 

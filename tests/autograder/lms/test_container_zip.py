@@ -204,7 +204,7 @@ def test_setup_installs_the_wheel_with_its_constraints(packed, tmp_path):
     name, bracket, extras = wheel.partition("[")
     assert name.endswith(".whl")
     assert not bracket or set(extras.rstrip("]").split(",")) <= {
-        *("grading", "notebooks", "hub")
+        *("grading", "notebooks")
     }
 
 
