@@ -114,7 +114,7 @@ def credited(report: Mapping[str, Any], rules: Iterable[Rule]) -> Mapping[str, A
     log. A submission that could not be examined gets nothing.
     """
     holding = [rule for rule in rules if not rule.undone]
-    if report["refused"] or not holding:
+    if not holding or report["refused"]:
         return report
     exercises = [_with_credit(exercise, holding) for exercise in report["exercises"]]
     pairs = zip(exercises, report["exercises"], strict=True)
