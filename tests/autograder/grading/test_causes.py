@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from autograder.book import chapter_title
 from autograder.grading.causes import (
     MISTAKE,
     NONE,
@@ -67,7 +68,7 @@ def test_causes_are_ranked_by_how_many_share_them():
     assert by_students["h",].lost == 3
     assert [c.students for c in unexplained(found)] == [("f", "g"), ("h",)]
     assert [c.kind for c in explained(found)] == [SYMPTOM, MISTAKE]
-    assert "Attention with one query" in found[0].reading
+    assert f"“{chapter_title(TOPIC)}”, section “" in found[0].reading
 
 
 def test_who_did_not_begin_is_told_apart_from_who_failed():
