@@ -214,6 +214,12 @@ def _parser() -> argparse.ArgumentParser:
         "--index", metavar="URL", help="another index of packages for the container"
     )
     gradescope.set_defaults(run=_gradescope)
+    oral = commands.add_parser(
+        "oral", help="questions to ask each student about their own code, to be printed"
+    )
+    oral.add_argument("chapter")
+    oral.add_argument("--course", type=Path, required=True, metavar="DIR")
+    oral.set_defaults(run=_oral)
     marks = commands.add_parser("marks", help="final marks, and who needs help")
     marks.add_argument("--course", type=Path, required=True, metavar="DIR")
     marks.add_argument(
@@ -638,6 +644,23 @@ def _gradescope(options: argparse.Namespace) -> int:
     if unmarked:
         _say(f"not marked there, since it takes the solutions: {', '.join(unmarked)}")
     _say("what a student wrote is not isolated there: see the instructor's guide")
+    return 0
+
+
+def _oral(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from autograder.grading.oral import sheets
+    from autograder.grading.oral_pages import write_oral
+    from autograder.lms.whole_class import report_on_class
+
+    course = options.course
+    report, _ = report_on_class(course, options.chapter)
+    found = sheets(course, report)
+    for sheet in found:
+        if not sheet.questions:
+            _say(f"nothing to ask: {sheet.student}: {sheet.note}")
+    for what, path in write_oral(course, options.chapter, found).items():
+        _say(f"{what + ':':12} {path}")
     return 0
 
 

@@ -104,12 +104,12 @@ def _text_of(name: str) -> Markup:
     return Markup(path.read_text(encoding="utf-8"))
 
 
-def _policy() -> str:
+def _policy(sheet: str = "report.css") -> str:
     """What a browser may do with a page: show it, and run its one script.
 
     Whatever got past the escaping would neither be run nor loaded.
     """
-    script, style = (_digest(name) for name in ("sortable.js", "report.css"))
+    script, style = (_digest(name) for name in ("sortable.js", sheet))
     return (
         f"default-src 'none'; script-src {script}; style-src {style}; "
         "base-uri 'none'; form-action 'none'"

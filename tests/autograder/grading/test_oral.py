@@ -1,0 +1,267 @@
+"""Questions about students' own code, whose lines are looked up in their files."""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.__main__ import main
+from autograder.exercise import load_topic
+from autograder.grading.examine import summary
+from autograder.grading.gradebook import ChapterMarks
+from autograder.grading.oral import ASKED, sheets
+from autograder.grading.oral_features import features_of
+from autograder.grading.oral_results import in_words, result_question
+from autograder.grading.reports import read_reports
+from autograder.judge import CaseReport, Report
+from classroom.submissions import cell_source, hand_in, submission
+from tests.autograder.conftest import TOPIC
+
+HOSTILE = "</pre><script>alert(1)</script>\x1b[31m"
+IN_A_LOOP = """
+import numpy as np
+
+def softmax(scores):
+    rows = []
+    for row in scores.reshape(-1, scores.shape[-1]):
+        rows.append(np.exp(row - row.max()) / np.exp(row - row.max()).sum())
+    return np.array(rows).reshape(scores.shape)
+"""
+STABLE = """
+import numpy as np
+
+def softmax(scores):
+    shifted = scores - np.max(scores, axis=-1, keepdims=True)
+    weights = np.exp(shifted)
+    return weights / weights.sum(axis=-1, keepdims=True)
+"""
+ALL = '''
+def f(q, k, v, mask):
+    """Without keepdims, sqrt or einsum."""
+    # axis=7
+    s = torch.einsum("bhnd,bhtd->bhnt", q, k)
+    s = s / math.sqrt(q.shape[-1])
+    s = s.masked_fill(~mask[:, None], float("-inf"))
+    m = s - s.amax(dim=-2, keepdim=True)
+    w = np.where(m > 0, m, 0.0)
+    w = w / (w.sum() + 1e-9)
+    o = (w @ v).transpose(1, 2).astype(
+        dtype=np.float32
+    )
+    return np.tril(np.exp(o)).reshape(3, -1)
+'''
+
+
+@pytest.fixture(scope="module")
+def course(released_course, tmp_path_factory, master, right):
+    """A course in which some are right in different ways, wrong, blank or hostile."""
+    folder = tmp_path_factory.mktemp("oral") / "course"
+    shutil.copytree(released_course, folder)
+    known = load_topic(TOPIC).mistakes("softmax")[0]
+    wrong = cell_source(known, "softmax")
+    hostile = right["softmax"].replace("np.exp(", f"np.exp( # {HOSTILE}\n        ", 1)
+    answers = {
+        "student01": right,
+        "student02": {**right, "softmax": IN_A_LOOP},
+        "student03": {**right, "softmax": STABLE},
+        "student04": {**right, "softmax": wrong},
+        "student05": {**right, "softmax": hostile},
+        "student06": {},
+    }
+    hand_in(folder, TOPIC, {s: submission(master, a) for s, a in answers.items()})
+    reports = {
+        student: report(a, known if student == "student04" else None)
+        for student, a in answers.items()
+    }
+    hand_in(folder, TOPIC, {"student07": {}})
+    (folder / "submitted" / "student07" / TOPIC / f"{TOPIC}.ipynb").write_text("{")
+    reports["student07"] = {**report({}, None), "refused": "the file is not JSON"}
+    place = folder / "reports" / TOPIC
+    place.mkdir(parents=True)
+    for student, found in reports.items():
+        (place / f"{student}.json").write_text(
+            json.dumps({**found, "student": student, "seconds": 0.1})
+        )
+    with ChapterMarks(f"sqlite:///{folder / 'gradebook.db'}", "", TOPIC) as book:
+        book.write([(student, found, None) for student, found in reports.items()])
+    return folder
+
+
+def report(answers, known):
+    """As the grader would have said it: all is right but one known mistake."""
+    topic = load_topic(TOPIC)
+    found = []
+    for name, exercise in topic.exercises.items():
+        wrong = name == "softmax" and known is not None
+        cases = [
+            CaseReport(case.title, case.points, name in answers and not wrong, "")
+            for case in exercise.cases
+        ]
+        score = sum(case.points for case in cases if case.passed)
+        mistake, message = (known.name, known.hint) if wrong else (None, "")
+        found.append(Report(name, score, exercise.points, mistake, message, cases))
+    return summary(topic, found)
+
+
+def asked(course):
+    return {s.student: s for s in sheets(course, read_reports(course, TOPIC))}
+
+
+def cell_of(course, student, exercise):
+    """The lines of a cell, from the file that was handed in."""
+    path = course / "submitted" / student / TOPIC / f"{TOPIC}.ipynb"
+    for cell in json.loads(path.read_text())["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == exercise:
+            return cell["source"].split("\n")
+    return []
+
+
+def test_everybody_who_wrote_code_gets_three_questions(course):
+    found = asked(course)
+    for student in ("student01", "student02", "student03", "student04", "student05"):
+        assert len(found[student].questions) == ASKED == 3
+        kinds = [q.kind for q in found[student].questions]
+        assert len(set(kinds)) == 3
+    assert found["student06"].questions == []
+    assert found["student07"].questions == []
+    assert "not JSON" in found["student07"].note
+
+
+def test_each_line_is_in_the_students_cell_and_has_the_feature(course):
+    for student, sheet in asked(course).items():
+        for q in sheet.questions:
+            lines = cell_of(course, student, q.exercise)
+            assert dict(q.code)[q.line] == lines[q.line - 1]
+            assert q.token in lines[q.line - 1].split("#")[0]
+
+
+def test_questions_stay_the_same_and_differ_with_the_code(course):
+    first, again = asked(course), asked(course)
+    assert first == again
+    about = {
+        student: {(q.exercise, q.line, q.ask, str(q.code)) for q in sheet.questions}
+        for student, sheet in first.items()
+        if sheet.questions
+    }
+    different = ("student01", "student02", "student03", "student04")
+    assert len({frozenset(about[s]) for s in different}) == len(different)
+
+
+def test_a_mistake_is_asked_about_and_only_the_examiner_reads_the_hint(course):
+    known = load_topic(TOPIC).mistakes("softmax")[0]
+    (q,) = [q for q in asked(course)["student04"].questions if q.kind == "mistake"]
+    assert (q.exercise, q.answer) == ("softmax", known.hint)
+    assert load_topic(TOPIC).exercises["softmax"].cases[0].title in q.ask
+    assert known.hint not in q.ask
+    others = [s for s in asked(course).values() if s.student != "student04"]
+    assert not any(q.kind == "mistake" for s in others for q in s.questions)
+
+
+def test_what_is_returned_is_what_torch_returns():
+    ask, answer = result_question(TOPIC, "softmax")
+    given, returned = (
+        ast.literal_eval(re.search(r"\[.*\]", text)[0]) for text in (ask, answer)
+    )
+    expected = torch.softmax(torch.tensor(given, dtype=torch.float64), -1)
+    torch.testing.assert_close(
+        torch.tensor(returned, dtype=torch.float64), expected, atol=2e-3, rtol=0
+    )
+
+
+def test_many_values_are_described():
+    rows = torch.full((5, 8), 0.125)
+    assert in_words(rows) == (
+        "an array of shape (5, 8), float32, from 0.125 to 0.125, each row sums to one"
+    )
+    rows[0, 0] = torch.nan
+    assert in_words(rows).endswith("from 0.125 to 0.125, 1 not finite")
+    assert in_words(rows > 1) == "an array of shape (5, 8), bool, 0 of 40 True"
+    assert in_words(np.random.default_rng(1)) == "a Generator"  # without an address
+    assert in_words((torch.tensor([1, 2]), 3)) == "([1, 2] (shape (2,), int64), 3)"
+
+
+def test_features_are_found_where_they_are():
+    lines = ALL.split("\n")
+    found = {f.name: f for f in features_of(ast.parse(ALL).body[0], lines)}
+    where = {name: f.line for name, f in found.items()}
+    assert where == {
+        **{"einsum": 5, "root": 6, "infinity": 7, "newaxis": 7, "maximum": 8},
+        **{"axis": 8, "keepdims": 8, "where": 9, "epsilon": 10, "product": 11},
+        **{"transpose": 11, "dtype": 11, "triangle": 14, "exponential": 14},
+        **{"reshape": 14, "return": 14},
+    }
+    assert "Summed over: d." in found["einsum"].answer
+    assert "several inputs: b, h." in found["einsum"].answer
+    assert "dim=-2" in found["axis"].ask
+    assert "dim=-1" in found["axis"].ask
+    assert "Why is 1e-09 added?" in found["epsilon"].ask
+
+
+def test_nothing_is_found_in_texts_and_comments():
+    source = (
+        'def f(x):\n    """axis=1"""\n    "keepdims=True"\n    # np.exp(x)\n    pass'
+    )
+    assert features_of(ast.parse(source).body[0], source.split("\n")) == []
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.words = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_pages_run_nothing_and_keep_the_answers_apart(course, capsys):
+    assert main(["oral", TOPIC, "--course", str(course)]) == 0
+    said = capsys.readouterr().out
+    assert "nothing to ask: student06" in said
+    texts = {}
+    for kind in ("oral", "oral_answers"):
+        page = (course / "reports" / f"{TOPIC}_{kind}.html").read_text()
+        read = Page(page)
+        assert "script" not in read.tags
+        assert read.links == []
+        assert "\x1b" not in page
+        assert "default-src 'none'" in html.unescape(page)
+        assert "break-before: page" in page
+        texts[kind] = " ".join("".join(read.words).split())
+    for sheet in asked(course).values():
+        for q in sheet.questions:
+            ask, answer = (" ".join(text.split()) for text in (q.ask, q.answer))
+            assert ask in texts["oral"]
+            assert ask in texts["oral_answers"]
+            assert answer in texts["oral_answers"]
+            assert answer not in texts["oral"]
+
+
+def test_no_student_can_make_it_slow(course):
+    """Long chains of calls, deep nesting, and a name that is defined many times."""
+    folder = course.parent / "slow"
+    shutil.copytree(course, folder)
+    chain = "def softmax(x):\n    return x" + ".where(x)" * 2000
+    deep = "def softmax(x):\n    return " + "(" * 5000 + "x" + ")" * 5000
+    many = "def softmax(x):\n    return x.max(axis=0)\n" * 400
+    for number, source in enumerate((chain, deep, many), start=1):
+        path = folder / "submitted" / f"student0{number}" / TOPIC / f"{TOPIC}.ipynb"
+        data = json.loads(path.read_text())
+        for cell in data["cells"]:
+            if cell["metadata"].get("nbgrader", {}).get("grade_id") == "softmax":
+                cell["source"] = source
+        path.write_text(json.dumps(data))
+    found = asked(folder)
+    assert all(len(found[f"student0{n}"].questions) == ASKED for n in (1, 2, 3))
