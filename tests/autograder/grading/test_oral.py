@@ -56,7 +56,9 @@ def f(q, k, v, mask):
     o = (w @ v).transpose(1, 2).astype(
         dtype=np.float32
     )
-    return np.tril(np.exp(o)).reshape(3, -1)
+    return np.tril(
+        np.exp(o)
+    ).reshape(3, -1)
 '''
 
 
@@ -195,8 +197,8 @@ def test_features_are_found_where_they_are():
     assert where == {
         **{"einsum": 5, "root": 6, "infinity": 7, "newaxis": 7, "maximum": 8},
         **{"axis": 8, "keepdims": 8, "where": 9, "epsilon": 10, "product": 11},
-        **{"transpose": 11, "dtype": 11, "triangle": 14, "exponential": 14},
-        **{"reshape": 14, "return": 14},
+        **{"transpose": 11, "dtype": 11, "triangle": 14, "exponential": 15},
+        **{"reshape": 16, "return": 14},
     }
     assert "Summed over: d." in found["einsum"].answer
     assert "several inputs: b, h." in found["einsum"].answer
