@@ -10,7 +10,7 @@ from pathlib import Path
 from autograder.book import chapter_names
 from autograder.errors import AutograderError
 from autograder.exercise import UnknownExercise, require_topic
-from autograder.grading.reports import EXCUSED, LOW, ClassReport
+from autograder.grading.reports import EXCUSED, LOW, ClassReport, NoReports
 from autograder.lms.tables import BadTable, read_table
 from autograder.lms.whole_class import report_on_class
 
@@ -103,21 +103,23 @@ def course_marks(
         BadTable: the deadlines or a class list cannot be used.
     """
     graded = {path.name for path in (course / "reports").glob("*") if path.is_dir()}
-    chapters = [name for name in chapter_names() if name in graded]
-    if not chapters:
+    reports, notes = {}, []
+    for chapter in [name for name in chapter_names() if name in graded]:
+        try:
+            reports[chapter], more = report_on_class(course, chapter)
+        except NoReports as error:  # nobody handed it in, or all are excused
+            more = [f"does not count: {error}"]
+        notes += [f"{chapter}: {note}" for note in more]
+    if not reports:
         raise NothingGraded(
             f"no chapter was graded in {course}: grade one with "
             f"`python -m autograder grade CHAPTER --course {course}`"
         )
-    counting = {chapter: (weights or {}).get(chapter, 0.0) for chapter in chapters}
-    counting = counting if weights else dict.fromkeys(chapters, 1.0)
-    reports, notes = {}, []
-    for chapter in chapters:
-        reports[chapter], more = report_on_class(course, chapter)
-        notes += [f"{chapter}: {note}" for note in more]
+    counting = {chapter: (weights or {}).get(chapter, 0.0) for chapter in reports}
+    counting = counting if weights else dict.fromkeys(reports, 1.0)
     names = sorted({name for report in reports.values() for name in report.everybody})
     students = [_student(name, reports, counting, drop) for name in names]
-    return CourseMarks(chapters, counting, students, notes, reports)
+    return CourseMarks(list(reports), counting, students, notes, reports)
 
 
 def _student(

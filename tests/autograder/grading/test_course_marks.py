@@ -11,7 +11,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.grading import course_marks
 from autograder.grading.course_marks import read_weights
-from autograder.grading.reports import ClassReport
+from autograder.grading.reports import ClassReport, NoReports
 from autograder.lms.tables import BadTable
 from tests.autograder.grading.made_up import exercise, report
 
@@ -173,6 +173,28 @@ def test_a_table_of_weights_with_faults_is_refused(tmp_path, capsys):
         read_weights(path)
     path.write_text(json.dumps({}))
     assert main(["marks", "--course", str(tmp_path), "--weights", str(path)]) == 2
+
+
+def test_a_chapter_that_nobody_handed_in_does_not_hide_the_others(
+    course, capsys, monkeypatch
+):
+    usual = course_marks.report_on_class
+
+    def report_on_class(course, chapter):
+        if chapter == "scaling":
+            raise NoReports("nobody has handed it in")
+        return usual(course, chapter)
+
+    monkeypatch.setattr(course_marks, "report_on_class", report_on_class)
+    rows, said = marked(course, capsys)
+    assert "scaling: does not count: nobody has handed it in" in said
+    assert "scaling" not in rows["ada"]
+    assert numbers(rows, "final")["ed"] == (100 + 40) / 2
+    assert len(words(course)) > 100
+    for chapter in ("simplified_attention", "masking"):
+        (course / "reports" / chapter).rmdir()
+    assert main(["marks", "--course", str(course)]) == 2
+    assert "no chapter was graded" in capsys.readouterr().err
 
 
 def test_nothing_graded_is_one_line(tmp_path, capsys):
