@@ -38,12 +38,13 @@ class Effort:
 
     def checked(self, name: str) -> dict[str, int]:
         """Count a check of an exercise; what was done for it until now."""
-        began = self._began.setdefault(name, time.monotonic())
+        now = time.monotonic()
+        began = self._began.setdefault(name, now)
         self._checks[name] += 1
         return {
             "checks": self._checks[name],
             "hints": self._hints[name],
-            "seconds": int(time.monotonic() - began),
+            "seconds": int(now - began),
         }
 
 
