@@ -14,12 +14,44 @@ WALLS = [
 ]
 
 
-def earners(root: Path, *modules: str) -> list:
+PAGE = """---
+kernelspec: {name: python3}
+---
+
+# A page
+
+```{code-cell} ipython3
+:tags: [demo]
+import numpy as np
+
+large = 1e4
+
+class Sizes:
+    def weights_of(scores):
+        raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return raised / raised.sum(axis=-1, keepdims=True)
+
+    def too_large(scores):
+        return np.exp(scores - large)
+```
+
+```{code-cell} ipython3
+:tags: [book-only, remove-cell]
+def softmax(scores):
+    return Sizes.weights_of(scores)
+```
+"""
+
+
+def earners(
+    root: Path, *names: str, what: str = "borrowed", show: Path | None = None
+) -> list:
     """What earns points of some modules; of all that ship, if none is named."""
+    shown = ["--ro-bind", show, show] if show else []
     done = subprocess.run(
         [
             *(*WALLS, "--ro-bind", root, root, "--chdir", root),  # it may lie in /tmp
-            *(sys.executable, "-m", "tests.autograder.borrowed", *modules),
+            *(*shown, sys.executable, "-m", f"tests.autograder.{what}", *names),
         ],
         cwd=root,
         capture_output=True,
@@ -37,3 +69,13 @@ def test_what_would_earn_points_is_found(needs_sandbox, root):
     found = earners(root, "solutions.masking", "solutions.decoding")
     names = {(name.rpartition(".")[2], exercise) for name, exercise, _ in found}
     assert {("causal_mask", "causal_mask"), ("KVCache", "KVCache")} <= names
+
+
+def test_nothing_that_pages_and_notebooks_define_earns_points(
+    needs_sandbox, root, tmp_path
+):
+    """But what a page defines that is added here, to see that it would be found."""
+    page = tmp_path / "added.md"
+    page.write_text(PAGE, encoding="utf-8")
+    found = earners(root, str(page), what="borrowed_pages", show=tmp_path)
+    assert [line[:2] for line in found] == [["added.Sizes.weights_of", "softmax"]]
