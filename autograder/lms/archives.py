@@ -120,8 +120,7 @@ def _take_one(
     kind = Path(member.name).suffix.lower()
     try:
         if kind == ".ipynb":
-            path = place.joinpath(*parts).with_suffix(kind)
-            return _write(path, member.read(MAX_FILE_BYTES))
+            return _write(place.joinpath(*parts), member.read(MAX_FILE_BYTES))
         if others is None:
             return 0
         if parts[-1] == METADATA and len(parts) <= 2 and not of_a_person(parts[:-1]):

@@ -163,7 +163,8 @@ def _whose(
             raise NothingCollected(str(error)) from None
     systems = (system,) if system else (CANVAS, MOODLE)
     notebooks: list[Notebook] = []
-    for path in sorted(p for p in root.rglob("*.ipynb") if p.is_file()):
+    named = (p for p in root.rglob("*") if p.suffix.lower() == ".ipynb")
+    for path in sorted(p for p in named if p.is_file()):
         if people is not None:
             found = notebooks_of_submission(path, listed.parent, people)
         else:
