@@ -125,8 +125,9 @@ def hints_on(exercise: Exercise, report: Report) -> list[str]:
         hints.append(f"These cases will be looked at: {titles}.")
     elif isinstance(exercise, BreakExercise):
         target = exercise.target.name
+        say = "fail" if any(case.judged for case in failed) else "are left"
         hints.append(
-            f"These cases fail: {titles}. Write such a wrong {target} yourself, and "
+            f"These cases {say}: {titles}. Write such a wrong {target} yourself, and "
             f"compare it with your {target} on your arguments."
         )
     else:

@@ -311,6 +311,15 @@ def test_with_a_key_what_is_not_allowed_is_named_at_once(credit, capsys):
     assert FOUND_LATER not in said
 
 
+def test_with_a_key_a_hint_does_not_say_that_cases_fail(credit):
+    exercise = load_topic(TOPIC).exercises["break_softmax"]
+    found = checking.examine_here(exercise, lambda: (np.zeros(2),)).report
+    assert (
+        "These cases are left: right on every single row"
+        in hints_on(exercise, found)[-1]
+    )
+
+
 def test_with_a_key_nothing_is_judged_right(credit):
     exercise = load_topic(TOPIC).exercises["break_softmax"]
     for value in (None, "", (), (np.zeros(2),)):

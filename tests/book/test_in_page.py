@@ -126,7 +126,7 @@ def test_a_right_answer_gets_all_points_and_the_next_exercise(page: Page):
     assert (found["score"], found["maxScore"]) == ("7", "7")
     assert "mistake" not in found
     link = status(page, "softmax").get_by_role("link", name="Next exercise")
-    assert link.get_attribute("href") == "#exercise-attend"
+    assert link.get_attribute("href") == "#exercise-break_softmax"
     expect(page.locator(".in-page-progress")).to_have_text("1 of 5 exercises solved")
 
 
