@@ -21,7 +21,6 @@ from nbgrader.api import Gradebook
 
 from autograder.grading.chapter import Outcome
 from autograder.grading.examine import examine
-from autograder.grading.grade import grade
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
 from classroom.forgeries import WRONG
@@ -54,15 +53,15 @@ class Graded:
 
 
 @pytest.fixture(scope="session")
-def grade_class(needs_sandbox, released_course, tmp_path_factory):
-    """Hand in notebooks to a course and grade them."""
+def grade_class(grade, released_course, tmp_path_factory):
+    """Hand in notebooks to a course and grade them; options are those of ``grade``."""
 
-    def run(students, limits=LIMITS, spoil=lambda course: None) -> Graded:
+    def run(students, limits=LIMITS, spoil=lambda course: None, **options) -> Graded:
         course = tmp_path_factory.mktemp("attacked") / "course"
         shutil.copytree(released_course, course)
         hand_in(course, TOPIC, students)
         spoil(course)
-        outcome = grade(TOPIC, course, limits=limits, jobs=2)
+        outcome = grade(TOPIC, course, limits=limits, **options)
         reports = {
             path.stem: json.loads(path.read_text(encoding="utf-8"))
             for path in (course / "reports" / TOPIC).glob("*.json")

@@ -20,7 +20,6 @@ from nbconvert.filters import ansi2html, markdown2html, strip_files_prefix
 from nbconvert.filters.highlight import Highlight2HTML
 from nbformat.v4 import new_markdown_cell
 
-from autograder.grading.grade import grade
 from autograder.grading.kept import add_output, kept_notebook
 from autograder.grading.rebuild import rebuild
 from classroom.submissions import hand_in, submission
@@ -134,7 +133,7 @@ def test_many_small_outputs_are_kept_in_linear_time():
 
 
 def test_feedback_of_a_class_is_made_in_time_whatever_one_of_them_wrote(
-    needs_sandbox, released_course, master, right, tmp_path
+    grade, released_course, master, right, tmp_path
 ):
     """All shapes at once, as long as may be; the next in the class is not held up."""
     course = tmp_path / "course"

@@ -16,7 +16,6 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.grading.cluster import ClusterError, cluster_executor
-from autograder.grading.grade import grade
 from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class
 from tests.autograder.conftest import TOPIC
@@ -59,7 +58,7 @@ def wait_for(pattern, log, seconds=60):
     raise AssertionError(log.read_text()[-2000:])
 
 
-def test_killed_worker_loses_no_submission(dask, course, master):
+def test_killed_worker_loses_no_submission(grade, dask, course, master):
     _, log = dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
     address = wait_for(r"tcp://127\.0\.0\.1:\d+", log)[0]
     options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
@@ -85,7 +84,7 @@ def test_killed_worker_loses_no_submission(dask, course, master):
     assert victim.wait(10) != 0
     assert sorted(outcome.graded) == sorted(students) == sorted(marks(course))
     assert not any(report["refused"] for report in outcome.graded.values())
-    alone = grade(TOPIC, course, limits=limits, force=True, jobs=2)
+    alone = grade(TOPIC, course, limits=limits, force=True)
     assert alone.changes == []
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.grade import grade
 from autograder.grading.submissions import students
 from classroom.submissions import submission
 from tests.autograder.attacks.conftest import LIMITS
@@ -268,9 +267,7 @@ def test_what_an_instructor_unpacked_is_collected_as_well(collected, course):
     assert found == {"ada_1": b"ada", "bo_2": b"bo", "Cy_3": b"cy"}
 
 
-def test_collected_submissions_are_graded(
-    collected, course, master, right, needs_sandbox
-):
+def test_collected_submissions_are_graded(collected, grade, course, master, right):
     notebook = json.dumps(submission(master, right)).encode()
     found, _ = collected(
         {

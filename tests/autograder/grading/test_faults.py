@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from autograder.exercise import load_topic
-from autograder.grading.grade import Unexamined, grade
+from autograder.grading.grade import Unexamined
 from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC, code_cell
@@ -93,18 +93,18 @@ def run_command(course, **options):
 
 
 def test_a_kernel_killed_from_outside_is_examined_again(
-    course, master, right, everything
+    grade, course, master, right, everything
 ):
     hand_in_victim(course, master, right, "once")
     with killing("once", 1) as killed:
-        outcome = grade(TOPIC, course, limits=LIMITS, jobs=2)
+        outcome = grade(TOPIC, course, limits=LIMITS)
     assert len(killed) == 1
     assert marks(course) == dict.fromkeys(["ada", "victim", "zoe"], everything)
     assert not any(report["notes"] for report in outcome.graded.values())
 
 
 def test_who_is_killed_twice_has_no_mark_and_is_named(
-    course, master, right, everything
+    grade, course, master, right, everything
 ):
     hand_in_victim(course, master, right, "twice")
     with killing("twice", 99) as killed:
@@ -116,12 +116,12 @@ def test_who_is_killed_twice_has_no_mark_and_is_named(
     assert "killed from outside" in line and "run it again" in line
     assert "not examined: victim" in done.stdout
     assert marks(course) == dict.fromkeys(["ada", "zoe"], everything)
-    again = grade(TOPIC, course, jobs=2)
+    again = grade(TOPIC, course)
     assert sorted(again.unchanged) == ["ada", "zoe"]
     assert marks(course)["victim"] == everything
 
 
-def test_own_exit_and_own_crash_are_the_submissions_fault(course, master, right):
+def test_own_exit_and_own_crash_are_the_submissions_fault(grade, course, master, right):
     crash = "import ctypes; ctypes.string_at(0)\n"
     ends = {"exit": "import os; os._exit(9)\n", "crash": crash}
     hand_in(
@@ -129,7 +129,7 @@ def test_own_exit_and_own_crash_are_the_submissions_fault(course, master, right)
         TOPIC,
         {n: submission(master, {**right, "attend": e}) for n, e in ends.items()},
     )
-    outcome = grade(TOPIC, course, limits=LIMITS, jobs=2)
+    outcome = grade(TOPIC, course, limits=LIMITS)
     notes = {name: str(report["notes"]) for name, report in outcome.graded.items()}
     assert "code 9" in notes["exit"]
     assert "signal 11" in notes["crash"]
@@ -161,7 +161,7 @@ def keep_full(folder, until):
 
 
 def test_a_full_disk_of_the_grader_costs_nobody_points(
-    course, master, right, everything, tiny_disk
+    grade, course, master, right, everything, tiny_disk
 ):
     notebook = submission(master, right)
     names = [f"student-{number:02}" for number in range(12)]
@@ -208,11 +208,11 @@ def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(course, master, right):
     while len(list(reports.glob("[!.]*.json"))) < len(quick):
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.02)
-    time.sleep(1)  # the endless ones are at it
+    time.sleep(1)  # the endless ones are at it, for thirty seconds each
     told = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal tells all of them
     line = process.stderr.readline()
-    assert time.monotonic() - told < 3
+    assert time.monotonic() - told < 15
     _, more = process.communicate(timeout=60)
     assert process.returncode == 130
     assert more == ""
@@ -224,7 +224,7 @@ def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(course, master, right):
 
 
 def test_a_file_that_this_machine_cannot_read_is_no_zero(
-    course, master, right, everything, monkeypatch
+    grade, course, master, right, everything, monkeypatch
 ):
     hand_in(course, TOPIC, dict.fromkeys(["ada", "ben"], submission(master, right)))
     real = os.open
@@ -237,7 +237,7 @@ def test_a_file_that_this_machine_cannot_read_is_no_zero(
     with monkeypatch.context() as patch:
         patch.setattr("os.open", broken)
         with pytest.raises(Unexamined, match=r"ben.*Input/output error") as failed:
-            grade(TOPIC, course, limits=LIMITS, jobs=2)
+            grade(TOPIC, course, limits=LIMITS)
     assert list(failed.value.outcomes[TOPIC].graded) == ["ada"]
     assert marks(course) == {"ada": everything}
 
@@ -295,28 +295,30 @@ def starving(name, times):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may have a high priority")
 @pytest.mark.parametrize("times", [1, 99])
 def test_a_neighbour_that_takes_the_processor_costs_nobody_points(
-    course, master, right, everything, times
+    grade, course, master, right, everything, times
 ):
     slow = with_cell(submission(master, right), NEEDS_TIME)
     hand_in(course, TOPIC, {"ada": submission(master, right), "slow": slow})
     limits = Limits(cell_seconds=2, submission_seconds=60)
     with starving("starved", times) as starved, contextlib.suppress(Unexamined):
-        grade(TOPIC, course, limits=limits, jobs=2)
+        grade(TOPIC, course, limits=limits)
     assert starved
     assert set(marks(course).values()) <= {everything}
     for _ in range(3):  # this machine may be busy with other things as well
         with contextlib.suppress(Unexamined):
-            grade(TOPIC, course, limits=limits, jobs=2)
+            grade(TOPIC, course, limits=limits)
             break
     assert marks(course) == dict.fromkeys(["ada", "slow"], everything)
 
 
-def test_who_sleeps_for_ever_is_to_blame_for_it(course, master, right, everything):
+def test_who_sleeps_for_ever_is_to_blame_for_it(
+    grade, course, master, right, everything
+):
     asleep = {**right, "attend": "import time\ntime.sleep(10**6)"}
     answers = {"asleep": asleep, "ada": right}
     hand_in(course, TOPIC, {n: submission(master, a) for n, a in answers.items()})
     limits = Limits(cell_seconds=3, submission_seconds=60)
-    outcome = grade(TOPIC, course, limits=limits, jobs=2)
+    outcome = grade(TOPIC, course, limits=limits)
     assert (
         "the cell of attend ended the kernel: time limit of 3 s"
         in (outcome.graded["asleep"]["notes"])

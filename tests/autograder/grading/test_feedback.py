@@ -13,7 +13,6 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.exercise import load_topic
 from autograder.grading.feedback import page_of
-from autograder.grading.grade import grade
 from autograder.sandbox.limits import Limits
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
@@ -25,7 +24,7 @@ ME = getpass.getuser()  # nbgrader's exchange knows students by their accounts
 
 
 @pytest.fixture(scope="module")
-def exchanged(released_course, tmp_path_factory, right, needs_sandbox):
+def exchanged(grade, released_course, tmp_path_factory, right):
     """A course whose student fetched, solved and submitted with nbgrader's commands."""
     place = tmp_path_factory.mktemp("exchange")
     course, student = place / "course", place / "student"
@@ -92,7 +91,7 @@ def test_pages_are_new_after_a_mark_by_hand_and_only_then(exchanged, capsys):
     assert "Well tried" in page
 
 
-def test_pages_are_new_after_a_regrade(exchanged, right, capsys, tmp_path):
+def test_pages_are_new_after_a_regrade(grade, exchanged, right, capsys, tmp_path):
     course = tmp_path / "course"
     shutil.copytree(exchanged[0], course)
     before = page_of(course, "on a stick", TOPIC).read_text()

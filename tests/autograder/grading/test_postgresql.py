@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.grading.grade import grade
 from autograder.grading.gradebook import GradebookError
 from autograder.release.course import make_course
 from autograder.sandbox.limits import Limits
@@ -82,7 +81,7 @@ def server():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_marks_are_written_to_postgresql(server, tmp_path, master, right):
+def test_marks_are_written_to_postgresql(grade, server, tmp_path, master, right):
     url, process = server
     course = tmp_path / "course"
     course.mkdir()
