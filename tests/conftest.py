@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import settings
 
 torch.set_num_threads(1)  # small tensors; waking other threads costs more
+
+# What was right once is right again, on a machine that does other things as well.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 # They measure time, memory or processes, so they never run beside each other.
 MEASURING = (

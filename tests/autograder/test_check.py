@@ -60,9 +60,9 @@ def test_points_print_as_the_number_that_nbgrader_reads():
 
 def test_second_check_is_instant():
     check(right.softmax)
-    start = time.perf_counter()
+    start = time.process_time()
     check(right.softmax)
-    assert time.perf_counter() - start < 2  # measured: far below 0.2 s
+    assert time.process_time() - start < 2  # measured: far below 0.2 s
 
 
 def test_table_escapes_what_comes_from_the_student():

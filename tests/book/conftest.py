@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tools.chromium import headless_chromium, served
+
+expect.set_options(timeout=120_000)  # for a machine that does other things as well
 
 
 @pytest.fixture(scope="session")

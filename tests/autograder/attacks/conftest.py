@@ -53,15 +53,16 @@ class Graded:
 
 
 @pytest.fixture(scope="session")
-def grade_class(grade, released_course, tmp_path_factory):
-    """Hand in notebooks to a course and grade them; options are those of ``grade``."""
+def grade_class(request, needs_sandbox, released_course, tmp_path_factory):
+    """Hand in notebooks to a course and grade them; by default, as ``grade`` does."""
 
-    def run(students, limits=LIMITS, spoil=lambda course: None, **options) -> Graded:
+    def run(students, limits=LIMITS, spoil=lambda course: None, by=None) -> Graded:
         course = tmp_path_factory.mktemp("attacked") / "course"
         shutil.copytree(released_course, course)
         hand_in(course, TOPIC, students)
         spoil(course)
-        outcome = grade(TOPIC, course, limits=limits, **options)
+        by = by or request.getfixturevalue("grade")
+        outcome = by(TOPIC, course, limits=limits)
         reports = {
             path.stem: json.loads(path.read_text(encoding="utf-8"))
             for path in (course / "reports" / TOPIC).glob("*.json")

@@ -10,11 +10,13 @@ import os
 import resource
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from autograder.exercise import Exercise
+from autograder.grading.grade import grade
 from autograder.grading.reachable import StudentCode
 from autograder.grading.rebuild import rebuild
 from autograder.sandbox.connection import (
@@ -331,7 +333,7 @@ def graded(grade_class, attacking, master, right):
     students["killers"] = attacking(cells=["import os; os._exit(1)"] * 9)
     students["neighbour z"] = submission(master, right)
     # Workers of its own, which end: those that stay keep fork servers.
-    graded = grade_class(students, LIMITS, pool=None, jobs=2)
+    graded = grade_class(students, LIMITS, by=partial(grade, jobs=2))
     assert not left_behind(before), "something of a submission still runs"
     return graded
 
@@ -548,11 +550,11 @@ def test_what_processes_share_counts_once(needs_sandbox):
 def test_programs_do_not_pass_for_forks_that_share_the_imports(needs_sandbox):
     code = (
         "import subprocess, sys, time\n"
-        "hold = 'x = b\"x\" * (260 * 2**20); import time; time.sleep(30)'\n"
+        "hold = 'x = b\"x\" * (260 * 2**20); import time; time.sleep(99)'\n"
         "for _ in range(8): subprocess.Popen([sys.executable, '-S', '-c', hold])\n"
-        "time.sleep(8)"
+        "time.sleep(60)"
     )
-    _, ended = run(code, memory=1850 * MB)
+    _, ended = run(code, memory=1850 * MB, cell_seconds=60, submission_seconds=90)
     assert ended == "memory limit of 1850 MB"
 
 

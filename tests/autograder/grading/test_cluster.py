@@ -179,5 +179,5 @@ def test_a_scheduler_with_certificates_is_used(dask, tmp_path, monkeypatch):
         "    print(executor.submit(int, '7').result())\n"
     )
     command = [sys.executable, "-c", script, address]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout == "7\n", done.stderr[-2000:]
