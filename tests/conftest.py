@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,11 @@ torch.set_num_threads(1)  # small tensors; waking other threads costs more
 # What was right once is right again, on a machine that does other things as well.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+# Whoever is started in the background may have been told to ignore interrupts, and
+# with it every command that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # They measure time, memory or processes, so they never run beside each other.
 MEASURING = (

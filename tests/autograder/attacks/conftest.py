@@ -164,7 +164,7 @@ def processes() -> set[int]:
     return found
 
 
-def left_behind(before: set[int], seconds: float = 10) -> set[int]:
+def left_behind(before: set[int], seconds: float = 30) -> set[int]:
     """What still runs of a submission, after the moment that killing it takes."""
     end = time.monotonic() + seconds
     while (left := processes() - before) and time.monotonic() < end:
