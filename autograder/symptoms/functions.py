@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from autograder.compare import KINDS
+from autograder.symptoms.detectors import Detectors
+from autograder.symptoms.factors import named
 from autograder.symptoms.outcomes import Pair, comparable, distinct, telling, varied
-from autograder.symptoms.relations import cause, named, trace
+
+detectors = Detectors()
 
 _TINY = 1e-12
 _POWERS = {
@@ -20,7 +23,7 @@ _POWERS = {
 }
 
 
-@cause
+@detectors.cause
 def sharper_or_flatter(pairs: Sequence[Pair]) -> str | None:
     """Softmax weights of scores that were multiplied by a number.
 
@@ -101,7 +104,7 @@ def _slope(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> float | None:
     return slope
 
 
-@cause
+@detectors.cause
 def power(pairs: Sequence[Pair]) -> str | None:
     """Every value is the same power of the right one."""
     if not comparable(pairs) or not telling(pairs):
@@ -118,7 +121,7 @@ def power(pairs: Sequence[Pair]) -> str | None:
     return None
 
 
-@trace
+@detectors.trace
 def same_in_every_case(pairs: Sequence[Pair]) -> str | None:
     """Single numbers that never change, though the right ones do."""
     if not comparable(pairs) or any(p.right.size != 1 for p in pairs):
@@ -129,7 +132,7 @@ def same_in_every_case(pairs: Sequence[Pair]) -> str | None:
     return "Your result is the same number in every case that fails, whatever comes in."
 
 
-@trace
+@detectors.trace
 def another_kind_besides(pairs: Sequence[Pair]) -> str | None:
     """Wrong values that are not even of the kind that was asked for."""
     kinds = {p.kinds for p in pairs}

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from autograder.symptoms import functions  # noqa: F401, it adds detectors
+from autograder.symptoms import factors, functions, places, shapes
+from autograder.symptoms.detectors import Detector
 from autograder.symptoms.outcomes import (
     Outcome,
     Pair,
@@ -15,13 +16,16 @@ from autograder.symptoms.outcomes import (
     valued,
     wrong_pairs,
 )
-from autograder.symptoms.relations import CAUSES, TRACES, Detector
 from autograder.symptoms.structure import (
     inputs_changed,
     nothing_returned,
     other_structure,
     refused,
 )
+
+_ASKED = (shapes, factors, places, functions)  # in this order
+CAUSES = [detector for module in _ASKED for detector in module.detectors.causes]
+TRACES = [detector for module in _ASKED for detector in module.detectors.traces]
 
 
 def find_cause(outcomes: Sequence[Outcome]) -> str:

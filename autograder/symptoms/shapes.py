@@ -1,0 +1,245 @@
+"""Right values of another kind or shape: axes, lengths, what is no number."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from autograder.compare import KINDS
+from autograder.symptoms.detectors import Detectors
+from autograder.symptoms.outcomes import (
+    Pair,
+    axes,
+    axis_name,
+    every,
+    varied,
+)
+
+detectors = Detectors()
+
+
+# Kind of values -----------------------------------------------------------------------
+
+
+@detectors.cause
+def another_kind(pairs: Sequence[Pair]) -> str | None:
+    """Right values of another kind: numbers in the place of truth values, say."""
+    if not all(p.kinds[0] != p.kinds[1] and p.same(p.right, p.given) for p in pairs):
+        return None
+    kinds = {(KINDS[p.kinds[0]], KINDS[p.kinds[1]]) for p in pairs}
+    if len(kinds) != 1:
+        return None
+    ((right, given),) = kinds
+    return f"The values are right, but they are {given} where {right} are asked for."
+
+
+@detectors.cause
+def inverted(pairs: Sequence[Pair]) -> str | None:
+    """A mask with True and False swapped."""
+    if any(p.kinds != ("b", "b") for p in pairs):
+        return None
+    if every(pairs, lambda p: p.same(1 - p.right, p.given)):
+        return "True and False are swapped throughout."
+    return None
+
+
+# Not numbers --------------------------------------------------------------------------
+
+
+@detectors.cause
+def not_finite(pairs: Sequence[Pair]) -> str | None:
+    """All that is wrong is NaN or infinite."""
+
+    def lost(pair: Pair) -> bool:
+        if pair.right.shape != pair.given.shape:
+            return False
+        bad = ~np.isfinite(pair.given) & np.isfinite(pair.right)
+        kept = ~bad
+        return bool(bad.any()) and pair.same(pair.right[kept], pair.given[kept])
+
+    if not all(lost(pair) for pair in pairs):
+        return None
+    nan = any(np.isnan(pair.given).any() for pair in pairs)
+    what = "NaN" if nan else "infinite"
+    whole = all(np.isnan(p.given).all() or np.isinf(p.given).all() for p in pairs)
+    where = "every value" if whole else "some values"
+    origin = (
+        "0/0, infinity minus infinity, or 0 times infinity"
+        if nan
+        else "an overflow or a division by zero"
+    )
+    return (
+        f"In the cases that fail, {where} came out {what}, and the others are right. "
+        f"Look for {origin}."
+    )
+
+
+# Shape and order of axes --------------------------------------------------------------
+
+
+@detectors.cause
+def extra_axis(pairs: Sequence[Pair]) -> str | None:
+    """The values are right, with axes of size one too many or too few."""
+    if not all(p.right.shape != p.given.shape for p in pairs):
+        return None
+    if not every(pairs, lambda p: p.same(p.right.squeeze(), p.given.squeeze())):
+        return None
+    more = {p.given.ndim > p.right.ndim for p in pairs}
+    if more == {True}:
+        return (
+            "The values are right, but an axis of size one is left over in the shape."
+        )
+    if more == {False} and all(p.given.ndim < p.right.ndim for p in pairs):
+        return "The values are right, but an axis of size one is missing in the shape."
+    return "The values are right, but an axis of size one is in another place."
+
+
+@detectors.cause
+def permuted_axes(pairs: Sequence[Pair]) -> str | None:
+    """The axes come in another order."""
+    ranks = {p.right.ndim for p in pairs}
+    if any(p.right.ndim != p.given.ndim for p in pairs):
+        return None
+    if min(ranks) < 2:
+        return None
+    last_two = every(pairs, lambda p: p.same(np.swapaxes(p.right, -1, -2), p.given))
+    if last_two:
+        if ranks == {2}:
+            return (
+                "Your result is the right one transposed: rows and columns are swapped."
+            )
+        return "Your result is the right one with its last two axes swapped."
+    if len(ranks) > 1:
+        return None
+    (rank,) = ranks
+    for order in itertools.permutations(range(rank)):
+        if order == tuple(range(rank)):
+            continue
+        if every(pairs, lambda p, o=order: p.same(p.right.transpose(o), p.given)):
+            return (
+                "Your result is the right one with its axes in the order "
+                f"{order}: they have to be moved, and each value along with them."
+            )
+    return None
+
+
+@detectors.cause
+def reshaped(pairs: Sequence[Pair]) -> str | None:
+    """The same values in the same running order, cut into another shape."""
+    if all(p.right.shape != p.given.shape for p in pairs) and every(
+        pairs,
+        lambda p: (
+            p.right.size == p.given.size and p.same(p.right.ravel(), p.given.ravel())
+        ),
+    ):
+        return (
+            "The values are right and in the right order, but the shape is another one."
+        )
+    return None
+
+
+@detectors.cause
+def summed(pairs: Sequence[Pair]) -> str | None:
+    """A sum, mean or maximum along one axis is missing, or one too many was taken."""
+    for reduce, told in ((np.sum, "sum"), (np.mean, "mean"), (np.max, "maximum")):
+        for axis in (-1, -2, -3, 0, 1):
+            name = axis_name(axis, pairs)
+            if every(
+                pairs, lambda p, r=reduce, a=axis: _reduces(p, p.given, p.right, r, a)
+            ):
+                return (
+                    f"A step is missing: the {told} of your result along {name} is the "
+                    "right result."
+                )
+            if every(
+                pairs, lambda p, r=reduce, a=axis: _reduces(p, p.right, p.given, r, a)
+            ):
+                return (
+                    f"You went a step too far: your result is the {told} of the right "
+                    f"one along {name}."
+                )
+    return None
+
+
+def _reduces(
+    pair: Pair, long: np.ndarray, short: np.ndarray, reduce: Callable, axis: int
+) -> bool:
+    """Whether one array is the other, reduced along an axis."""
+    if not -long.ndim <= axis < long.ndim or long.size <= short.size:
+        return False
+    reduced = reduce(long, axis=axis)
+    return short.size == reduced.size and pair.same(reduced.squeeze(), short.squeeze())
+
+
+@detectors.cause
+def moved_along_an_axis(pairs: Sequence[Pair]) -> str | None:
+    """Reversed, or rolled, along one axis."""
+    if any(p.right.shape != p.given.shape or p.right.ndim == 0 for p in pairs):
+        return None
+    for axis in axes(pairs):
+        name = axis_name(axis, pairs)
+        if every(pairs, lambda p, a=axis: p.same(np.flip(p.right, a), p.given)):
+            return f"Your result is the right one in reverse order along {name}."
+        for step in (1, -1, 2, -2):
+            way = "later" if step > 0 else "earlier"
+            far = f"{abs(step)} position{'s' if abs(step) > 1 else ''}"
+            if every(
+                pairs, lambda p, a=axis, s=step: p.same(np.roll(p.right, s, a), p.given)
+            ):
+                return (
+                    f"Your result is the right one, moved by {far} to {way} indices "
+                    f"along {name} (what leaves at one end comes back at the other)."
+                )
+            if every(pairs, lambda p, a=axis, s=step: _shifted(p, a, s)):
+                return (
+                    f"Along {name}, each value stands {far} too far towards {way} "
+                    "indices."
+                )
+    return None
+
+
+def _shifted(pair: Pair, axis: int, step: int) -> bool:
+    """Whether the overlap agrees after a shift, whatever was filled in."""
+    size, far = pair.right.shape[axis], abs(step)
+    if size - far < 2:
+        return False
+    ends = (range(size - far), range(far, size))
+    here, there = ends if step > 0 else ends[::-1]
+    right, given = np.take(pair.right, here, axis), np.take(pair.given, there, axis)
+    return varied(right) and pair.same(right, given)
+
+
+@detectors.cause
+def another_length(pairs: Sequence[Pair]) -> str | None:
+    """The result is right as far as it goes, but too long or too short on one axis."""
+    if any(p.right.ndim != p.given.ndim or p.right.ndim == 0 for p in pairs):
+        return None
+    for axis in axes(pairs):
+
+        def overlaps(p: Pair, from_end: bool, axis: int = axis) -> bool:
+            size = min(p.right.shape[axis], p.given.shape[axis])
+            if size == 0 or p.right.shape[axis] == p.given.shape[axis]:
+                return False
+
+            def part(x: np.ndarray) -> np.ndarray:
+                start = x.shape[axis] - size if from_end else 0
+                return np.take(x, range(start, start + size), axis)
+
+            return p.same(part(p.right), part(p.given))
+
+        for from_end, where in ((False, "end"), (True, "beginning")):
+            if every(pairs, lambda p, e=from_end: overlaps(p, e)):
+                less = {p.given.shape[axis] - p.right.shape[axis] for p in pairs}
+                if all(d < 0 for d in less):
+                    how = f"something is missing at the {where} of"
+                elif all(d > 0 for d in less):
+                    how = f"there is something too much at the {where} of"
+                else:
+                    continue
+                by = f" (by {abs(next(iter(less)))})" if len(less) == 1 else ""
+                return (
+                    f"What is there is right, but {how} {axis_name(axis, pairs)}{by}."
+                )
+    return None
