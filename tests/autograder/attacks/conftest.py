@@ -12,6 +12,7 @@ import os
 import shutil
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from nbgrader.api import Gradebook
 
 from autograder.grading.chapter import Outcome
 from autograder.grading.examine import examine
+from autograder.grading.grade import Unexamined
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
 from classroom.forgeries import WRONG
@@ -61,8 +63,11 @@ def grade_class(request, needs_sandbox, released_course, tmp_path_factory):
         shutil.copytree(released_course, course)
         hand_in(course, TOPIC, students)
         spoil(course)
-        by = by or request.getfixturevalue("grade")
-        outcome = by(TOPIC, course, limits=limits)
+        by = partial(by or request.getfixturevalue("grade"), TOPIC, course)
+        try:
+            outcome = by(limits=limits)
+        except Unexamined:  # this machine may be busy with other things as well
+            outcome = by(limits=limits)
         reports = {
             path.stem: json.loads(path.read_text(encoding="utf-8"))
             for path in (course / "reports" / TOPIC).glob("*.json")
