@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -92,7 +93,8 @@ def course(graded, tmp_path):
 
 @pytest.fixture
 def platform(course, keys, monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    for name in ("NO_PROXY", "no_proxy"):  # the second goes first where both are set
+        monkeypatch.setenv(name, "127.0.0.1")
     monkeypatch.setattr(grade_services, "BACKOFF", 0.001)
     there = Platform(keys[1], "client-1", KEY_ID)
     there.users = {"101", "u-202", "103", "104", "105"}
@@ -429,10 +431,14 @@ def test_scopes_that_are_not_granted_are_named(course, platform, capsys):
 
 
 def test_nobody_there_is_one_line(course, platform, capsys):
-    with running(Platform("", "", "")) as gone:
-        url = f"{gone.url}/token"
-    settle(course, platform, token_url=url)
-    assert send(course) == 2
+    with socket.socket() as taken:  # by somebody who does not listen
+        taken.bind(("127.0.0.1", 0))
+        settle(
+            course,
+            platform,
+            token_url=f"http://127.0.0.1:{taken.getsockname()[1]}/token",
+        )
+        assert send(course) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "cannot be reached" in line
 
