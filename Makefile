@@ -6,6 +6,7 @@
 # make demo    grade a made-up class of thirty
 # make bench   measure the grader against stock nbgrader
 # make attacks try on both what submissions may try
+# make copies  measure how well copied submissions are found
 # make clean   remove what was built (the environment and the notebooks stay)
 
 PYTHON ?= python3
@@ -20,7 +21,7 @@ SOURCES := $(shell find \
 	-name '__pycache__' -prune -o -name '.*' -prune -o -print)
 
 .DEFAULT_GOAL := all
-.PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks clean system-packages
+.PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks copies clean system-packages
 
 all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
@@ -87,6 +88,10 @@ attacks: $(INSTALLED)
 	$(BIN)/python -m benchmarks.forgeries | tee benchmarks/attacked.txt
 	@echo | tee -a benchmarks/attacked.txt
 	$(BIN)/python -m benchmarks.escapes | tee -a benchmarks/attacked.txt
+
+# How well copies are told from honest work: some minutes.
+copies: $(INSTALLED)
+	$(BIN)/python -m benchmarks.similarity | tee benchmarks/copies.txt
 
 # The notebooks stay: somebody may have worked in them.
 clean:

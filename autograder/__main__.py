@@ -145,6 +145,15 @@ def _parser() -> argparse.ArgumentParser:
         help="also write the submissions for Dolos and JPlag into a new folder",
     )
     similar.set_defaults(run=_similar)
+    anonymise = commands.add_parser(
+        "anonymise", help="copy submissions and reports for research, without names"
+    )
+    anonymise.add_argument("chapters", nargs="+", metavar="CHAPTER")
+    anonymise.add_argument("--course", type=Path, required=True, metavar="DIR")
+    anonymise.add_argument(
+        "--into", type=Path, required=True, metavar="DIR", help="a new folder"
+    )
+    anonymise.set_defaults(run=_anonymise)
     deadlines = commands.add_parser(
         "deadlines", help="due dates, extensions and excuses, from a table"
     )
@@ -453,6 +462,27 @@ def _similar(options: argparse.Namespace) -> int:
     _say("This is evidence and no verdict: read both texts, and talk to both people.")
     for what, path in {"page": page, **written}.items():
         _say(f"{what + ':':12} {path}")
+    return 0
+
+
+def _anonymise(options: argparse.Namespace) -> int:
+    for chapter in options.chapters:
+        require_topic(chapter)
+    from tqdm import tqdm
+
+    from autograder.research.export import write_anonymised
+    from autograder.research.people import SALT
+
+    def progress(items: Any, total: int) -> Any:
+        return tqdm(items, total=total, unit="submission", disable=None)
+
+    chapters = list(dict.fromkeys(options.chapters))
+    count, left_out = write_anonymised(options.course, chapters, options.into, progress)
+    _say(f"submissions without names: {count}, in {options.into}")
+    for who, why in sorted(left_out.items()):
+        _say(f"  not copied: {who}: {why}")
+    _say(f"keep {options.course / SALT} to yourself: it tells whose the ids are")
+    _say("not every name can be found: README.txt says which, so look before you share")
     return 0
 
 

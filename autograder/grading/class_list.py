@@ -45,6 +45,32 @@ def students_in(url: str, course_id: str) -> set[str]:
         ) from error
 
 
+def names_in(url: str, course_id: str) -> dict[str, list[str]]:
+    """The names, addresses and numbers in a gradebook, by student.
+
+    Raises:
+        GradebookError: it cannot be read.
+    """
+    try:
+        with Gradebook(url, course_id) as book:
+            return {
+                student.id: [
+                    text
+                    for text in (
+                        " ".join(filter(None, (student.first_name, student.last_name))),
+                        student.email,
+                        student.lms_user_id,
+                    )
+                    if text
+                ]
+                for student in book.students
+            }
+    except SQLAlchemyError as error:
+        raise GradebookError(
+            f"the gradebook cannot be read: {first_line(error)}"
+        ) from error
+
+
 def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:
     """Have everybody of a class list in a gradebook, with names and addresses.
 

@@ -35,7 +35,12 @@ FLOORS = [
     },
     {"autograder.sandbox"},
     {"autograder.release"},
-    {"autograder.grading", "autograder.lms", "autograder.similarity"},
+    {
+        "autograder.grading",
+        "autograder.lms",
+        "autograder.research",
+        "autograder.similarity",
+    },
     {"autograder.__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

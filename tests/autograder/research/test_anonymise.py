@@ -1,0 +1,265 @@
+"""Names planted in every place of a course, none of which may come out."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.release.settings import settings_of
+from autograder.research.people import salt_of, salted_id
+from autograder.research.scrub import Scrubber
+from classroom.submissions import submission
+from tests.autograder.conftest import TOPIC
+
+STUDENT = "zwackelmannzora_48151"
+# Names that are no words, so that none is anywhere by chance.
+PEOPLE = {
+    STUDENT: {STUDENT, "Zora Zwäckelmann", "zora.z@hochschule.example", "4815162342"},
+    "qbrabbel": {"qbrabbel", "Quinn O'Brabbel", "quinn@hochschule.example"},
+    "li_99123": {"Li Max", "99123"},
+}
+PLANTED = (
+    "Zora Zwäckelmann",
+    "ZWÄCKELMANN, ZORA",
+    "zora_zwackelmann",
+    "ZoraZwäckelmann",
+    "Zwaeckelmann",
+    "zzwackelmann",
+    "zwackelmannsoftmax",
+    "z\u200bora",
+    "Zo\u0308ra",
+    "\x1b[31mZora\x1b[0m",
+    "zora.z@hochschule.example",
+    "zora.private@elsewhere.example",
+    "4815162342",
+    "zwackelmannzora_48151",
+    "Quinn",
+    "O'Brabbel",
+    "qbrabbel",
+    "/home/zo/secret-thesis/a.py",
+    r"C:\Users\zo\secret-thesis",
+    "/Users/zo/secret-thesis",
+    "/content/drive/MyDrive/secret-thesis/x",
+    "https://github.com/secret-thesis/x",
+    "2026-11-12 18:03:11",
+)
+# What is left of none of these.
+TRACES = ("zora", "zwäck", "zwack", "zwaeck", "brabbel", "quinn", "481516", "48151")
+TRACES += ("secret-thesis", "elsewhere", "hochschule", "18:03", "zz", "zöra")
+
+
+@pytest.fixture(scope="module")
+def scrubber():
+    return Scrubber(PEOPLE, ["np.max(scores)  # see https://example.org/book"])
+
+
+def traces_in(text):
+    folded = text.casefold()
+    return [trace for trace in TRACES if trace in folded]
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_no_name_stays_in_prose_or_in_code(scrubber, planted):
+    assert traces_in(scrubber.prose(f"by {planted}, in haste", STUDENT)) == []
+    for code in (f"x = 1  # {planted}", f"x = r'''{planted}'''", f"# {planted}\nx = 1"):
+        done = scrubber.code(code, STUDENT)
+        assert traces_in(done) == []
+        assert any(isinstance(node, ast.Assign) for node in ast.parse(done).body)
+
+
+def test_names_in_identifiers_go_and_the_code_stays_code(scrubber):
+    code = "def zora_softmax(q, key):\n    zoraHelper = q@key.mT\n    return zoraHelper"
+    done = scrubber.code(code, STUDENT)
+    assert traces_in(done) == []
+    ast.parse(done)
+    assert "q@key.mT" in done
+    assert done.count("PERSONHelper") == 2
+
+
+def test_words_of_the_course_stay_in_code(scrubber):
+    code = "x = np.max(scores)  # thanks, Max and Li"
+    done = scrubber.code(code, STUDENT)
+    assert done.startswith("x = np.max(scores)  # thanks, PERSON and ")
+    assert scrubber.prose("Li was here", "li_99123").startswith("PERSON")
+
+
+def test_what_everybody_was_given_stays(scrubber):
+    assert "https://example.org/book" in scrubber.prose("https://example.org/book")
+    text = "The scores of 10000 rows sum to one; see section 3.2."
+    assert scrubber.prose(text, STUDENT) == text
+
+
+def test_what_all_ids_begin_with_is_no_name():
+    people = {f"student{n:02}": set() for n in range(30)}
+    people = {name: {name} for name in people}
+    done = Scrubber(people, []).prose("a student called student07, or Student 7")
+    assert done == "a student called PERSON, or Student 7"
+
+
+# A course -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def planted(course):
+    """A course with names in every place that it has."""
+    path = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    every = "\n".join(PLANTED).replace("\\", "/")
+    code = f'"""{every}"""\ndef softmax(zora):  # Zora\n    return zora\n'
+    data = submission(nbformat.read(path, 4), {"softmax": code})
+    data["metadata"]["authors"] = [{"name": "Zora Zwäckelmann"}]
+    data["metadata"]["colab"] = {"name": "zora.ipynb", "userId": "4815162342"}
+    data["metadata"]["kernelspec"]["display_name"] = "zora-env"
+    for cell in data["cells"]:
+        cell["id"] = "zora-" + str(cell.get("id"))
+        cell["metadata"]["executionInfo"] = {"user": {"displayName": "Zora"}}
+        cell["attachments"] = {"zora.png": {"image/png": "AAAA"}}
+    outputs = [
+        {
+            "output_type": "stream",
+            "name": "stdout",
+            "text": [f"{name}\n" for name in PLANTED],
+        },
+        {
+            "output_type": "error",
+            "ename": "Zora",
+            "evalue": every,
+            "traceback": ["\x1b[0;31mZora\x1b[0m", every],
+        },
+        {
+            "output_type": "display_data",
+            "metadata": {"zora": "Zora"},
+            "data": {
+                "text/plain": [f"{name}\n" for name in PLANTED],
+                "text/html": "<b>Zora</b>",
+                "image/png": "zora",
+            },
+        },
+    ]
+    data["cells"].insert(
+        0, {"cell_type": "markdown", "metadata": {"zora": 1}, "source": every}
+    )
+    data["cells"].insert(
+        0,
+        {
+            "cell_type": "code",
+            "metadata": {"nbgrader": {"grade_id": "zora"}},
+            "source": f"%cd /home/zora/x\nzora = '{PLANTED[0]}'",
+            "outputs": outputs,
+        },
+    )
+    folder = course / "submitted" / STUDENT / TOPIC
+    folder.mkdir(parents=True)
+    (folder / "masking Zora.ipynb").write_text("{}")
+    (folder / f"{TOPIC}.ipynb").write_text(json.dumps(data), encoding="utf-8")
+    (folder / "timestamp.txt").write_text("2026-11-12 18:03:11 UTC")
+    other = course / "submitted" / "qbrabbel" / TOPIC
+    other.mkdir(parents=True)
+    (other / f"{TOPIC}.ipynb").write_text(json.dumps(data), encoding="utf-8")
+    (other / "timestamp.txt").write_text("2026-11-11 12:03:11 UTC")
+    broken = course / "submitted" / "li_99123" / TOPIC
+    broken.mkdir(parents=True)
+    (broken / "zora.txt").write_text("no notebook")
+    (course / "research_salt").write_text("5" * 64)  # no id looks like a number
+    settings = settings_of(course)
+    with Gradebook(settings.gradebook, settings.course_id) as book:
+        book.add_student(
+            STUDENT,
+            first_name="Zora",
+            last_name="Zwäckelmann",
+            email="zora.z@hochschule.example",
+            lms_user_id="4815162342",
+        )
+    (course / "collected").mkdir()
+    (course / "collected" / "roster.csv").write_text(
+        "student,name,email\nqbrabbel,Quinn O'Brabbel,quinn@hochschule.example\n"
+    )
+    case = {"title": "rows", "points": 1, "passed": False, "message": every}
+    exercise = {
+        **{"name": "softmax", "score": 0, "max_score": 1, "mistake": "rows_mixed_up"},
+        **{"message": f"In your line: {every}", "cases": [case]},
+    }
+    report = {
+        **{"student": STUDENT, "chapter": TOPIC, "score": 0, "max_score": 1},
+        **{"refused": None, "notes": [every], "exercises": [exercise]},
+        **{"submission": "digest-zora", "kept": "digest-zora", "seconds": 0.1},
+    }
+    reports = course / "reports" / TOPIC
+    reports.mkdir(parents=True)
+    (reports / f"{STUDENT}.json").write_text(json.dumps(report), encoding="utf-8")
+    return course
+
+
+def anonymise(course, folder):
+    command = ["anonymise", TOPIC, "--course", str(course), "--into", str(folder)]
+    return main(command)
+
+
+def test_none_of_the_planted_names_comes_out(planted, tmp_path, capsys):
+    folder = tmp_path / "out"
+    assert anonymise(planted, folder) == 0
+    said = capsys.readouterr().out
+    assert "submissions without names: 2" in said
+    for path in folder.rglob("*"):
+        assert traces_in(path.name) == []
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
+            if path.suffix in (".ipynb", ".json"):
+                text = json.dumps(json.loads(text), ensure_ascii=False)
+            assert traces_in(text) == [], path
+    assert traces_in(said.replace(str(planted), "").replace(str(folder), "")) == []
+
+
+def test_what_research_needs_is_still_there(planted, tmp_path):
+    folder = tmp_path / "out"
+    anonymise(planted, folder)
+    name = salted_id(salt_of(planted), STUDENT)
+    notebook = nbformat.read(folder / "notebooks" / TOPIC / f"{name}.ipynb", 4)
+    nbformat.validate(notebook)
+    (answer,) = [
+        cell.source
+        for cell in notebook.cells
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "softmax"
+    ]
+    function = ast.parse(answer).body[-1]
+    assert function.name == "softmax"
+    assert function.args.args[0].arg == "PERSON"
+    report = json.loads((folder / "reports" / TOPIC / f"{name}.json").read_text())
+    assert report["exercises"][0]["mistake"] == "rows_mixed_up"
+    assert "submission" not in report
+    with (folder / "results.csv").open() as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    assert rows[name]["hours_after_the_first"] == "30"
+    assert rows[name]["score"] == "0"
+    assert list(rows) == sorted(rows)
+
+
+def test_ids_are_stable_and_need_the_salt(planted, tmp_path):
+    anonymise(planted, tmp_path / "one")
+    anonymise(planted, tmp_path / "two")
+    one, two = (
+        sorted(path.name for path in (tmp_path / name).rglob("*.ipynb"))
+        for name in ("one", "two")
+    )
+    assert one == two
+    salt = planted / "research_salt"
+    assert salt.stat().st_mode & 0o777 == 0o600
+    salt.unlink()
+    anonymise(planted, tmp_path / "three")
+    assert one != sorted(path.name for path in (tmp_path / "three").rglob("*.ipynb"))
+    assert salt.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_changed_salt_and_a_full_folder_are_one_clear_line(planted, tmp_path, capsys):
+    anonymise(planted, tmp_path / "one")
+    assert anonymise(planted, tmp_path / "one") == 2
+    assert "name a folder that is new or empty" in capsys.readouterr().err
+    (planted / "research_salt").write_text("short")
+    assert anonymise(planted, tmp_path / "two") == 2
+    assert "64 hexadecimal digits" in capsys.readouterr().err
+    assert not (tmp_path / "two").exists()
