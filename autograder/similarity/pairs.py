@@ -11,6 +11,7 @@ from autograder.similarity.winnow import Compared, hash_of_word, words_in
 from autograder.similarity.works import ClassWork, Work
 
 UNLIKELY = 0.05  # pairs expected by chance; below this, a pair stands out
+LISTED = 1.0  # pairs expected by chance; below this, a pair is shown
 AT_LEAST = 3  # pairs that are shown however likely they are
 MAX_WORDS = 12
 MAX_LINES = 400  # of one text
@@ -73,12 +74,12 @@ class Pair:
 
 
 def pairs_of(class_: ClassWork, found: Likeness, most: int) -> list[Pair]:
-    """The pairs that stand out, at most ``most``; at least ``AT_LEAST`` in any case."""
+    """The pairs that chance may not explain: ``AT_LEAST`` or more, up to ``most``."""
     works = {work.student: work for work in class_.works}
     pairs = []
     for place in found.ranked(most):
         expected = found.expected(place)
-        likely = expected is None or expected >= UNLIKELY
+        likely = expected is None or expected >= LISTED
         if likely and len(pairs) >= AT_LEAST:
             break
         if found.evidence[place] <= 0:

@@ -138,7 +138,13 @@ def trees_of(source: str) -> list[Tree] | None:
     try:
         normaliser = _Normaliser(module)
         trees = list(normaliser.statements(module.body, 0))
-        return [*trees, *normaliser.left_over()]
+        trees += normaliser.left_over()
+        for text, line in _executed(module):  # or code could hide in a text
+            inner = parsed(text)
+            if inner is not None:
+                hidden = _Normaliser(inner, line)
+                trees += [*hidden.statements(inner.body, 0), *hidden.left_over()]
+        return trees
     except (_TooDeep, RecursionError):
         return None
 
@@ -177,14 +183,30 @@ def _words(source: str) -> list[Token]:
     return found
 
 
+def _executed(module: ast.Module) -> Iterator[tuple[str, int]]:
+    """The texts that a cell executes as code, and the lines on which they begin."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="exec" | "eval" | "compile"),
+                args=[ast.Constant(value=str(text), lineno=line), *_],
+            ):
+                yield text, line
+
+
 class _Normaliser:
     """Turns the syntax tree of a cell into normalised trees.
 
     Args:
         module: the syntax tree.
+        line: the one line on which all of it stands; None if it has lines of its own.
     """
 
-    def __init__(self, module: ast.Module) -> None:
+    def __init__(self, module: ast.Module, line: int | None = None) -> None:
+        if line is not None:
+            for node in ast.walk(module):
+                if hasattr(node, "lineno"):
+                    node.lineno = node.end_lineno = line
         self._modules = set(_MODULES)
         stored: Counter[str] = Counter()
         loaded: Counter[str] = Counter()

@@ -78,6 +78,11 @@ def test_two_ways_to_write_one_thing_are_one(one, other):
     assert labels(one) == labels(other)
 
 
+def test_code_in_a_text_that_is_executed_is_code():
+    assert set(labels(ATTENTION)) <= set(labels(f"exec({ATTENTION!r})"))
+    assert labels("exec('(')") == ["Expr", "call exec", "text"]
+
+
 def test_no_value_is_lost_in_a_chain_of_names():
     chain = "\n".join(f"v{n} = v{n - 1}.step{n}(0)" for n in range(1, 100))
     assert {f"step{n}" for n in range(1, 100)} <= set(labels(chain))
