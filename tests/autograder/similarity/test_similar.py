@@ -254,10 +254,14 @@ def test_what_many_share_is_no_evidence():
 
 def test_padding_with_what_nobody_else_has_hides_nothing():
     class_ = plain(["ann", "bob"], ATTENTION)
-    before = evidence_of(likeness(class_), "ann", "bob")
     junk = "\n".join(f"unused{n} = [{n}] * {n} - ({n},)" for n in range(500))
     class_.works[1] = Work("bob", {"f": junk + ATTENTION + junk})
-    assert evidence_of(likeness(class_), "ann", "bob") > 0.9 * before
+    half = "def g(x):\n    return x.sum(-1) / x.shape[-1] - x.mean()\n"
+    for place, rest in ((2, "x.cumsum(0) * 3"), (3, "[x, 4, x.numel()]")):
+        class_.works[place] = Work(f"half{place}", {"f": f"{half}{rest} + 1"})
+    found = likeness(class_)
+    padded = evidence_of(found, "ann", "bob")
+    assert padded > evidence_of(found, "half2", "half3") > 0
 
 
 def test_the_tail_is_that_of_the_distribution():
