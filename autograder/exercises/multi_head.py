@@ -508,5 +508,5 @@ break_split_heads = BreakExercise(
 break_split_heads.version("right for a single token, or a single head")
 break_split_heads.version("right for heads with a single feature, or a single head")
 break_split_heads.version("right where a head has as many features as there are heads")
-break_split_heads.version("right for a single head")
+break_split_heads.version("right for a single head and a batch of one")
 break_split_heads.small(most=13, points=2)
