@@ -84,7 +84,9 @@ def softmax_leaves_scores_alone(softmax, rng):
 @alignment_scores.case(title="one score per input, scaled by 1/sqrt(D)", points=2)
 def scores_of_random_inputs(alignment_scores, rng):
     n, d = sizes(rng, 2)
-    return alignment_scores(rng.standard_normal(d), rng.standard_normal((n, d)))
+    q, X = rng.standard_normal(d), rng.standard_normal((n, d))
+    X[0] = -q  # one points away, in every draw
+    return alignment_scores(q, X)
 
 
 @alignment_scores.case(title="few and many features, few and many inputs", points=2)
@@ -101,7 +103,9 @@ def scores_of_other_sizes(alignment_scores, rng):
 def scores_grow_with_length(alignment_scores, rng):
     n, d = sizes(rng, 2)
     q = 20.0 * rng.integers(-9, 10, size=d)
-    return alignment_scores(q, rng.integers(-9, 10, size=(n, d)).astype(float))
+    X = rng.integers(-9, 10, size=(n, d)).astype(float)
+    X[0] = -q
+    return alignment_scores(q, X)
 
 
 @alignment_scores.case(title="query and inputs are unchanged", points=1)
@@ -109,6 +113,7 @@ def scores_leave_inputs_alone(alignment_scores, rng):
     n, d = sizes(rng, 2)
     q = rng.standard_normal((d, 2))[:, 1]  # views: not contiguous
     X = rng.standard_normal((d, n)).T
+    X[0] = -q
     return alignment_scores(q, X), q, X
 
 
