@@ -55,7 +55,7 @@ import warnings
 
 import another_system  # noqa: F401
 
-NOT_THEIRS = ("grading", "lms", "release", "sandbox", "similarity")
+NOT_THEIRS = ("grading", "lms", "release", "research", "sandbox", "similarity")
 MISSING = ("grp", "myst_nb", "nbgrader", "pwd", "pybtex", "solutions", "sqlalchemy")
 MISSING += ("termios", "tqdm")
 sys.modules |= dict.fromkeys(MISSING)  # an import of these fails
