@@ -40,7 +40,8 @@ class Step:
     Attributes:
         name: of the command.
         seconds: by the clock.
-        processor: seconds of processor time, of it and all that it started.
+        processor: seconds of processor time of the command and its workers; what runs
+            in the sandbox is not counted here.
         peak: the most memory of all its processes together, in MB.
     """
 
@@ -63,7 +64,7 @@ def main() -> int:
         course = options.keep or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="scale-"))
         )
-        print(environment())
+        print(f"{options.students} submissions to {CHAPTER}\n{environment()}")
         print(f"load when it began: {_load()}; {options.jobs} jobs\n", flush=True)
         fill(course, options.students)
         print(f"{'':28}{'seconds':>9}{'ms each':>9}{'cpu ms each':>12}{'peak MB':>9}")
@@ -75,7 +76,8 @@ def main() -> int:
                 f"{cpu / options.students:12.1f}{told.peak:9.0f}",
                 flush=True,
             )
-        print(f"\nload when it ended: {_load()}")
+        print("\ncpu: of the command and its workers, without the sandbox")
+        print(f"load when it ended: {_load()}")
         print(f"without an outcome, or refused: {lost(course, options.students)}\n")
         print(f"{'on the disk':28}{'files':>9}{'MB':>9}{'KB each':>12}")
         for name in ("submitted", "autograded", "reports", "gradebook.db"):
@@ -133,7 +135,7 @@ def lost(course: Path, students: int) -> int:
 
 
 def _processor() -> float:
-    """Seconds of processor time of all processes that were started and have ended."""
+    """Seconds of processor time of processes that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
