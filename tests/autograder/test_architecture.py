@@ -41,6 +41,7 @@ FLOORS = [
         "autograder.research",
         "autograder.similarity",
     },
+    {"autograder.commands"},
     {"autograder.__main__"},
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -1,0 +1,166 @@
+"""What a class got wrong, and what becomes of its marks."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from autograder.commands.common import (
+    add_course,
+    points_given,
+    positive,
+    say,
+)
+from autograder.errors import AutograderError
+from autograder.exercise import require_topic
+
+
+def add_to(commands: Any) -> None:
+    """Add these commands to the parser of the command line."""
+    report = commands.add_parser("report", help="what the class got wrong, as a page")
+    report.add_argument("chapter")
+    add_course(report)
+    report.set_defaults(run=_report)
+    regrade = commands.add_parser(
+        "regrade", help="give points back to all who lost them for one cause"
+    )
+    regrade.add_argument("chapter")
+    cause = regrade.add_mutually_exclusive_group()
+    cause.add_argument("--mistake", metavar="NAME", help="what they did wrong")
+    cause.add_argument("--case", metavar="TITLE", help="the case that they failed")
+    cause.add_argument("--undo", type=positive, metavar="N", help="take rule N back")
+    worth = regrade.add_mutually_exclusive_group()
+    worth.add_argument(
+        "--points", type=points_given, metavar="P", help="given back at most"
+    )
+    worth.add_argument(
+        "--forgiven", action="store_true", help="give back all that it cost"
+    )
+    regrade.add_argument("--exercise", metavar="NAME", help="where several have one")
+    regrade.add_argument("--why", default="", help="the reason, which students read")
+    regrade.add_argument("--yes", action="store_true", help="do not ask first")
+    regrade.add_argument("--course", type=Path, default=Path(), metavar="DIR")
+    regrade.set_defaults(run=_regrade)
+    changes = commands.add_parser("changes", help="every change of a mark, and why")
+    changes.add_argument("chapter")
+    changes.add_argument("--student", metavar="NAME", help="of this one only")
+    add_course(changes)
+    changes.set_defaults(run=_changes)
+    marks = commands.add_parser("marks", help="final marks, and who needs help")
+    add_course(marks)
+    marks.add_argument(
+        "--weights",
+        type=Path,
+        metavar="FILE",
+        help="a table of chapter and weight; all count the same without one",
+    )
+    marks.add_argument(
+        "--drop",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="leave out the N lowest chapters of each student",
+    )
+    marks.set_defaults(run=_marks)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from autograder.grading.exports import write_class_report
+    from autograder.lms.exports import write_lms_tables
+    from autograder.lms.whole_class import report_on_class
+
+    course = options.course
+    require_topic(options.chapter)
+    report, notes = report_on_class(course, options.chapter)
+    paths = write_class_report(course, report)
+    tables, more = write_lms_tables(course, report)
+    for note in [*notes, *more]:
+        say(note)
+    for what, path in {**paths, **tables}.items():
+        say(f"{what + ':':12} {path}")
+    return 0
+
+
+def _regrade(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from autograder.grading.regrade import open_regrade
+    from autograder.grading.rules import CASE, MISTAKE
+
+    name, kind = options.mistake, MISTAKE
+    if options.case is not None:
+        name, kind = options.case, CASE
+    _require_whole_request(options, name)
+    with open_regrade(options.course, options.chapter) as regrade:
+        if options.undo is not None:
+            rules = regrade.without(options.undo)
+            told = regrade.rules[options.undo - 1]
+            why = f"regrade {told.number} was taken back: {told.subject}"
+        elif name is not None:
+            points = options.points
+            rules = regrade.with_rule(kind, name, points, options.why, options.exercise)
+            told, why = rules[-1], "regraded"
+        else:
+            say("\n".join(rule.line() for rule in regrade.rules) or "no rules so far")
+            return 0
+        say(f"{'take back ' if options.undo else ''}{told.line()}")
+        say("\n".join(regrade.effects(rules).lines()))
+        if not (options.yes or _agreed()):
+            say("nothing was changed")
+            return 0
+        regrade.do(rules, why)
+    if options.undo is None:
+        say(f"done; it holds for later runs, until --undo {told.number}")
+    say("call report and feedback again, and tables and pages follow")
+    return 0
+
+
+def _require_whole_request(options: argparse.Namespace, name: str | None) -> None:
+    """A cause and its worth come together, and nothing is said that has no effect."""
+    worth = options.points is not None or options.forgiven
+    if name is not None and not worth:
+        raise AutograderError("say how many points are given back, or --forgiven")
+    if name is None and (worth or options.why or options.exercise):
+        raise AutograderError("say for what: --mistake NAME or --case TITLE")
+
+
+def _agreed() -> bool:
+    try:
+        return input("do it? [y/N] ").strip().casefold() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
+
+
+def _changes(options: argparse.Namespace) -> int:
+    require_topic(options.chapter)
+    from autograder.grading.audit import AuditLog, of_student
+    from autograder.grading.gradebook import ChapterMarks
+    from autograder.release.settings import settings_of
+
+    course = options.course.resolve()
+    settings = settings_of(course)
+    log = AuditLog(course, options.chapter)
+    with ChapterMarks(settings.gradebook, settings.course_id, options.chapter) as marks:
+        log.find(marks.read())
+    found = log.changes()
+    if options.student is not None:
+        found = of_student(found, options.student)
+    say("\n".join(change.line() for change in found) or "no mark was changed so far")
+    return 0
+
+
+def _marks(options: argparse.Namespace) -> int:
+    from autograder.grading.course_marks import course_marks, read_weights
+    from autograder.grading.coursereport import write_course_report
+
+    weights = read_weights(options.weights) if options.weights else None
+    marks = course_marks(options.course, weights, options.drop)
+    for note in marks.notes:
+        say(note)
+    say(f"students: {len(marks.students)}, chapters: {len(marks.chapters)}")
+    for student in marks.at_risk:
+        say(f"  may need help: {student.name}: {'; '.join(student.at_risk)}")
+    for what, path in write_course_report(options.course, marks).items():
+        say(f"{what + ':':12} {path}")
+    return 0

@@ -1,0 +1,127 @@
+"""What a student does with a notebook of their own: check, progress, reset."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from autograder.commands.common import (
+    can_grade,
+    say,
+)
+from autograder.exercise import load_topic
+
+
+def add_to(commands: Any) -> None:
+    """Add these commands to the parser of the command line."""
+    check = commands.add_parser("check", help="examine one notebook")
+    check.add_argument("notebook", type=Path)
+    check.add_argument("--json", action="store_true", help="print the report as JSON")
+    check.add_argument(
+        "--no-sandbox",
+        action="store_true",
+        help="run it as yourself, unprotected: only for what you wrote yourself",
+    )
+    check.set_defaults(run=_check, starts_kernels=True)
+    progress = commands.add_parser("progress", help="what is done, and the next step")
+    progress.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="where the notebooks are, or one of them",
+    )
+    progress.set_defaults(run=_progress)
+    reset = commands.add_parser("reset", help="put the stub of an exercise back")
+    reset.add_argument("notebook", type=Path)
+    reset.add_argument("exercise")
+    reset.set_defaults(run=_reset)
+    notebooks = commands.add_parser("notebooks", help="write the exercise notebooks")
+    notebooks.add_argument("folder", type=Path, metavar="DIR")
+    notebooks.set_defaults(run=_notebooks)
+
+
+def _check(options: argparse.Namespace) -> int:
+    report = _graded(options) if can_grade() else _checked(options)
+    print(json.dumps(report)) if options.json else say(_as_text(report))
+    return 0
+
+
+def _checked(options: argparse.Namespace) -> dict[str, Any]:
+    """The report on a notebook of one's own, from the key beside it."""
+    from autograder.own_notebook import examine_own
+
+    return examine_own(options.notebook)
+
+
+def _graded(options: argparse.Namespace) -> dict[str, Any]:
+    """The report on a notebook, as grading makes it."""
+    from autograder.grading.examine import examine
+    from autograder.grading.seeds import draw_seeds, expected_answers
+    from autograder.notebooks import chapter_of, read_notebook
+    from autograder.release.source import source_notebook
+    from autograder.release.student import student_notebook
+    from autograder.sandbox.bubblewrap import require_bubblewrap
+    from autograder.sandbox.connection import ForkServers
+    from autograder.sandbox.limits import Limits
+
+    data = read_notebook(options.notebook)
+    topic = load_topic(chapter_of(data, options.notebook))
+    if not options.no_sandbox:
+        require_bubblewrap()
+    master = student_notebook(source_notebook(topic.name))
+    seeds = draw_seeds(topic, secrets.token_bytes())
+    expected = expected_answers(topic, seeds)
+    with ForkServers() as servers:
+        examination = examine(
+            master,
+            data,
+            topic,
+            expected,
+            Limits(),
+            servers=None if options.no_sandbox else servers,
+            seeds=seeds,
+        )
+    return examination.report
+
+
+def _as_text(report: dict[str, Any]) -> str:
+    from autograder.judge import CaseReport, Report
+    from autograder.show import as_text
+
+    lines = [
+        f"{report['chapter']}: {report['score']:g} of {report['max_score']:g} points"
+    ]
+    lines += [f"note: {note}" for note in report["notes"]]
+    for exercise in report["exercises"]:
+        cases = [CaseReport(**case) for case in exercise["cases"]]
+        lines += ["", as_text(Report(**{**exercise, "cases": cases}))]
+    return "\n".join(lines)
+
+
+def _progress(options: argparse.Namespace) -> int:
+    from autograder.progress import progress
+
+    progress(options.folder)
+    return 0
+
+
+def _reset(options: argparse.Namespace) -> int:
+    from autograder.reset import reset
+
+    reset(options.notebook, options.exercise)
+    return 0
+
+
+def _notebooks(options: argparse.Namespace) -> int:
+    from autograder.release.student import write_notebooks
+
+    written, kept = write_notebooks(options.folder)
+    for path in written:
+        say(str(path))
+    for path in kept:
+        say(f"{path} was left as you have it (rename it to get a new one)")
+    return 0
