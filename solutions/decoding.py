@@ -258,9 +258,9 @@ def break_cached_attention() -> tuple[int, Tensor, Tensor, Tensor]:
     """Find tokens on which wrong versions of cached_attention go wrong.
 
     Returns:
-        How many of N tokens are in the cache before, then their queries (B, h, N, d),
-        keys (B, h, N, d) and values (B, h, N, d_v), from -1000 to 1000. A first call
-        with these tokens fills the cache, a second one has all others at once.
+        How many of N tokens the first call puts into the empty cache, then queries
+        (B, h, N, d), keys (B, h, N, d) and values (B, h, N, d_v) of all N tokens, from
+        -1000 to 1000. A second call processes the remaining tokens at once.
     """
     query = torch.tensor([1.0, 2.0, 3.0, 1.0, 3.0, 2.0]).reshape(1, 2, 3, 1)
     key = torch.tensor([0.0, 1.0, 2.0, 2.0, 0.0, 1.0]).reshape(1, 2, 3, 1)

@@ -212,7 +212,7 @@ def blockwise_attention(
 
 
 def break_linear_attention() -> tuple[Tensor, Tensor, Tensor]:
-    """Find queries, keys and values on which wrong linear_attention goes wrong.
+    """Find queries, keys and values on which linear_attention can go wrong.
 
     Returns:
         The arguments of one call of linear_attention: query (N, d), key (T, d) and

@@ -121,6 +121,6 @@ def break_search() -> tuple[Tensor, Tensor, int]:
 
     Returns:
         The arguments of one call of search: query (D,), corpus (M, D), from -1000 to
-        1000, and k, which is M at most.
+        1000, and k, at most M.
     """
     return torch.tensor([1.0]), torch.tensor([[-1.0], [9.0]]), 2

@@ -200,8 +200,8 @@ def break_attention_rollout() -> tuple[Tensor]:
     """Find attention weights on which wrong versions of attention_rollout go wrong.
 
     Returns:
-        One tensor with the weights of all layers, as a tuple: of shape (L, B, h, N, N),
-        where each row is a distribution and N is 2 at least.
+        One tensor with the weights of all layers, as a tuple: its shape is
+        (L, B, h, N, N), each row is a distribution, and N is at least 2.
     """
     first = torch.tensor([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]])
     second = torch.tensor([[[0.0, 1.0], [0.0, 1.0]], [[0.5, 0.5], [0.0, 1.0]]])

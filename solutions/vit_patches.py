@@ -202,6 +202,6 @@ def break_patchify() -> tuple[Tensor, int]:
 
     Returns:
         The arguments of one call of patchify: images (B, C, H, W) with values from
-        -1000 to 1000, and a size of patches that divides H and W.
+        -1000 to 1000, and a patch size that divides H and W.
     """
     return torch.arange(32.0).reshape(1, 2, 4, 4), 2

@@ -312,7 +312,7 @@ break_search = BreakExercise(
     rule=more_than_there_are,
 )
 break_search.version("right where no vector points away from the query")
-break_search.version("right where all vectors are equally long")
+break_search.version("right where all vectors have equal norms")
 break_search.version("right where the best matches are in the order of the corpus")
-break_search.version("right where fewer vectors are wanted than there are")
+break_search.version("right where k is less than M")
 break_search.small(most=4, points=2)

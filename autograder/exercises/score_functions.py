@@ -301,9 +301,9 @@ break_general_score = BreakExercise(
     target=general_score,
     parameters=[reals("S", "T_dec s"), reals("H", "T_enc h"), reals("W_a", "s h")],
 )
-break_general_score.version("right whenever W_a is symmetric")
+break_general_score.version("right where W_a is symmetric")
 break_general_score.version("right where W_a is the identity")
 break_general_score.version("right for one decoder state and one encoder state")
-break_general_score.version("right for states of length 1")
+break_general_score.version("right for states with norm 1")
 break_general_score.version("right for encoder states with a single feature")
 break_general_score.small(most=8, points=2)

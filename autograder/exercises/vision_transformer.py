@@ -276,7 +276,7 @@ break_attention_rollout = BreakExercise(
     rule=no_weights,
 )
 break_attention_rollout.version("right for a single layer")
-break_attention_rollout.version("right where columns sum to one as rows do")
+break_attention_rollout.version("right where columns sum to one, as rows do")
 break_attention_rollout.version("right for a single head")
 break_attention_rollout.version("right where every token attends to itself alone")
 break_attention_rollout.small(most=16, points=2)

@@ -651,7 +651,7 @@ wrong_versions_of_general_score = hide(
 @mistake(break_general_score)
 def test_with_the_identity():
     """Only the version was found that is wrong for more than one feature. With an
-    identity matrix as W_a, and with states of length 1, there is nothing to confuse:
+    identity matrix as W_a, and with states of norm 1, there is nothing to confuse:
     choose a matrix that changes the states, and more of one kind of states than of the
     other."""
     return np.eye(2), np.eye(2), np.eye(2)
