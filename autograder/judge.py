@@ -7,6 +7,7 @@ student wrote.
 from __future__ import annotations
 
 import base64
+import logging
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -36,6 +37,7 @@ FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."
 )
+_log = logging.getLogger(__name__)
 OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
 
 Memoise = Callable[[str, Callable[[], Any]], Any]  # see ``expect``
@@ -266,7 +268,11 @@ def explain(
     """
     if report.message or all(case.passed for case in report.cases):
         return report
-    mistake, message = _diagnose(exercise, given, expected)
+    try:
+        mistake, message = _diagnose(exercise, given, expected)
+    except Exception:  # the marks are known, and no reason is worth losing them
+        _log.exception("no reason could be looked for in %s", exercise.name)
+        return report
     return replace(report, mistake=mistake, message=message)
 
 
@@ -306,7 +312,9 @@ def _diagnose(
     if any(w and v for w, v in zip(wrong, valued, strict=True)):
         for known in expected.mistakes:
             if _agrees(exercise, known.answers, given, expected, valued):
-                return known.name, f"{known.hint} {NOT_REFUSED}"
+                missing = any(w and not v for w, v in zip(wrong, valued, strict=True))
+                more = f" {NOT_REFUSED}" if missing else ""
+                return known.name, f"{known.hint}{more}"
     return None, _symptom(exercise, given, expected, wrong)
 
 

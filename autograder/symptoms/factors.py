@@ -18,6 +18,7 @@ from autograder.symptoms.outcomes import (
 )
 
 detectors = Detectors()
+MOST = 1e9  # a larger factor, or one over it, is no slip
 
 
 def _factors(pairs: Sequence[Pair]) -> list[float] | None:
@@ -36,7 +37,7 @@ def _factor(pair: Pair) -> float | None:
         return None
     factor = float(right @ given) / square
     scale = float(np.abs(given).max())
-    if factor == 0 or not np.allclose(
+    if not 1 / MOST < abs(factor) < MOST or not np.allclose(
         given, factor * right, rtol=1e-6, atol=1e-9 * max(scale, 1e-300)
     ):
         return None

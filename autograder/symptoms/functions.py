@@ -99,7 +99,10 @@ def _slope(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> float | None:
         return None
     slope = float(right @ given) / square
     scale = np.abs(given).max()
-    if abs(slope) < 1e-6 or np.abs(given - slope * right).max() > 1e-6 * scale:
+    if (
+        not 1e-6 < abs(slope) < 1e6
+        or np.abs(given - slope * right).max() > 1e-6 * scale
+    ):
         return None
     return slope
 

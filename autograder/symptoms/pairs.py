@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.answers import Answer
-from autograder.symptoms.outcomes import Outcome, agree
-from autograder.symptoms.search import find_cause
+from autograder.symptoms.outcomes import Outcome, agree, aligned
+from autograder.symptoms.search import find_change
 
 Known = tuple[str, Sequence[Answer]]  # the hint of a mistake, and what it answers
+MAX_VALUES = 100_000  # of all answers; more are not compared with every mistake
 LEAST_CASES = 2  # that a mistake must explain before it is told as a part of the reason
 
 
@@ -25,7 +26,7 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
             where a value was asked for.
         mistakes: what is known of the exercise, with an answer to each outcome.
     """
-    if any(_is_missing(o.given) for o in outcomes):
+    if any(_is_missing(o.given) for o in outcomes) or _is_large(outcomes):
         return ""
     for hint, answers in mistakes:
         if any(map(_is_missing, answers)) or _is_right(outcomes, answers):
@@ -34,12 +35,11 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
             replace(outcome, right=answer)
             for outcome, answer in zip(outcomes, answers, strict=True)
         ]
-        told = find_cause(against)
+        told = find_change(against)
         if told:
             return (
-                f"Two things seem to be wrong at once. The first is known: {hint} The "
-                f"second shows when what this mistake alone gives is taken for the "
-                f"right result: {told}"
+                "Your answer is the one that a known mistake gives, changed once more. "
+                f"The mistake: {hint} The change, if what it gives were right: {told}"
             )
     return ""
 
@@ -67,8 +67,13 @@ def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     return (
         f"In {most} of the {sum(wrong)} cases that fail, your answer is the one that a "
         f"known mistake gives: {best[0]} "
-        f"{'The other one has' if left == 1 else 'The others have'} another reason."
+        f"It does not explain the other{'' if left == 1 else 's'}."
     )
+
+
+def _is_large(outcomes: Sequence[Outcome]) -> bool:
+    parts = (part for o in outcomes for _, *both in aligned(o) for part in both)
+    return sum(getattr(part, "size", 1) for part in parts) > MAX_VALUES
 
 
 def _is_missing(answer: Answer) -> bool:

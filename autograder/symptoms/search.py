@@ -12,7 +12,6 @@ from autograder.symptoms.outcomes import (
     Outcome,
     Pair,
     agree,
-    aligned,
     valued,
     wrong_pairs,
 )
@@ -25,6 +24,12 @@ from autograder.symptoms.structure import (
 
 _ASKED = (shapes, factors, places, functions)  # in this order
 CAUSES = [detector for module in _ASKED for detector in module.detectors.causes]
+CHANGES = [
+    shapes.permuted_axes,
+    shapes.moved_along_an_axis,
+    factors.constant_factor,
+    factors.constant_offset,
+]
 TRACES = [detector for module in _ASKED for detector in module.detectors.traces]
 
 
@@ -35,6 +40,23 @@ def find_cause(outcomes: Sequence[Outcome]) -> str:
         outcomes: both answers to each case of an exercise that was answered wrongly.
     """
     return _first_of(outcomes, _cause)
+
+
+def find_change(outcomes: Sequence[Outcome]) -> str:
+    """What was done to results that can hardly be an accident, or an empty text.
+
+    Fewer relations than in ``find_cause``, and none that says what is right besides.
+
+    Args:
+        outcomes: both answers to each case of an exercise that was answered wrongly.
+    """
+
+    def find(some: Sequence[Outcome]) -> str:
+        pairs = wrong_pairs(some)
+        inputs = any(pair.role and pair.role.name for pair in pairs)
+        return "" if inputs else _ask(CHANGES, pairs)
+
+    return _first_of(outcomes, find)
 
 
 def find_trace(outcomes: Sequence[Outcome]) -> str:
@@ -68,6 +90,12 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
         if told:
             return told
     pairs = wrong_pairs(outcomes)
+    if _cut_off(outcomes, pairs):
+        return (
+            "The results are right, but what is computed from them afterwards, such as "
+            "a gradient, is zero: something cuts them off from the inputs (detach(), "
+            "item(), a new tensor made of their values)."
+        )
     told = _ask(CAUSES, pairs)
     return told and f"{told}{_scope(outcomes)}"
 
@@ -89,6 +117,15 @@ def _trace(outcomes: Sequence[Outcome]) -> str:
     return told and f"{told}{_scope(outcomes)}"
 
 
+def _cut_off(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> bool:
+    """Whether all that is wrong is zero, and no result of a call itself."""
+    if not wrong or not any(o.roles for o in outcomes):  # which results are whose?
+        return False
+    return all(
+        p.role is None and p.right.ndim > 0 and (p.given == 0).all() for p in wrong
+    )
+
+
 def _ask(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
     """The first thing that one of the detectors says."""
     if not pairs:
@@ -102,12 +139,12 @@ def _ask(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
 
 
 def _scope(outcomes: Sequence[Outcome]) -> str:
-    """What limits a symptom, if other results are right."""
-    for outcome in valued(outcomes):
-        for path, right, given in aligned(outcome):
-            role = outcome.roles.get(path)
-            if (role is None or role.name is None) and agree(outcome, right, given):
-                return " Other results are right."
+    """What limits a symptom: cases that raise an error, or are right as a whole."""
+    asked = [o for o in outcomes if o.right.raised is None]
+    if any(o.given.raised is not None for o in asked):
+        return " In other cases an error is raised."
+    if any(agree(o, o.right.value, o.given.value) for o in valued(asked)):
+        return " Other cases are right."
     return ""
 
 

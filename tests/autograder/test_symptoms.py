@@ -363,3 +363,24 @@ def test_no_symptom_tells_an_expected_value():
 
 def test_huge_answers_are_not_searched():
     assert told(scores, changed(lambda e: np.zeros((600, 600)))) == ""
+
+
+def test_gradient_that_is_cut_off_is_told_from_a_wrong_result():
+    def cut(Q, K):
+        if isinstance(Q, torch.Tensor):
+            weights, output = right_both(Q.detach(), K)
+            return weights + 0 * Q.sum(), output
+        return right_both(Q, K)
+
+    assert "cuts them off" in told(both, cut)
+
+
+def test_other_cases_that_raise_are_not_called_right():
+    def transposed(Q, K):
+        if len(Q) == len(K):
+            raise ValueError("square")
+        return right_scores(Q, K).T
+
+    said = told(scores, transposed)
+    assert "transposed" in said
+    assert "right." not in said.partition("swapped.")[2]
