@@ -16,6 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from autograder.grading.magics import parsed
+
 PERSON, ADDRESS, LINK, TIME, FOLDER = "PERSON", "ADDRESS", "LINK", "TIME", "/FOLDER"
 LEAST_OTHER = 3  # letters of a name of somebody else that is looked for by itself
 LEAST_INSIDE = 7  # letters of a name that is looked for inside other words
@@ -25,10 +27,17 @@ MANY = 5  # people; a part that more than these and a fifth of a class share is 
 MAX_GAP = 3  # characters between the parts of a name
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
-_ADDRESS = re.compile(
+_ADDRESS = re.compile(  # with a path on that host, as in git@host.org:jane/work
     r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}(?!mT\b|mH\b)[^\W\d_]{2,24}\b"
+    r"(?::[\w./~-]{1,200})?"
 )
-_LINK = re.compile(r"\b(?:https?|ftp|file)://[^\s\"'<>)\]]+", re.IGNORECASE)
+# In broken code: not query@key.softmax(-1), nor a part of it.
+_ADDRESS_IN_CODE = re.compile(_ADDRESS.pattern + r"(?![(\[]|\.\w)")
+_LINK = re.compile(
+    r"\b(?:(?:https?|s?ftps?|file|ssh|git|s3|gs)://|(?:github|gitlab|kaggle)\.com/|"
+    r"bitbucket\.org/|huggingface\.co/)[^\s\"'<>)\]]+",
+    re.IGNORECASE,
+)
 _HOME = re.compile(
     r"(?:/home|/Users|/export/home|/mnt/[a-z]/Users|\\\\\w+|\b[A-Za-z]:[/\\]+Users)"
     r"[/\\][^\s\"'<>:|*?]*",
@@ -40,10 +49,18 @@ _TIME = re.compile(
     r"|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b"
 )
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-# Comments and texts in code; the rest of it is read by Python.
+# Magics whose lines and cells are Python; all others are read by IPython or a shell.
+_PYTHON = r"%%?(?:time|timeit|prun|memit|mprun|lprun|capture)\b"
+# Comments, texts and commands in code; the rest of it is read by Python.
 _PROSE = re.compile(
-    r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*'
+    r"(?P<command>^[ \t]*(?:[\w.,][\w., ]*=[ \t]*)?"
+    rf"(?!{_PYTHON})[%!](?!=)(?:\\\r?\n|.)*)"
+    r'|"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*',
+    re.MULTILINE,
 )
+_COMMANDS = re.compile(rf"\s*(?!{_PYTHON})%%")  # a cell that is no Python at all
+_TILDE = re.compile(r"(?<![^\s\"'=:])~[\w/][^\s\"'<>:|*?]*")  # ~jane/work
+_SIGNS_AS = re.compile(r"(\buser\.name[ \t=]+)(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s\"']+)")
 _OF_THE_LANGUAGE = frozenset(
     word.casefold() for word in [*dir(builtins), *keyword.kwlist, "self", "cls"]
 )
@@ -118,8 +135,7 @@ class Scrubber:
             text: of any length; the time is in proportion to it.
             student: whose it is; short parts of this name are looked for as well.
         """
-        text = _visible(text)
-        text = _LINK.sub(lambda m: m[0] if m[0] in self._links else LINK, text)
+        text = self._without_links(_visible(text))
         text = _ADDRESS.sub(ADDRESS, text)
         text = _DRIVE.sub(FOLDER, _HOME.sub(FOLDER, text))
         return self._names(_TIME.sub(TIME, text), student, is_code=False)
@@ -132,16 +148,31 @@ class Scrubber:
             student: whose it is; short parts of this name are looked for as well.
         """
         text, done, place = _visible(text), [], 0
+        if _COMMANDS.match(text):
+            return self._command(text, student)
+        broken = parsed(text) is None
         for match in _PROSE.finditer(text):
-            done.append(self._in_code(text[place : match.start()], student))
-            done.append(self.prose(match[0], student))
+            done.append(self._in_code(text[place : match.start()], student, broken))
+            kind = self._command if match["command"] else self.prose
+            done.append(kind(match[0], student))
             place = match.end()
-        return "".join([*done, self._in_code(text[place:], student)])
+        return "".join([*done, self._in_code(text[place:], student, broken)])
 
-    def _in_code(self, text: str, student: str) -> str:
-        # A line of IPython's own may name a folder: %cd /home/jane
+    def _command(self, text: str, student: str) -> str:
+        """What IPython or a shell reads, as ``!git config user.name jane``."""
+        text = _SIGNS_AS.sub(rf"\1{PERSON}", text)
+        return self.prose(_TILDE.sub(FOLDER, text), student)
+
+    def _in_code(self, text: str, student: str, broken: bool) -> str:
+        # Neither a link nor a folder is Python; a@b.of and 1/2/1024 may be.
+        text = self._without_links(text)
         text = _DRIVE.sub(FOLDER, _HOME.sub(FOLDER, text))
+        if broken:
+            text = _TIME.sub(TIME, _ADDRESS_IN_CODE.sub(ADDRESS, text))
         return self._names(text, student, is_code=True)
+
+    def _without_links(self, text: str) -> str:
+        return _LINK.sub(lambda m: m[0] if m[0] in self._links else LINK, text)
 
     def _names(self, text: str, student: str, is_code: bool) -> str:
         pieces, own = list(_pieces(text)), self._own.get(student, set())

@@ -89,6 +89,45 @@ def test_words_of_the_course_stay_in_code(scrubber):
     assert scrubber.prose("Li was here", "li_99123").startswith("PERSON")
 
 
+@pytest.mark.parametrize(
+    ("code", "done"),
+    [
+        ("!git config user.email zed@posteo.de", "!git config user.email ADDRESS"),
+        ("!git config user.name 'Z. Ed'\nx = 1", "!git config user.name PERSON\nx = 1"),
+        ("!git clone https://github.com/zed/hw.git", "!git clone LINK"),
+        ("!git clone \\\n  git@github.com:zed/hw.git", "!git clone \\\n  ADDRESS"),
+        ("%pip install git+ssh://git@host.org/zed/hw", "%pip install git+LINK"),
+        ("%pip install git+https://github.com/zed/hw", "%pip install git+LINK"),
+        ("%cd ~zed/hw", "%cd /FOLDER"),
+        ("log = !cat ~/zed.log  # 2026-01-02", "log = !cat /FOLDER  # TIME"),
+        ("if x:\n    !scp zed@host.edu:hw .", "if x:\n    !scp ADDRESS ."),
+        ("s = \"don't\n!curl ftp://zed.me 1.2.2026", "s = \"don't\n!curl LINK TIME"),
+        ("%%bash\nscp 'x\n' zed@host.edu:hw", "%%bash\nscp 'x\n' ADDRESS"),
+        ("by zed@host.edu, 2026-01-02:\nx = 1", "by ADDRESS, TIME:\nx = 1"),
+        ("from github.com/zed/hw\nhttp://zed.me", "from LINK\nLINK"),
+    ],
+)
+def test_commands_and_broken_code_hold_no_address_link_folder_or_date(
+    scrubber, code, done
+):
+    assert scrubber.code(code, STUDENT) == done
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "w = query@key.softmax(-1)\nn = 10/4/1024",
+        "%timeit f(x, ~mask)@key.float()",
+        "%%time\nweights = q@self.weight",
+        "x = (a\n  % b\n  != c)",
+        "a != b\nx = ~mask",
+        "def broken(:\n    q@key.transpose(-2, -1)\n    w@x.values.float()",
+    ],
+)
+def test_python_stays_as_it_is(scrubber, code):
+    assert scrubber.code(code, STUDENT) == code
+
+
 def test_what_everybody_was_given_stays(scrubber):
     assert "https://example.org/book" in scrubber.prose("https://example.org/book")
     text = "The scores of 10000 rows sum to one; see section 3.2."
