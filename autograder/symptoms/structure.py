@@ -142,8 +142,8 @@ _STRUCTURES: list[tuple[Callable[[Any, Any, Callable], bool], str]] = [
     ),
     (
         _reordered,
-        "The results are right, but they come in another order than the docstring asks "
-        "for.",
+        "The values are right, but they come in another order than the docstring asks "
+        "for: your results, or what you pass on to something else.",
     ),
     (
         lambda right, given, agrees: (
