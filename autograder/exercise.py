@@ -21,7 +21,8 @@ from typing import Any
 
 from autograder.errors import AutograderError
 
-# What ``ast.parse`` raises; the last two depend on the stack of who asks.
+# What ``ast.parse``, ``unparse`` and ``dump`` raise; the last two depend on the stack
+# of who asks.
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 RELATIVE_TOLERANCE = 1e-5

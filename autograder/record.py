@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from autograder.exercise import Implementation
+from autograder.exercise import UNREADABLE, Implementation
 from autograder.judge import Report
 
 RECORD = "autograder"  # the key in the metadata of an output
@@ -95,7 +95,7 @@ def is_stub(source: str) -> bool:
     """Whether a cell still is what a student was given: nothing but stubs."""
     try:
         body = ast.parse(source).body
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         return False
     functions = []
     for node in body:
@@ -115,6 +115,6 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _is_not_implemented(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Raise) and (
-        ast.unparse(node).startswith("raise NotImplementedError")
-    )
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    error = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(error, ast.Name) and error.id == "NotImplementedError"

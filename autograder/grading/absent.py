@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 import sys
 import sysconfig
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 
 from autograder.exercise import UNREADABLE
-from autograder.grading.magics import lines_in, parsed
+from autograder.grading.magics import lines_in, parsed, rows_of, sharing_lines
 
 _COURSE = ("autograder", "toolkit", "__main__")  # what a submission finds besides
 
@@ -42,7 +41,7 @@ class Absent:
             return source
         dropped = {id(node) for node in tree.body if self._needs_it(node)}
         lines = lines_in(source)
-        for group in _sharing_lines(tree.body):
+        for group in sharing_lines(tree.body):
             kept = [node for node in group if id(node) not in dropped]
             if len(kept) == len(group):
                 continue
@@ -50,8 +49,8 @@ class Absent:
                 text = "; ".join(map(ast.unparse, kept))
             except UNREADABLE:  # it runs as it is, up to the import
                 continue
-            first, last = group[0].lineno - 1, max(n.end_lineno for n in group)
-            lines[first:last] = [text, *[""] * (last - first - 1)]
+            rows = rows_of(group)
+            lines[rows] = [text, *[""] * (rows.stop - rows.start - 1)]
         return "\n".join(lines) if dropped else source
 
     def _needs_it(self, node: ast.stmt) -> bool:
@@ -84,18 +83,6 @@ class Absent:
         self.modules |= missing
         self._names |= bound
         return True
-
-
-def _sharing_lines(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
-    """The statements of a cell, together where they share a line."""
-    group: list[ast.stmt] = []
-    for node in body:
-        if group and node.lineno > group[-1].end_lineno:
-            yield group
-            group = []
-        group.append(node)
-    if group:
-        yield group
 
 
 @lru_cache(maxsize=1000)

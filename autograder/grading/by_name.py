@@ -11,7 +11,8 @@ import re
 from collections.abc import Collection
 from functools import cached_property, lru_cache
 
-from autograder.grading.magics import lines_in, parsed
+from autograder.exercise import UNREADABLE
+from autograder.grading.magics import lines_in, parsed, rows_of
 
 _DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 
@@ -60,11 +61,11 @@ class Cell:
             return None
         lines = lines_in(self.source)
         if runs_before:
-            return "\n\n\n".join("\n".join(lines[_rows(node)]) for node in own)
+            return "\n\n\n".join("\n".join(lines[rows_of([node])]) for node in own)
         others = set(asked) - {name}
         for node in reversed(self._definitions):
             if _name(node) in others:
-                del lines[_rows(node)]
+                del lines[rows_of([node])]
         return "\n".join(lines)
 
 
@@ -76,7 +77,7 @@ def _shape(node: ast.stmt) -> str | ast.stmt:
     """What two statements share that say the same, in whatever form."""
     try:
         return ast.dump(node)
-    except RecursionError:  # no stub is nested so deeply
+    except UNREADABLE:  # no stub is nested so deeply, or has such numbers
         return node
 
 
@@ -84,9 +85,3 @@ def _shape(node: ast.stmt) -> str | ast.stmt:
 def _shapes_in(stub: str) -> frozenset[str | ast.stmt]:
     """Those of the statements of a stub, which every cell is compared with."""
     return frozenset(map(_shape, getattr(parsed(stub), "body", [])))
-
-
-def _rows(node: ast.stmt) -> slice:
-    """The lines of a definition, with its decorators."""
-    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-    return slice(first - 1, node.end_lineno)

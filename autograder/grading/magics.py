@@ -6,6 +6,7 @@ import ast
 import contextlib
 import re
 import textwrap
+from collections.abc import Iterator
 
 from autograder.exercise import UNREADABLE
 
@@ -28,6 +29,24 @@ def lines_in(source: str) -> list[str]:
     ``str.splitlines`` also ends a line at a form feed or at U+2028.
     """
     return _LINE_END.split(source)
+
+
+def sharing_lines(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
+    """The statements of a cell, together where they share a line."""
+    group: list[ast.stmt] = []
+    for node in body:
+        if group and node.lineno > group[-1].end_lineno:
+            yield group
+            group = []
+        group.append(node)
+    if group:
+        yield group
+
+
+def rows_of(group: list[ast.stmt]) -> slice:
+    """Where the lines of such statements are, with their decorators."""
+    above = [d.lineno for d in getattr(group[0], "decorator_list", ())]
+    return slice(min([group[0].lineno, *above]) - 1, group[-1].end_lineno)
 
 
 def parsed(source: str) -> ast.Module | None:

@@ -14,7 +14,15 @@ from functools import cached_property
 
 from nbformat import NotebookNode
 
-from autograder.grading.magics import lines_in, never_runs, parsed, python_in
+from autograder.exercise import UNREADABLE
+from autograder.grading.magics import (
+    lines_in,
+    never_runs,
+    parsed,
+    python_in,
+    rows_of,
+    sharing_lines,
+)
 from autograder.grading.rebuild import STUDENT, Rebuilt
 
 
@@ -25,7 +33,7 @@ class _Statement:
     Attributes:
         node: its syntax tree, if there is one.
         names: which it may bind.
-        source: of its cell.
+        source: its lines, with the statements that share them; or all of its cell.
     """
 
     node: ast.stmt | None
@@ -39,9 +47,8 @@ class _Statement:
             return self.source
         try:
             return ast.unparse(self.node)
-        except RecursionError:
-            lines = lines_in(self.source)[self.node.lineno - 1 : self.node.end_lineno]
-            return "\n".join(lines)
+        except UNREADABLE:  # what is read is not always what can be written out
+            return self.source
 
 
 class StudentCode:
@@ -111,9 +118,12 @@ def _top_level(source: str, answer: str | None) -> Iterator[_Statement]:
         if not never_runs(source):
             yield _Statement(None, _words(source) - {answer}, source)
         return
-    for node in tree.body:
-        if answer is None or getattr(node, "name", None) != answer:
-            yield _Statement(node, _bound_by(node) - {answer}, source)
+    lines = lines_in(source)
+    for group in sharing_lines(tree.body):
+        text = "\n".join(lines[rows_of(group)])
+        for node in group:
+            if answer is None or getattr(node, "name", None) != answer:
+                yield _Statement(node, _bound_by(node) - {answer}, text)
 
 
 def _bound_by(node: ast.stmt) -> set[str]:

@@ -215,6 +215,20 @@ def test_stubs_are_told_from_answers_and_kept_for_a_reset(name):
                 assert (stub.strip() == cell.source.strip()) == stubs
 
 
+@pytest.mark.parametrize(
+    ("body", "stub"),
+    [
+        ("raise NotImplementedError", True),
+        ("raise NotImplementedError('to do')", True),
+        ("raise", False),
+        ("raise ValueError(f\"{'\u00a0'.join('ab')}\")", False),
+        (f"raise ValueError(0x{'f' * 5000})", False),
+    ],
+)
+def test_a_stub_raises_nothing_but_that_it_is_one(body, stub):
+    assert is_stub(f'def attend(q, X):\n    """To do."""\n    {body}\n') == stub
+
+
 def test_names_do_nothing_to_the_terminal(saved, tmp_path, capsys):
     saved(f"\x1b]0;pwned\x07\u202e{TOPIC}.ipynb")
     saved(f"more/\x1b[2J{TOPIC}.ipynb")

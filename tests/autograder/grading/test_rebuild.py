@@ -232,6 +232,9 @@ def test_helpers_that_an_answer_uses_are_found(master, solved):
 
 F = "torch.nn.functional"
 TERMS = "x" + " + x" * 600  # nested more deeply than can be written out again
+# Nor can this f-string be, before Python 3.12, or ever so many digits.
+SPACED = "f\"{'\u00a0'.join('ab')}\""
+DIGITS = "0x" + "f" * 5000
 HELPER = f"def _f(x):\n    return {F}.scaled_dot_product_attention(x, x, x)"
 USED = "def attend(x): return _f(x)"
 FORBIDDEN = {  # an answer that is fine by itself, and cells before and behind it
@@ -285,6 +288,26 @@ FORBIDDEN = {  # an answer that is fine by itself, and cells before and behind i
         [HELPER.replace("return", f"y = {TERMS}\n    return")],
         [],
     ),
+    "a definition beside a text with a space that does not break": (
+        USED,
+        [HELPER.replace("return", f"y = {SPACED}\n    return")],
+        [],
+    ),
+    "a definition beside a number of many digits": (
+        USED,
+        [HELPER.replace("return", f"y = {DIGITS}\n    return")],
+        [],
+    ),
+    "a decorator above what cannot be written out again": (
+        USED,
+        [f"@_g({F}.scaled_dot_product_attention)\ndef _f(x):\n    return {SPACED}"],
+        [],
+    ),
+    "the line on which a text ends": (
+        USED,
+        [f's = """\n"""; _f = [{SPACED}, {F}.scaled_dot_product_attention] #"""'],
+        [],
+    ),
     "an answer that has a magic and a line like one": (
         f"%matplotlib inline\nz = (5\n% 3)\n{USED}",
         [HELPER],
@@ -308,6 +331,18 @@ def test_ways_to_a_forbidden_call(master, solved, way):
     data["cells"][:0] = [code_cell(source) for source in before]
     source = StudentCode(rebuild(master, data)).reachable("attend")
     assert exercise.forbidden_calls(source) == ["scaled_dot_product_attention"]
+
+
+@pytest.mark.parametrize("value", [SPACED, SPACED.replace("\u00a0", "\u200b"), DIGITS])
+def test_an_honest_helper_that_cannot_be_written_out_again(master, solved, value):
+    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
+    data = solved(attend=USED)
+    helper = f"def _f(x):  # no scaled_dot_product_attention\n    return {value}"
+    data["cells"].insert(0, code_cell(f"{helper}\n\n\nother = {F}"))
+    source = StudentCode(rebuild(master, data)).reachable("attend")
+    assert "def _f(x):" in source
+    assert F not in source
+    assert exercise.forbidden_calls(source) == []
 
 
 def test_a_cell_that_no_python_runs_is_not_reached(master, solved):
@@ -366,6 +401,13 @@ def test_answers_without_any_metadata_are_found_by_name(master, topic):
     names = ", ".join(rebuilt.answers)
     assert f"found in another cell, by name: {names}" in rebuilt.notes
     assert rebuilt.missing == []
+
+
+def test_an_answer_with_a_number_of_many_digits_is_found_by_name(master):
+    answer = f"def softmax(scores):\n    return {DIGITS}"
+    data = submission(master, {})
+    data["cells"].append(code_cell(answer))
+    assert rebuild(master, data).answers["softmax"] == answer
 
 
 def test_a_stub_without_metadata_is_no_answer(master):
