@@ -23,8 +23,9 @@ from autograder.rows import NOT_YET, CaseReport, Names, case_reports, disagreeme
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import find_pair, find_part
 from autograder.symptoms.search import find_cause, find_trace
+from autograder.symptoms.structure import NOTHING_RETURNED
 from autograder.variants import Probe, Variant
-from autograder.verdict import LATER
+from autograder.verdict import LATER, NOT_ALLOWED, is_empty
 
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
@@ -37,8 +38,12 @@ FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."
 )
-_log = logging.getLogger(__name__)
+ANOTHER_TEST = (
+    "This advice was written for another test with this outcome, so its details may "
+    "not fit yours:"
+)
 OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
+_log = logging.getLogger(__name__)
 
 Memoise = Callable[[str, Callable[[], Any]], Any]  # see ``expect``
 
@@ -299,6 +304,8 @@ def _diagnose(
     wherever a value was asked for is the cause of what is wrong with the values, and
     the errors that should have been raised are another matter.
     """
+    if isinstance(exercise, BreakExercise):
+        return _about_test(exercise, given, expected)
     valued = [right.raised is None for right in expected.reference]
     for known in expected.mistakes:
         if _agrees(exercise, known.answers, given, expected, [True] * len(valued)):
@@ -347,8 +354,6 @@ def _symptom(
     wrong: Sequence[bool],
 ) -> str:
     """What relation holds between the answers and the right ones, or nothing."""
-    if isinstance(exercise, BreakExercise):
-        return _about_test(exercise, given, expected)
     failed = [
         answer
         for answer, right, is_wrong in zip(
@@ -395,15 +400,30 @@ def _two_slips(outcomes: Sequence[Outcome], expected: Expected) -> str:
     return find_pair(wanted, mistakes) or find_part(wanted, mistakes)
 
 
-def _about_test(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> str:
-    """What is to be said of a test beyond its cases: why it raised, or when it counts.
+def _about_test(
+    exercise: Exercise, given: Sequence[Answer], expected: Expected
+) -> tuple[str | None, str]:
+    """What is to be said of a test beyond its cases, and the known test it is like.
 
-    How its arguments relate to those of the reference explains nothing.
+    Two tests that find the same versions may do so for different reasons, so a hint on
+    one of them is only quoted for the other. Of arguments that are not allowed, their
+    cases say why. How arguments relate to those of the reference explains nothing.
     """
-    pairs = zip(exercise.cases, expected.reference, given, strict=True)
-    if any(disagreement(*pair) == LATER for pair in pairs):
-        return FOUND_LATER
-    return lesson(given)
+    if all(map(is_empty, given)):
+        return None, NOTHING_RETURNED
+    said = [
+        disagreement(*pair) or ""
+        for pair in zip(exercise.cases, expected.reference, given, strict=True)
+    ]
+    if LATER in said:
+        return None, FOUND_LATER
+    if any(words.startswith(NOT_ALLOWED) for words in said):
+        return None, ""
+    everywhere = [True] * len(given)
+    for known in expected.mistakes:
+        if _agrees(exercise, known.answers, given, expected, everywhere):
+            return known.name, f"{ANOTHER_TEST} “{known.hint}”"
+    return None, lesson(given)
 
 
 def _is_variant(

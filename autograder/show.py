@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.book import chapter_title
 from autograder.exercise import UnknownExercise, find_topic
-from autograder.judge import NOT_YET, CaseReport, Report
+from autograder.judge import ANOTHER_TEST, NOT_YET, CaseReport, Report
 
 STUB = "Not implemented yet. Replace the line that raises NotImplementedError."
 # The class stands twice, to weigh more than JupyterLab's style of tables.
@@ -149,7 +149,8 @@ def as_html(report: Report) -> str:
     points = f"{report.score:g} of {report.max_score:g} points"
     page = _table(f"<caption><code>{title}</code>: {points}</caption>", first)
     if report.message:
-        lead = "Likely cause. " if report.mistake else ""
+        is_cause = report.mistake and not report.message.startswith(ANOTHER_TEST)
+        lead = "Likely cause. " if is_cause else ""
         page += (
             f"<p class='attention-hint'><strong>{lead}</strong>"
             f"{_with_code(report.message)}</p>"

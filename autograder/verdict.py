@@ -51,14 +51,15 @@ def missed(case: BreakCase, right: Answer, given: Answer) -> str | None:
             test. An empty answer, as an answer key has it, stands for the former.
         given: the arguments of the student.
     """
-    ours = Verdict(True) if _is_empty(right) else verdict(case, right.value)
+    ours = Verdict(True) if is_empty(right) else verdict(case, right.value)
     theirs = verdict(case, given.value)
     if ours == theirs:
         return None
     return theirs.says or "these arguments find the wrong version"
 
 
-def _is_empty(given: Answer) -> bool:
+def is_empty(given: Answer) -> bool:
+    """Whether nothing was returned, and nothing raised."""
     return given.value is None and given.raised is None and given.unreadable is None
 
 

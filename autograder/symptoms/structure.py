@@ -12,6 +12,11 @@ from autograder.lessons import RAISED_BY_YOU
 from autograder.symptoms.outcomes import Outcome, agree, aligned, valued
 from autograder.variants import Path
 
+NOTHING_RETURNED = (
+    "Nothing was returned. What a function prints or computes is lost unless it ends "
+    "with a return statement."
+)
+
 
 def nothing_returned(outcomes: Sequence[Outcome]) -> str:
     """Wherever something is wrong, the first of it is that ``None`` was returned."""
@@ -27,10 +32,7 @@ def nothing_returned(outcomes: Sequence[Outcome]) -> str:
                 return ""
             given.append(value)
     if given and all(value is None for value in given):
-        return (
-            "Nothing was returned. What a function prints or computes is lost unless "
-            "it ends with a return statement."
-        )
+        return NOTHING_RETURNED
     return ""
 
 

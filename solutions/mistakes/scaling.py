@@ -544,7 +544,7 @@ wrong_versions_of_attention_entropy = hide(
 
 @mistake(break_attention_entropy)
 def test_with_one_even_row():
-    """You found one version, which divides where nothing is to be divided. A single row
+    """You found one version, which divides where nothing is to be divided. A vector
     without small weights hides all others: give several rows, and look at the ends of
     the range, where the logarithm is in danger."""
     return (np.full(4, 0.25),)

@@ -536,9 +536,9 @@ wrong_versions_of_softmax = hide(
 
 @mistake(break_softmax)
 def one_row_of_everyday_scores():
-    """Your scores find only the version that is wrong on nearly everything. A single
-    row cannot show which axis is normalised, and neither can a square table of equal
-    scores; and no exponential overflows while scores are small."""
+    """Your scores find only the version that is right where one score is far above the
+    others. A vector cannot show which axis is normalised, and neither can a square
+    table of equal scores; and no exponential overflows while scores are small."""
     return (np.array([1.0, 2.0, 3.0]),)
 
 
@@ -564,11 +564,3 @@ def rows_far_apart():
     their mean. A version that subtracts something else than the largest score of the
     row still survives: spread the scores of one row."""
     return (np.array([[1000.0, 999.0], [-1000.0, -998.0]]),)
-
-
-@mistake(break_softmax)
-def scores_without_a_tuple():
-    """You returned the scores themselves. The answer is the tuple of all arguments of
-    one call, even where there is only one: mind the comma before the parenthesis is
-    closed."""
-    return np.array([[1000.0, -1000.0], [0.0, 0.0]])

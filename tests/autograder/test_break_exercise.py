@@ -21,8 +21,16 @@ from autograder.break_exercise import (
 from autograder.exercise import Exercise, Mistake, load_topic, topic_names
 from autograder.failing import failing_call
 from autograder.hints import hints_on
-from autograder.judge import FOUND_LATER, Report, expect, judge, public_seeds
+from autograder.judge import (
+    ANOTHER_TEST,
+    FOUND_LATER,
+    Report,
+    expect,
+    judge,
+    public_seeds,
+)
 from autograder.picture import first_difference
+from autograder.show import as_html
 from autograder.specification import (
     LARGEST,
     MAX_SIZE,
@@ -111,6 +119,15 @@ def test_what_are_no_arguments_earns_nothing(topic, name, nothing):
     assert all(
         case.message == "the same arguments as above" for case in report.cases[1:]
     )
+    assert report.mistake is None
+    assert ("Nothing was returned" in report.message) == (nothing is None)
+
+
+def test_scores_that_are_no_tuple_are_told_the_tuple_and_no_other_advice():
+    for scores in (np.zeros((2, 2)), np.array([[1000.0, -1000.0], [0.0, 0.0]])):
+        report = report_on(TOPIC, "break_softmax", lambda scores=scores: scores)
+        assert (report.mistake, report.message) == (None, "")
+        assert report.cases[0].message.endswith("tuple of the arguments, `(scores,)`")
 
 
 def test_a_version_is_found_where_softmax_itself_says_that_it_is_wrong():
@@ -143,6 +160,14 @@ def test_a_poor_test_is_told_what_it_does_not_show():
     assert report.cases[-1].message == (
         "on these arguments, 3 wrong versions agree with the right one"
     )
+
+
+@pytest.mark.parametrize(("topic", "name"), BREAKS)
+def test_a_hint_on_a_known_test_is_quoted_as_advice_on_another_one(topic, name):
+    for known in load_topic(topic).mistakes(name):
+        report = report_on(topic, name, known.implementation)
+        assert report.message == f"{ANOTHER_TEST} “{known.hint}”"
+        assert "Likely cause" not in as_html(report)
 
 
 def test_a_hint_does_not_depend_on_how_large_a_poor_test_is():
