@@ -18,7 +18,7 @@ import nbformat
 
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import load_topic
-from autograder.files import Unusable
+from autograder.files import Unusable, printable
 from autograder.grading.deadline import deadline
 from autograder.grading.magics import lines_in, parsed
 from autograder.grading.oral_features import features_of
@@ -121,6 +121,9 @@ def _sheet(
             candidates = _candidates(answers, results)
     except (Unusable, SubmissionFault, GraderFault) as error:
         return Sheet(student, note=f"the submission cannot be read: {error}")
+    except Exception as error:  # in code that nobody thought of; the class goes on
+        why = printable(f"{type(error).__name__}: {error}"[:SHOWN_LINE])
+        return Sheet(student, note=f"no questions could be found: {why}")
     chosen = _choose(candidates, random.Random(f"{chapter}/{student}"))
     few = len(chosen) < ASKED
     note = "there is little code to ask about" if few else ""

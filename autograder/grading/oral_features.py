@@ -8,6 +8,7 @@ text, as the dimensions that an ``einsum`` sums over.
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from typing import Any
 
 TINY = 1e-3  # an addend of at most this is there for numerical reasons
 SHOWN = 60  # characters of a student's text in a question
+MAX_AXES = 64  # of an array of NumPy 2 and of a tensor of PyTorch
+_EQUATION = re.compile(r"([A-Za-z,.]+)->([A-Za-z.]*)")  # of einsum, without blanks
 Words = dict[str, str]  # to be filled in; ``token`` is in the line
 
 
@@ -128,10 +131,10 @@ def _axis(node: ast.AST) -> Words | None:
     if not isinstance(node, ast.keyword) or node.arg not in ("axis", "dim"):
         return None
     value = _number(node.value)
-    if value is None:
+    if not isinstance(value, int) or abs(value) >= MAX_AXES:
         return None
     other = "-2" if value == -1 else "-1"
-    return {"token": node.arg, "value": f"{value:g}", "other": other}
+    return {"token": node.arg, "value": str(value), "other": other}
 
 
 def _maximum(node: ast.AST) -> Words | None:
@@ -175,9 +178,12 @@ def _einsum(node: ast.AST) -> Words | None:
     if _name_of_call(node) != "einsum" or not node.args:
         return None
     text = getattr(node.args[0], "value", None)
-    if not isinstance(text, str) or text.count("->") != 1 or len(text) > SHOWN:
+    if not isinstance(text, str) or len(text) > SHOWN:
         return None
-    inputs, output = text.replace(" ", "").split("->")
+    equation = _EQUATION.fullmatch(text.replace(" ", ""))
+    if equation is None:
+        return None
+    inputs, output = equation.groups()
     letters = [c for c in dict.fromkeys(inputs) if c.isalpha()]
     summed = [c for c in letters if c not in output]
     matched = [c for c in letters if c in output and inputs.count(c) > 1]

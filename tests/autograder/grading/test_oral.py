@@ -15,6 +15,7 @@ import torch
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
+from autograder.grading import oral
 from autograder.grading.examine import summary
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.oral import ASKED, sheets
@@ -212,6 +213,49 @@ def test_nothing_is_found_in_texts_and_comments():
         'def f(x):\n    """axis=1"""\n    "keepdims=True"\n    # np.exp(x)\n    pass'
     )
     assert features_of(ast.parse(source).body[0], source.split("\n")) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        f"x.sum(axis=1{'0' * 400})",
+        f"x.sum(axis=-0x{'f' * 5000})",
+        "x.sum(axis=1e999)",
+        "np.einsum('a- >->b', x)",
+        "np.einsum('->->', x)",
+        "np.einsum('\\ud800a->a', x)",
+        "np.einsum('{subscripts}->{0}', x)",
+    ],
+)
+def test_what_no_array_can_do_is_not_asked_about(call):
+    source = f"def f(x):\n    return x\n    {call}\n"
+    found = features_of(ast.parse(source).body[0], source.split("\n"))
+    assert [feature.name for feature in found] == ["return"]
+
+
+def test_blanks_in_subscripts_mean_nothing():
+    source = "def f(x, y):\n    z = np.einsum('...ij, jk -> ...ik', x, y)\n"
+    (found,) = features_of(ast.parse(source).body[0], source.split("\n"))
+    assert "Summed over: j." in found.answer
+    assert "Dimensions of the result: ...ik." in found.answer
+
+
+def test_a_failure_costs_one_student_the_questions_and_not_the_class(
+    course, monkeypatch
+):
+    def failing(definition, lines):
+        if any("rows.append" in line for line in lines):
+            raise OverflowError("of what nobody\x1b[31m thought")
+        return features_of(definition, lines)
+
+    before = asked(course)
+    monkeypatch.setattr(oral, "features_of", failing)
+    found = asked(course)
+    sheet = found.pop("student02")
+    assert sheet.questions == []
+    assert "OverflowError: of what nobody" in sheet.note
+    assert sheet.note.isprintable()
+    assert found == {s: sheet for s, sheet in before.items() if s != "student02"}
 
 
 class Page(HTMLParser):
