@@ -36,6 +36,8 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
     Raises:
         Unusable: it is no notebook of format 4.
     """
+    if not content:
+        raise Unusable("the file is empty (0 bytes), so it is no notebook")
     try:
         data = json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:

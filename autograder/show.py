@@ -28,6 +28,19 @@ STYLE = """
 .attention-rest { margin: .5em 0; }
 .attention-hint { border-left: 4px solid #D55E00; padding: .3em .8em; margin: .5em 0;
   max-width: 46em; }
+@media (max-width: 40rem) { /* a case in two lines: what differed is below it */
+  .attention-check.attention-check, .attention-check.attention-check tbody,
+  .attention-check.attention-check caption { display: block; }
+  .attention-check.attention-check thead { position: absolute; width: 1px;
+    height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .attention-check.attention-check tr { display: grid;
+    grid-template-columns: auto 1fr auto;
+    border-bottom: 1px solid rgba(128, 128, 128, .35); }
+  .attention-check.attention-check td { border-bottom: 0; }
+  .attention-check.attention-check td:nth-child(3) { grid-area: 2 / 1 / auto / -1; }
+  .attention-check.attention-check td:nth-child(3):empty { display: none; }
+  .attention-check.attention-check .points { grid-area: 1 / 3; padding-right: 0; }
+}
 </style>
 """
 

@@ -26,8 +26,10 @@ from autograder.specification import NotAllowed, number_of_values, read_argument
 
 FACTOR = 100  # times the tolerance: the least difference that counts
 NOT_ALLOWED = "the specification does not allow these arguments: "
-AGREES = "on these arguments, the wrong version agrees with the right one"
 LATER = "judged at grading"
+_TOO_LARGE = "larger than "
+_ON_THESE = "on these arguments, "
+AGREES = f"{_ON_THESE}the wrong version agrees with the right one"
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ def missed(case: BreakCase, right: Answer, given: Answer) -> str | None:
     return theirs.says or "these arguments find the wrong version"
 
 
+def tells_why(message: str) -> bool:
+    """Whether a message says what is wrong with a test, as that of a verdict does."""
+    return message.startswith((NOT_ALLOWED, _TOO_LARGE, _ON_THESE))
+
+
 def is_empty(given: Answer) -> bool:
     """Whether nothing was returned, and nothing raised."""
     return given.value is None and given.raised is None and given.unreadable is None
@@ -73,7 +80,7 @@ def verdict(case: BreakCase, sent: Any) -> Verdict:
         arguments = read_arguments(exercise.parameters, sent, exercise.rule)
         values = number_of_values(arguments)
         if case.most is not None and values > case.most:
-            says = f"larger than {case.most} values: these have {values}"
+            says = f"{_TOO_LARGE}{case.most} values: these have {values}"
             return Verdict(False, AGREES, says)
         if importlib.util.find_spec("solutions") is None:
             return Verdict(False, LATER, LATER)
@@ -96,7 +103,7 @@ def verdict(case: BreakCase, sent: Any) -> Verdict:
     some = (
         "one wrong version agrees" if number == 1 else f"{number} wrong versions agree"
     )
-    return Verdict(False, AGREES, f"on these arguments, {some} with the right one")
+    return Verdict(False, AGREES, f"{_ON_THESE}{some} with the right one")
 
 
 def _right_answer(exercise: BreakExercise, arguments: list[Any]) -> Answer:

@@ -13,6 +13,7 @@ from autograder.grading.reports import ClassReport
 from autograder.hints import where_to_read
 from autograder.judge import NOT_REFUSED
 from autograder.rows import NOT_YET
+from autograder.verdict import tells_why
 
 # What a wrong answer is told: a known mistake, something that was seen, or nothing.
 MISTAKE, SYMPTOM, NONE = "known mistake", "symptom", "no cause found"
@@ -108,6 +109,8 @@ def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple,
         return (SYMPTOM, _NUMBER.sub("#", exercise["message"])), exercise["message"]
     says = failed[0]["message"]
     titles = tuple(case["title"] for case in failed)
+    if tells_why(says):  # an answer that is a test, of which its rows say enough
+        return (SYMPTOM, _NUMBER.sub("#", says), titles), f"“{titles[0]}”: {says}"
     return (NONE, _NUMBER.sub("#", says), titles), says
 
 

@@ -82,8 +82,12 @@ class Outcome:
             if exercise["mistake"]
         )
         ranked = sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
+        if ranked:
+            some_ = f"the {COMMON} most frequent of {len(ranked)} known mistakes"
+            found.append(f"  {some_ if len(ranked) > COMMON else 'known mistakes'}:")
         for mistake, count in ranked[:COMMON]:
-            found.append(f"  {count} times  {mistake}")
+            often = "once" if count == 1 else f"{count} times"
+            found.append(f"    {often}  {mistake}")
         return [printable(line) for line in found]
 
 

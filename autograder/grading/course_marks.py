@@ -10,6 +10,7 @@ from pathlib import Path
 from autograder.book import chapter_names
 from autograder.errors import AutograderError
 from autograder.exercise import UnknownExercise, require_topic
+from autograder.grading.pages import percent
 from autograder.grading.reports import EXCUSED, LOW, ClassReport, NoReports
 from autograder.lms.tables import BadTable, read_table
 from autograder.lms.whole_class import report_on_class
@@ -119,7 +120,19 @@ def course_marks(
     counting = counting if weights else dict.fromkeys(reports, 1.0)
     names = sorted({name for report in reports.values() for name in report.everybody})
     students = [_student(name, reports, counting, drop) for name in names]
+    fewer = sum(_drops_fewer(student, counting, drop) for student in students)
+    if fewer:
+        notes.append(
+            f"--drop {drop} would leave nothing that counts for {fewer} of "
+            f"{len(students)} students: their best chapter counts all the same"
+        )
     return CourseMarks(list(reports), counting, students, notes, reports)
+
+
+def _drops_fewer(student: Student, weights: Mapping[str, float], drop: int) -> bool:
+    """Whether somebody has too few chapters for so many to be dropped."""
+    counting = any(weights[chapter] > 0 for chapter in student.shares)
+    return counting and len(student.dropped) < drop
 
 
 def _student(
@@ -141,14 +154,15 @@ def _student(
     kept = {c: shares[c] for c in weighed if c not in dropped}
     handed_in = {c: share for c, share in kept.items() if share is not None}
     zeros = {c: share or 0.0 for c, share in kept.items()}
+    so_far = _mean(handed_in, weights)
     return Student(
         name,
         shares,
         excused,
         dropped,
-        _mean(handed_in, weights),
+        so_far,
         _mean(zeros, weights),
-        _reasons(list(shares.values())),
+        _reasons(list(shares.values()), so_far),
     )
 
 
@@ -166,12 +180,12 @@ def _mean(shares: Mapping[str, float], weights: Mapping[str, float]) -> float | 
     return sum(weights[c] * share for c, share in shares.items()) / total
 
 
-def _reasons(shares: Sequence[float | None]) -> list[str]:
+def _reasons(shares: Sequence[float | None], so_far: float | None) -> list[str]:
     """Why somebody with these shares, in the order of the chapters, may need help."""
     reasons = []
     handed_in = [share for share in shares if share is not None]
-    if handed_in and statistics.fmean(handed_in) < LOW:
-        reasons.append(f"{statistics.fmean(handed_in):.0%} of the points so far")
+    if so_far is not None and so_far < LOW:
+        reasons.append(f"the mark so far is {percent(so_far)}")
     missing = next((n for n, s in enumerate(reversed(shares)) if s is not None), None)
     missing = len(shares) if missing is None else missing
     if missing >= IN_A_ROW:

@@ -33,6 +33,10 @@ class NoSuchCause(AutograderError):
     """There is no such mistake, case, exercise or rule; the message names some."""
 
 
+class RuleStands(AutograderError):
+    """The chapter has this very rule already."""
+
+
 @dataclass
 class Effects:
     """What a change of the rules does.
@@ -59,8 +63,10 @@ class Effects:
         for student in sorted(self.left):
             lines.append(f"  {student}: differs from its report, and stays; grade it")
         total = sum(after - before for before, after in self.changes.values())
-        changed = f"{len(self.changes)} marks change"
-        lines.append(f"{changed}, by {total:+g} points together")
+        number = len(self.changes)
+        changed = "1 mark changes" if number == 1 else f"{number} marks change"
+        points = "point" if abs(total) == 1 else "points"
+        lines.append(f"{changed}, by {total:+g} {points} in all")
         return lines
 
 
@@ -99,13 +105,16 @@ class Regrade:
 
         Raises:
             NoSuchCause: no exercise has one, or several have.
+            RuleStands: an identical rule holds, so that nothing would change.
         """
         exercise, name = self._find(kind, name, exercise)
         made = {"who": account(), "when": now()}
         cause = (exercise, kind, name)
-        worth = "forgiven" if points is None else f"{points:g} points back"
-        number = len(self.rules) + 1
-        rule = Rule(number, *cause, points, why or worth, **made)
+        for old in self.rules:
+            known = (old.exercise, old.kind, old.name, old.points)
+            if not old.undone and known == (*cause, points) and why in ("", old.why):
+                raise RuleStands(f"this rule stands already as number {old.number}")
+        rule = Rule(len(self.rules) + 1, *cause, points, why, **made)
         kept = [
             replace(old, undone=made["when"])
             if (old.exercise, old.kind, old.name) == cause and not old.undone

@@ -37,7 +37,7 @@ class Rule:
         kind: ``MISTAKE`` or ``CASE``.
         name: of the mistake, or title of the case.
         points: how many, at most; None for all that it cost.
-        why: the reason, which students read.
+        why: the reason, which students read; empty if none was given.
         who: account that made it.
         when: in UTC.
         undone: when it was taken back; empty if it holds.
@@ -62,14 +62,21 @@ class Rule:
     @property
     def label(self) -> str:
         """How the audit log names it."""
-        return f"regrade {self.number}: {self.subject}; {self.why}"
+        return f"regrade {self.number}: {self.subject}; {self.why or self.worth}"
+
+    @property
+    def worth(self) -> str:
+        """How much is given back, in words."""
+        if self.points is None:
+            return "forgiven"
+        return f"{_points(self.points)} back"
 
     def line(self) -> str:
         """The rule as a list of rules shows it."""
-        worth = "forgiven" if self.points is None else f"{self.points:g} points back"
         state = f"; taken back on {self.undone}" if self.undone else ""
-        made = f"{self.who}, {self.when}"
-        return f"{self.number}: {self.subject}: {worth} ({self.why}; {made}{state})"
+        why = f"{self.why}; " if self.why else ""
+        made = f"{why}{self.who}, {self.when}{state}"
+        return f"{self.number}: {self.subject}: {self.worth} ({made})"
 
 
 def read_rules(course: Path, chapter: str) -> list[Rule]:
@@ -131,12 +138,20 @@ def _with_credit(exercise: dict[str, Any], rules: Iterable[Rule]) -> dict[str, A
             given.append((rule, credit))
     if not given:
         return exercise
-    said = [
-        f"Regraded, {credit:g} points given back ({rule.subject}): {rule.why}"
-        for rule, credit in given
-    ]
+    said = [_said(rule, credit) for rule, credit in given]
     labels = "; ".join(rule.label for rule, _ in given)
     return {**exercise, "score": score, "regraded": "\n\n".join(said), "rules": labels}
+
+
+def _said(rule: Rule, credit: float) -> str:
+    """What students read of points that they got back."""
+    verb = "was" if credit == 1 else "were"
+    said = f"Regraded: {_points(credit)} {verb} given back ({rule.subject})"
+    return f"{said}: {rule.why}" if rule.why else f"{said}."
+
+
+def _points(number: float) -> str:
+    return "1 point" if number == 1 else f"{number:g} points"
 
 
 def _worth(rule: Rule, exercise: Mapping[str, Any]) -> float:

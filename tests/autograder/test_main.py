@@ -134,11 +134,26 @@ def test_lines_about_equally_common_mistakes_have_one_order():
     }
     for names in ("xyz", "zyx"):
         outcome = Outcome(graded={name: reports[name] for name in names})
-        assert [line.split()[2] for line in outcome.lines(TOPIC)[1:]] == [
-            "a:",
-            "b:",
-            "c:",
+        assert outcome.lines(TOPIC)[1:] == [
+            "  known mistakes:",
+            "    once  a: m",
+            "    once  b: m",
+            "    once  c: m",
         ]
+
+
+def test_lines_about_the_most_frequent_mistakes_say_that_there_are_more():
+    found = [{"name": name, "mistake": "m"} for name in "abcdef"]
+    reports = {
+        name: {"refused": None, "notes": [], "exercises": found[number:]}
+        for number, name in enumerate("uvwxyz")
+    }
+    lines = Outcome(graded=reports).lines(TOPIC)[1:]
+    assert lines[:2] == [
+        "  the 5 most frequent of 6 known mistakes:",
+        "    6 times  f: m",
+    ]
+    assert len(lines) == 6
 
 
 def test_jobs_must_be_a_positive_number(capsys):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+from autograder.answers import answer, decode
 from autograder.book import chapter_title
+from autograder.exercise import load_topic
 from autograder.grading.causes import (
     MISTAKE,
     NONE,
@@ -16,11 +19,12 @@ from autograder.grading.causes import (
     left_as_they_were,
     unexplained,
 )
+from autograder.grading.examine import summary
 from autograder.grading.examples import Examples, definition
 from autograder.grading.items import item_analysis
 from autograder.grading.reports import ClassReport
 from autograder.grading.suspects import suspects
-from autograder.judge import NOT_REFUSED
+from autograder.judge import NOT_REFUSED, expect, judge, public_seeds
 from autograder.rows import NOT_YET
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.made_up import exercise, report
@@ -69,6 +73,42 @@ def test_causes_are_ranked_by_how_many_share_them():
     assert [c.students for c in unexplained(found)] == [("f", "g"), ("h",)]
     assert [c.kind for c in explained(found)] == [SYMPTOM, MISTAKE]
     assert f"“{chapter_title(TOPIC)}”, section “" in found[0].reading
+
+
+def judged_test(scores):
+    """What the grader reports on a test of softmax with these scores."""
+    topic = load_topic(TOPIC)
+    asked = topic.exercises["break_softmax"]
+    expected = expect(topic, asked, public_seeds(asked))
+    given = [
+        decode(answer(case, lambda: scores, seed))
+        for case, seed in zip(asked.cases, expected.seeds, strict=True)
+    ]
+    return summary(topic, [judge(asked, given, expected)])["exercises"]
+
+
+def test_a_test_whose_rows_say_why_it_fails_is_no_puzzle():
+    spread = np.linspace(-1000.0, 900.0, 20)
+    (right,) = load_topic(TOPIC).reference("break_softmax")()
+    sent = {
+        "large": (np.concatenate([right, right]),),
+        "agrees": (spread.reshape(4, 5),),
+        "also": (spread.reshape(2, 10),),
+        "refused": (np.full((2, 3), np.nan),),
+    }
+    report_ = class_of(**{name: judged_test(scores) for name, scores in sent.items()})
+    for r in report_.reports:  # what the judge says of the whole is another cause
+        for exercise_ in r["exercises"]:
+            exercise_["message"] = ""
+    found = causes_in(report_)
+    assert sorted(c.students for c in found) == [
+        *(("agrees", "also"), ("large",), ("refused",))
+    ]
+    assert unexplained(found) == []
+    assert suspects([], found) == []
+    said = " ".join(cause.says for cause in found)
+    assert "”: on these arguments, the wrong version agrees" in said
+    assert f"”: larger than 4 values: these have {2 * right.size}" in said
 
 
 def test_who_did_not_begin_is_told_apart_from_who_failed():

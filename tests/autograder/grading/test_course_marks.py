@@ -90,8 +90,26 @@ def test_weights_and_the_lowest_dropped(course, capsys, tmp_path):
     assert rows["ed"]["dropped"] == "masking"
     finals = numbers(rows, "final")
     assert (finals["ed"], finals["bo"], finals["gus"]) == (95, 75, 35)
-    rows, _ = marked(course, capsys, "--drop", "9")  # one always counts
+    rows, said = marked(course, capsys, "--drop", "2")  # cy is excused of one of three
+    assert "--drop 2 would leave nothing that counts for 1 of 7 students" in said
+    rows, said = marked(course, capsys, "--drop", "9")  # one always counts
     assert numbers(rows, "final")["gus"] == 40
+    assert "--drop 9 would leave nothing that counts for 7 of 7 students" in said
+
+
+def test_the_mark_in_a_reason_is_the_one_in_the_table(course, capsys, tmp_path):
+    table = tmp_path / "weights.csv"
+    table.write_text("chapter,weight\nsimplified_attention,1\nmasking,3\n")
+    for words_ in ([], ["--drop", "1"], ["--drop", "2"], ["--weights", str(table)]):
+        rows, said = marked(course, capsys, *words_)
+        for row in rows.values():
+            so_far = row["so_far"] and float(row["so_far"])
+            told = re.findall(r"the mark so far is (\d+)%", row["at_risk"])
+            low = so_far != "" and so_far < 50
+            assert bool(told) == low
+            assert not told or abs(float(told[0]) - so_far) <= 0.5
+    rows, _ = marked(course, capsys, "--drop", "2")  # gus has 30, 0 and 40 percent
+    assert rows["gus"]["at_risk"] == "the mark so far is 40%"
 
 
 def test_who_may_need_help_is_named_with_the_reason(course, capsys):
@@ -102,7 +120,7 @@ def test_who_may_need_help_is_named_with_the_reason(course, capsys):
     assert rows["di"]["at_risk"] == "nothing handed in for the last 2 chapters"
     assert rows["flo"]["at_risk"] == "nothing handed in for the last 3 chapters"
     assert rows["ed"]["at_risk"] == "from 95% down to 40%"
-    assert rows["gus"]["at_risk"] == "23% of the points so far"
+    assert rows["gus"]["at_risk"] == "the mark so far is 23%"
     order = [
         line.split(":")[1].strip() for line in said.splitlines() if " help: " in line
     ]

@@ -175,7 +175,7 @@ def test_malformed_cells_do_no_harm(master, solved, cell):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "not JSON"),
+        (b"", "is empty"),
         (b"\xff\xfe{\x00}\x00", "not UTF-8"),
         (b'{"cells": [', "not JSON"),
         (b"[" * 100_000, "not JSON"),

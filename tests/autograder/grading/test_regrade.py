@@ -150,8 +150,30 @@ def test_forgiven_case_gives_its_points_to_who_failed_it_and_tried(course, capsy
         by_hand = book.find_grade("check-softmax", TOPIC, TOPIC, "by_hand")
         assert (by_hand.score, by_hand.needs_manual_grade) == (2, True)
         comment = book.find_comment("softmax", TOPIC, TOPIC, "in_place").auto_comment
-    assert "1 points given back" in comment
+    assert "1 point was given back" in comment
     assert "the task did not say so" in comment
+
+
+def test_an_identical_rule_is_refused_and_without_a_reason_none_is_told(course, capsys):
+    words = ["--case", UNCHANGED, "--forgiven", "--yes"]
+    assert regrade(course, *words) == 0
+    assert "3 marks change" in capsys.readouterr().out
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        comment = book.find_comment("softmax", TOPIC, TOPIC, "in_place").auto_comment
+    given = f"1 point was given back (softmax, case “{UNCHANGED}”)."
+    assert comment.rstrip().endswith(given)
+    for more in ([], ["--exercise", "softmax"]):
+        assert regrade(course, *words, *more) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "this rule stands already as number 1" in line
+    assert regrade(course, *words, "--why", "the task did not say so") == 0
+    assert "0 marks change" in capsys.readouterr().out
+    assert regrade(course) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "taken back on" in first
+    assert "forgiven (the task did not say so; " in second
+    assert regrade(course, "--undo", "2", "--yes") == 0
+    assert regrade(course, *words) == 0  # one that was taken back does not stand
 
 
 def test_forgiven_mistake_gives_back_all_that_it_cost(course):
