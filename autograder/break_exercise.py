@@ -70,10 +70,10 @@ class BreakExercise(Exercise):
     rule: Callable[..., str] = anything
     raises: bool = False
 
-    def version(self, title: str, points: int = 1) -> None:
-        """Add a wrong version; its title says when it is right."""
+    def version(self, when: str, points: int = 1) -> None:
+        """Add a wrong version, and say when it is right: "right on zeros", say."""
         number = sum(case.version is not None for case in self.cases)
-        self._add(title, points, version=number)
+        self._add(f"the version that is {when}", points, version=number)
 
     def small(self, most: int, points: int = 1) -> None:
         """Add the case that asks for at most so many values to find all versions."""

@@ -40,6 +40,7 @@ from autograder.judge import (
 )
 from autograder.picture import first_difference, side_by_side
 from autograder.record import cell_of, record
+from autograder.rows import points_in_words
 from autograder.show import (
     STUB,
     executed_cells,
@@ -53,10 +54,10 @@ from autograder.show import (
 class Points(float):
     """Points earned: a number to nbgrader, a short line to a reader."""
 
-    def __new__(cls, earned: float, of: float) -> Points:
-        """``earned`` points out of ``of``."""
+    def __new__(cls, earned: float, of: float, later: float = 0) -> Points:
+        """``earned`` points out of ``of``; ``later`` ones are given at grading."""
         points = super().__new__(cls, earned)
-        points.of = of
+        points.of, points.later = of, later
         return points
 
     def __repr__(self) -> str:
@@ -64,7 +65,8 @@ class Points(float):
         return f"{float(self):g}"
 
     def _repr_html_(self) -> str:
-        return f"<strong>{float(self):g} of {self.of:g} points</strong>"
+        words = points_in_words(float(self), self.of, self.later)
+        return f"<strong>{words}</strong>"
 
 
 def check(implementation: Implementation) -> Points:
@@ -97,7 +99,7 @@ def check(implementation: Implementation) -> Points:
         found = first_difference(exercise, report, judged.given, judged.reference)
         picture = side_by_side(*found) if found else ""
     show(report, picture, record(report, cell_of(implementation)))
-    return Points(report.score, report.max_score)
+    return Points(report.score, report.max_score, report.later)
 
 
 def with_what_is_seen(
@@ -113,7 +115,7 @@ def with_what_is_seen(
     if report.message == NOT_YET:
         other = under_another_name(report.name, implementation, names)
         return replace(report, message=f"{STUB} {other}") if other else report
-    if report.score < report.max_score and report.mistake is None:
+    if report.lacks_points and report.mistake is None:
         missing = without_self(implementation)
         return replace(report, message=missing) if missing else report
     return report

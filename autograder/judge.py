@@ -111,6 +111,16 @@ class Report:
     message: str
     cases: list[CaseReport]
 
+    @property
+    def later(self) -> int:
+        """The points of the cases that are judged at grading, and not before."""
+        return sum(case.points for case in self.cases if case.at_grading)
+
+    @property
+    def lacks_points(self) -> bool:
+        """Whether points are lost, as far as it is known before grading."""
+        return self.score + self.later < self.max_score
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as ``check --json`` prints it."""
         return asdict(self)

@@ -17,6 +17,7 @@ from autograder.errors import AutograderError
 from autograder.files import Unusable, printable
 from autograder.notebooks import chapter_of, grade_id, read_notebook, source
 from autograder.record import RECORD, fingerprint, is_stub
+from autograder.rows import points_in_words
 
 CHANGED = "changed since it was checked"
 UNCHECKED = "not checked yet"
@@ -35,17 +36,24 @@ class Work:
         score: points that its check gave to the answer that is there now.
         max_score: points of all its cases.
         state: in words, when it is not done.
+        later: points that are judged at grading, and not before.
     """
 
     name: str
     score: float
     max_score: float
     state: str
+    later: float = 0.0
 
     @property
     def done(self) -> bool:
         """Whether it has all its points."""
         return self.score >= self.max_score
+
+    @property
+    def open(self) -> bool:
+        """Whether there is something left to do, as far as ``check`` can tell."""
+        return self.score + self.later < self.max_score
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,8 @@ class Chapter:
 
     @property
     def open(self) -> list[Work]:
-        """The exercises that are not done."""
-        return [work for work in self.exercises if not work.done]
+        """The exercises at which there is something left to do."""
+        return [work for work in self.exercises if work.open]
 
     @property
     def begun(self) -> bool:
@@ -160,15 +168,16 @@ def _exercises(cells: list[dict[str, Any]]) -> list[Work]:
             continue
         points = float(cell["metadata"]["nbgrader"]["points"])
         found = _record(cell, name)
-        score = 0.0
+        score = later = 0.0
         if found and found["cell"] in sources:
             score = float(found["score"])
-            state = f"{score:g} of {points:g} points"
+            later = float(found.get("later", 0))
+            state = points_in_words(score, points, later)
         elif is_stub(answers[name]):
             state = TO_DO
         else:
             state = CHANGED if found else UNCHECKED
-        works.append(Work(name, score, points, state))
+        works.append(Work(name, score, points, state, later))
     return works
 
 
@@ -207,7 +216,8 @@ def as_table(chapters: list[Chapter], notes: list[str]) -> str:
     for chapter in chapters:
         rows.append((chapter.name, *_totals(chapter.exercises)))
         if chapter.begun:
-            rows += [(f"    {work.name}", work.state) for work in chapter.open]
+            left = [work for work in chapter.exercises if not work.done]
+            rows += [(f"    {work.name}", work.state) for work in left]
     everything = [work for chapter in chapters for work in chapter.exercises]
     rows.append(("all", *_totals(everything)))
     rows = [tuple(map(printable, row)) for row in rows]
@@ -221,7 +231,9 @@ def as_table(chapters: list[Chapter], notes: list[str]) -> str:
     lines += ["", *map(printable, notes)] if notes else [""]
     following = next_step(chapters)
     if following is None:
-        return "\n".join([*lines, "Everything is done."])
+        later = sum(work.later for work in everything)
+        rest = f"Everything is done; {later:g} points are judged at grading."
+        return "\n".join([*lines, rest if later else "Everything is done."])
     chapter, work = following
     lines.append(printable(f"Next: {work.name} in {chapter.path}: {work.state}"))
     return "\n".join(lines)

@@ -62,6 +62,7 @@ def record(report: Report, source: str) -> dict[str, Any]:
         "exercise": report.name,
         "score": report.score,
         "max_score": report.max_score,
+        "later": report.later,
         "cell": fingerprint(source),
     }
     return {RECORD: entry}

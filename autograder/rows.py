@@ -33,6 +33,18 @@ class CaseReport:
     message: str = ""
     judged: bool = True
 
+    @property
+    def at_grading(self) -> bool:
+        """Whether it is judged at grading, and not before."""
+        return self.message == LATER
+
+
+def points_in_words(score: float, of: float, later: float = 0) -> str:
+    """How many points an answer has, or may have: some are given only at grading."""
+    if later:
+        return f"{later:g} of {of:g} points are judged at grading"
+    return f"{score:g} of {of:g} points"
+
 
 def case_reports(
     cases: Sequence[Case],

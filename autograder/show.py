@@ -10,6 +10,7 @@ from typing import Any
 from autograder.book import chapter_title
 from autograder.exercise import UnknownExercise, find_topic
 from autograder.judge import ANOTHER_TEST, NOT_YET, CaseReport, Report
+from autograder.rows import points_in_words
 
 STUB = "Not implemented yet. Replace the line that raises NotImplementedError."
 # The class stands twice, to weigh more than JupyterLab's style of tables.
@@ -50,7 +51,7 @@ def show(
 ) -> None:
     """Display a report: a table in Jupyter, plain text elsewhere."""
     page, text = as_html(report) + picture, as_text(report)
-    if report.score < report.max_score and not _is_stub(report):
+    if report.lacks_points and not _is_stub(report):
         call = f"hint({report.name})"
         if "hint" not in names_in_notebook():
             call = f"from autograder.hints import hint; {call}"
@@ -110,12 +111,16 @@ def as_text(report: Report) -> str:
         for case in in_reading_order(report):
             line = f"  {_state(case):10}  {case.points:g}  {case.title}"
             lines.append(f"{line}: {case.message}" if case.message else line)
-    head = f"{report.name}: {report.score:g} of {report.max_score:g} points"
+    head = f"{report.name}: {_points(report)}"
     if report.message:
         lines.append(f"  {_advice(report)}")
-    if lines and report.score < report.max_score:
+    if lines and report.lacks_points:
         lines.append(f"  {_where_to_read(report)}")
     return "\n".join([head, *lines])
+
+
+def _points(report: Report) -> str:
+    return points_in_words(report.score, report.max_score, report.later)
 
 
 def in_reading_order(report: Report) -> list[CaseReport]:
@@ -159,8 +164,8 @@ def as_html(report: Report) -> str:
     rows = in_reading_order(report)
     passed = sum(case.passed for case in rows)
     first, rest = rows[: passed + 1], rows[passed + 1 :]
-    points = f"{report.score:g} of {report.max_score:g} points"
-    page = _table(f"<caption><code>{title}</code>: {points}</caption>", first)
+    caption = f"<caption><code>{title}</code>: {_points(report)}</caption>"
+    page = _table(caption, first)
     if report.message:
         is_cause = report.mistake and not report.message.startswith(ANOTHER_TEST)
         lead = "Likely cause. " if is_cause else ""
@@ -173,7 +178,7 @@ def as_html(report: Report) -> str:
             f"<details class='attention-rest'><summary>{_count(rest)}</summary>"
             f"{_table('', rest)}</details>"
         )
-    if report.score < report.max_score:
+    if report.lacks_points:
         page += f"<p>{html.escape(_where_to_read(report))}</p>"
     return f"{STYLE}{page}"
 
@@ -185,8 +190,7 @@ def _table(caption: str, cases: Sequence[CaseReport]) -> str:
         f"<td class='result'>{marks[_state(case)]}</td>"
         f"<td>{html.escape(case.title)}</td>"
         f"<td>{_with_code(case.message)}</td>"
-        f"<td class='points'>{case.points if case.passed else 0:g} / "
-        f"{case.points:g}</td></tr>"
+        f"<td class='points'>{_earned(case)} / {case.points:g}</td></tr>"
         for case in cases
     )
     return (
@@ -197,15 +201,24 @@ def _table(caption: str, cases: Sequence[CaseReport]) -> str:
     )
 
 
+def _earned(case: CaseReport) -> str:
+    if case.at_grading:
+        return "–"
+    return f"{case.points if case.passed else 0:g}"
+
+
 def _count(rest: Sequence[CaseReport]) -> str:
     """What is folded: the cases after the first one that failed."""
     failed = sum(case.judged for case in rest)
-    grey = len(rest) - failed
+    later = sum(case.at_grading for case in rest)
+    grey = len(rest) - failed - later
     parts = []
     if failed:
         parts.append(f"{failed} more {'case fails' if failed == 1 else 'cases fail'}")
     if grey:
         parts.append(f"{grey} could not be judged")
+    if later:
+        parts.append(f"{later} more {'is' if later == 1 else 'are'} judged at grading")
     return ", ".join(parts)
 
 

@@ -29,7 +29,7 @@ NOT_ALLOWED = "the specification does not allow these arguments: "
 LATER = "judged at grading"
 _TOO_LARGE = "larger than "
 _ON_THESE = "on these arguments, "
-AGREES = f"{_ON_THESE}the wrong version agrees with the right one"
+AGREES = f"{_ON_THESE}it agrees with the right one, or differs hardly at all"
 
 
 @dataclass(frozen=True)

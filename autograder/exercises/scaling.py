@@ -230,6 +230,6 @@ break_attention_entropy = BreakExercise(
 break_attention_entropy.version("right while no weight is zero")
 break_attention_entropy.version("right while no weight is below 2 percent")
 break_attention_entropy.version("right where the weights equal their transpose")
-break_attention_entropy.version("right for a single row of weights")
+break_attention_entropy.version("right for a vector of weights, of shape (N,)")
 break_attention_entropy.version("right where one input has all the weight")
 break_attention_entropy.small(most=4, points=2)

@@ -252,7 +252,7 @@ def lookup_below_zero(soft_lookup, rng):
 
 # break_softmax ------------------------------------------------------------------------
 
-break_softmax.version("right on every single row of scores")
+break_softmax.version("right for a vector of scores, of shape (N,)")
 break_softmax.version("right while no two scores are more than 700 apart")
 break_softmax.version("right while scores are close to the mean of their row")
 break_softmax.version("right where one score is far above the others of its row")

@@ -18,7 +18,13 @@ from autograder.break_exercise import (
     hidden_versions,
     hide,
 )
-from autograder.exercise import Exercise, Mistake, load_topic, topic_names
+from autograder.exercise import (
+    Exercise,
+    Mistake,
+    find_topic,
+    load_topic,
+    topic_names,
+)
 from autograder.failing import failing_call
 from autograder.hints import hints_on
 from autograder.judge import (
@@ -30,7 +36,7 @@ from autograder.judge import (
     public_seeds,
 )
 from autograder.picture import first_difference
-from autograder.show import as_html
+from autograder.show import as_html, as_text
 from autograder.specification import (
     LARGEST,
     MAX_SIZE,
@@ -324,6 +330,43 @@ def test_with_a_key_what_is_allowed_is_judged_at_grading(credit, capsys):
     assert said.count(LATER) >= 5
     assert said.count("not judged") == 5
     assert FOUND_LATER in said
+    assert "break_softmax: 6 of 6 points are judged at grading" in said
+    for words in ("0 of", "To read again", "Stuck?"):
+        assert words not in said
+
+
+def test_with_a_key_what_is_too_large_lacks_points_and_the_rest_is_open(credit):
+    exercise = load_topic(TOPIC).exercises["break_softmax"]
+    report = checking.examine_here(exercise, lambda: (np.zeros((2, 3)),)).report
+    assert (report.score, report.later, report.lacks_points) == (0, 4, True)
+    said, page = as_text(report), as_html(report)
+    assert "4 of 6 points are judged at grading" in said
+    assert "To read again" in said
+    assert "4 more are judged at grading" in page
+    assert "0 / 2" in page  # for the small test
+    assert page.count("– / 1") == 4
+
+
+def test_with_a_key_the_points_that_a_cell_shows_are_a_number_and_say_when(credit):
+    def break_softmax():
+        return (np.array([[1000.0, -1000.0], [0.0, 0.0]]),)
+
+    points = checking.check(break_softmax)
+    assert repr(points) == "0"  # as nbgrader reads it
+    assert "6 of 6 points are judged at grading" in points._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["break_softmax", "break_attention_entropy"])
+def test_the_version_that_is_right_for_a_vector_is_wrong_for_a_table(name):
+    topic = find_topic(name).name
+    rng = np.random.default_rng(5)
+    found = {}
+    for shape in ((4,), (1, 4), (3, 4)):
+        rows = rng.dirichlet(np.ones(4), shape[:-1])
+        cases = report_on(topic, name, lambda rows=rows: (rows,)).cases
+        (case,) = [case for case in cases if "of shape (N,)" in case.title]
+        found[shape] = case.passed
+    assert found == {(4,): False, (1, 4): True, (3, 4): True}
 
 
 def test_with_a_key_what_is_not_allowed_is_named_at_once(credit, capsys):
@@ -340,7 +383,7 @@ def test_with_a_key_a_hint_does_not_say_that_cases_fail(credit):
     exercise = load_topic(TOPIC).exercises["break_softmax"]
     found = checking.examine_here(exercise, lambda: (np.zeros(2),)).report
     assert (
-        "These cases are left: right on every single row"
+        "These cases are left: the version that is right for a vector"
         in hints_on(exercise, found)[-1]
     )
 

@@ -19,11 +19,12 @@ from autograder.progress import (
     UNCHECKED,
     Chapter,
     Work,
+    as_table,
     next_step,
     read_chapter,
     read_folder,
 )
-from autograder.record import is_stub
+from autograder.record import RECORD, is_stub
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 from classroom.submissions import submission
@@ -195,6 +196,41 @@ def chapter(name, saved, *states):
 def test_next_step_is_where_one_was_or_what_comes_after(chapters, expected):
     step = next_step([chapter(*given) for given in chapters])
     assert (step and step[1].name) == expected
+
+
+def judged_at_grading(path, points):
+    """Save that a check has left so many points of break_softmax to the grading."""
+    data = json.loads(path.read_text())
+    for cell in data["cells"]:
+        for output in cell.get("outputs", []):
+            entry = output.get("metadata", {}).get(RECORD, {})
+            if entry.get("exercise") == "break_softmax":
+                entry.update(score=0, later=points)
+    path.write_text(json.dumps(data))
+    works = read_chapter(path).exercises
+    return next(work for work in works if work.name == "break_softmax")
+
+
+def test_what_is_judged_at_grading_is_neither_done_nor_to_do(saved, capsys):
+    path = saved()
+    work = judged_at_grading(path, 6)
+    assert (work.state, work.done, work.open) == (
+        "6 of 6 points are judged at grading",
+        False,
+        False,
+    )
+    assert main(["progress", str(path)]) == 0
+    lines = map(str.split, capsys.readouterr().out.splitlines())
+    assert ["break_softmax", *work.state.split()] in list(lines)
+    assert judged_at_grading(path, 4).open
+
+
+def test_all_that_is_left_may_be_judged_at_grading():
+    waits = Work("break_softmax", 0, 6, "6 of 6 points are judged at grading", 6)
+    chapters = [Chapter("a", "a", 1, [Work("softmax", 3, 3, ""), waits])]
+    assert next_step(chapters) is None
+    last = as_table(chapters, []).splitlines()[-1]
+    assert last == "Everything is done; 6 points are judged at grading."
 
 
 def test_when_a_notebook_was_saved_is_read_from_its_file(saved, tmp_path):

@@ -107,7 +107,7 @@ def test_a_test_whose_rows_say_why_it_fails_is_no_puzzle():
     assert unexplained(found) == []
     assert suspects([], found) == []
     said = " ".join(cause.says for cause in found)
-    assert "”: on these arguments, the wrong version agrees" in said
+    assert "”: on these arguments, it agrees with the right one" in said
     assert f"”: larger than 4 values: these have {2 * right.size}" in said
 
 
