@@ -31,10 +31,11 @@ from autograder.lms.record import (
     kept_roster,
     kept_worksheet,
     names_so_far,
+    read_class_list,
     read_record,
     write_record,
 )
-from autograder.lms.roster import Person, Roster, read_roster
+from autograder.lms.roster import BY_HAND, Person, Roster
 from autograder.lms.told import told
 from autograder.lms.whose import find_person, is_somebody_else, settled
 from autograder.notebooks import MAX_FILE_BYTES
@@ -112,12 +113,13 @@ def collect(
         roster: a class list, which is kept.
 
     Raises:
-        NothingCollected: there is no such archive, or nothing of use in it.
+        NothingCollected: there is no such archive, or nothing of use in it, or the
+            class list is that of another one.
         BadTable: the class list cannot be used; nothing was collected.
     """
     if not archive.exists():
         raise NothingCollected(f"there is no archive {archive}")
-    given = read_roster(roster) if roster else None
+    given = read_class_list(course, chapter, roster) if roster else None
     kept = (given, kept_worksheet(course, chapter), kept_roster(course))
     lists = [roster for roster in kept if roster]
     with tempfile.TemporaryDirectory(prefix="attention-") as folder:
@@ -136,6 +138,8 @@ def collect(
                 "what it packs",
                 left_out,
             )
+        if given and not any(_is_in(given, n.shape) for n in chosen.values()):
+            _require_list_of(given, system)
         outcome = Collected(system or "several", left_out=left_out)
         _file(chapter, course, chosen, lists, outcome)
     if given:
@@ -146,6 +150,33 @@ def collect(
             if not (course / "submitted" / person.student / chapter).exists()
         ]
     return outcome
+
+
+def _is_in(roster: Roster, shape: Shape) -> bool:
+    """Whether a class list names a person, by an id or by the name of the folder."""
+    name = shape.student.casefold()
+    return find_person([roster], shape) is not None or any(
+        person.student.casefold() == name for person in roster.people
+    )
+
+
+def _require_list_of(roster: Roster, system: str | None) -> None:
+    """Refuse a list that names nobody in an archive, if it must be of another class.
+
+    Moodle numbers people anew in each assignment, so its worksheet fits that alone.
+
+    Raises:
+        NothingCollected: it is of another system, or of another assignment in Moodle.
+    """
+    if roster.system == BY_HAND or roster.system == system != MOODLE:
+        return
+    whose = system.title() if system else "several systems"
+    other = "another assignment" if roster.system == system else whose
+    raise NothingCollected(
+        f"{roster.table.path} is a class list of {roster.system.title()} that names "
+        f"nobody in the archive, which is of {other}: give the list that belongs to "
+        "this archive, or none"
+    )
 
 
 def _whose(

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 
 from autograder.files import write_atomically
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import Person, Roster, read_roster
+from autograder.lms.whose import with_names_kept
 
 # What identifies a person in a whole course, by system; Moodle numbers anew each time.
 COURSE_WIDE = (CANVAS, GRADESCOPE)
@@ -44,15 +46,28 @@ class HandedIn:
 
 def read_record(course: Path, chapter: str) -> dict[str, HandedIn]:
     """What was collected of a chapter, by student."""
-    known = {field.name for field in fields(HandedIn)}
+    path = _record(course, chapter)
     try:
-        data = json.loads(_record(course, chapter).read_text(encoding="utf-8"))
-        return {
-            student: HandedIn(**{k: v for k, v in entry.items() if k in known})
-            for student, entry in data.items()
-        }
+        found = path.stat()
+        return dict(_parsed(path, found.st_ino, found.st_mtime_ns, found.st_size))
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, *state: int) -> dict[str, HandedIn]:
+    """What a record says; it is read once, since each class list asks all of them.
+
+    Args:
+        path: of the record.
+        state: which changes when the file does.
+    """
+    known = {field.name for field in fields(HandedIn)}
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        student: HandedIn(**{k: v for k, v in entry.items() if k in known})
+        for student, entry in data.items()
+    }
 
 
 def write_record(course: Path, chapter: str, record: dict[str, HandedIn]) -> None:
@@ -74,6 +89,36 @@ def names_so_far(course: Path, chapter: str) -> dict[tuple[str, str], str]:
     return found
 
 
+def read_class_list(course: Path, chapter: str, path: Path) -> Roster:
+    """A class list; whoever was collected under another name before keeps that.
+
+    Raises:
+        Unusable: it is no file that can be read.
+        BadTable: something in it is wrong; then nothing of it is used.
+    """
+    addresses: dict[str, str] = {}
+    for file in sorted((course / "collected").glob("*.json")):
+        for student, entry in read_record(course, file.stem).items():
+            if entry.email:
+                addresses.setdefault(entry.email.casefold(), student)
+    names = names_so_far(course, chapter)
+
+    def are_two(one: str, other: str) -> bool:
+        """Whether both have handed in one chapter, so that passback has to ask."""
+        return one != other and not _chapters(course, one).isdisjoint(
+            _chapters(course, other)
+        )
+
+    return with_names_kept(read_roster(path), names, addresses, are_two)
+
+
+def _chapters(course: Path, student: str) -> set[str]:
+    """What a student has handed in, or was graded in."""
+    found = {path.name for path in (course / "submitted" / student).glob("*")}
+    reports = (course / "reports").glob(f"*/{student}.json")
+    return found | {path.parent.name for path in reports}
+
+
 def keep_roster(course: Path, chapter: str, roster: Roster) -> None:
     """Keep a class list for the exports of a chapter or, if it holds, of the course."""
     path = _worksheet(course, chapter) if roster.system == MOODLE else _roster(course)
@@ -87,7 +132,7 @@ def kept_worksheet(course: Path, chapter: str) -> Roster | None:
         BadTable: it was changed, and something in it is wrong.
     """
     path = _worksheet(course, chapter)
-    return read_roster(path) if path.exists() else None
+    return read_class_list(course, chapter, path) if path.exists() else None
 
 
 def kept_roster(course: Path) -> Roster | None:
@@ -97,7 +142,7 @@ def kept_roster(course: Path) -> Roster | None:
         BadTable: it was changed, and something in it is wrong.
     """
     path = _roster(course)
-    return read_roster(path) if path.exists() else None
+    return read_class_list(course, "", path) if path.exists() else None
 
 
 def people_in(course: Path, chapter: str) -> dict[str, Person]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Notebook, Shape
 from autograder.lms.roster import Person, Roster
+from autograder.lms.tables import BadTable
 
 _KINDS = {  # what a class list may call the id of a system
     CANVAS: ("canvas",),
@@ -14,6 +17,49 @@ _KINDS = {  # what a class list may call the id of a system
     GRADESCOPE: ("sid", "email"),
 }
 Left = list[tuple[Notebook, str]]
+
+
+def with_names_kept(
+    roster: Roster,
+    collected: Mapping[tuple[str, str], str],
+    addresses: Mapping[str, str],
+    are_two: Callable[[str, str], bool],
+) -> Roster:
+    """A class list in which whoever was collected before keeps the name of then.
+
+    Args:
+        roster: the list.
+        collected: the students collected so far, by system and id.
+        addresses: those of whom an e-mail address is known, by that in lower case.
+        are_two: whether the work under two names cannot be that of one person.
+
+    Raises:
+        BadTable: somebody else in the list has a name that is kept.
+    """
+    ids = {(system, value.casefold()): s for (system, value), s in collected.items()}
+
+    def kept(person: Person) -> str:
+        told = [
+            (system, person.ids.get(kind, "").casefold())
+            for system, kinds in _KINDS.items()
+            for kind in kinds
+        ]
+        names = [ids[key] for key in told if key in ids]
+        email = person.ids.get("email", "").casefold()
+        name = names[0] if names else addresses.get(email, person.student)
+        return person.student if are_two(person.student, name) else name
+
+    people = [replace(person, student=kept(person)) for person in roster.people]
+    count = Counter(person.student.casefold() for person in people)
+    problems = [
+        f"{new.student} is the name under which {new.name} was collected before: call "
+        "nobody else so"
+        for old, new in zip(roster.people, people, strict=True)
+        if count[new.student.casefold()] > 1 and old.student != new.student
+    ]
+    if problems:
+        raise BadTable(roster.table.path, problems)
+    return replace(roster, people=people)
 
 
 def find_person(lists: Iterable[Roster], shape: Shape) -> Person | None:
