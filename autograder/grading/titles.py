@@ -25,12 +25,17 @@ def likeness(title: str, chapter: str) -> int:
         0 if it is the same but for case and what marks a copy, 1 if it contains it, 2
         if it has nothing to do with it, ``OTHER_CHAPTER`` if it is that of another one.
     """
-    plain = re.sub(r"[- ]", "_", _AGAIN.sub("", title.casefold()))
+    plain = chapter_in(title)
     if plain == chapter:
         return 0
     if plain in chapter_names():
         return OTHER_CHAPTER
     return 1 if chapter in plain else 2
+
+
+def chapter_in(title: str) -> str:
+    """A file's name without its ending, and without what marks a copy."""
+    return re.sub(r"[- ]", "_", _AGAIN.sub("", title.casefold()))
 
 
 def other_chapter(data: dict[str, Any], chapter: str) -> str | None:

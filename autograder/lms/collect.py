@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.errors import AutograderError
 from autograder.files import write_atomically
 from autograder.grading.submissions import bad_name
-from autograder.lms.archives import METADATA, unpack
-from autograder.lms.gradescope import BadList, list_in, people_in_list
+from autograder.lms.archives import unpack
 from autograder.lms.members import shown
-from autograder.lms.names import (
-    CANVAS,
-    GRADESCOPE,
-    MOODLE,
-    Notebook,
-    Shape,
-    choose,
-    is_submission,
-    notebook_at,
-    notebooks_of_submission,
-    shape_of,
+from autograder.lms.names import MOODLE, Notebook, Shape, choose
+from autograder.lms.packed import (
+    NothingCollected,
+    notebooks_in,
+    path_within,
+    without_notebook,
 )
 from autograder.lms.record import (
     HandedIn,
@@ -39,18 +31,6 @@ from autograder.lms.roster import BY_HAND, Person, Roster
 from autograder.lms.told import told
 from autograder.lms.whose import find_person, is_somebody_else, settled
 from autograder.notebooks import MAX_FILE_BYTES
-
-
-class NothingCollected(AutograderError):
-    """An archive holds nothing that could be collected.
-
-    Attributes:
-        lines: what was left out, and why.
-    """
-
-    def __init__(self, message: str, left_out: Iterable[tuple[str, str]] = ()) -> None:
-        super().__init__(message)
-        self.lines = [f"not collected: {what}: {why}" for what, why in told(left_out)]
 
 
 @dataclass
@@ -126,11 +106,13 @@ def collect(
         left_out: list[tuple[str, str]] = []
         root = Path(folder)
         others = unpack(archive, root, lambda name, why: left_out.append((name, why)))
-        system, notebooks = _whose(root, system, left_out)
+        system, notebooks = notebooks_in(root, archive, system, left_out)
         certain, doubtful = settled(notebooks, lists, names_so_far(course, chapter))
         chosen, left = choose(certain, chapter)
-        left_out += [(_shown(n.path, root), shown(why)) for n, why in left + doubtful]
-        left_out += _without_notebook(others, notebooks)
+        left_out += [
+            (path_within(n.path, root), shown(why)) for n, why in left + doubtful
+        ]
+        left_out += without_notebook(others, notebooks)
         if not chosen:
             whose = system.title() if system else "Canvas, Moodle or Gradescope"
             raise NothingCollected(
@@ -177,56 +159,6 @@ def _require_list_of(roster: Roster, system: str | None) -> None:
         f"nobody in the archive, which is of {other}: give the list that belongs to "
         "this archive, or none"
     )
-
-
-def _whose(
-    root: Path, system: str | None, left_out: list[tuple[str, str]]
-) -> tuple[str | None, list[Notebook]]:
-    """Whose archive was unpacked, and the notebooks of persons in it."""
-    listed = list_in(root)
-    if system == GRADESCOPE and listed is None:
-        raise NothingCollected(f"the archive has no {METADATA}, which says who is who")
-    people = None
-    if listed and system in (GRADESCOPE, None):
-        try:
-            people = people_in_list(listed)
-        except BadList as error:
-            raise NothingCollected(str(error)) from None
-    systems = (system,) if system else (CANVAS, MOODLE)
-    notebooks: list[Notebook] = []
-    named = (p for p in root.rglob("*") if p.suffix.lower() == ".ipynb")
-    for path in sorted(p for p in named if p.is_file()):
-        if people is not None:
-            found = notebooks_of_submission(path, listed.parent, people)
-        else:
-            one = notebook_at(path, root, systems)
-            found = one if isinstance(one, str) else [one]
-        if isinstance(found, str):
-            left_out.append((_shown(path, root), shown(found)))
-        else:
-            notebooks += found
-    used = {notebook.shape.system for notebook in notebooks}
-    return (used.pop() if len(used) == 1 else system), notebooks
-
-
-def _without_notebook(
-    others: Iterable[tuple[str, ...]], notebooks: list[Notebook]
-) -> list[tuple[str, str]]:
-    """Who handed in something, but no notebook."""
-    places = {notebook.place for notebook in notebooks}
-    persons = {(n.shape.system, n.shape.person) for n in notebooks}
-    found: dict[str, str] = {}
-    for parts in others:
-        for part in parts:
-            shape = shape_of(part)
-            if is_submission(part):
-                shape = Shape(GRADESCOPE, part, "")
-            if shape is not None:
-                if part not in places and (shape.system, shape.person) not in persons:
-                    what = shown(shape.file or parts[-1])
-                    found.setdefault(part, f"{what} is no notebook")
-                break
-    return [(shown(part), why) for part, why in found.items()]
 
 
 def _file(
@@ -304,7 +236,3 @@ def _write(folder: Path, chapter: str, notebook: Notebook, outcome: Collected) -
     there = outcome.changed if path.exists() else outcome.new
     write_atomically(path, content)
     there.append(student)
-
-
-def _shown(path: Path, root: Path) -> str:
-    return shown("/".join(path.relative_to(root).parts))

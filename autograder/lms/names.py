@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.grading.submissions import MAX_NAME
-from autograder.grading.titles import OTHER_CHAPTER, likeness
+from autograder.grading.titles import OTHER_CHAPTER, chapter_in, likeness
 
 CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
 SYSTEMS = (CANVAS, MOODLE, GRADESCOPE)
@@ -163,7 +163,7 @@ def notebooks_of_submission(
         root: the folder in which the list of the class is.
         people: whose a submission is, by its number.
     """
-    parts = path.relative_to(root).parts
+    parts = path.relative_to(root).parts if path.is_relative_to(root) else ()
     match = _SUBMISSION.fullmatch(parts[0]) if len(parts) > 1 else None
     if match is None:
         return "it is in no folder such as submission_12345"
@@ -190,7 +190,8 @@ def choose(
         for other in others:
             left.append((other, f"{student} handed in {best.path.name} as well"))
         if likeness(best.title, chapter) == OTHER_CHAPTER:
-            left.append((best, "is the notebook of another chapter"))
+            other = chapter_in(best.title)
+            left.append((best, f"is the notebook of another chapter, {other}"))
             continue
         late = any(n.shape.late for n in found if n.shape.upload >= best.shape.upload)
         chosen[student] = replace(best, shape=replace(best.shape, late=late))

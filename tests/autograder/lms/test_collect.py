@@ -101,7 +101,8 @@ def test_canvas(course, packed):
     left = dict(done.left_out)
     assert left["textonly_12349_text.html"].endswith("is no notebook")
     assert left["paper_12350_67894_essay.pdf"] == "essay.pdf is no notebook"
-    assert "another chapter" in left["wrong_12351_67895_masking.ipynb"]
+    wrong = "is the notebook of another chapter, masking"
+    assert left["wrong_12351_67895_masking.ipynb"] == wrong
     assert len(left) == 3
 
 
@@ -273,6 +274,71 @@ def test_nothing_to_collect_is_said(course, packed, capsys, files, words, said):
     assert main(command) == 2
     assert said in capsys.readouterr().err
     assert submitted(course) == {}
+
+
+CANVAS_FILE = f"doejane_1_2_{TOPIC}.ipynb"
+MOODLE_FILE = f"Al Cox_7{MOODLE}/{TOPIC}.ipynb"
+GRADESCOPE_FILE = f"export/submission_501/{TOPIC}.ipynb"
+LIST = "export/submission_metadata.yml"
+
+
+@pytest.mark.parametrize(
+    ("archives", "said"),
+    [
+        ([[CANVAS_FILE], [MOODLE_FILE]], "from Canvas and Moodle"),
+        ([[MOODLE_FILE], [GRADESCOPE_FILE, LIST]], "from Gradescope and Moodle"),
+        (
+            [[CANVAS_FILE], [MOODLE_FILE], [GRADESCOPE_FILE, LIST]],
+            "from Canvas, Gradescope and Moodle",
+        ),
+    ],
+)
+def test_folder_with_archives_of_several_systems_is_refused(
+    course, packed, capsys, archives, said
+):
+    folder = course.parent / "Downloads"
+    folder.mkdir()
+    for number, files in enumerate(archives):
+        files = {name: PEOPLE if name == LIST else "x" for name in files}
+        packed(files, f"Downloads/{number}.zip")
+    assert main(["collect", TOPIC, str(folder), "--course", str(course)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert "--from" in line
+    assert not (course / "submitted").exists()
+    done = collect(TOPIC, folder, course, "moodle")
+    assert set(submitted(course)) == {"Al Cox_7"}
+    if len(archives) == 2 and "Canvas" in said:
+        assert done.left_out == [("1 notebook of Canvas", "--from says moodle")]
+
+
+def test_names_that_a_student_chose_make_no_other_system_of_an_archive(course, packed):
+    files = {
+        f"doejane_1_2_Eve_7{MOODLE}_x.ipynb": "by an Eve",
+        f"coxal_3_4_work/Eve_7{MOODLE}/{TOPIC}.ipynb": "by another",
+        CANVAS_FILE.replace("_1_", "_5_"): "one",
+    }
+    assert collect(TOPIC, packed(files), course).system == "canvas"
+    unlisted = f"export/submission_9/Eve_7{MOODLE}/x.ipynb"
+    files = {LIST: PEOPLE, GRADESCOPE_FILE: "x", unlisted: "by a third"}
+    assert collect(TOPIC, packed(files), course).system == "gradescope"
+
+
+@pytest.mark.parametrize(
+    ("files", "system", "said"),
+    [
+        ([CANVAS_FILE, CANVAS_FILE.replace("_1_", "_3_")], "moodle", "of Canvas, and"),
+        ([MOODLE_FILE], "canvas", "of Moodle, and --from says canvas"),
+    ],
+)
+def test_archive_of_another_system_than_was_said_is_one_line(
+    course, packed, capsys, files, system, said
+):
+    archive = str(packed(dict.fromkeys(files, "x")))
+    command = ["collect", TOPIC, archive, "--course", str(course), "--from", system]
+    assert main(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
 
 
 def test_roster_with_faults_is_refused_line_by_line(course, packed, tmp_path, capsys):
