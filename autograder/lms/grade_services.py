@@ -11,6 +11,7 @@ Source:
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -22,14 +23,14 @@ from authlib.oauth2.rfc7523 import PrivateKeyJWT
 from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
-from autograder.files import printable
 from autograder.lms.lti_errors import (
-    SHOWN,
     Refused,
     ScoreRefused,
     json_of,
     one_line,
+    quoted,
     require_done,
+    require_token,
     said,
 )
 from autograder.lms.lti_settings import Platform, private_key, why_unsafe
@@ -99,6 +100,8 @@ class GradeServices:
         self._session.register_client_auth_method(
             PrivateKeyJWT(platform.audience, headers=named)
         )
+        for kind in ("access_token_response", "refresh_token_response"):
+            self._session.register_compliance_hook(kind, self._token_that_fits)
         self._session.max_redirects = 0  # neither token nor assertion goes elsewhere
         again = Retry(
             TRIES_AGAIN,
@@ -132,16 +135,19 @@ class GradeServices:
 
     def _get_token(self) -> None:
         url = self._platform.token_url
-        with one_line(url, self._platform):
+        with one_line(url):
             token = self._session.fetch_token()
-        if not isinstance(token.get("access_token"), str):
-            raise Refused(f"{url} issued no access token")
         granted = token.get("scope")
         if isinstance(granted, str) and f"{SCOPE}score" not in granted.split():
             raise Refused(
                 f"{url} does not let client {self._platform.client_id} publish scores: "
                 f"allow it the scope {SCOPE}score there"
             )
+
+    def _token_that_fits(self, response: requests.Response) -> requests.Response:
+        """A hook of Authlib, which asks for a token again when one has run out."""
+        require_token(response, self._platform)
+        return response
 
     def line_items(self) -> list[LineItem]:
         """All columns of the course that this client can see.
@@ -152,18 +158,17 @@ class GradeServices:
         found: list[LineItem] = []
         url = self._platform.line_items_url
         for _ in range(MAX_PAGES):
-            with one_line(url, self._platform):
+            with one_line(url):
                 response = self._session.get(url, headers={"Accept": LINE_ITEMS})
             require_done(response, url)
             entries = json_of(response)
             if not isinstance(entries, list):
                 raise Refused(f"{url} answered with no list of columns")
-            found += [self._line_item(entry, url) for entry in entries]
+            found += [self._line_item(entry, response) for entry in entries]
             after = response.links.get("next", {}).get("url")
             if not after:
                 return found
-            url = urljoin(url, after)
-            self._require_same_place(url)
+            url = self._at_same_place(after, response)
         raise Refused(f"the list of columns has more than {MAX_PAGES} pages")
 
     def create(self, chapter: str, label: str, max_score: float) -> LineItem:
@@ -182,7 +187,7 @@ class GradeServices:
             "resourceId": chapter,
             "tag": TAG,
         }
-        with one_line(url, self._platform):
+        with one_line(url):
             response = requests.post(
                 url,
                 json=body,
@@ -192,7 +197,7 @@ class GradeServices:
                 allow_redirects=False,
             )
         require_done(response, url)
-        return self._line_item(json_of(response), url)
+        return self._line_item(json_of(response), response)
 
     def publish(
         self, line_item: LineItem, user: str, score: float | None, of: float, when: str
@@ -217,7 +222,7 @@ class GradeServices:
             body |= {"scoreGiven": score, "scoreMaximum": of}
             body |= {"activityProgress": "Completed", "gradingProgress": "FullyGraded"}
         url = line_item.scores_url
-        with one_line(url, self._platform):
+        with one_line(url):
             response = self._session.post(
                 url, json=body, headers={"Content-Type": SCORE}
             )
@@ -225,24 +230,26 @@ class GradeServices:
             raise ScoreRefused(said(response))
         require_done(response, url)
 
-    def _line_item(self, data: Any, url: str) -> LineItem:
-        """What we use of a line item that an address answered with."""
+    def _line_item(self, data: Any, response: requests.Response) -> LineItem:
+        """What we use of a line item that was answered with."""
         if not isinstance(data, dict) or not isinstance(data.get("id"), str):
-            raise Refused(f"{url} answered with a column that has no id")
-        itself = urljoin(url, data["id"])
-        self._require_same_place(itself)
-        texts = [str(data.get(name) or "") for name in ("label", "resourceId", "tag")]
-        return LineItem(itself, *texts)
+            raise Refused(f"{response.url} answered with a column that has no id")
+        itself = self._at_same_place(data["id"], response)
+        texts = [data.get(name) for name in ("label", "resourceId", "tag")]
+        return LineItem(itself, *(t if isinstance(t, str) else "" for t in texts))
 
-    def _require_same_place(self, url: str) -> None:
-        """Send the token to the host of the settings only.
+    def _at_same_place(self, reference: str, response: requests.Response) -> str:
+        """An address that was answered with; the token goes to our host only.
 
         Raises:
-            Refused: the platform names another.
+            Refused: the platform names another host, or what is no address.
         """
-        ours, theirs = urlsplit(self._platform.line_items_url), urlsplit(url)
-        if why_unsafe(url) or ours[:2] != theirs[:2]:
-            raise Refused(
-                f"the platform says to go on at {printable(url[:SHOWN])}, which is not "
-                f"where line_items_url is ({ours.scheme}://{ours.netloc})"
-            )
+        ours = urlsplit(self._platform.line_items_url)
+        with contextlib.suppress(ValueError):  # it is no address, as http://[::1
+            url = urljoin(response.url, reference)
+            if not why_unsafe(url) and ours[:2] == urlsplit(url)[:2]:
+                return url
+        raise Refused(
+            f"the platform says to go on at {quoted(reference, response)}, which is "
+            f"not where line_items_url is ({ours.scheme}://{ours.netloc})"
+        )

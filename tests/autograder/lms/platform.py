@@ -12,6 +12,7 @@ import secrets
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -82,6 +83,8 @@ class Platform:
         users: who is in the course.
         lifetime: seconds that a token is good for.
         granted: the scopes that a client may have.
+        lies: what requests of a kind are answered with in place of the truth: a text
+            or a function of their ``Authorization`` and body, with status and headers.
         elsewhere: what is put in the place of the address in ids; see the tests.
     """
 
@@ -100,6 +103,7 @@ class Platform:
         self.page, self.lifetime = 2, 3600
         self.granted = {f"{SCOPE}{s}" for s in ("lineitem", "lineitem.readonly")}
         self.granted |= {f"{SCOPE}score"}
+        self.lies: dict[str, tuple[int, str | Callable, dict[str, str]]] = {}
         self.elsewhere: str | None = None
 
     def add_column(self, label: str, **more: Any) -> str:
@@ -221,6 +225,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(status, "<html>Sorry</html>", headers)
             return
         bearer = self.headers.get("Authorization")
+        if kind in platform.lies:
+            status, words, headers = platform.lies[kind]
+            words = words(bearer, content.decode()) if callable(words) else words
+            self._send(status, words, headers)
+            return
         if kind == "token":
             self._has("Content-Type", "application/x-www-form-urlencoded")
             form = parse_qs(content.decode())

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from urllib.parse import parse_qs, quote_plus
 
 import jwt
 import pytest
@@ -30,6 +31,7 @@ CLASS = (
 )
 SCORES = {"student01": 7, "student02": 0, "student04": 3, "student06": 5}
 KEY_ID = "the-key-of-2026"
+ASSERTION = "client_assertion"
 
 
 def make_key():
@@ -418,6 +420,75 @@ def test_token_goes_nowhere_else(course, platform, keys, capsys):
         assert send(course, "--create") == 2
         assert "put its new address" in capsys.readouterr().err
         assert not other.asked
+
+
+TOKEN = {"access_token": "s3cr3t-0f-th3-platf0rm", "token_type": "Bearer"}
+COLUMN = {"id": "/7/lineitems/1/lineitem?type_id=1", "label": TOPIC}
+LIES = {
+    "an infinite lifetime": ("token", '{"access_token": "a", "expires_in": 1e999}'),
+    "a lifetime in words": ("token", {**TOKEN, "expires_in": "an hour"}),
+    "an end that is no time": ("token", {**TOKEN, "expires_at": {}}),
+    "a kind of token that is no text": ("token", {**TOKEN, "token_type": 5}),
+    "no kind of token": ("token", {**TOKEN, "token_type": None}),
+    "a token that is no text": ("token", {**TOKEN, "access_token": 5}),
+    "a token of two lines": ("token", {**TOKEN, "access_token": "s3cr3t\r\nX: y"}),
+    "a token with other letters": ("token", {**TOKEN, "access_token": "s3cr3t\u202e"}),
+    "a token to refresh it that is no text": ("token", {**TOKEN, "refresh_token": 5}),
+    "no token": ("token", {"message": "s3cr3t"}),
+    "a token nested deeply": ("token", "[" * 200_000),
+    "an error that is no text": ("token", {"error": {"a": 1}}),
+    "a list nested deeply": ("list", "[" * 200_000),
+    "a column without an address": ("list", [{**COLUMN, "id": "http://[::1"}]),
+}
+
+
+def refused(course, capsys):
+    """The one line with which nothing was sent."""
+    assert send(course) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.isprintable()
+    return line
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_platform_that_lies_gets_one_line(course, platform, capsys, lie):
+    kind, answer = LIES[lie]
+    words = answer if isinstance(answer, str) else json.dumps(answer)
+    platform.lies[kind] = (200, words, {})
+    if kind == "list":
+        platform.lies["token"] = (200, json.dumps(TOKEN), {})
+    assert "s3cr3t" not in refused(course, capsys)
+    assert not platform.bodies
+
+
+def test_a_next_page_that_has_no_address_is_one_line(course, platform, capsys):
+    platform.lies["list"] = (200, "[]", {"Link": '<http://[::1>; rel="next"'})
+    assert "go on at http://[::1, which is not" in refused(course, capsys)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [str, quote_plus, lambda text: text.replace("/", "\\/"), lambda text: text[:-9]],
+)
+def test_no_secret_of_a_request_that_is_repeated_is_shown(
+    course, platform, capsys, written
+):
+    token = "s3cr3t/0f+th3/platf0rm/" + 8 * "abc/"
+    platform.lies = {
+        "token": (200, json.dumps({**TOKEN, "access_token": token}), {}),
+        "list": (500, lambda bearer, _: f"no {written(bearer)}", {}),
+    }
+    tries = refused(course, capsys)
+    assert "500 (not shown" in tries
+    assert "s3cr3t" not in tries
+    platform.lies["token"] = (
+        400,
+        lambda _, body: json.dumps({"error": written(parse_qs(body)[ASSERTION][0])}),
+        {},
+    )
+    said = refused(course, capsys)
+    assert "refused the key of client client-1: (not shown" in said
+    assert "eyJ" not in said  # as each of these assertions begins
 
 
 def test_scopes_that_are_not_granted_are_named(course, platform, capsys):
