@@ -76,7 +76,8 @@ def _course(options: argparse.Namespace) -> int:
     from autograder.release.course import make_course
 
     names = make_course(options.folder, options.chapters)
-    say(f"{len(names)} chapters in {options.folder}: {', '.join(names)}")
+    chapters = "1 chapter" if len(names) == 1 else f"{len(names)} chapters"
+    say(f"{chapters} in {options.folder}: {', '.join(names)}")
     say(f"give students {options.folder / 'release'}; collect into submitted/")
     return 0
 

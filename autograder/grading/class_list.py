@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from autograder.grading.gradebook import GradebookError, first_line
 from autograder.lms.roster import Person
+from autograder.release.course import put_scripts_on_path
 
 
 def due_dates(url: str, course_id: str) -> dict[str, datetime | None]:
@@ -20,7 +21,7 @@ def due_dates(url: str, course_id: str) -> dict[str, datetime | None]:
         GradebookError: it cannot be read.
     """
     try:
-        with Gradebook(url, course_id) as book:
+        with _gradebook(url, course_id) as book:
             return dict(
                 book.db.execute(select(Assignment.name, Assignment.duedate)).all()
             )
@@ -37,7 +38,7 @@ def students_in(url: str, course_id: str) -> set[str]:
         GradebookError: it cannot be read.
     """
     try:
-        with Gradebook(url, course_id) as book:
+        with _gradebook(url, course_id) as book:
             return set(book.db.scalars(select(Student.id)))
     except SQLAlchemyError as error:
         raise GradebookError(
@@ -52,7 +53,7 @@ def names_in(url: str, course_id: str) -> dict[str, list[str]]:
         GradebookError: it cannot be read.
     """
     try:
-        with Gradebook(url, course_id) as book:
+        with _gradebook(url, course_id) as book:
             return {
                 student.id: [
                     text
@@ -80,7 +81,7 @@ def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:
         GradebookError: it cannot be written.
     """
     try:
-        with Gradebook(url, course_id) as book:
+        with _gradebook(url, course_id) as book:
             for person in people:
                 first, last = _names(person.name)
                 number = person.ids.get("canvas") or person.ids.get("sid")
@@ -96,6 +97,12 @@ def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:
         raise GradebookError(
             f"the gradebook cannot be written: {first_line(error)}"
         ) from error
+
+
+def _gradebook(url: str, course_id: str) -> Gradebook:
+    """An open gradebook; nbgrader makes it, with ``alembic``, if there is none."""
+    put_scripts_on_path()
+    return Gradebook(url, course_id)
 
 
 def _names(name: str) -> tuple[str, str]:

@@ -127,6 +127,8 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     """
     from nbgrader.apps.api import NbGraderAPI
 
+    for name in names or ():
+        require_topic(name)
     put_scripts_on_path()
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)

@@ -126,6 +126,14 @@ def test_a_typo_in_a_chapter_is_answered_with_what_was_meant(course, capsys):
     assert "did you mean" not in capsys.readouterr().err
 
 
+def test_a_typo_in_a_new_course_leaves_nothing_behind(tmp_path, capsys):
+    folder = tmp_path / "course"
+    assert main(["course", str(folder), "simplified_atention"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "did you mean simplified_attention?" in line
+    assert not folder.exists()
+
+
 def test_lines_about_equally_common_mistakes_have_one_order():
     found = [{"name": name, "mistake": "m"} for name in "bac"]
     reports = {

@@ -72,6 +72,17 @@ def test_canvas_list_after_the_first_archive_joins_by_id(course, run):
     assert folders(course) == {"doejane_12345", "coxal_12346", "bd"}
 
 
+def test_list_comes_into_a_new_gradebook_though_no_environment_is_active(
+    course, run, monkeypatch
+):
+    (course / "gradebook.db").unlink()
+    monkeypatch.setenv("PATH", "")
+    status, told = run([JANE], CANVAS)
+    assert status == 0, told
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        assert {s.id for s in book.students} == {"jdoe", "acox", "bd"}
+
+
 def test_participants_of_blind_marking_keep_their_names_when_they_are_revealed(
     course, run
 ):
