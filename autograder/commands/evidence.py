@@ -51,7 +51,12 @@ def _similar(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
     from autograder.similarity.evidence import likeness
     from autograder.similarity.exchange import write_exports
-    from autograder.similarity.page import in_words, write_page
+    from autograder.similarity.page import (
+        cut_short,
+        in_words,
+        stand_out_unseen,
+        write_page,
+    )
     from autograder.similarity.pairs import pairs_of
     from autograder.similarity.works import read_class
 
@@ -64,11 +69,15 @@ def _similar(options: argparse.Namespace) -> int:
     say(f"{options.chapter}: {count}")
     for student, why in sorted(class_.left_out.items()):
         say(f"  not compared: {student}: {why}")
+    for student, names in cut_short(class_, found).items():
+        say(f"  too long, compared in part: {student}: {', '.join(names)}")
     if not class_.graded:
         say("  not graded, so shared wrong answers do not count")
     for pair in pairs:
         if pair.stands_out:
             say(f"  {' and '.join(pair.students)}: {in_words(pair.expected)}")
+    if stand_out_unseen(found, pairs):
+        say("  more pairs stand out: show them with --most")
     if found.chance is not None and not any(pair.stands_out for pair in pairs):
         say("  no pair is more alike than chance explains")
     say("This is evidence and no verdict: read both texts, and talk to both people.")

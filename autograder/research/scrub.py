@@ -55,7 +55,7 @@ _PYTHON = r"%%?(?:time|timeit|prun|memit|mprun|lprun|capture)\b"
 _PROSE = re.compile(
     r"(?P<command>^[ \t]*(?:[\w.,][\w., ]*=[ \t]*)?"
     rf"(?!{_PYTHON})[%!](?!=)(?:\\\r?\n|.)*)"
-    r'|"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#.*',
+    r'|"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:[^"\\\n]|\\.)*"?|\'(?:[^\'\\\n]|\\.)*\'?|#.*',
     re.MULTILINE,
 )
 _COMMANDS = re.compile(rf"\s*(?!{_PYTHON})%%")  # a cell that is no Python at all

@@ -11,7 +11,9 @@ Parts of this sum depend on each other, so its own distribution over the pairs o
 class tells what it is worth. The class is its own null: nearly all of its pairs have
 nothing to do with each other. Among the top fiftieth, where copies may be, the tail is
 taken to fall off exponentially, as fast as the median of these pairs says: half of
-them may be copies before that is of much account.
+them may be copies before that is of much account. Of three or more works that are
+nearly equal, only one belongs to the null: ten of them have 45 pairs, which would make
+copies look usual.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from autograder.similarity.winnow import Compared, Features, compared
 from autograder.similarity.works import ClassWork
 
 COMMON = 0.25  # share of a class; what more of it have is no evidence
+NEARLY_EQUAL = 0.75  # of what the smaller of two works has, rare things counting more
 RARE = 0.1  # share of a class; the details that are told are at most as common
 TAIL = 0.02  # share of the pairs from which the tail is estimated
 LEAST_TAIL = 20  # pairs
@@ -134,6 +137,7 @@ def likeness(class_: ClassWork) -> Likeness:
     first, second = np.triu_indices(size, 1)  # (P,) each
     given = [compared(text) for text in class_.given]
     parts = np.zeros((len(KINDS), len(class_.names), first.size), dtype=np.float32)
+    in_both, in_smaller = np.zeros((2, first.size), dtype=np.float32)
     weights, texts = [], []
     for number, name in enumerate(class_.names):
         found = {
@@ -149,8 +153,12 @@ def likeness(class_: ClassWork) -> Likeness:
                 _hashes(take(found[work.student])) if work.student in found else None
                 for work in class_.works
             ]
-            shared, more = _shared(rows, known)
-            parts[kind, number] = _surprise(shared[first, second])
+            shared, smaller, more = _shared(rows, known)
+            shared, smaller = shared[first, second], smaller[first, second]  # (P,)
+            in_both += shared
+            in_smaller += smaller
+            # By its share of the smaller: adding what nobody else has hides nothing.
+            parts[kind, number] = _surprise(shared * (shared / smaller))
             weight |= more
         wrong = [work.outcomes.get(name, "") for work in class_.works]
         parts[2, number] = _surprise(_rarity(wrong, first, second))
@@ -168,7 +176,45 @@ def likeness(class_: ClassWork) -> Likeness:
     )
     if size < LEAST_CLASS:
         return likeness
-    return Likeness(**{**vars(likeness), "chance": Chance.of(likeness.evidence)})
+    again = _again(size, first, second, in_both, in_smaller)
+    if size - again.sum() < LEAST_CLASS:
+        again[:] = False
+    null = ~(again[first] | again[second])
+    if again.any():
+        for values in parts.reshape(-1, first.size):  # which keep their order
+            values[:] = _surprise(values, null)
+    return Likeness(**{**vars(likeness), "chance": Chance.of(likeness.evidence[null])})
+
+
+def _again(
+    size: int,
+    first: np.ndarray,
+    second: np.ndarray,
+    in_both: np.ndarray,
+    in_smaller: np.ndarray,
+) -> np.ndarray:
+    """Which works repeat another one, in groups of three or more.
+
+    Args:
+        size: how many works there are.
+        first: place of one of each pair, (P,).
+        second: place of the other, (P,).
+        in_both: the weight that they share, (P,).
+        in_smaller: the weight of the smaller of both, (P,); one line is no work.
+
+    Returns:
+        (N,) true for all of a group but the first.
+    """
+    equal = in_both >= NEARLY_EQUAL * in_smaller
+    equal &= in_smaller >= 0.5 * np.median(in_smaller)
+    first, second = first[equal], second[equal]
+    group = np.arange(size)
+    for one, other in zip(first.tolist(), second.tolist(), strict=True):
+        low, high = sorted((group[one], group[other]))
+        if low != high:
+            group[group == high] = low
+    sizes = np.bincount(group, minlength=size)
+    return (sizes[group] > 2) & (group != np.arange(size))
 
 
 def _code(readable: bool):
@@ -191,19 +237,18 @@ def _hashes(features: Iterable[Features]) -> np.ndarray:
 
 def _shared(
     rows: Sequence[np.ndarray | None], known: np.ndarray
-) -> tuple[np.ndarray, dict[int, float]]:
+) -> tuple[np.ndarray, np.ndarray, dict[int, float]]:
     """How much each two have in common of what not many have.
 
-    A hash that ``d`` of ``N`` works have weighs ``log(N / d)``. The weight that two
-    share counts by the share that it is of the smaller of both, so that adding what
-    nobody else has hides nothing.
+    A hash that ``d`` of ``N`` works have weighs ``log(N / d)``.
 
     Args:
         rows: the hashes of each work, each once; None if there is no text.
         known: the hashes of what everybody was given, ascending.
 
     Returns:
-        (N, N) weights, and what each hash weighs that two or more have.
+        (N, N) weights that two share, (N, N) weights of the smaller of both, more than
+        zero, and what each hash weighs that two or more have.
     """
     size = len(rows)
     own = [np.zeros(0, np.uint64) if row is None else row for row in rows]
@@ -233,7 +278,7 @@ def _shared(
     tellable = dict(
         zip(columns[several].tolist(), weight[several].tolist(), strict=True)
     )
-    return shared * (shared / smaller), tellable
+    return shared, smaller, tellable
 
 
 def _rarity(wrong: Sequence[str], first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -246,9 +291,9 @@ def _rarity(wrong: Sequence[str], first: np.ndarray, second: np.ndarray) -> np.n
     return np.where(equal, rare[code[first]], 0.0)
 
 
-def _surprise(shared: np.ndarray) -> np.ndarray:
-    """The negative logarithm of the share of pairs with at least as much, (P,)."""
-    ascending = np.sort(shared)
-    at_least = shared.size - np.searchsorted(ascending, shared, side="left")
-    share = np.minimum(1.0, (at_least + 1) / (shared.size + 1))
+def _surprise(shared: np.ndarray, null: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """The negative logarithm of the share of null pairs with at least as much, (P,)."""
+    ascending = np.sort(shared[null])
+    at_least = ascending.size - np.searchsorted(ascending, shared, side="left")
+    share = np.minimum(1.0, (at_least + 1) / (ascending.size + 1))
     return np.where(shared > 0, -np.log(share), 0.0)

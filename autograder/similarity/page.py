@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from autograder.files import printable, write_atomically
 from autograder.similarity.evidence import LEAST_CLASS, Likeness
-from autograder.similarity.pairs import UNLIKELY, Pair, groups_of
+from autograder.similarity.pairs import UNLIKELY, Pair, groups_of, is_unlikely
 from autograder.similarity.works import OWN_CELLS, ClassWork
 
 KEPT = 0.05  # powers of ten; an exercise that adds less is not shown
@@ -47,12 +47,34 @@ def as_page(class_: ClassWork, found: Likeness, pairs: list[Pair]) -> str:
         standing_out=sum(pair.stands_out for pair in pairs),
         groups=groups_of(pairs),
         left_out=sorted(class_.left_out.items()),
+        cut=cut_short(class_, found),
+        more=stand_out_unseen(found, pairs),
         graded=class_.graded,
         least_class=LEAST_CLASS,
         known=found.chance is not None,
         tail=f"{found.chance.tail:.0%}" if found.chance else "",
         unlikely=f"{UNLIKELY:g}",
     )
+
+
+def stand_out_unseen(found: Likeness, pairs: list[Pair]) -> bool:
+    """Whether more pairs stand out than those that are shown, which a ring may fill."""
+    following = found.ranked(len(pairs) + 1)[len(pairs) :]
+    return any(is_unlikely(found.expected(pair)) for pair in following)
+
+
+def cut_short(class_: ClassWork, found: Likeness) -> dict[str, list[str]]:
+    """By student, the exercises in which not all of the code was compared."""
+    cut: dict[str, list[str]] = {}
+    for name, texts in zip(found.names, found.texts, strict=True):
+        for work in class_.works:
+            if name in work.cut or (work.student in texts and texts[work.student].cut):
+                cut.setdefault(work.student, []).append(_title(name))
+    return dict(sorted(cut.items()))
+
+
+def _title(exercise: str) -> str:
+    return "cells of their own" if exercise == OWN_CELLS else exercise
 
 
 def _shown(pair: Pair) -> dict[str, Any]:
@@ -64,7 +86,7 @@ def _shown(pair: Pair) -> dict[str, Any]:
         "common": [
             {
                 "part": part,
-                "name": "cells of their own" if part.exercise == OWN_CELLS else None,
+                "name": _title(part.exercise),
                 "evidence": f"{part.evidence:.1f}",
                 "shared": f"{part.shared:.0%}",
             }

@@ -70,7 +70,12 @@ class Pair:
     @property
     def stands_out(self) -> bool:
         """Whether chance hardly explains it."""
-        return self.expected is not None and self.expected < UNLIKELY
+        return is_unlikely(self.expected)
+
+
+def is_unlikely(expected: float | None) -> bool:
+    """Whether so few pairs are expected by chance that one of them stands out."""
+    return expected is not None and expected < UNLIKELY
 
 
 def pairs_of(class_: ClassWork, found: Likeness, most: int) -> list[Pair]:

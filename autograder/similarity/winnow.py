@@ -18,7 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from autograder.similarity.syntax import KEYWORDS, Token, Tree, tokens_of, trees_of
+from autograder.similarity.syntax import (
+    KEYWORDS,
+    MAX_TOKENS,
+    Token,
+    Tree,
+    tokens_of,
+    trees_of,
+)
 
 K = 6  # tokens of a run
 WINDOW = 4  # runs, of which one is kept
@@ -51,6 +58,7 @@ class Compared(NamedTuple):
         as_text: fingerprints of its words and signs, for when one of the texts that
             are compared cannot be read as Python.
         is_code: whether Python can read it.
+        cut: whether it has more tokens or words than are compared.
     """
 
     runs: Features
@@ -58,16 +66,19 @@ class Compared(NamedTuple):
     words: Features
     as_text: Features
     is_code: bool
+    cut: bool
 
 
 def compared(source: str) -> Compared:
     """All that is compared of a text."""
     trees = trees_of(source)
-    as_text = fingerprints(tokens_of(source, None))
+    plain, words = tokens_of(source, None), words_of(source)
+    tokens = plain if trees is None else tokens_of(source, trees)
+    cut = len(tokens) == MAX_TOKENS or len(words.hashes) == MAX_WORDS
+    as_text = fingerprints(plain)
     if trees is None:
-        return Compared(as_text, _NONE, words_of(source), as_text, False)
-    runs = fingerprints(tokens_of(source, trees))
-    return Compared(runs, _details(trees), words_of(source), as_text, True)
+        return Compared(as_text, _NONE, words, as_text, False, cut)
+    return Compared(fingerprints(tokens), _details(trees), words, as_text, True, cut)
 
 
 def fingerprints(tokens: Sequence[Token]) -> Features:

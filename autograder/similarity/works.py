@@ -25,10 +25,15 @@ from autograder.release.course import master_text
 from autograder.rows import NOT_YET
 
 OWN_CELLS = "own cells"  # which no answer uses
-MAX_TEXT = 120_000  # characters of one answer with the cells that it uses
+MAX_TEXT = 120_000  # characters of one answer with the cells that it uses, compared
 READING = 5.0  # seconds of the processor for one submission
 _DIGITS = re.compile(r"\d[\d.e+-]*")
 _WORD = re.compile(r"[^\W\d]\w*")
+_COMMENT = re.compile(  # or a text, closed or not, which may hold such a sign
+    r'"""[\s\S]*?(?:"""|\Z)|\'\'\'[\s\S]*?(?:\'\'\'|\Z)|'
+    r'"(?:[^"\\\n]|\\.)*"?|\'(?:[^\'\\\n]|\\.)*\'?|(#.*)'
+)
+_BLANK = re.compile(r"\n[ \t\f]*(?=\n)")
 
 
 class NothingToCompare(AutograderError):
@@ -44,12 +49,14 @@ class Work:
         texts: code by exercise, without stubs; ``OWN_CELLS`` is what no answer uses.
         outcomes: by exercise, what was wrong with it; nothing for what was right.
         time: when it was handed in, in UTC, if that is known.
+        cut: the exercises whose code is too long to be compared in full.
     """
 
     student: str
     texts: dict[str, str]
     outcomes: dict[str, str] = field(default_factory=dict)
     time: str | None = None
+    cut: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -108,13 +115,16 @@ def read_class(
                 continue
             with deadline(READING):
                 data = written_in(parse_notebook(found.content))
-                texts = texts_of(rebuild(master, data), master)
+                whole = texts_of(rebuild(master, data), master)
+                texts = {name: shortened(text) for name, text in whole.items()}
         except (Unusable, SubmissionFault, GraderFault) as error:
             left_out[name] = str(error)
             continue
         when = time_of(found.timestamp or "")
         time = f"{when:%Y-%m-%d %H:%M}" if when else None
-        works.append(Work(name, texts, outcomes.get(name, {}), time))
+        cut = frozenset(n for n, text in texts.items() if len(text) > MAX_TEXT)
+        texts = {n: text[:MAX_TEXT] for n, text in texts.items()}
+        works.append(Work(name, texts, outcomes.get(name, {}), time, cut))
     if len(works) < 2:
         raise NothingToCompare(
             f"{chapter} has {len(works)} readable submissions in {submitted}; two are "
@@ -156,8 +166,18 @@ def texts_of(rebuilt: Rebuilt, master: nbformat.NotebookNode) -> dict[str, str]:
 
 
 def _joined(parts: list[str]) -> str:
-    text = "\n\n".join("\n".join(lines_in(part)) for part in parts)
-    return text[:MAX_TEXT]
+    return "\n\n".join("\n".join(lines_in(part)) for part in parts)
+
+
+def shortened(text: str) -> str:
+    """A text that is too long, without comments and blank lines; others as they are.
+
+    What is beyond ``MAX_TEXT`` is not compared, and comments must not push code there.
+    """
+    if len(text) <= MAX_TEXT:
+        return text
+    text = _COMMENT.sub(lambda match: "" if match[1] else match[0], text)
+    return _BLANK.sub("", text)
 
 
 def _assigned_in(text: str) -> set[str]:

@@ -9,6 +9,7 @@ import random
 import zipfile
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import combinations
 
 import nbformat
 import numpy as np
@@ -17,7 +18,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.grading.rebuild import rebuild
 from autograder.similarity.evidence import Chance, likeness
-from autograder.similarity.page import as_page, in_words
+from autograder.similarity.page import as_page, cut_short, in_words
 from autograder.similarity.pairs import groups_of, pairs_of
 from autograder.similarity.syntax import MAX_TOKENS, Token, tokens_of, trees_of
 from autograder.similarity.winnow import WINDOW, K, compared, fingerprints
@@ -214,6 +215,37 @@ def test_hardly_any_pair_of_an_honest_class_stands_out():
     assert sum(pair.stands_out for pair in pairs_of(honest, found, 30)) <= 1
 
 
+def test_a_ring_of_copies_does_not_make_copies_usual():
+    students = honest_class("masking", 24, seed=1)
+    original = students["student003"]
+    ring = ["student003", *(f"twin{n}" for n in range(5))]
+    class_ = ClassWork("masking", works_of(dict(students)), [])
+    class_.works.extend(
+        Work(name, dict(original.answers), original.wrong) for name in ring[1:]
+    )
+    found = likeness(class_)
+    pairs = [pair for pair in pairs_of(class_, found, 30) if pair.stands_out]
+    assert {frozenset(pair.students) for pair in pairs} == {
+        frozenset(two) for two in combinations(ring, 2)
+    }
+    assert groups_of(pairs) == [ring]
+    assert "More pairs stand out" in as_page(class_, found, pairs[:3])
+    assert "More pairs stand out" not in as_page(class_, found, pairs)
+
+
+def test_many_who_share_a_few_lines_with_a_small_work_are_no_ring():
+    few = "".join(f"    x += [x.step{n}(x), {n} - x]\n" for n in range(4))
+    class_ = plain([], "")
+    for place in range(len(class_.works)):
+        own = (f"    z{n} = x.own{place}({n}) - n{n}\n" for n in range(40))
+        text = "def f(x):\n" + few * (place < 6) + "".join(own)
+        class_.works[place] = Work(f"long{place}", {"f": text})
+    class_.works[6] = Work("small", {"f": "def f(x):\n" + few})
+    found = likeness(class_)
+    assert evidence_of(found, "long0", "small") > 0
+    assert found.chance.sorted.size == found.first.size  # nobody is left out
+
+
 def plain(names, text, **outcomes):
     """A class in which each has an answer of their own, but for some."""
     works = [
@@ -317,6 +349,38 @@ def test_code_in_cells_of_their_own_belongs_to_the_answer_that_uses_it(master, r
 
 def test_stubs_are_no_text(master):
     assert texts_of(rebuild(master, submission(master, {})), master) == {}
+
+
+PADDING = {"comments": "# x\n", "blank lines": " \n", "a comment": "# " + "x" * 80_000}
+
+
+@pytest.mark.parametrize("padding", PADDING.values(), ids=PADDING)
+def test_padding_that_is_no_code_pushes_nothing_out_of_sight(handed_in, padding):
+    class_ = read_padded(handed_in, padding * (90_000 // len(padding)) + "\n")
+    work = next(work for work in class_.works if work.student == "cy")
+    assert "s.wombat('# 1') * 17" in work.texts["softmax"]
+    assert cut_short(class_, likeness(class_)) == {}
+
+
+@pytest.mark.parametrize("padding", ["x = 1234567890\n" * 6_000, "[1,1,1]\n" * 5_000])
+def test_what_is_cut_is_said(handed_in, padding, capsys):
+    class_ = read_padded(handed_in, padding)
+    found = likeness(class_)
+    assert cut_short(class_, found) == {"cy": ["softmax"]}
+    assert "Compared in part" in as_page(class_, found, [])
+    assert main(["similar", TOPIC, "--course", str(handed_in)]) == 0
+    assert "compared in part: cy: softmax" in capsys.readouterr().out
+
+
+def read_padded(course, padding):
+    """The class, in which one has padded an answer and the cell that it uses."""
+    path = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    answer = padding + "def softmax(s):\n    return helper(s)"
+    data = submission(nbformat.read(path, 4), {"softmax": answer})
+    helper = padding + "def helper(s):\n    return s.wombat('# 1') * 17"
+    data["cells"].insert(2, code_cell(helper))
+    hand_in(course, TOPIC, {"cy": data})
+    return read_class(course, TOPIC)
 
 
 def test_outcomes_are_equal_for_equal_ways_to_be_wrong():
