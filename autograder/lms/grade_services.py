@@ -164,11 +164,11 @@ class GradeServices:
             entries = json_of(response)
             if not isinstance(entries, list):
                 raise Refused(f"{url} answered with no list of columns")
-            found += [self._line_item(entry, response) for entry in entries]
+            found += [self._line_item(entry, url, response) for entry in entries]
             after = response.links.get("next", {}).get("url")
             if not after:
                 return found
-            url = self._at_same_place(after, response)
+            url = self._at_same_place(url, after, response)
         raise Refused(f"the list of columns has more than {MAX_PAGES} pages")
 
     def create(self, chapter: str, label: str, max_score: float) -> LineItem:
@@ -197,7 +197,7 @@ class GradeServices:
                 allow_redirects=False,
             )
         require_done(response, url)
-        return self._line_item(json_of(response), response)
+        return self._line_item(json_of(response), url, response)
 
     def publish(
         self, line_item: LineItem, user: str, score: float | None, of: float, when: str
@@ -230,23 +230,25 @@ class GradeServices:
             raise ScoreRefused(said(response))
         require_done(response, url)
 
-    def _line_item(self, data: Any, response: requests.Response) -> LineItem:
-        """What we use of a line item that was answered with."""
+    def _line_item(self, data: Any, url: str, response: requests.Response) -> LineItem:
+        """What we use of a line item that an address answered with."""
         if not isinstance(data, dict) or not isinstance(data.get("id"), str):
-            raise Refused(f"{response.url} answered with a column that has no id")
-        itself = self._at_same_place(data["id"], response)
+            raise Refused(f"{url} answered with a column that has no id")
+        itself = self._at_same_place(url, data["id"], response)
         texts = [data.get(name) for name in ("label", "resourceId", "tag")]
         return LineItem(itself, *(t if isinstance(t, str) else "" for t in texts))
 
-    def _at_same_place(self, reference: str, response: requests.Response) -> str:
-        """An address that was answered with; the token goes to our host only.
+    def _at_same_place(
+        self, base: str, reference: str, response: requests.Response
+    ) -> str:
+        """What an address answered to go on with; the token goes to our host only.
 
         Raises:
             Refused: the platform names another host, or what is no address.
         """
         ours = urlsplit(self._platform.line_items_url)
         with contextlib.suppress(ValueError):  # it is no address, as http://[::1
-            url = urljoin(response.url, reference)
+            url = urljoin(base, reference)
             if not why_unsafe(url) and ours[:2] == urlsplit(url)[:2]:
                 return url
         raise Refused(
