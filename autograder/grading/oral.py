@@ -8,7 +8,9 @@ stay as they are while the submission and the report do.
 from __future__ import annotations
 
 import ast
+import inspect
 import random
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import Any
 import nbformat
 
 from autograder.errors import GraderFault, SubmissionFault
-from autograder.exercise import load_topic
+from autograder.exercise import Topic, load_topic
 from autograder.files import Unusable, printable
 from autograder.grading.deadline import deadline
 from autograder.grading.magics import lines_in, parsed
@@ -32,7 +34,8 @@ from autograder.release.course import master_text
 
 ASKED = 3  # questions for each student
 MAX_CODE = 20_000  # characters of an answer that is asked about
-AROUND = 12  # lines that are shown before and after the one in question
+MOST_LINES = 25  # of a definition that is shown whole
+AROUND = 8  # lines that are shown before and after the one in question, of longer ones
 SHOWN_LINE = 160  # characters
 
 
@@ -97,10 +100,13 @@ def sheets(course: Path, report: ClassReport) -> list[Sheet]:
     """
     chapter = report.chapter
     master = nbformat.reads(master_text(course, chapter), as_version=4)
-    results = {
-        name: result_question(chapter, name) for name in load_topic(chapter).exercises
-    }
-    return [_sheet(course, chapter, found, master, results) for found in report.reports]
+    topic = load_topic(chapter)
+    results = {name: result_question(chapter, name) for name in topic.exercises}
+    references = {name: _reference_code(topic, name) for name in topic.exercises}
+    return [
+        _sheet(course, chapter, found, master, results, references)
+        for found in report.reports
+    ]
 
 
 def _sheet(
@@ -109,6 +115,7 @@ def _sheet(
     report: Mapping[str, Any],
     master: nbformat.NotebookNode,
     results: Mapping[str, tuple[str, str] | None],
+    references: Mapping[str, str],
 ) -> Sheet:
     student = report["student"]
     if report["refused"]:
@@ -118,7 +125,7 @@ def _sheet(
         with deadline():
             data = written_in(parse_notebook(submission.content))
             answers = _answers(master, rebuild(master, data).answers, report)
-            candidates = _candidates(answers, results)
+            candidates = _candidates(answers, results, references)
     except (Unusable, SubmissionFault, GraderFault) as error:
         return Sheet(student, note=f"the submission cannot be read: {error}")
     except Exception as error:  # in code that nobody thought of; the class goes on
@@ -149,10 +156,13 @@ def _answers(
 
 
 def _candidates(
-    answers: Mapping[str, _Answer], results: Mapping[str, tuple[str, str] | None]
+    answers: Mapping[str, _Answer],
+    results: Mapping[str, tuple[str, str] | None],
+    references: Mapping[str, str],
 ) -> list[Question]:
     """All that could be asked."""
     found = []
+    wrong = {name for name, answer in answers.items() if answer.failed}
     for name, answer in answers.items():
         shown = [line[:SHOWN_LINE] for line in answer.lines]
         for kind in features_of(answer.definition, shown):
@@ -161,10 +171,60 @@ def _candidates(
             found.append(replace(_question(answer, *about), telling=kind.telling))
         line, token, result = answer.definition.lineno, name, results.get(name)
         if answer.failed:
-            found.append(_question(answer, "mistake", line, token, *_why(answer)))
+            if not _is_innocent(answer, references.get(name, ""), wrong - {name}):
+                found.append(_question(answer, "mistake", line, token, *_why(answer)))
         elif result is not None:
             found.append(_question(answer, "result", line, token, *result))
     return found
+
+
+def _is_innocent(answer: _Answer, reference: str, wrong: set[str]) -> bool:
+    """Whether no line of a wrong answer need be to blame.
+
+    It is the reference's own code, or it uses another exercise that is wrong.
+    """
+    if reference and _normalised(answer.definition) == reference:
+        return True
+    used = {n.id for n in ast.walk(answer.definition) if isinstance(n, ast.Name)}
+    return bool(used & wrong)
+
+
+def _normalised(definition: ast.stmt) -> str:
+    """What a definition does, without its docstring, types and layout."""
+    arguments = getattr(definition, "args", None)
+    body = [n for n in definition.body if not _is_text(n)]
+    given = [] if arguments is None else [*arguments.defaults, *arguments.kw_defaults]
+    names = [] if arguments is None else ast.walk(arguments)
+    said = [n.arg for n in names if isinstance(n, ast.arg)]
+    for part in (n for n in [*given, *body] if n is not None):
+        for node in ast.walk(part):  # no recursion: students may nest deeply
+            plain = [
+                _in_short(value)
+                for _, value in ast.iter_fields(node)
+                if not isinstance(value, ast.AST)
+            ]
+            said.append(f"{type(node).__name__} {plain!r}")
+    return "\n".join(said)
+
+
+def _in_short(value: Any) -> Any:
+    """What a node holds besides nodes; long numbers have no decimal digits."""
+    if isinstance(value, list):
+        return len(value)
+    return hex(value) if type(value) is int else value
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _reference_code(topic: Topic, name: str) -> str:
+    """The reference as ``_normalised`` has it; empty if it has no source."""
+    try:
+        source = inspect.getsource(topic.reference(name))
+    except (OSError, TypeError):
+        return ""
+    return _normalised(ast.parse(textwrap.dedent(source)).body[0])
 
 
 def _why(answer: _Answer) -> tuple[str, str]:
@@ -181,11 +241,49 @@ def _why(answer: _Answer) -> tuple[str, str]:
 def _question(
     answer: _Answer, kind: str, line: int, token: str, ask: str, told: str
 ) -> Question:
-    first = max(1, line - AROUND)
-    around = answer.lines[first - 1 : line + AROUND]
-    code = [(n, text[:SHOWN_LINE]) for n, text in enumerate(around, start=first)]
+    code = [(n, answer.lines[n - 1][:SHOWN_LINE]) for n in _excerpt(answer, line)]
     worth = f"{answer.report['score']:g} of {answer.report['max_score']:g} points"
     return Question(answer.report["name"], kind, line, token, code, ask, told, worth)
+
+
+def _excerpt(answer: _Answer, line: int) -> list[int]:
+    """The lines to show: signature, the one in question, and what is returned.
+
+    A definition is shown without its docstrings; of a long one, only what is near the
+    line, with the signature and the return statements of the function around it.
+    """
+    last = min(answer.definition.end_lineno or line, len(answer.lines))
+    nodes = list(ast.walk(answer.definition))
+    texts = {n for node in nodes for n in _lines_of_text(node, answer.lines)} - {line}
+    shown = [n for n in range(answer.definition.lineno, last + 1) if n not in texts]
+    if len(shown) <= MOST_LINES:
+        return shown
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef) and _has(n, line)]
+    inner = max(functions, key=lambda n: n.lineno, default=answer.definition)
+    signature = range(inner.lineno, inner.body[0].lineno)
+    returns = [n for n in ast.walk(inner) if isinstance(n, ast.Return)]
+    end = max(returns, key=lambda n: n.lineno, default=None)
+    kept = {answer.definition.lineno, *signature[:AROUND]}
+    kept |= set(range(line - AROUND, line + AROUND + 1))
+    if end is not None:
+        kept |= set(range(end.lineno, (end.end_lineno or end.lineno) + 1)[:AROUND])
+    return [n for n in shown if n in kept]
+
+
+def _has(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _lines_of_text(node: ast.AST, lines: list[str]) -> range:
+    """The lines of a text that is a statement, and has them for itself."""
+    if not _is_text(node):
+        return range(0)
+    first, last = node.lineno, node.end_lineno or node.lineno
+    if last > len(lines):
+        return range(0)
+    before = lines[first - 1].encode()[: node.col_offset]
+    after = lines[last - 1].encode()[node.end_col_offset :]
+    return range(0) if before.strip() or after.strip() else range(first, last + 1)
 
 
 def _choose(candidates: list[Question], chance: random.Random) -> list[Question]:

@@ -20,6 +20,7 @@ TINY = 1e-3  # an addend of at most this is there for numerical reasons
 SHOWN = 60  # characters of a student's text in a question
 MAX_AXES = 64  # of an array of NumPy 2 and of a tensor of PyTorch
 _EQUATION = re.compile(r"([A-Za-z,.]+)->([A-Za-z.]*)")  # of einsum, without blanks
+OF_SIZES = ("ones", "zeros", "empty", "eye", "rand", "randn")  # given sizes alone
 Words = dict[str, str]  # to be filled in; ``token`` is in the line
 
 
@@ -199,11 +200,38 @@ def _einsum(node: ast.AST) -> Words | None:
 def _newaxis(node: ast.AST) -> Words | None:
     if not isinstance(node, ast.Subscript):
         return _called("unsqueeze", "expand_dims")(node)
+    new = _new_axes(node)
+    return {"token": new[0]} if len(new) == 1 else None
+
+
+def _newaxes(node: ast.AST) -> Words | None:
+    new = _new_axes(node) if isinstance(node, ast.Subscript) else []
+    if len(new) < 2:
+        return None
+    index = ", ".join(map(_part_of_index, node.slice.elts))
+    return {"token": new[0], "index": index} if len(index) <= SHOWN else None
+
+
+def _part_of_index(part: ast.expr) -> str:
+    """A part of an index in short."""
+    if isinstance(part, ast.Slice):
+        return ":" if part.lower is part.upper is part.step is None else "a:b"
+    if isinstance(part, ast.Constant):
+        named = {None: "None", Ellipsis: "..."}
+        return next((word for v, word in named.items() if part.value is v), "i")
+    return str(getattr(part, "attr", getattr(part, "id", "i")))
+
+
+def _new_axes(node: ast.Subscript) -> list[str]:
+    """How an index names each axis that it inserts."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if any(isinstance(part, ast.Constant) and part.value is None for part in parts):
-        return {"token": "None"}
-    named = any(getattr(part, "attr", "") == "newaxis" for part in parts)
-    return {"token": "newaxis"} if named else None
+    found = []
+    for part in parts:
+        if isinstance(part, ast.Constant) and part.value is None:
+            found.append("None")
+        elif getattr(part, "attr", "") == "newaxis":
+            found.append("newaxis")
+    return found
 
 
 def _epsilon(node: ast.AST) -> Words | None:
@@ -219,9 +247,22 @@ def _epsilon(node: ast.AST) -> Words | None:
 
 
 def _dtype(node: ast.AST) -> Words | None:
-    if isinstance(node, ast.keyword) and node.arg == "dtype":
-        return {"token": "dtype"}
-    return _called("astype", "type_as")(node)
+    if words := _called("astype", "type_as")(node):
+        return words
+    other = _sets_type(node) and _name_of_call(node) not in OF_SIZES
+    return {"token": "dtype"} if other else None
+
+
+def _default_dtype(node: ast.AST) -> Words | None:
+    name = _name_of_call(node)
+    if _sets_type(node) and name in OF_SIZES:
+        return {"token": "dtype", "call": name}
+    return None
+
+
+def _sets_type(node: ast.AST) -> bool:
+    keywords = node.keywords if isinstance(node, ast.Call) else []
+    return any(keyword.arg == "dtype" for keyword in keywords)
 
 
 def _product(node: ast.AST) -> Words | None:
@@ -246,8 +287,10 @@ _FINDERS: dict[str, Callable[[ast.AST], Words | None]] = {
     "einsum": _einsum,
     "reshape": _called("reshape", "view", "flatten", "unflatten"),
     "newaxis": _newaxis,
+    "newaxes": _newaxes,
     "epsilon": _epsilon,
     "dtype": _dtype,
+    "default_dtype": _default_dtype,
     "triangle": _called("tril", "triu"),
     "exponential": _called("exp"),
     "product": _product,
