@@ -68,14 +68,14 @@ def add_to(commands: Any) -> None:
 def _report(options: argparse.Namespace) -> int:
     from autograder.grading.exports import write_class_report
     from autograder.lms.exports import write_lms_tables
-    from autograder.lms.whole_class import report_on_class
+    from autograder.lms.whole_class import note_on_strangers, report_on_class
 
     course = options.course
     require_topic(options.chapter)
     report, notes = report_on_class(course, options.chapter)
     paths = write_class_report(course, report)
     tables, more = write_lms_tables(course, report)
-    for note in [*notes, *more]:
+    for note in [*notes, *more, *note_on_strangers(course)]:
         say(note)
     for what, path in {**paths, **tables}.items():
         say(f"{what + ':':12} {path}")

@@ -27,6 +27,7 @@ from autograder.grading.queue import Entry, Queue
 from autograder.grading.rules import read_rules
 from autograder.grading.submissions import NothingSubmitted, students
 from autograder.grading.worker import Job
+from autograder.lms.whole_class import expected_of
 from autograder.notebooks import points_in
 from autograder.release.course import master_text
 from autograder.release.settings import settings_of
@@ -106,7 +107,7 @@ def grade_chapters(
         CourseError: the folder is no course, or has no such chapter.
         UnknownExercise: there is no such chapter at all.
         NothingSubmitted: the course has no submissions, or none of those in ``only``.
-        BadTable: ``deadlines.csv`` has faults.
+        BadTable: ``deadlines.csv`` or a class list has faults.
         BadRules: the rules of a chapter have.
         GradebookError: the gradebook cannot be used.
         SandboxUnavailable: this machine cannot isolate submissions.
@@ -157,6 +158,11 @@ def grade_chapters(
             lost = any(marks.late_penalty for marks in part.before.values())
             if settings.late is not None or lost or deadlines[part.job.chapter]:
                 part.marks.assign_penalties(part.outcome.unchanged)
+            if not only:
+                said = deadlines[part.job.chapter]
+                done = {*names, *part.before, *(said.excused if said else ())}
+                class_ = expected_of(course, part.job.chapter)
+                part.outcome.missing += sorted(class_ - done)
         queue = Queue.of(waiting)
         if executor is not None:
             finished = queue.on_a_cluster(executor)

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.grading.class_list import students_in
+from autograder.grading.class_list import names_in, students_in
 from autograder.grading.deadlines import Deadlines, deadlines_of
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.reports import ClassReport, read_reports
 from autograder.grading.submissions import NothingSubmitted, students
-from autograder.lms.record import kept_roster, people_in, read_record
+from autograder.lms.record import (
+    kept_roster,
+    kept_worksheet,
+    people_in,
+    read_record,
+)
+from autograder.lms.roster import Person
 from autograder.release.settings import settings_of
 
 
@@ -41,7 +47,7 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     deadlines = deadlines_of(course, chapter) or Deadlines()
     counting = {s: m for s, m in marks.items() if s not in deadlines.excused}
     report = reports.counting(counting)
-    class_ = everybody(course) | set(people_in(course, chapter))
+    class_ = expected_of(course, chapter)
     late = [s for s, entry in read_record(course, chapter).items() if entry.late]
     late += [s for s, found in marks.items() if found.late]
     return replace(
@@ -51,6 +57,66 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
         late=sorted(set(late) & report.students),
         extended={s: m.until for s, m in marks.items() if m.until},
     ), notes
+
+
+def expected_of(course: Path, chapter: str) -> set[str]:
+    """Who is to hand in a chapter, each once.
+
+    A row of the gradebook is left out if it has an id or the address of somebody in a
+    class list who is collected under another name.
+
+    Raises:
+        CourseError: the folder is no course.
+        GradebookError: the gradebook cannot be read.
+        BadTable: a class list was changed, and cannot be used any more.
+    """
+    people = people_in(course, chapter)
+    known = {
+        person.ids.get(kind, "")
+        for person in (*_listed(course).values(), *people.values())
+        for kind in ("canvas", "sid", "email")
+    } - {""}
+    told = _strangers(course)
+    doubles = {student for student, texts in told.items() if known & set(texts)}
+    return everybody(course) - doubles | set(people)
+
+
+def note_on_strangers(course: Path) -> list[str]:
+    """A line about who is in the gradebook alone, and how to take them out of it.
+
+    Raises:
+        CourseError: the folder is no course.
+        GradebookError: the gradebook cannot be read.
+        BadTable: a class list was changed, and cannot be used any more.
+    """
+    names = sorted(_strangers(course))
+    return names and [
+        "in the gradebook, but in no class list and without a submission: "
+        f"{', '.join(names)}; to take one out with all marks, call "
+        f"`nbgrader db student remove NAME --force` in {course}"
+    ]
+
+
+def _strangers(course: Path) -> dict[str, list[str]]:
+    """What the gradebook tells of those in it alone; nobody if there is no list."""
+    listed = _listed(course)
+    if not listed:
+        return {}
+    settings = settings_of(course.resolve())
+    told = names_in(settings.gradebook, settings.course_id)
+    here = set(listed) | _with_folders(course)
+    return {student: texts for student, texts in told.items() if student not in here}
+
+
+def _listed(course: Path) -> dict[str, Person]:
+    """Everybody whom the class list or a worksheet of any chapter names."""
+    end = "_worksheet.csv"
+    chapters = (p.name for p in sorted((course / "collected").glob(f"*{end}")))
+    lists = [kept_roster(course)]
+    lists += [kept_worksheet(course, name.removesuffix(end)) for name in chapters]
+    return {
+        person.student: person for found in lists if found for person in found.people
+    }
 
 
 def everybody(course: Path) -> set[str]:

@@ -8,7 +8,9 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
+from autograder.grading.grade import grade
 from autograder.lms.record import kept_roster, people_in
+from autograder.lms.whole_class import expected_of, note_on_strangers
 from tests.autograder.conftest import TOPIC
 
 CANVAS = (
@@ -67,7 +69,8 @@ def test_canvas_list_after_the_first_archive_joins_by_id(course, run):
         assert {s.id for s in book.students} == set(class_)
         assert book.find_student("coxal_12346").last_name == "Cox"
     # It holds for the next chapter too, and for somebody who comes with the list.
-    run([JANE, f"deebo_12347_3_{TOPIC}.ipynb"], chapter="masking")
+    run(["doejane_12345_4_masking.ipynb"], chapter="masking")
+    assert (course / "submitted" / "doejane_12345" / "masking").is_dir()
     run([JANE, f"deebo_12347_3_{TOPIC}.ipynb"])
     assert folders(course) == {"doejane_12345", "coxal_12346", "bd"}
 
@@ -96,6 +99,33 @@ def test_participants_of_blind_marking_keep_their_names_when_they_are_revealed(
     later = MOODLE.replace("71", "91").replace("72", "92")
     run([f"Al Cox_91{MOODLE_FILE}/masking.ipynb"], later, chapter="masking")
     assert folders(course) == {"Participant_71"}
+    assert (course / "submitted" / "Participant_71" / "masking").is_dir()
+
+
+def test_grade_tells_of_all_who_handed_in_nothing_folder_or_not(course, run):
+    run([JANE.replace(TOPIC, "masking")], CANVAS, chapter="masking")
+    (course / "deadlines.csv").write_text(f"student,chapter,due\nbd,{TOPIC},excused\n")
+    outcome = grade(TOPIC, course)
+    assert sorted(outcome.missing) == ["acox", "jdoe"]
+    assert outcome.excused == []
+    assert grade(TOPIC, course, only=["jdoe"]).missing == ["jdoe"]
+
+
+def test_who_is_in_the_gradebook_alone_is_told_and_counts_once(course, run):
+    run([JANE])
+    url = f"sqlite:///{course / 'gradebook.db'}"
+    with Gradebook(url) as book:
+        book.add_student("doejane", lms_user_id="12345")  # of a course set up before
+        book.add_student("guest")
+    assert note_on_strangers(course) == []  # no list, so nothing is known
+    run([JANE], CANVAS)
+    assert expected_of(course, TOPIC) == {"doejane_12345", "acox", "bd", "guest"}
+    (note,) = note_on_strangers(course)
+    assert "without a submission: doejane, guest; " in note
+    with Gradebook(url) as book:
+        for name in ("doejane", "guest"):
+            book.remove_student(name)
+    assert note_on_strangers(course) == []
 
 
 def test_list_in_which_somebody_else_has_a_name_that_is_kept_is_refused(course, run):
