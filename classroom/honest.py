@@ -467,8 +467,9 @@ class _Replace(ast.NodeTransformer):
         self.name, self.value = name, value
 
     def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802
-        """Replace it."""
-        return self.value if node.id == self.name else node
+        """Replace it where it is read."""
+        read = isinstance(node.ctx, ast.Load)
+        return self.value if read and node.id == self.name else node
 
 
 def everything(text: str, name: str, chance: random.Random) -> str:
