@@ -168,7 +168,7 @@ HALF = {"half characters": "\\ud800", "halves of bytes": "\\udc80"}
 
 UNUSABLE = {
     "41 it is no JSON": (b"{broken", "not JSON"),
-    "41 it is empty": (b"", "not JSON"),
+    "41 it is empty": (b"", "the file is empty"),
     "41 it is truncated": (None, "not JSON"),
     "41 it is UTF-16": ("{}".encode("utf-16"), "not UTF-8"),
     "41 it is binary": (bytes(range(256)) * 99, "not UTF-8"),
