@@ -82,7 +82,7 @@ def definition(cell: str, name: str) -> str:
     tree = parsed(cell) if len(cell) <= MAX_SOURCE else None
     try:
         own = [node for node in tree.body if getattr(node, "name", None) == name]
-        text = "\n\n\n".join(ast.unparse(_bare(node)) for node in own)
+        text = "\n\n\n".join(ast.unparse(bare(node)) for node in own)
     except (AttributeError, *UNREADABLE):
         return ""
     lines = text.splitlines()
@@ -90,7 +90,7 @@ def definition(cell: str, name: str) -> str:
     return "\n".join([*shown, *(["..."] if len(lines) > MAX_LINES else [])])
 
 
-def _bare(tree: ast.AST) -> ast.AST:
+def bare(tree: ast.AST) -> ast.AST:
     """A definition without docstrings."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -40,7 +40,7 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
         "items": folder / f"{chapter}_items.csv",
     }
     efforts = efforts_in(course, report)
-    page = as_page(report, Examples(course, chapter), efforts)
+    page = as_page(report, Examples(course, chapter), efforts, course)
     paths["page"].write_text(page, encoding="utf-8")
     names = report.names
     columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]
