@@ -17,7 +17,7 @@ from autograder.answers import Answer, answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.errors import AutograderError
 from autograder.exercise import Exercise, Topic, load_topic
-from autograder.judge import (
+from autograder.expected import (
     Expected,
     KnownMistake,
     expect,

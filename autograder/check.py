@@ -28,19 +28,12 @@ from autograder.exercise import (
     find_topic,
     load_topic,
 )
+from autograder.expected import Expected, expect, public_seeds
 from autograder.guard import guarded_answer
-from autograder.judge import (
-    NOT_YET,
-    Expected,
-    Report,
-    expect,
-    judge,
-    public_seeds,
-    refuse_calls,
-)
+from autograder.judge import Report, judge, refuse_calls
 from autograder.picture import first_difference, side_by_side
 from autograder.record import cell_of, record
-from autograder.rows import points_in_words
+from autograder.rows import NOT_YET, points_in_words
 from autograder.show import (
     STUB,
     executed_cells,

@@ -12,7 +12,9 @@ import re
 from IPython.display import Markdown, display
 
 from autograder.exercise import Exercise, Topic, load_topic
-from autograder.judge import CaseReport, Report, expect, judge, public_seeds
+from autograder.expected import expect, public_seeds
+from autograder.judge import Report, judge
+from autograder.rows import CaseReport
 
 SHOWN = 3
 _KINDS = ("shape", "NaN", "raised", "expected")

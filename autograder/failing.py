@@ -17,7 +17,8 @@ from autograder.answers import answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.compare import Path, differences
 from autograder.exercise import Case, Exercise, Implementation
-from autograder.judge import Report, public_seeds
+from autograder.expected import public_seeds
+from autograder.judge import Report
 
 Arguments = dict[str, Any]  # by the names of the parameters
 

@@ -13,8 +13,9 @@ from autograder.break_exercise import BreakExercise
 from autograder.check import examine_here, find_exercise, self_study
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
 from autograder.failing import Arguments, failing_call
-from autograder.judge import NOT_YET, Report
+from autograder.judge import Report
 from autograder.record import effort
+from autograder.rows import NOT_YET
 from autograder.show import STYLE, display_page
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.book import chapter_title
+from autograder.diagnosis import ANOTHER_TEST
 from autograder.exercise import UnknownExercise, find_topic
-from autograder.judge import ANOTHER_TEST, NOT_YET, CaseReport, Report
-from autograder.rows import points_in_words
+from autograder.judge import Report
+from autograder.rows import NOT_YET, CaseReport, points_in_words
 
 STUB = "Not implemented yet. Replace the line that raises NotImplementedError."
 # The class stands twice, to weigh more than JupyterLab's style of tables.

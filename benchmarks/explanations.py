@@ -16,7 +16,8 @@ from dataclasses import replace
 
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic, topic_names
-from autograder.judge import expect, judge, public_seeds
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 
 
 def explained(chapter: str, verbose: bool) -> tuple[Counter[str], list[float]]:

@@ -29,7 +29,8 @@ from typing import Any
 from autograder.answers import Answer, answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise, load_topic, topic_names
-from autograder.judge import expect, judge, public_seeds
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 from benchmarks.environment import environment
 
 SECONDS = 3  # for all cases of a mutant; what takes longer never ends

@@ -89,7 +89,8 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _as_text(report: dict[str, Any]) -> str:
-    from autograder.judge import CaseReport, Report
+    from autograder.judge import Report
+    from autograder.rows import CaseReport
     from autograder.show import as_text
 
     lines = [

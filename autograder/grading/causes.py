@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.diagnosis import NOT_REFUSED
 from autograder.exercise import UnknownExercise
 from autograder.grading.reports import ClassReport
 from autograder.hints import where_to_read
-from autograder.judge import NOT_REFUSED
 from autograder.rows import NOT_YET
 from autograder.verdict import tells_why
 

@@ -15,10 +15,12 @@ from typing import Any
 
 from autograder.errors import GraderFault
 from autograder.files import printable, write_atomically
-from autograder.grading.gradebook import ChapterMarks, GradebookError, time_of
+from autograder.grading.gradebook import ChapterMarks
+from autograder.grading.gradebook_errors import GradebookError
 from autograder.grading.marks import Marks
 from autograder.grading.rules import Rule, credited
 from autograder.grading.submissions import Submission, handed_in, read, read_secret
+from autograder.grading.timestamps import time_of
 from autograder.grading.worker import Job
 from autograder.release.settings import CourseError
 

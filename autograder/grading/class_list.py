@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from nbgrader.api import Assignment, Gradebook, InvalidEntry, Student
+from nbgrader.api import Assignment, Gradebook, Student
 from sqlalchemy import select
-from sqlalchemy.exc import SQLAlchemyError
 
-from autograder.grading.gradebook import GradebookError, first_line
+from autograder.grading.gradebook_errors import reading, writing
 from autograder.lms.roster import Person
 from autograder.release.course import put_scripts_on_path
 
@@ -20,15 +19,8 @@ def due_dates(url: str, course_id: str) -> dict[str, datetime | None]:
     Raises:
         GradebookError: it cannot be read.
     """
-    try:
-        with _gradebook(url, course_id) as book:
-            return dict(
-                book.db.execute(select(Assignment.name, Assignment.duedate)).all()
-            )
-    except SQLAlchemyError as error:
-        raise GradebookError(
-            f"the gradebook cannot be read: {first_line(error)}"
-        ) from error
+    with reading(), _gradebook(url, course_id) as book:
+        return dict(book.db.execute(select(Assignment.name, Assignment.duedate)).all())
 
 
 def students_in(url: str, course_id: str) -> set[str]:
@@ -37,13 +29,8 @@ def students_in(url: str, course_id: str) -> set[str]:
     Raises:
         GradebookError: it cannot be read.
     """
-    try:
-        with _gradebook(url, course_id) as book:
-            return set(book.db.scalars(select(Student.id)))
-    except SQLAlchemyError as error:
-        raise GradebookError(
-            f"the gradebook cannot be read: {first_line(error)}"
-        ) from error
+    with reading(), _gradebook(url, course_id) as book:
+        return set(book.db.scalars(select(Student.id)))
 
 
 def names_in(url: str, course_id: str) -> dict[str, list[str]]:
@@ -52,24 +39,19 @@ def names_in(url: str, course_id: str) -> dict[str, list[str]]:
     Raises:
         GradebookError: it cannot be read.
     """
-    try:
-        with _gradebook(url, course_id) as book:
-            return {
-                student.id: [
-                    text
-                    for text in (
-                        " ".join(filter(None, (student.first_name, student.last_name))),
-                        student.email,
-                        student.lms_user_id,
-                    )
-                    if text
-                ]
-                for student in book.students
-            }
-    except SQLAlchemyError as error:
-        raise GradebookError(
-            f"the gradebook cannot be read: {first_line(error)}"
-        ) from error
+    with reading(), _gradebook(url, course_id) as book:
+        return {
+            student.id: [
+                text
+                for text in (
+                    " ".join(filter(None, (student.first_name, student.last_name))),
+                    student.email,
+                    student.lms_user_id,
+                )
+                if text
+            ]
+            for student in book.students
+        }
 
 
 def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:
@@ -80,23 +62,18 @@ def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:
     Raises:
         GradebookError: it cannot be written.
     """
-    try:
-        with _gradebook(url, course_id) as book:
-            for person in people:
-                first, last = _names(person.name)
-                number = person.ids.get("canvas") or person.ids.get("sid")
-                told = {
-                    "first_name": first,
-                    "last_name": last,
-                    "email": person.ids.get("email"),
-                    "lms_user_id": number,
-                }
-                known = {key: value[:128] for key, value in told.items() if value}
-                book.update_or_create_student(person.student, **known)
-    except (SQLAlchemyError, InvalidEntry) as error:
-        raise GradebookError(
-            f"the gradebook cannot be written: {first_line(error)}"
-        ) from error
+    with writing(), _gradebook(url, course_id) as book:
+        for person in people:
+            first, last = _names(person.name)
+            number = person.ids.get("canvas") or person.ids.get("sid")
+            told = {
+                "first_name": first,
+                "last_name": last,
+                "email": person.ids.get("email"),
+                "lms_user_id": number,
+            }
+            known = {key: value[:128] for key, value in told.items() if value}
+            book.update_or_create_student(person.student, **known)
 
 
 def _gradebook(url: str, course_id: str) -> Gradebook:

@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from autograder.answers import Answer, decode, in_private
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import Topic
+from autograder.expected import Expected, expect_anew
 from autograder.grading.client import SelectorLoop, SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.grading.deadline import deadline
@@ -28,16 +29,7 @@ from autograder.grading.kept import kept_notebook
 from autograder.grading.reachable import StudentCode
 from autograder.grading.rebuild import MAX_SOURCE, STUDENT, Rebuilt, rebuild
 from autograder.grading.seeds import draw_seeds
-from autograder.judge import (
-    Expected,
-    Report,
-    expect_anew,
-    explain,
-    judge,
-    mark,
-    refuse,
-    refuse_calls,
-)
+from autograder.judge import Report, explain, judge, mark, refuse, refuse_calls
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits

@@ -1,53 +1,40 @@
-"""The marks in nbgrader's gradebook: written and read."""
+"""The marks of a chapter in nbgrader's gradebook: written, and taken out again."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import re
 import warnings
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dateutil.tz import gettz
 from nbgrader.api import (
-    Assignment,
     BaseCell,
     Comment,
     Grade,
     Gradebook,
-    InvalidEntry,
     MissingEntry,
     Student,
-    SubmittedAssignment,
     SubmittedNotebook,
 )
-from nbgrader.plugins import BasePlugin
-from nbgrader.utils import parse_utc
 from sqlalchemy import make_url, select
-from sqlalchemy.exc import SAWarning, SQLAlchemyError
+from sqlalchemy.exc import SAWarning
 from traitlets.config import Config
 
-from autograder.errors import AutograderError
 from autograder.grading.audit import PENALTY, AuditLog
 from autograder.grading.deadlines import Deadlines
-from autograder.grading.marks import Marks
-from autograder.release.course import put_scripts_on_path
-
-# A date and perhaps a time and a zone. For a zone that it does not know, dateutil opens
-# a file of that name: it is to know all that it gets.
-_STAMP = re.compile(
-    r"(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?)?)"
-    r" ?(?:([+-]\d\d):?(\d\d)|([A-Za-z]{1,20}(?:/[A-Za-z_]{1,20}){0,2}))?"
+from autograder.grading.gradebook_errors import (
+    GradebookError,
+    first_line,
+    reading,
+    writing,
 )
-
-
-class GradebookError(AutograderError):
-    """The gradebook cannot be used; the message says why and what to do."""
+from autograder.grading.held_marks import held_marks
+from autograder.grading.late_penalties import LatePenalties
+from autograder.grading.marks import Marks
+from autograder.grading.timestamps import time_of
+from autograder.release.course import put_scripts_on_path
 
 
 class ChapterMarks:
@@ -75,7 +62,7 @@ class ChapterMarks:
         log: AuditLog | None = None,
     ) -> None:
         self.chapter = chapter
-        self._late = late
+        self._late = LatePenalties(late) if late is not None else None
         self._log = log
         self._extensions: dict[str, timedelta] | None = None
         put_scripts_on_path()
@@ -162,7 +149,7 @@ class ChapterMarks:
         ):
             self._enter_all(credited, "")
             self._gradebook.db.flush()
-            marks = self._held()
+            marks = held_marks(self._gradebook, self.chapter)
             raise _TakenBack
         return marks
 
@@ -181,12 +168,8 @@ class ChapterMarks:
         """Turn what a database or nbgrader raises into a ``GradebookError``."""
         chapter = self.chapter
         try:
-            yield
-        except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
-            raise GradebookError(
-                f"the gradebook cannot be written: {first_line(error)}; "
-                "run the same command again when it can"
-            ) from error
+            with writing():
+                yield
         except KeyError as error:
             raise GradebookError(
                 f"the gradebook has no cell {error} in {chapter}: it was taken out of "
@@ -195,6 +178,16 @@ class ChapterMarks:
                 f"chapter with `nbgrader db assignment remove {chapter} --force` and "
                 "release it again with `python -m autograder course DIR`"
             ) from error
+
+    @contextlib.contextmanager
+    def _undone_on_error(self) -> Iterator[Gradebook]:
+        """Give the gradebook; if the block fails, take back all since a commit."""
+        try:
+            with writing():
+                yield self._gradebook
+        except BaseException:
+            self._gradebook.db.rollback()
+            raise
 
     @contextlib.contextmanager
     def _one_transaction(self) -> Iterator[None]:
@@ -286,18 +279,12 @@ class ChapterMarks:
         Raises:
             GradebookError: the due date stays as it was.
         """
-        book = self._gradebook
-        try:
+        with self._undone_on_error() as book:
             assignment = book.find_assignment(self.chapter)
             if deadlines.due is not None:
                 assignment.duedate = deadlines.due.replace(tzinfo=None)
             self._extensions = deadlines.extensions(assignment.duedate)
             book.db.commit()
-        except SQLAlchemyError as error:
-            book.db.rollback()
-            raise GradebookError(
-                f"the gradebook cannot be written: {first_line(error)}"
-            ) from error
 
     def withdraw(self, student: str) -> bool:
         """Take a submission out again, unless somebody marked it by hand.
@@ -308,9 +295,12 @@ class ChapterMarks:
         Raises:
             GradebookError: it cannot be removed.
         """
-        book, chapter = self._gradebook, self.chapter
-        try:
-            notebook = book.find_submission_notebook(chapter, chapter, student)
+        chapter = self.chapter
+        with self._undone_on_error() as book:
+            try:
+                notebook = book.find_submission_notebook(chapter, chapter, student)
+            except MissingEntry:
+                return True
             if any(grade.manual_score is not None for grade in notebook.grades):
                 return False
             with self._logged() as log:
@@ -320,14 +310,7 @@ class ChapterMarks:
                     self._note(student, exercise, before, None, why)
                 log()
                 book.remove_submission(chapter, student)
-            return True
-        except MissingEntry:
-            return True
-        except (SQLAlchemyError, InvalidEntry) as error:
-            book.db.rollback()
-            raise GradebookError(
-                f"the gradebook cannot be written: {first_line(error)}"
-            ) from error
+        return True
 
     def assign_penalties(self, students: Iterable[str]) -> None:
         """Take off anew what those lose who were late, as nbgrader's settings say.
@@ -338,20 +321,14 @@ class ChapterMarks:
         Raises:
             GradebookError: the penalties stay as they were.
         """
-        book, chapter = self._gradebook, self.chapter
-        try:
-            with self._logged() as log:
-                for student in students:
-                    notebook = book.find_submission_notebook(chapter, chapter, student)
-                    self._set_extension(student, notebook)
-                    self._set_penalty(student, notebook)
-                log()
-                book.db.commit()
-        except (SQLAlchemyError, MissingEntry) as error:
-            book.db.rollback()
-            raise GradebookError(
-                f"the gradebook cannot be written: {first_line(error)}"
-            ) from error
+        chapter = self.chapter
+        with self._undone_on_error() as book, self._logged() as log:
+            for student in students:
+                notebook = book.find_submission_notebook(chapter, chapter, student)
+                self._set_extension(student, notebook)
+                self._set_penalty(student, notebook)
+            log()
+            book.db.commit()
 
     def _set_extension(self, student: str, notebook: SubmittedNotebook) -> None:
         """Give a student the time that the course's table says, if there is one."""
@@ -364,38 +341,12 @@ class ChapterMarks:
         notebook.late_submission_penalty = None
         seconds = notebook.assignment.total_seconds_late
         if self._late is not None and seconds > 0:
-            penalty = self._penalty(student, notebook, seconds)
+            self._gradebook.db.flush()
+            self._gradebook.db.refresh(notebook, ["score"])
+            penalty = self._late.of(student, notebook.score, seconds)
             notebook.late_submission_penalty = penalty
         after = notebook.late_submission_penalty or 0.0
         self._note(student, PENALTY, before, after, "time, due date and settings")
-
-    def _penalty(
-        self, student: str, notebook: SubmittedNotebook, seconds: float
-    ) -> float | None:
-        self._gradebook.db.flush()
-        self._gradebook.db.refresh(notebook, ["score"])
-        try:
-            plugin = self._late_plugin
-            penalty = plugin.late_submission_penalty(student, notebook.score, seconds)
-            if penalty is not None:
-                penalty = min(max(float(penalty), 0.0), notebook.score)
-            return penalty
-        except Exception as error:  # the plugin may be the instructor's own
-            self._gradebook.db.rollback()
-            raise GradebookError(
-                f"nbgrader_config.py: the penalty of {student} for being late cannot "
-                f"be worked out: {type(error).__name__}: {first_line(error)}"
-            ) from error
-
-    @cached_property
-    def _late_plugin(self) -> BasePlugin:
-        from nbgrader.preprocessors import AssignLatePenalties
-
-        log = logging.getLogger(__name__)  # it would tell about each who was late
-        log.setLevel(logging.CRITICAL)
-        assign = AssignLatePenalties(config=self._late, log=log)
-        assign.init_plugin()
-        return assign.plugin_inst
 
     def read(self) -> dict[str, Marks]:
         """What the gradebook holds now, by student.
@@ -403,62 +354,10 @@ class ChapterMarks:
         Raises:
             GradebookError: it cannot be read.
         """
-        try:
-            marks = self._held()
+        with reading():
+            marks = held_marks(self._gradebook, self.chapter)
             self._gradebook.db.rollback()  # do not keep it locked
-        except SQLAlchemyError as error:
-            raise GradebookError(
-                f"the gradebook cannot be read: {first_line(error)} (one of an older "
-                "nbgrader is brought up to date by `nbgrader db upgrade`)"
-            ) from error
         return marks
-
-    def _held(self) -> dict[str, Marks]:
-        """What the gradebook holds, in the transaction that is under way."""
-        marks: dict[str, Marks] = defaultdict(Marks)
-        grades = self._cells_of(
-            Grade,
-            SubmittedNotebook.id,
-            SubmittedNotebook.late_submission_penalty,
-            Grade.auto_score,
-            Grade.score,
-            Grade.max_score,
-            Grade.manual_score,
-            SubmittedAssignment.timestamp,
-            SubmittedAssignment.extension,
-            Assignment.duedate,
-        )
-        said = self._cells_of(Comment, Comment.auto_comment, Comment.manual_comment)
-        for student, cell, notebook, penalty, *scores, when, longer, due in grades:
-            name, found = cell.removeprefix("check-"), marks[student]
-            found.auto_scores[name], found.scores[name], *rest = scores
-            found.max_scores[name], by_hand = rest
-            if by_hand is not None:
-                found.by_hand[name] = by_hand
-            found.late_penalties[notebook] = penalty or 0.0
-            if when and due:
-                found.late = when > due + (longer or timedelta())
-            if due and longer:
-                found.until = f"{due + longer:%Y-%m-%d %H:%M} UTC"
-        for student, cell, automatic, by_hand in said:
-            if by_hand or automatic:
-                marks[student].comments[cell] = by_hand or automatic
-        return dict(marks)
-
-    def _cells_of(self, kind: type, *columns: Any) -> list[Any]:
-        """Student, name of the cell and more, of all grades or comments there are."""
-        query = (
-            select(SubmittedAssignment.student_id, BaseCell.name, *columns)
-            .join(SubmittedNotebook, SubmittedNotebook.id == kind.notebook_id)
-            .join(
-                SubmittedAssignment,
-                SubmittedAssignment.id == SubmittedNotebook.assignment_id,
-            )
-            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
-            .join(BaseCell, BaseCell.id == kind.cell_id)
-            .where(Assignment.name == self.chapter)
-        )
-        return list(self._gradebook.db.execute(query).all())
 
 
 class _TakenBack(Exception):
@@ -469,22 +368,6 @@ def _counting(grade: Grade) -> float | None:
     """The score of a grade as nbgrader counts it; None while there is none."""
     score = grade.auto_score if grade.manual_score is None else grade.manual_score
     return None if score is None else score + (grade.extra_credit or 0.0)
-
-
-def time_of(stamp: str) -> datetime | None:
-    """A time stamp as nbgrader reads it; None if it is none."""
-    parts = _STAMP.fullmatch(stamp)
-    if parts is None:
-        return None
-    time, hours, minutes, zone = parts.groups()
-    if hours:  # nbgrader takes " +0200" for 200 seconds; it reads "+02:00"
-        stamp = f"{time}{hours}:{minutes}"
-    elif zone and gettz(zone) is None:
-        return None
-    try:
-        return parse_utc(stamp)
-    except (ValueError, OverflowError):
-        return None
 
 
 def longest_name(url: str) -> int:
@@ -499,8 +382,3 @@ def _is_missing(url: str) -> bool:
     if address.get_backend_name() != "sqlite":
         return False
     return not Path(address.database or "").exists()
-
-
-def first_line(error: Exception) -> str:
-    """The first line of what an error says."""
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -16,7 +16,7 @@ from autograder.answers import answer
 from autograder.break_exercise import BreakExercise
 from autograder.encoding import Unreadable, decode, encode
 from autograder.exercise import Case, load_topic
-from autograder.judge import public_seeds
+from autograder.expected import public_seeds
 
 FEW = 9  # values that are shown, and asked for
 SIDE = 4  # the largest size of an array in a call

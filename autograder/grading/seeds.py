@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 
 from autograder.exercise import Topic
-from autograder.judge import Expected, Memoise, expect, uncached
+from autograder.expected import Expected, Memoise, expect, uncached
 
 
 def draw_seeds(topic: Topic, secret: bytes) -> dict[str, list[int]]:
@@ -32,7 +32,7 @@ def expected_answers(
 ) -> dict[str, Expected]:
     """The right answers and those of the known mistakes, for all exercises.
 
-    For ``memoise``, see ``judge.expect``.
+    For ``memoise``, see ``expected.expect``.
     """
     return {
         name: expect(topic, exercise, seeds[name], memoise)

@@ -25,6 +25,7 @@ import nbformat
 
 from autograder.errors import SubmissionFault
 from autograder.exercise import Topic, load_topic
+from autograder.expected import Expected, uncached
 from autograder.files import Unusable
 from autograder.grading.deadline import deadline
 from autograder.grading.examine import examine, refused_examination
@@ -32,7 +33,6 @@ from autograder.grading.seeds import draw_seeds, expected_answers
 from autograder.grading.submissions import Submission
 from autograder.grading.titles import other_chapter
 from autograder.grading.written import written_in
-from autograder.judge import Expected, uncached
 from autograder.notebooks import parse_notebook, points_in
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits

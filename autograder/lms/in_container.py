@@ -21,6 +21,7 @@ from autograder.answer_key import read_key
 from autograder.break_exercise import BreakExercise
 from autograder.errors import AutograderError, SubmissionFault
 from autograder.exercise import Exercise, Topic, load_topic
+from autograder.expected import Expected
 from autograder.files import Unusable, plain_file, printable, write_atomically
 from autograder.grading.deadline import deadline
 from autograder.grading.examine import examine, refused_examination
@@ -28,7 +29,6 @@ from autograder.grading.exports import gradescope_results
 from autograder.grading.submissions import read_folder
 from autograder.grading.titles import other_chapter
 from autograder.grading.written import written_in
-from autograder.judge import Expected
 from autograder.notebooks import MAX_FILE_BYTES, parse_notebook, points_in
 from autograder.sandbox.limits import Limits
 

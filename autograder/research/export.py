@@ -19,9 +19,9 @@ from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable
 from autograder.grading.deadline import deadline
 from autograder.grading.exports import write_csv
-from autograder.grading.gradebook import time_of
 from autograder.grading.reports import NoReports, read_reports
 from autograder.grading.submissions import read, students
+from autograder.grading.timestamps import time_of
 from autograder.notebooks import METADATA_KEY, parse_notebook
 from autograder.release.course import master_text
 from autograder.research.people import known_names, salt_of, salted_id

@@ -14,11 +14,11 @@ from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable
 from autograder.grading.by_name import defined_in
 from autograder.grading.deadline import deadline
-from autograder.grading.gradebook import time_of
 from autograder.grading.magics import lines_in
 from autograder.grading.rebuild import STUDENT, Rebuilt, rebuild
 from autograder.grading.reports import NoReports, read_reports
 from autograder.grading.submissions import read, students
+from autograder.grading.timestamps import time_of
 from autograder.grading.written import written_in
 from autograder.notebooks import parse_notebook, read_notebook, source
 from autograder.release.course import master_text

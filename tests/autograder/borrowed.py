@@ -32,7 +32,9 @@ import autograder
 import toolkit
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Case, Exercise, load_topic, topic_names
-from autograder.judge import Expected, disagreement, expect, judge, public_seeds
+from autograder.expected import Expected, expect, public_seeds
+from autograder.judge import judge
+from autograder.rows import disagreement
 
 SHIPPED = ("autograder", "toolkit")
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")

@@ -19,7 +19,8 @@ from autograder.answer_key import NoKey, read_key, write_key
 from autograder.book import chapter_names
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic
-from autograder.judge import expect, judge, public_seeds
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 from classroom.submissions import cell_source
 from tests.autograder.conftest import TOPIC
 

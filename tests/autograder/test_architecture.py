@@ -21,7 +21,8 @@ FLOORS = [
     {"autograder.exercises"},
     {
         *("autograder.answers", "autograder.compare", "autograder.encoding"),
-        *("autograder.guard", "autograder.judge", "autograder.origin"),
+        *("autograder.diagnosis", "autograder.expected", "autograder.guard"),
+        *("autograder.judge", "autograder.origin"),
         *("autograder.lessons", "autograder.parts", "autograder.rows"),
         *("autograder.symptoms", "autograder.variants"),
         *("autograder.book", "autograder.verdict"),

@@ -18,6 +18,7 @@ from autograder.break_exercise import (
     hidden_versions,
     hide,
 )
+from autograder.diagnosis import ANOTHER_TEST, FOUND_LATER
 from autograder.exercise import (
     Exercise,
     Mistake,
@@ -25,16 +26,10 @@ from autograder.exercise import (
     load_topic,
     topic_names,
 )
+from autograder.expected import expect, public_seeds
 from autograder.failing import failing_call
 from autograder.hints import hints_on
-from autograder.judge import (
-    ANOTHER_TEST,
-    FOUND_LATER,
-    Report,
-    expect,
-    judge,
-    public_seeds,
-)
+from autograder.judge import Report, judge
 from autograder.picture import first_difference
 from autograder.show import as_html, as_text
 from autograder.specification import (

@@ -14,8 +14,9 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder.answers import Answer
 from autograder.check import check
 from autograder.exercise import Exercise, load_topic
-from autograder.judge import CaseReport, Report
+from autograder.judge import Report
 from autograder.picture import first_difference, side_by_side
+from autograder.rows import CaseReport
 from autograder.show import as_html, as_text
 from solutions import simplified_attention as right
 from tests.autograder.conftest import TOPIC

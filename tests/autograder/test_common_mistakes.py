@@ -2,7 +2,8 @@
 
 from autograder.common_mistakes import as_markdown, reports, telling
 from autograder.exercise import Exercise, Mistake, Topic, load_topic
-from autograder.judge import CaseReport, Report
+from autograder.judge import Report
+from autograder.rows import CaseReport
 
 
 def report(name: str, *messages: str) -> Report:

@@ -13,8 +13,10 @@ import pytest
 from autograder.answers import decode
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import find_topic, load_topic, topic_names
+from autograder.expected import expect, public_seeds
 from autograder.guard import guarded_answer
-from autograder.judge import disagreement, expect, judge, public_seeds
+from autograder.judge import judge
+from autograder.rows import disagreement
 
 SEED_OFFSETS = [0, 12_345, 987_654]
 

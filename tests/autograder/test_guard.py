@@ -15,10 +15,11 @@ from torch import nn
 
 from autograder.answers import answer, decode
 from autograder.exercise import load_topic
+from autograder.expected import expect, public_seeds
 from autograder.grading.examine import examine
 from autograder.grading.seeds import draw_seeds, expected_answers
 from autograder.guard import Guard, guarded_answer
-from autograder.judge import expect, judge, public_seeds
+from autograder.judge import judge
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 from autograder.sandbox.connection import fork_servers

@@ -8,16 +8,10 @@ import torch
 
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Exercise, Mistake, Topic
-from autograder.judge import (
-    disagreement,
-    expect,
-    explain,
-    judge,
-    mark,
-    public_seeds,
-    refuse,
-)
+from autograder.expected import expect, public_seeds
+from autograder.judge import explain, judge, mark, refuse
 from autograder.origin import Origin, Variable
+from autograder.rows import disagreement
 
 double = Exercise("double")
 

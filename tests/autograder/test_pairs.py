@@ -7,7 +7,8 @@ import pytest
 
 from autograder.answers import answer, decode
 from autograder.exercise import load_topic
-from autograder.judge import expect, judge, public_seeds
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 
 TOPIC = load_topic("qkv_projections")
 EXERCISE = TOPIC.exercises["similarity"]
@@ -123,7 +124,7 @@ def test_explanation_that_fails_costs_no_marks(monkeypatch, caplog):
     def fail(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("autograder.judge.find_cause", fail)
+    monkeypatch.setattr("autograder.diagnosis.find_cause", fail)
     right = TOPIC.reference("similarity")
     found = report(lambda Q, K: right(Q, K) if len(Q) > 4 else -right(Q, K))
     assert 0 < found.score < found.max_score

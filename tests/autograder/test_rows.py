@@ -8,7 +8,8 @@ import torch
 
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Case, Exercise, Mistake, Topic
-from autograder.judge import expect, judge, public_seeds
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 from autograder.origin import Origin
 from autograder.parts import name_of, part_names
 from autograder.rows import case_reports

@@ -10,7 +10,8 @@ import torch
 
 from autograder.answers import answer, decode
 from autograder.exercise import Exercise, Topic
-from autograder.judge import expect, judge, public_seeds
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 
 scores = Exercise("scores")
 both = Exercise("both")

@@ -12,7 +12,8 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.exercise import load_topic
 from autograder.grading.audit import AuditLog
-from autograder.grading.gradebook import ChapterMarks, GradebookError
+from autograder.grading.gradebook import ChapterMarks
+from autograder.grading.gradebook_errors import GradebookError
 from autograder.grading.marks import Marks
 from autograder.release.settings import settings_of
 from classroom.submissions import hand_in, submission

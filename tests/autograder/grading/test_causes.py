@@ -9,7 +9,9 @@ import pytest
 
 from autograder.answers import answer, decode
 from autograder.book import chapter_title
+from autograder.diagnosis import NOT_REFUSED
 from autograder.exercise import load_topic
+from autograder.expected import expect, public_seeds
 from autograder.grading.causes import (
     MISTAKE,
     NONE,
@@ -24,7 +26,7 @@ from autograder.grading.examples import Examples, definition
 from autograder.grading.items import item_analysis
 from autograder.grading.reports import ClassReport
 from autograder.grading.suspects import suspects
-from autograder.judge import NOT_REFUSED, expect, judge, public_seeds
+from autograder.judge import judge
 from autograder.rows import NOT_YET
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.made_up import exercise, report

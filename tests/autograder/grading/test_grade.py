@@ -19,7 +19,8 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.exercise import UnknownExercise, load_topic
 from autograder.grading.chapter import ChapterSubmissions, Outcome
-from autograder.grading.gradebook import ChapterMarks, GradebookError
+from autograder.grading.gradebook import ChapterMarks
+from autograder.grading.gradebook_errors import GradebookError
 from autograder.grading.submissions import NothingSubmitted, Submission
 from autograder.grading.worker import Job
 from autograder.release.course import make_course

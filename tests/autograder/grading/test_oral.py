@@ -30,7 +30,8 @@ from autograder.grading.oral import (
 from autograder.grading.oral_features import features_of
 from autograder.grading.oral_results import in_words, result_question
 from autograder.grading.reports import read_reports
-from autograder.judge import CaseReport, Report
+from autograder.judge import Report
+from autograder.rows import CaseReport
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
 

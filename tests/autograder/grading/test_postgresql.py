@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.grading.gradebook import GradebookError
+from autograder.grading.gradebook_errors import GradebookError
 from autograder.release.course import make_course
 from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, submission

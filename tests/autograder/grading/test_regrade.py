@@ -14,7 +14,8 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
-from autograder.grading.gradebook import ChapterMarks, GradebookError
+from autograder.grading.gradebook import ChapterMarks
+from autograder.grading.gradebook_errors import GradebookError
 from autograder.grading.rules import Rule, credited, keep_rules
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.gradebook import GradebookError
+from autograder.grading.gradebook_errors import GradebookError
 from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC

@@ -16,7 +16,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
-from autograder.judge import public_seeds
+from autograder.expected import public_seeds
 from classroom.submissions import cell_source, submission
 from tests.autograder.conftest import TOPIC
 

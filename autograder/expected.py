@@ -1,0 +1,175 @@
+"""What is expected of an exercise: the answers of the reference and of known mistakes.
+
+Both run in a trusted process: nothing here calls what a student wrote.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from autograder.answers import Answer, answer, decode
+from autograder.exercise import Exercise, Topic
+from autograder.parts import part_names
+from autograder.rows import Names, disagreement
+from autograder.variants import Probe
+
+OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
+
+Memoise = Callable[[str, Callable[[], Any]], Any]  # see ``expect``
+
+
+@dataclass(frozen=True)
+class KnownMistake:
+    """How a known mistake answers the cases of an exercise."""
+
+    name: str
+    hint: str
+    answers: list[Answer]
+
+
+@dataclass
+class Expected:
+    """What the reference and the known mistakes answer, case by case.
+
+    Attributes:
+        seeds: the seed of each case.
+        reference: the right answers.
+        constant: for each case, whether the right answer is the same for other data.
+        find_mistakes: finds the answers of the known mistakes; called once, and only
+            when an answer is wrong.
+        probe: looks at the reference where it is at hand; asked only when no known
+            mistake explains an answer.
+        find_names: finds the names of the parts of the answer to each case; called
+            once, and only when an answer is wrong.
+    """
+
+    seeds: list[int]
+    reference: list[Answer]
+    constant: list[bool]
+    find_mistakes: Callable[[], list[KnownMistake]]
+    probe: Probe | None = None
+    find_names: Callable[[], list[Names]] = list
+
+    @cached_property
+    def names(self) -> list[Names]:
+        """The names of the parts of the answer to each case; none if unknown."""
+        return self.find_names()
+
+    def part_names(self, number: int) -> Names:
+        """The names of the parts of the answer to a case, as far as they are known."""
+        return self.names[number] if self.names else {}
+
+    @cached_property
+    def mistakes(self) -> list[KnownMistake]:
+        """The answers of the known mistakes."""
+        return self.find_mistakes()
+
+
+def public_seeds(exercise: Exercise) -> list[int]:
+    """The seeds that ``check`` uses in a notebook: always the same."""
+    return [
+        zlib.crc32(f"{exercise.name}/{number}".encode())
+        for number in range(len(exercise.cases))
+    ]
+
+
+def uncached(name: str, compute: Callable[[], Any]) -> Any:
+    """Compute a result and keep it for nobody."""
+    return compute()
+
+
+def expect(
+    topic: Topic,
+    exercise: Exercise,
+    seeds: Sequence[int],
+    memoise: Memoise = uncached,
+) -> Expected:
+    """Run the reference and the known mistakes on the cases of ``exercise``.
+
+    Args:
+        topic: the exercises of the chapter.
+        exercise: one of them.
+        seeds: the seed of each case.
+        memoise: called with a name and a function that computes a result, which JSON
+            can hold; returns it, computed now or by another process with these seeds.
+    """
+
+    def right_answers() -> dict[str, list]:
+        reference = topic.reference(exercise.name)
+        texts, *others = (
+            _encoded(exercise, reference, [seed + step for seed in seeds])
+            for step in range(1 + OTHER_SEEDS)
+        )
+        answers = zip(*map(_decoded, (texts, *others)), strict=True)
+        constant = [
+            all(disagreement(case, first, other) is None for other in rest)
+            for case, (first, *rest) in zip(exercise.cases, answers, strict=True)
+        ]
+        return {"answers": texts, "constant": constant}
+
+    def mistaken_answers() -> list[list]:
+        return [
+            [m.name, m.hint, _encoded(exercise, m.implementation, seeds)]
+            for m in topic.mistakes(exercise.name)
+        ]
+
+    def find_mistakes() -> list[KnownMistake]:
+        found = memoise(f"{exercise.name}.mistaken", mistaken_answers)
+        return [KnownMistake(name, hint, _decoded(t)) for name, hint, t in found]
+
+    right = memoise(f"{exercise.name}.right", right_answers)
+    return Expected(
+        list(seeds),
+        _decoded(right["answers"]),
+        right["constant"],
+        find_mistakes,
+        Probe(topic.reference(exercise.name), exercise.cases, seeds),
+        lambda: names_of_parts(topic, exercise, seeds),
+    )
+
+
+def names_of_parts(
+    topic: Topic, exercise: Exercise, seeds: Sequence[int]
+) -> list[Names]:
+    """The names of the parts of the answer to each case."""
+    reference = topic.reference(exercise.name)
+    return [
+        part_names(reference, case, seed, exercise.results)
+        for case, seed in zip(exercise.cases, seeds, strict=True)
+    ]
+
+
+def expect_anew(
+    topic: Topic, exercise: Exercise, seeds: Sequence[int], known: Expected
+) -> Expected:
+    """The right answers to other seeds than the ``known`` ones, without any mistakes.
+
+    Cheap enough to be worked out for one submission.
+    """
+    texts = _encoded(exercise, topic.reference(exercise.name), seeds)
+    return Expected(
+        list(seeds),
+        _decoded(texts),
+        known.constant,
+        list,
+        find_names=lambda: known.names,  # they are the same for all seeds
+    )
+
+
+def _encoded(
+    exercise: Exercise, implementation: Any, seeds: Sequence[int]
+) -> list[str]:
+    """Answers to all cases as they travel, as text that a JSON file can hold."""
+    return [
+        base64.b64encode(answer(case, implementation, seed)).decode("ascii")
+        for case, seed in zip(exercise.cases, seeds, strict=True)
+    ]
+
+
+def _decoded(texts: Sequence[str]) -> list[Answer]:
+    return [decode(base64.b64decode(text)) for text in texts]
