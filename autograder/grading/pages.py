@@ -6,10 +6,9 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from autograder.files import printable
@@ -43,10 +42,10 @@ def filled(share: float | None) -> Cell:
 
 
 @cache
-def templates() -> Environment:
-    """The templates of this package; what is put into them is escaped."""
+def templates(package: str = __package__) -> Environment:
+    """The templates of a package, and those here; what is put into them is escaped."""
     found = Environment(
-        loader=PackageLoader(__name__),
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader(__package__)]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -57,7 +56,24 @@ def templates() -> Environment:
         "number": number,
         "percent": percent,
     }
-    found.globals |= {"policy": _policy, "text_of": _text_of, "of": of}
+
+    def text_of(name: str) -> Markup:
+        """A style sheet or a script, which comes with the page."""
+        assert found.loader is not None
+        return Markup(found.loader.get_source(found, name)[0])
+
+    def policy(*sheets: str) -> str:
+        """What a browser may do with a page: show it, and run its one script.
+
+        Whatever got past the escaping would neither be run nor loaded.
+        """
+        script, *styles = (_digest(text_of(name)) for name in ("sortable.js", *sheets))
+        return (
+            f"default-src 'none'; script-src {script}; style-src {' '.join(styles)}; "
+            "base-uri 'none'; form-action 'none'"
+        )
+
+    found.globals |= {"policy": policy, "text_of": text_of, "of": of}
     return found
 
 
@@ -98,24 +114,6 @@ def _code(text: str) -> Markup:
     return Markup("\n").join(escape(printable(line)) for line in text.split("\n"))
 
 
-def _text_of(name: str) -> Markup:
-    """A style sheet or a script of this package, which comes with the page."""
-    path = files(__package__) / "templates" / name
-    return Markup(path.read_text(encoding="utf-8"))
-
-
-def _policy(sheet: str = "report.css") -> str:
-    """What a browser may do with a page: show it, and run its one script.
-
-    Whatever got past the escaping would neither be run nor loaded.
-    """
-    script, style = (_digest(name) for name in ("sortable.js", sheet))
-    return (
-        f"default-src 'none'; script-src {script}; style-src {style}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _digest(name: str) -> str:
-    digest = hashlib.sha256(_text_of(name).encode()).digest()
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader
-from markupsafe import Markup, escape
-
-from autograder.files import printable, write_atomically
+from autograder.files import write_atomically
+from autograder.grading.pages import templates
 from autograder.similarity.evidence import LEAST_CLASS, Likeness
 from autograder.similarity.pairs import UNLIKELY, Pair, groups_of, is_unlikely
 from autograder.similarity.works import OWN_CELLS, ClassWork
@@ -32,28 +30,25 @@ def write_page(
 
 def as_page(class_: ClassWork, found: Likeness, pairs: list[Pair]) -> str:
     """The page, without scripts or outside resources."""
-    environment = Environment(
-        loader=PackageLoader(__name__),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"breakable": _breakable, "code": printable}
-    return environment.get_template("similar.html").render(
-        chapter=class_.chapter,
-        size=len(class_.works),
-        count=f"{found.first.size:,}",
-        pairs=[_shown(pair) for pair in pairs],
-        standing_out=sum(pair.stands_out for pair in pairs),
-        groups=groups_of(pairs),
-        left_out=sorted(class_.left_out.items()),
-        cut=cut_short(class_, found),
-        more=stand_out_unseen(found, pairs),
-        graded=class_.graded,
-        least_class=LEAST_CLASS,
-        known=found.chance is not None,
-        tail=f"{found.chance.tail:.0%}" if found.chance else "",
-        unlikely=f"{UNLIKELY:g}",
+    return (
+        templates(__package__)
+        .get_template("similar.html")
+        .render(
+            chapter=class_.chapter,
+            size=len(class_.works),
+            count=f"{found.first.size:,}",
+            pairs=[_shown(pair) for pair in pairs],
+            standing_out=sum(pair.stands_out for pair in pairs),
+            groups=groups_of(pairs),
+            left_out=sorted(class_.left_out.items()),
+            cut=cut_short(class_, found),
+            more=stand_out_unseen(found, pairs),
+            graded=class_.graded,
+            least_class=LEAST_CLASS,
+            known=found.chance is not None,
+            tail=f"{found.chance.tail:.0%}" if found.chance else "",
+            unlikely=f"{UNLIKELY:g}",
+        )
     )
 
 
@@ -113,8 +108,3 @@ def in_words(expected: float | None) -> str:
 def _round(value: float) -> int:
     """Two digits: more are not known."""
     return int(round(value, 2 - len(str(int(value)))))
-
-
-def _breakable(value: Any) -> Markup:
-    """Plain characters, in which names may go on in the next line."""
-    return Markup(escape(printable(str(value))).replace("_", Markup("_<wbr>")))
