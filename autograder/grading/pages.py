@@ -57,19 +57,21 @@ def templates(package: str = __package__) -> Environment:
         "percent": percent,
     }
 
-    def text_of(name: str) -> Markup:
-        """A style sheet or a script, which comes with the page."""
+    def text_of(*names: str) -> Markup:
+        """Style sheets or a script, which come with the page."""
         assert found.loader is not None
-        return Markup(found.loader.get_source(found, name)[0])
+        return Markup("").join(
+            Markup(found.loader.get_source(found, name)[0]) for name in names
+        )
 
     def policy(*sheets: str) -> str:
         """What a browser may do with a page: show it, and run its one script.
 
         Whatever got past the escaping would neither be run nor loaded.
         """
-        script, *styles = (_digest(text_of(name)) for name in ("sortable.js", *sheets))
+        script, style = _digest(text_of("sortable.js")), _digest(text_of(*sheets))
         return (
-            f"default-src 'none'; script-src {script}; style-src {' '.join(styles)}; "
+            f"default-src 'none'; script-src {script}; style-src {style}; "
             "base-uri 'none'; form-action 'none'"
         )
 
