@@ -185,6 +185,43 @@ def factor_per_row(pairs: Sequence[Pair]) -> str | None:
     )
 
 
+@detectors.trace
+def factor_per_entry(pairs: Sequence[Pair]) -> str | None:
+    """What belongs to one index of an axis is a multiple of the right values."""
+    if not comparable(pairs) or not telling(pairs):
+        return None
+    if any(p.right.ndim < 2 for p in pairs):
+        return None
+    for axis in axes(pairs):
+        if any(p.right.size < 3 * p.right.shape[axis] for p in pairs):
+            continue
+        if any(p.right.shape[axis] < 2 for p in pairs):
+            continue
+        if all(_is_multiple_along(p, axis) for p in pairs):
+            return (
+                f"For each index of {axis_name(axis, pairs)}, all values are right up "
+                "to one factor, and the factor differs from index to index."
+            )
+    return None
+
+
+def _is_multiple_along(pair: Pair, axis: int) -> bool:
+    right, given = (
+        np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1)
+        for x in (pair.right, pair.given)
+    )
+    square = (right * right).sum(axis=1)
+    if (square == 0).any():
+        return False
+    factors = (right * given).sum(axis=1) / square
+    scale = np.abs(given).max()
+    return bool(
+        scale > 0
+        and np.isfinite(factors).all()
+        and np.abs(given - factors[:, None] * right).max() <= 1e-7 * scale
+    )
+
+
 def _all_rows_wrong(pair: Pair) -> bool:
     return bool(wrong_at(pair).any(axis=-1).all())
 

@@ -110,16 +110,16 @@ def _slope(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> float | None:
 @detectors.cause
 def power(pairs: Sequence[Pair]) -> str | None:
     """Every value is the same power of the right one."""
-    if not comparable(pairs) or not telling(pairs):
+    if any(p.right.shape != p.given.shape for p in pairs) or not telling(pairs):
         return None
     right = np.concatenate([p.right.ravel() for p in pairs])
     given = np.concatenate([p.given.ravel() for p in pairs])
-    if (right == 0).any() or not varied(np.abs(right)):
+    if not np.isfinite(right).all() or not varied(np.abs(right[right != 0])):
         return None
     for exponent, told in _POWERS.items():
         if exponent != round(exponent) and (right < 0).any():
             continue
-        if np.allclose(given, right**exponent, rtol=1e-6, atol=0):
+        if np.allclose(given, right**exponent, rtol=1e-6, atol=0, equal_nan=True):
             return f"Every value is {told}."
     return None
 

@@ -112,6 +112,11 @@ def wrong_part(pairs: Sequence[Pair]) -> str | None:
                 np.take(r, i, axis).any() for r in rest for i in range(r.shape[axis])
             ):
                 return f"Along {name}, only the {told} entry is right."
+    return _of_a_square(wrong)
+
+
+def _of_a_square(wrong: Sequence[np.ndarray]) -> str | None:
+    """Which triangle of square results is wrong, or the diagonal, if one is."""
     if any(w.ndim < 2 for w in wrong) or not all(
         w.shape[-1] == w.shape[-2] > 2 for w in wrong
     ):
@@ -125,6 +130,52 @@ def wrong_part(pairs: Sequence[Pair]) -> str | None:
         return "Only what lies on and below the diagonal is wrong."
     if all(not (w & b).any() for w, b, _ in pairs_of):
         return "Only what lies above the diagonal is wrong."
+    return None
+
+
+_PATTERNS = {
+    "only every second entry is wrong, beginning with the first": lambda n: (
+        np.arange(n) % 2 == 0
+    ),
+    "only every second entry is wrong, beginning with the second": lambda n: (
+        np.arange(n) % 2 == 1
+    ),
+    "only the first half is wrong": lambda n: np.arange(n) < n / 2,
+    "only the second half is wrong": lambda n: np.arange(n) >= n / 2,
+}
+
+
+@detectors.trace
+def wrong_along(pairs: Sequence[Pair]) -> str | None:
+    """Wrong in a regular part along an axis: one half, every second, all after some."""
+    if any(p.right.shape != p.given.shape or p.right.ndim < 1 for p in pairs):
+        return None
+    wrong = [wrong_at(pair) for pair in pairs]
+    for axis in axes(pairs):
+        name = axis_name(axis, pairs)
+        lines = [
+            w.any(axis=tuple(a for a in range(w.ndim) if a != w.ndim + axis))
+            for w in wrong
+        ]
+        if min(map(len, lines)) < 2 or sum(map(len, lines)) < 2 * LEAST_VALUES:
+            continue
+        if max(map(len, lines)) < LEAST_VALUES:
+            continue
+        for told, pattern in _PATTERNS.items():
+            if all((line == pattern(len(line))).all() for line in lines):
+                return f"Along {name}, {told}."
+        if all(
+            not line[0] and (np.diff(line.astype(int)) >= 0).all() for line in lines
+        ):
+            return (
+                f"Along {name}, the beginning is right, and all that follows is wrong."
+            )
+        if all(
+            not line[-1] and (np.diff(line.astype(int)) <= 0).all() for line in lines
+        ):
+            return (
+                f"Along {name}, the beginning is wrong, and all that follows is right."
+            )
     return None
 
 

@@ -6,7 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from autograder.symptoms import factors, functions, places, shapes
+from autograder.symptoms import (
+    arrangement,
+    factors,
+    functions,
+    places,
+    shapes,
+    zeros,
+)
 from autograder.symptoms.detectors import Detector
 from autograder.symptoms.outcomes import (
     Outcome,
@@ -22,7 +29,7 @@ from autograder.symptoms.structure import (
     refused,
 )
 
-_ASKED = (shapes, factors, places, functions)  # in this order
+_ASKED = (shapes, factors, places, functions, zeros, arrangement)  # in this order
 CAUSES = [detector for module in _ASKED for detector in module.detectors.causes]
 CHANGES = [
     shapes.permuted_axes,
@@ -113,8 +120,41 @@ def _trace(outcomes: Sequence[Outcome]) -> str:
     told = _one_of_several(outcomes, pairs)
     if told:
         return told
-    told = _ask(TRACES, pairs)
-    return told and f"{told}{_scope(outcomes)}"
+    for detectors in (CAUSES, TRACES):
+        told = detectors is TRACES and _ask(TRACES, pairs)
+        told = told or _ask_of_a_part(detectors, pairs)
+        if told:
+            return f"{told}{_scope(outcomes)}"
+    return ""
+
+
+def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
+    """What holds for a part of the wrong results that can be named, and for which."""
+    finite = [p for p in pairs if np.isfinite(p.given).all()]
+    if len(finite) < len(pairs):
+        told = _ask(detectors, finite)
+        if told:
+            return f"In the results without NaN or infinity: {told}"
+    direct = [p for p in pairs if p.role and p.role.name is None]
+    counts = {p.role.count for p in direct}
+    if counts == {1} and len(direct) < len(pairs):
+        told = _ask(detectors, direct)
+        if told:
+            return f"In what a call returns: {told}"
+    indices = sorted({p.role.index for p in direct})
+    if len(counts) != 1 or len(indices) < 2:
+        return ""
+    (count,) = counts
+    for index in indices:
+        told = _ask(detectors, [p for p in direct if p.role.index == index])
+        if told:
+            others = "the other is" if count == 2 else "others are"
+            return (
+                f"Of the {_NUMBERS.get(count, count)} results, the "
+                f"{_ORDINALS.get(index, index + 1)}: {told} (And {others} wrong as "
+                "well, which may follow from it.)"
+            )
+    return ""
 
 
 def _cut_off(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> bool:

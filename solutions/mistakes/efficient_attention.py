@@ -162,6 +162,15 @@ def linear_without_normaliser(query, key, value):
 
 
 @mistake(linear_attention)
+def linear_times_normaliser(query, key, value):
+    """The output is multiplied by the sum of the weights of its query, where it should
+    be divided by it. The weights then sum to the square of that sum and not to one, so
+    the output is no average of the values."""
+    q, k = phi(query), phi(key)
+    return q @ (k.mT @ value) * (q @ k.sum(-2).unsqueeze(-1))
+
+
+@mistake(linear_attention)
 def linear_divided_by_count(query, key, value):
     """You divided by the number of keys in place of the sum of the weights. The weights
     of a query then do not sum to one, so the output is no average of the values."""
@@ -305,6 +314,27 @@ def causal_without_normaliser(query, key, value):
     """You did not divide by the sum of the weights. The outputs grow with the position,
     because later tokens read more values."""
     return (phi(query) @ phi(key).mT).tril() @ value
+
+
+@mistake(causal_linear_attention)
+def causal_times_normaliser(query, key, value):
+    """The output is multiplied by the sum of the weights of its query, where it should
+    be divided by it. The weights then do not sum to one, and outputs grow with the
+    position."""
+    weights = (phi(query) @ phi(key).mT).tril()
+    return weights @ value * weights.sum(-1, keepdim=True)
+
+
+@mistake(causal_linear_attention)
+def causal_along_the_second_axis(query, key, value):
+    """The running sums run along the second axis. Tokens are there only if there is one
+    leading axis: with heads, each head adds to the sums of the heads before it, and
+    later tokens add nothing. Count the axis of the tokens from the end."""
+    q, k = phi(query), phi(key)
+    state = (k.unsqueeze(-1) * value.unsqueeze(-2)).cumsum(dim=1)
+    total = k.cumsum(dim=1)
+    reads = (q.unsqueeze(-2) @ state).squeeze(-2)
+    return reads / (q * total).sum(dim=-1, keepdim=True)
 
 
 @mistake(causal_linear_attention)
@@ -729,6 +759,28 @@ def blockwise_local_positions(query, key, value, block_size, causal=False):
         return column % block_size > row
 
     return blockwise(query, key, value, block_size, causal, hide=hide)
+
+
+@mistake(blockwise_attention)
+def blockwise_local_queries(query, key, value, block_size, causal=False):
+    """The queries of each block are numbered from zero when later keys are hidden, so
+    every block of queries sees as few keys as the first one does. A query's position
+    counts from the start of the sequence."""
+
+    def hide(row, column):
+        return column > row % block_size
+
+    return blockwise(query, key, value, block_size, causal, hide=hide)
+
+
+@mistake(blockwise_attention)
+def blockwise_scales_in_place(query, key, value, block_size, causal=False):
+    """The output is right, but the queries that were passed in are scaled after the
+    call: they were divided in place. The next call with them scales them again."""
+    scaled = query / math.sqrt(query.shape[-1])
+    result = blockwise(query, key, value, block_size, causal)
+    query.copy_(scaled)
+    return result
 
 
 @mistake(blockwise_attention)

@@ -449,6 +449,14 @@ def infinity_times_zero(scores, mask):
 
 
 @mistake(masked_softmax)
+def infinity_with_the_wrong_sign(scores, mask):
+    """Every row in which a key is hidden comes out as NaN. Hidden scores became plus
+    infinity or NaN, by filling it in or by subtracting minus infinity, and no softmax
+    gets over either; minus infinity is the one whose exponential is 0."""
+    return scores.masked_fill(~mask, torch.inf).softmax(dim=-1)
+
+
+@mistake(masked_softmax)
 def full_row_nan(scores, mask):
     """A row in which everything is hidden comes out as NaN: 0 divided by 0. Its weights
     have to be 0, or one empty sequence spoils every number after it."""
@@ -555,6 +563,25 @@ def gradient_cut(scores, mask):
 
 
 # scaled_dot_product_attention
+
+
+@mistake(scaled_dot_product_attention)
+def attention_scales_in_place(query, key, value, mask=None):
+    """The queries that were passed in are scaled after the call: they were divided in
+    place. The next call with them scales them again, and with gradients torch refuses
+    it. Make a new tensor of them, or scale the scores."""
+    result = read(query, key, value, mask)
+    query /= math.sqrt(query.shape[-1])
+    return result
+
+
+@mistake(scaled_dot_product_attention)
+def attention_infinity_with_the_wrong_sign(query, key, value, mask=None):
+    """Every query from which a key is hidden comes out as NaN. Hidden scores became
+    plus infinity or NaN, by filling it in or by subtracting minus infinity, and no
+    softmax gets over either; minus infinity is the one whose exponential is 0."""
+    weights = score(query, key).masked_fill(~allowed(mask), torch.inf).softmax(dim=-1)
+    return weights @ value, weights
 
 
 @mistake(scaled_dot_product_attention)

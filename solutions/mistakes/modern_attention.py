@@ -297,6 +297,34 @@ def neighbours(x, positions, base=10000.0):
 
 
 @mistake(rotary_half)
+def halves_with_angles_of_neighbours(x, positions, base=10000.0):
+    """Each feature is combined with the one half a width further on, while the angles
+    are laid out for neighbours (each one twice in a row). So the two features of a pair
+    get different angles, and nothing is rotated. Both have to follow one layout."""
+    if x.shape[-1] % 2:
+        raise ValueError("an odd number of features")
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-np.arange(half) / half)
+    angles = angles.repeat(2, axis=-1)
+    other = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
+    return x * np.cos(angles) + other * np.sin(angles)
+
+
+@mistake(rotary_half)
+def neighbours_with_angles_of_halves(x, positions, base=10000.0):
+    """Neighbouring features are combined, while the angles are laid out for pairs half
+    a width apart (the whole list twice). So the two features of a pair get different
+    angles, and nothing is rotated. Both have to follow one layout."""
+    if x.shape[-1] % 2:
+        raise ValueError("an odd number of features")
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-np.arange(half) / half)
+    angles = np.concatenate([angles, angles], axis=-1)
+    other = np.stack([-x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
+    return x * np.cos(angles) + other * np.sin(angles)
+
+
+@mistake(rotary_half)
 def backwards(x, positions, base=10000.0):
     """The pairs are turned the other way. Scores of turned queries and keys then change
     too: the distance enters with the other sign."""

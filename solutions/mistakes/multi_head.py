@@ -717,6 +717,29 @@ class ScoresForWeights(RightLayer):
 
 
 @mistake(MultiHeadAttention)
+class SoftmaxOverHeadsAndKeys(RightLayer):
+    """The weights of a query sum to one over all heads together, so each head has only
+    a share of what it should have. Every head is an attention of its own: normalise
+    over the keys of one head."""
+
+    def normalise(self, scores):
+        B, h, N, T = scores.shape
+        joined = scores.transpose(1, 2).flatten(2)  # (B, N, h * T)
+        return joined.softmax(dim=-1).reshape(B, N, h, T).transpose(1, 2)
+
+
+@mistake(MultiHeadAttention)
+class HiddenScoresOfPlusInfinity(RightLayer):
+    """Every query from which a key is hidden comes out as NaN. Hidden scores became
+    plus infinity or NaN, by filling it in or by subtracting minus infinity, and no
+    softmax gets over either; minus infinity is the one whose exponential is 0."""
+
+    def weigh(self, scores, mask):
+        hidden = mask == -torch.inf
+        return (scores + mask).masked_fill(hidden, torch.inf).softmax(dim=-1)
+
+
+@mistake(MultiHeadAttention)
 class SoftmaxOverQueries(RightLayer):
     """Your softmax runs over the queries. Each query has a budget of one to share among
     the keys, so the sum runs over the last axis."""

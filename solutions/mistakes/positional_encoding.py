@@ -438,6 +438,37 @@ def pairs_half_a_width_apart(x, positions, base=10000.0):
     return torch.cat([a * cosine - b * sine, a * sine + b * cosine], dim=-1)
 
 
+def turned_from_halves(x, cosine, sine):
+    """The sum x cos + (-second half, first half) sin, with angles for every feature."""
+    a, b = x.chunk(2, dim=-1)
+    return x * cosine + torch.cat([-b, a], dim=-1) * sine
+
+
+def turned_from_neighbours(x, cosine, sine):
+    """The sum x cos + (-x1, x0, -x3, x2, ...) sin, with angles for every feature."""
+    other = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).flatten(-2)
+    return x * cosine + other * sine
+
+
+@mistake(rotary_embedding)
+def halves_with_angles_of_neighbours(x, positions, base=10000.0):
+    """Each feature is combined with the one half a width away, while the angles are
+    laid out for neighbours (each one twice in a row). So the two features of a pair get
+    different angles, and nothing is rotated. Pairs and angles have to follow one
+    layout, here that of neighbours."""
+    angles = rotary_angles(x, positions, base).repeat_interleave(2, dim=-1)
+    return turned_from_halves(x, angles.cos(), angles.sin())
+
+
+@mistake(rotary_embedding)
+def neighbours_with_angles_of_halves(x, positions, base=10000.0):
+    """Neighbouring features are combined, while the angles are laid out for pairs half
+    a width apart (the whole list twice). So the two features of a pair get different
+    angles, and nothing is rotated. Pairs and angles have to follow one layout."""
+    angles = rotary_angles(x, positions, base).repeat(1, 2)
+    return turned_from_neighbours(x, angles.cos(), angles.sin())
+
+
 @mistake(rotary_embedding)
 def pairs_not_put_back(x, positions, base=10000.0):
     """You turned the right pairs and then listed all first entries before all second

@@ -1,0 +1,102 @@
+"""Zeros, sums and values that are not finite, where the rest may be wrong as well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autograder.symptoms.detectors import Detectors
+from autograder.symptoms.outcomes import LEAST_VALUES, Pair, comparable, wrong_at
+
+detectors = Detectors()
+
+
+@detectors.trace
+def zeros_only(pairs: Sequence[Pair]) -> str | None:
+    """Wrong only where zeros should be, or only where there should be none."""
+    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
+        return None
+    wrong = [wrong_at(pair) for pair in pairs]
+    if sum(int(w.sum()) for w in wrong) < LEAST_VALUES or all(w.all() for w in wrong):
+        return None
+    if all((p.right[w] == 0).all() for p, w in zip(pairs, wrong, strict=True)):
+        return (
+            "Only values that should be zero are wrong: something is not hidden, not "
+            "skipped or not left out that should be."
+        )
+    if all((p.given[w] == 0).all() for p, w in zip(pairs, wrong, strict=True)):
+        return (
+            "The values that are wrong are zero, and all others are right: something "
+            "is hidden, skipped or left out that should not be."
+        )
+    return None
+
+
+@detectors.trace
+def zeros_filled(pairs: Sequence[Pair]) -> str | None:
+    """No zero where all the zeros should be, as if nothing were hidden."""
+    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
+        return None
+    if any((p.right[p.given == 0] != 0).any() for p in pairs):
+        return None
+    hidden = [p.right == 0 for p in pairs]
+    if sum(int(h.sum()) for h in hidden) < LEAST_VALUES:
+        return None
+    with_zeros = [(p, h) for p, h in zip(pairs, hidden, strict=True) if h.any()]
+    if len(with_zeros) < len(pairs) or any(
+        (p.given[h] == 0).any() for p, h in with_zeros
+    ):
+        return None
+    return (
+        "None of the values that should be zero is zero, and others are wrong as well: "
+        "what should be hidden or left out takes part."
+    )
+
+
+@detectors.trace
+def sums(pairs: Sequence[Pair]) -> str | None:
+    """Weights along the last axis that do not sum to one, or are negative."""
+    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
+        return None
+    if sum(p.right[..., 0].size for p in pairs) < LEAST_VALUES:
+        return None
+    totals = []
+    for pair in pairs:
+        right, given = pair.right.sum(axis=-1), pair.given.sum(axis=-1)
+        empty = (pair.right == 0).all(axis=-1)
+        if (pair.right < 0).any() or not np.allclose(right[~empty], 1, atol=1e-6):
+            return None
+        if empty.all() or np.allclose(given[~empty], 1, atol=1e-6):
+            return None
+        totals.append(given[~empty].ravel())
+    low, high = np.concatenate(totals).min(), np.concatenate(totals).max()
+    some = (
+        " Some of them are negative." if any((p.given < 0).any() for p in pairs) else ""
+    )
+    return (
+        "The weights along the last axis must sum to one; yours sum to "
+        f"{low:.3g} up to {high:.3g}.{some}"
+    )
+
+
+@detectors.trace
+def not_finite_besides(pairs: Sequence[Pair]) -> str | None:
+    """Values that are NaN or infinite in every wrong result, besides other errors."""
+    if any(p.right.shape != p.given.shape for p in pairs):
+        return None
+    bad = [~np.isfinite(p.given) & np.isfinite(p.right) for p in pairs]
+    if not all(b.any() for b in bad):
+        return None
+    nan = any(np.isnan(p.given[b]).any() for p, b in zip(pairs, bad, strict=True))
+    what = "NaN" if nan else "infinite"
+    origin = (
+        "0/0, infinity minus infinity, 0 times infinity, or a root or logarithm of a "
+        "negative number"
+        if nan
+        else "an overflow, or a division by zero"
+    )
+    return (
+        f"Each wrong result holds values that are {what}, and others that are wrong. "
+        f"Look for {origin} first."
+    )

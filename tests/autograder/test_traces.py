@@ -1,0 +1,229 @@
+"""Where and how it shows that results are wrong: what is told was done, and no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.answers import Answer
+from autograder.symptoms.outcomes import Outcome
+from autograder.symptoms.search import find_cause, find_trace
+from autograder.variants import Role
+
+SHAPES = [(4, 6), (3, 4, 5), (6, 8)]
+
+
+def outcomes(wrong, right=None, shapes=SHAPES, seed=0):
+    """A case for each shape, in which a right result was changed."""
+    rng = np.random.default_rng(seed)
+    made = right or (lambda rng, shape: rng.standard_normal(shape))
+    found = []
+    for shape in shapes:
+        value = made(rng, shape)
+        given = wrong(value.copy())
+        found.append(
+            Outcome(
+                Answer(value=value),
+                Answer(value=np.asarray(given)),
+                1e-5,
+                1e-6,
+                {(): Role()},
+            )
+        )
+    return found
+
+
+def weights(rng, shape):
+    """Positive numbers that sum to one along the last axis."""
+    return rng.dirichlet(np.ones(shape[-1]), shape[:-1])
+
+
+def hidden(rng, shape):
+    """Weights of which some are zero."""
+    values = rng.random(shape) + 0.1
+    values[..., ::3] = 0.0
+    return values / values.sum(axis=-1, keepdims=True)
+
+
+def odd_entries(x):
+    x[..., 1::2] = np.sin(x[..., 1::2])
+    return x
+
+
+def second_half(x):
+    half = x.shape[-1] - x.shape[-1] // 2
+    x[..., half:] = np.sin(x[..., half:])
+    return x
+
+
+def after_the_first_two(x):
+    x[..., 2:] = np.cos(x[..., 2:])
+    return x
+
+
+def mixed_up(x):
+    """A reshape in the place of a swap of the last two axes."""
+    return np.ascontiguousarray(x.swapaxes(-1, -2)).reshape(x.shape)
+
+
+def rows_mixed_up(x):
+    rows = x.reshape(-1, x.shape[-1])
+    order = np.random.default_rng(5).permutation(len(rows))
+    return rows[order].reshape(x.shape)
+
+
+def entries_mixed_up(x):
+    return np.random.default_rng(5).permuted(x, axis=-1)
+
+
+def signs(x):
+    chosen = np.random.default_rng(3).random(x.shape) < 0.5
+    return np.where(chosen, x, -x)
+
+
+def larger(x):
+    return x + np.random.default_rng(4).random(x.shape) + 0.5
+
+
+def further_from_zero(x):
+    return x * (1.5 + np.random.default_rng(4).random(x.shape))
+
+
+def infinite(x):
+    x = x + np.random.default_rng(1).standard_normal(x.shape)
+    x[..., 0] = np.nan
+    return x
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "says"),
+    [
+        (mixed_up, None, "All values are right, but they are in other positions, as"),
+        (lambda x: mixed_up(x)[..., None], None, "and in another shape"),
+        (rows_mixed_up, None, "rows along the last axis are right, but in another"),
+        (entries_mixed_up, None, "Each row along the last axis holds the right values"),
+        (signs, None, "right magnitude, but some have the wrong sign"),
+        (lambda x: x**3 + x, None, "in the right order: larger"),
+        (lambda x: -(x**3) - x, None, "in the opposite order: larger"),
+        (
+            lambda x: x**3 + 10 * np.arange(len(x)).reshape(-1, *(1,) * (x.ndim - 1)),
+            None,
+            "in the right order in each row along the last axis",
+        ),
+        (odd_entries, None, "Along the last axis, only every second entry is wrong, b"),
+        (second_half, None, "Along the last axis, only the second half is wrong."),
+        (after_the_first_two, None, "the last axis, the beginning is right"),
+        (
+            lambda x: x * np.arange(1.0, 1 + x.shape[-1]) ** 2,
+            None,
+            "For each index of the last axis, all values are right up to one factor",
+        ),
+        (larger, None, "Every wrong value is too large."),
+        (further_from_zero, None, "right sign, and its magnitude is too large"),
+        (
+            lambda x: x + 0.1 * np.random.default_rng(2).random(x.shape),
+            weights,
+            "must sum to one; yours sum to 1.",
+        ),
+        (
+            lambda x: np.random.default_rng(2).dirichlet(
+                np.ones(x.shape[-1]), x.shape[:-1]
+            ),
+            hidden,
+            "None of the values that should be zero is zero",
+        ),
+        (
+            lambda x: np.where(x == 0, np.random.default_rng(2).random(x.shape), x),
+            hidden,
+            "Only values that should be z",
+        ),
+        (
+            lambda x: np.where(np.arange(x.size).reshape(x.shape) % 5, x, 0.0),
+            None,
+            "values that are wrong are zero, and all others are right",
+        ),
+        (infinite, None, "holds values that are NaN, and others that are wrong"),
+    ],
+)
+def test_place_of_an_error_is_told(wrong, right, says):
+    found = outcomes(wrong, right)
+    assert find_cause(found) == ""  # nothing better is known
+    assert says in find_trace(found)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_noise_is_told_nothing(seed):
+    noise = np.random.default_rng(1000 + seed)
+    found = outcomes(lambda x: noise.standard_normal(x.shape), seed=seed)
+    assert find_cause(found) == find_trace(found) == ""
+    found = outcomes(lambda x: noise.standard_normal(()), shapes=[()] * 8, seed=seed)
+    assert find_cause(found) == find_trace(found) == ""
+
+
+def test_relation_of_all_finite_results_says_that_others_are_not():
+    def wrong(x):
+        return 2 * x if x.shape != SHAPES[0] else x * np.where(x > 0, np.nan, 1.0)
+
+    said = find_trace(outcomes(wrong))
+    assert said == (
+        "In the results without NaN or infinity: Every value is the right one times 2."
+    )
+
+
+def both_wrong(second):
+    """Cases in which two results are wrong, the second in a way that can be told."""
+    rng, found = np.random.default_rng(0), []
+    for shape in SHAPES:
+        one, two = rng.standard_normal((2, *shape))
+        found.append(
+            Outcome(
+                Answer(value=[one, two]),
+                Answer(value=[rng.standard_normal(shape), second(two)]),
+                1e-5,
+                1e-6,
+                {(0,): Role(index=0, count=2), (1,): Role(index=1, count=2)},
+            )
+        )
+    return found
+
+
+def test_relation_of_one_result_says_that_the_other_is_wrong():
+    said = find_trace(both_wrong(lambda two: 2 * two))
+    assert said.startswith(
+        "Of the two results, the second: Every value is the right one times 2. (And "
+        "the other is wrong as well"
+    )
+    noise = np.random.default_rng(7)
+    assert find_trace(both_wrong(lambda two: noise.standard_normal(two.shape))) == ""
+
+
+def test_gradient_beside_a_result_does_not_hide_what_holds_for_the_result():
+    rng, found = np.random.default_rng(0), []
+    for shape in SHAPES:
+        result, gradient = rng.standard_normal((2, *shape))
+        found.append(
+            Outcome(
+                Answer(value=[result, gradient]),
+                Answer(value=[-result, rng.standard_normal(shape)]),
+                1e-5,
+                1e-6,
+                {(0,): Role()},
+            )
+        )
+    said = find_trace(found)
+    assert said.startswith("In what a call returns: Every value has the wrong sign")
+
+
+def test_power_may_have_an_infinity_where_the_right_value_is_zero():
+    def inverse(x):
+        x[..., 0] = 0.0
+        return x
+
+    rng = np.random.default_rng(0)
+    found = []
+    for shape in SHAPES:
+        right = inverse(rng.standard_normal(shape))
+        with np.errstate(divide="ignore"):
+            given = 1 / right
+        found.append(Outcome(Answer(value=right), Answer(value=given), 1e-5, 1e-6))
+    assert find_cause(found) == "Every value is one over the right one."
