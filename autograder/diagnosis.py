@@ -14,11 +14,12 @@ from autograder.exercise import Exercise
 from autograder.expected import Expected
 from autograder.lessons import about_errors, lesson
 from autograder.rows import disagreement
+from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import find_pair, find_part
 from autograder.symptoms.search import find_cause, find_trace
 from autograder.symptoms.structure import NOTHING_RETURNED
-from autograder.variants import Variant
+from autograder.variants import Probe, Variant
 from autograder.verdict import LATER, NOT_ALLOWED, is_empty
 
 ERRORS_MISSING = (
@@ -130,7 +131,16 @@ def _symptom(
     told = _two_slips(outcomes, expected)
     if told:
         return told
-    return find_trace(outcomes) or about_errors(failed)
+    told = find_trace(outcomes) or about_errors(failed)
+    where = _condition(probe, expected, wrong) if probe else ""
+    return " ".join(filter(None, (told, where)))
+
+
+def _condition(probe: Probe, expected: Expected, wrong: Sequence[bool]) -> str:
+    """Which arguments the cases that ask for a value have in common if they fail."""
+    asked = [n for n, right in enumerate(expected.reference) if right.raised is None]
+    calls = [probe.calls(number) for number in asked]
+    return find_condition(calls, [wrong[number] for number in asked], probe.optional)
 
 
 def _two_slips(outcomes: Sequence[Outcome], expected: Expected) -> str:

@@ -248,6 +248,59 @@ _LESSONS: list[tuple[str, str, str]] = [
     ),
     (
         "RuntimeError",
+        r"duplicate dims|repeated dim|appears multiple times",
+        "An axis is named twice: permute, sums and the like want each axis once.",
+    ),
+    (
+        "ValueError",
+        r"repeated axis|axes don't match|duplicate value in 'axis'",
+        "transpose wants every axis once: one is named twice, or the input has more or "
+        "fewer axes than are named.",
+    ),
+    (
+        "RuntimeError",
+        r"multiplication overflow|negative dimension|invalid shape dimension -",
+        "A size is negative. Where a size is asked for, only -1 means something: the "
+        "size that there is, or whatever is left.",
+    ),
+    (
+        "RuntimeError",
+        r"same number of dimensions",
+        "Tensors that are joined need equally many axes: one of them has lost an axis, "
+        "by an index or a sum without keepdim, or has one too many.",
+    ),
+    (
+        "TypeError",
+        r"unsupported operand .*'str'|can only concatenate str|must be str, not",
+        "Texts can be joined by +, with texts alone: str() makes one of a number, and "
+        "an f-string puts values into a text.",
+    ),
+    (
+        "RuntimeError",
+        r"t\(\) expects a tensor with <= 2 dimensions",
+        "A weight with two axes is needed where a larger tensor is given. F.linear "
+        "takes the inputs first, then the weight, then the bias.",
+    ),
+    (
+        "TypeError",
+        r"transpose\(\): argument 'dim|transpose\(\) received an invalid",
+        "torch's transpose swaps the two axes that it is given; permute takes an order "
+        "of all axes, and reshape a new shape.",
+    ),
+    (
+        "ValueError",
+        r"non-empty list|need at least one array",
+        "An empty list was to be joined: the loop that should fill it does not run, or "
+        "never appends.",
+    ),
+    (
+        "ValueError",
+        r"zip\(\) argument",
+        "Two lists that are walked through together have different lengths: look at "
+        "what each of them is split along.",
+    ),
+    (
+        "RuntimeError",
         r"einsum\(\)",
         "The letters of einsum and the shapes do not fit: each operand has one letter "
         "for each of its axes, and a letter has one size wherever it stands.",

@@ -95,6 +95,19 @@ class Probe:
             if any(_applies(alter, given) for given in calls)
         ]
 
+    @property
+    def optional(self) -> list[str]:
+        """The names of the parameters that a call may leave out."""
+        function = _callable_of(self._reference)
+        if function is None:
+            return []
+        parameters = inspect.signature(function).parameters.values()
+        return [p.name for p in parameters if p.default is not p.empty]
+
+    def calls(self, number: int) -> list[Bound]:
+        """The arguments of the calls that a case makes."""
+        return self._watched[number][1]
+
     def roles(self, number: int) -> dict[Path, Role]:
         """The role of each part of the answer to a case, as far as it can be told."""
         return self._watched[number][0]

@@ -3,7 +3,8 @@
 Each reference is changed in one place, as a slip would change it: an operator, a
 constant, an axis, an argument, a condition, a statement, a function of the same family.
 What answers all cases as the reference does is a survivor: it is equivalent, or it
-needs a case. The rest must lose points, and should be told why.
+needs a case. ``equivalent.py`` has the proofs of those that are. The rest must lose
+points, and should be told why. The text of an error is changed by none of them.
 
     python -m benchmarks.mutants [CHAPTER ...] [--verbose] [--every N]
 """
@@ -32,10 +33,11 @@ from autograder.exercise import Exercise, load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from benchmarks.environment import environment
+from benchmarks.equivalent import proof
 
 SECONDS = 3  # for all cases of a mutant; what takes longer never ends
 MEMORY = 6 << 30
-KINDS = ("survivor", "mistake", "symptom", "nothing")
+KINDS = ("equivalent", "survivor", "mistake", "symptom", "nothing")
 
 OPERATORS = {
     ast.Add: [ast.Sub],
@@ -98,7 +100,16 @@ def mutants(source: str, name: str) -> Iterator[Mutant]:
     """All changes to one definition of a module."""
     tree = ast.parse(source)
     (definition,) = [n for n in tree.body if getattr(n, "name", None) == name]
+    texts = {
+        inner
+        for node in ast.walk(definition)
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
+        for argument in node.exc.args
+        for inner in ast.walk(argument)
+    }
     for number, node in enumerate(ast.walk(definition)):
+        if node in texts:
+            continue
         for change in range(len(list(_changes(node)))):
             changed = copy.deepcopy(tree)
             (place,) = [n for n in changed.body if getattr(n, "name", None) == name]
@@ -225,7 +236,9 @@ def examine(
     expected = expect(topic, exercise, public_seeds(exercise))
     origin = importlib.import_module(f"solutions.{chapter}")
     found = []
-    for number, mutant in enumerate(mutants(inspect.getsource(origin), name)):
+    source = inspect.getsource(origin)
+    lines = ["", *source.splitlines()]
+    for number, mutant in enumerate(mutants(source, name)):
         if number % every:
             continue
         given = _run(exercise, origin, mutant)
@@ -235,11 +248,15 @@ def examine(
         report = judge(exercise, given, expected)
         seconds = time.perf_counter() - start
         kind = "nothing"
+        proven = ""
         if report.score == report.max_score:
-            kind = "survivor"
+            proven = proof(name, lines[mutant.line], mutant.change)
+            kind = "equivalent" if proven else "survivor"
         elif report.message:
             kind = "mistake" if report.mistake else "symptom"
-        told = f"{report.mistake or ''}: {report.message}"
+        told = (
+            f"{report.mistake or ''}: {report.message or proven or lines[mutant.line]}"
+        )
         if kind == "nothing":
             told = "; ".join(case.message for case in report.cases if not case.passed)
         found.append((kind, Mutant(mutant.line, mutant.change, None), told, seconds))
@@ -254,7 +271,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take one mutant in N")
     arguments = parser.parse_args()
     print(environment(), end="\n\n")
-    print(f"{'chapter':22}{'mutants':>8}{'killed':>8}", end="")
+    print(f"{'chapter':22}{'mutants':>8}{'equiv.':>8}{'survive':>8}", end="")
     print(f"{'mistake':>9}{'symptom':>9}{'nothing':>9}{'median':>10}{'longest':>10}")
     total: Counter[str] = Counter()
     times: list[float] = []
@@ -270,7 +287,7 @@ def main() -> None:
                 found = pool.apply(examine, (chapter, name, arguments.every))
             for kind, mutant, told, spent in found:
                 kinds[kind] += 1
-                if kind != "survivor":
+                if kind not in KINDS[:2]:
                     seconds.append(spent)
                 if arguments.verbose:
                     print(f"{kind:8} {name}:{mutant.line}: {mutant.change}  | {told}")
@@ -281,13 +298,13 @@ def main() -> None:
 
 
 def _line(name: str, kinds: Counter[str], seconds: list[float]) -> None:
-    killed = kinds.total() - kinds["survivor"]
+    killed = kinds.total() - kinds["equivalent"] - kinds["survivor"]
     if not killed:
         return
-    shares = "".join(f"{kinds[kind] / killed:9.1%}" for kind in KINDS[1:])
+    shares = "".join(f"{kinds[kind] / killed:9.1%}" for kind in KINDS[2:])
     times = sorted(seconds)
     print(
-        f"{name:22}{kinds.total():8}{killed:8}{shares}"
+        f"{name:22}{kinds.total():8}{kinds['equivalent']:8}{kinds['survivor']:8}{shares}"
         f"{times[len(times) // 2]:8.3f} s{times[-1]:8.3f} s",
         flush=True,
     )

@@ -22,7 +22,7 @@ detectors = Detectors()
 UNLIKELY = math.log(
     1e5
 )  # how improbable an order of values has to be to mean something
-LEAST_WRONG = 12  # values that err to one side before that is told
+LEAST_WRONG = 6  # values that err to one side before that is told
 
 
 @detectors.trace
@@ -120,7 +120,7 @@ def _rises(right: np.ndarray, given: np.ndarray) -> bool:
 @detectors.trace
 def to_one_side(pairs: Sequence[Pair]) -> str | None:
     """All that is wrong is too large, or all of it is too small."""
-    if not comparable(pairs) or not telling(pairs) or len(pairs) < 2:
+    if not comparable(pairs) or not telling(pairs) or len(pairs) < 3:
         return None
     wrong = [wrong_at(pair) for pair in pairs]
     right = np.concatenate([p.right[w] for p, w in zip(pairs, wrong, strict=True)])

@@ -12,6 +12,7 @@ from autograder.symptoms.outcomes import (
     axes,
     axis_name,
     comparable,
+    distinct,
     every,
     telling,
     wrong_at,
@@ -23,10 +24,17 @@ MOST = 1e9  # a larger factor, or one over it, is no slip
 
 def _factors(pairs: Sequence[Pair]) -> list[float] | None:
     """The one number for each result by which all its right values were multiplied."""
-    if not comparable(pairs) or not telling(pairs):
+    if not comparable(pairs) or not (telling(pairs) or _three_numbers(pairs)):
         return None
     factors = [_factor(pair) for pair in pairs]
     return None if None in factors else factors
+
+
+def _three_numbers(pairs: Sequence[Pair]) -> bool:
+    """Whether there are three single numbers that differ: few, but not by accident."""
+    if any(p.right.size != 1 for p in pairs):
+        return False
+    return distinct(np.array([p.right.item() for p in pairs])) >= 3
 
 
 def _factor(pair: Pair) -> float | None:
@@ -65,13 +73,29 @@ def constant_factor(pairs: Sequence[Pair]) -> str | None:
         if abs(first + 1) < 1e-6:
             return "Every value has the wrong sign, and is right otherwise."
         return f"Every value is the right one times {named(first)}."
-    if not any(pair.right.size > 1 for pair in pairs):
-        return None
+    if all(pair.right.size == 1 for pair in pairs):
+        return None  # a power, for one, says more
+    return _of_sizes(factors)
+
+
+@detectors.trace
+def numbers_times_sizes(pairs: Sequence[Pair]) -> str | None:
+    """Single numbers, each of which is the right one times a size of its own."""
+    factors = _factors(pairs)
+    if factors is None or not _three_numbers(pairs) or _whole_numbers(pairs):
+        return None  # whole numbers often divide each other
+    return _of_sizes(factors)
+
+
+def _of_sizes(factors: Sequence[float]) -> str | None:
+    """What is told of factors that are sizes, or powers of sizes."""
     for power, told in (
         (1, "a size"),
         (-1, "one over a size"),
         (2, "the square root of a size"),
         (-2, "one over the square root of a size"),
+        (0.5, "the square of a size"),
+        (-0.5, "one over the square of a size"),
     ):
         sizes = [_whole(abs(factor) ** power) for factor in factors]
         if all(sizes) and len(set(sizes)) > 1 and all(f > 0 for f in factors):
@@ -81,6 +105,10 @@ def constant_factor(pairs: Sequence[Pair]) -> str | None:
                 f"(the sizes were {listed})."
             )
     return None
+
+
+def _whole_numbers(pairs: Sequence[Pair]) -> bool:
+    return all((p.right == np.rint(p.right)).all() for p in pairs)
 
 
 def named(factor: float) -> str:

@@ -24,6 +24,8 @@ from autograder.symptoms.outcomes import (
 )
 from autograder.symptoms.structure import (
     inputs_changed,
+    names_differ,
+    none_for_a_result,
     nothing_returned,
     other_structure,
     refused,
@@ -92,7 +94,14 @@ def _first_of(
 
 
 def _cause(outcomes: Sequence[Outcome]) -> str:
-    for find in (nothing_returned, refused, inputs_changed, other_structure):
+    for find in (
+        nothing_returned,
+        refused,
+        inputs_changed,
+        names_differ,
+        none_for_a_result,
+        other_structure,
+    ):
         told = find(outcomes)
         if told:
             return told

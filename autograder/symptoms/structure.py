@@ -98,6 +98,53 @@ def inputs_changed(outcomes: Sequence[Outcome]) -> str:
     )
 
 
+def names_differ(outcomes: Sequence[Outcome]) -> str:
+    """All that is wrong are the names in a dictionary; what both have is right."""
+    found = []
+    for outcome in valued(outcomes):
+        right, given = outcome.right.value, outcome.given.value
+        if not isinstance(right, dict) or not isinstance(given, dict):
+            return ""
+        shared = right.keys() & given.keys()
+        if not all(agree(outcome, right[name], given[name]) for name in shared):
+            return ""
+        if right.keys() != given.keys():
+            found.append(
+                (bool(right.keys() - given.keys()), bool(given.keys() - right))
+            )
+    if not found:
+        return ""
+    lacks, more = (any(side) for side in zip(*found, strict=True))
+    if lacks and more:
+        what = "names are missing and others are too many: some are spelled otherwise"
+    else:
+        what = "names are missing" if lacks else "there are names too many"
+    return f"In the dictionary, {what}. Everything under the other names is right."
+
+
+def none_for_a_result(outcomes: Sequence[Outcome]) -> str:
+    """None and a result where the other one is asked for; what is there is right."""
+    lost = extra = 0
+    for outcome in valued(outcomes):
+        for _, right, given in aligned(outcome):
+            if agree(outcome, right, given):
+                continue
+            lost += right is not None and given is None
+            extra += right is None and given is not None
+            if right is not None and given is not None:
+                return ""
+    if lost and extra:
+        return (
+            "A result is None wherever it is asked for, and is there wherever None is "
+            "asked for: a condition is the wrong way round. All others are right."
+        )
+    if lost:
+        return "One result is None where a value is asked for; the others are right."
+    if extra:
+        return "A result is there where None is asked for; the others are right."
+    return ""
+
+
 def _stacked(value: Any) -> np.ndarray | None:
     """A nested list as one array, if it is a regular one."""
     if isinstance(value, np.ndarray):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.answers import Answer
+from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.search import find_cause, find_trace
 from autograder.variants import Role
@@ -227,3 +228,36 @@ def test_power_may_have_an_infinity_where_the_right_value_is_zero():
             given = 1 / right
         found.append(Outcome(Answer(value=right), Answer(value=given), 1e-5, 1e-6))
     assert find_cause(found) == "Every value is one over the right one."
+
+
+def calls_of(cases):
+    """Calls of a function of ``x``, ``mask`` and ``causal``, one for each text."""
+    known = {
+        "plain": {"x": 1},
+        "none": {"x": 1, "mask": None},
+        "mask": {"x": 1, "mask": np.ones(2)},
+        "causal": {"x": 1, "causal": True},
+        "free": {"x": 1, "causal": False},
+    }
+    return [[known[name] for name in case.split()] for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        (["plain", "causal"], ["mask", "plain mask"], "in which `mask` is given."),
+        (["mask", "mask"], ["plain", "none"], "in which `mask` is left out:"),
+        (["plain", "mask"], ["causal", "free"], "in which `causal` is given."),
+        (["free mask", "free"], ["causal"], "in which `causal` is True."),
+        (["causal", "causal"], ["free"], "in which `causal` is False."),
+        (["plain mask", "plain"], ["mask"], ""),  # both have a mask
+        (["plain"], ["mask"], ""),  # one case is right: too few to say
+        (["plain", "causal"], ["plain"], ""),
+    ],
+)
+def test_argument_that_only_wrong_cases_have_is_named(right, wrong, says):
+    calls = calls_of([*right, *wrong])
+    flags = [False] * len(right) + [True] * len(wrong)
+    told = find_condition(calls, flags, ["mask", "causal"])
+    assert says in told
+    assert bool(told) == bool(says)
