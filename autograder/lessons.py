@@ -125,7 +125,11 @@ _LESSONS: list[tuple[str, str, str]] = [
         "A module has to call super().__init__() before it gets parameters or parts.",
     ),
     ("AttributeError", r"'(list|tuple)' object has no attribute", _A_LIST),
-    ("TypeError", r"unsupported operand .*'(list|tuple)'", _A_LIST),
+    (
+        "TypeError",
+        r"unsupported operand .*'(list|tuple)'|can only concatenate (list|tuple)",
+        _A_LIST,
+    ),
     (
         "AttributeError",
         r"'(int|float|bool)' object has no attribute",
@@ -230,8 +234,9 @@ _LESSONS: list[tuple[str, str, str]] = [
     ),
     (
         "RuntimeError",
-        r"with a bool tensor is not supported",
-        "A mask of True and False cannot be subtracted: ~mask is its opposite.",
+        r"(with|on) a bool tensor is not supported",
+        "A mask of True and False has no sign and cannot be subtracted: ~mask is its "
+        "opposite.",
     ),
     (
         "RuntimeError",
@@ -259,7 +264,8 @@ _LESSONS: list[tuple[str, str, str]] = [
     ),
     (
         "RuntimeError",
-        r"multiplication overflow|negative dimension|invalid shape dimension -",
+        r"multiplication overflow|negative dimension|invalid shape dimension -"
+        r"|negative value",
         "A size is negative. Where a size is asked for, only -1 means something: the "
         "size that there is, or whatever is left.",
     ),
@@ -289,9 +295,26 @@ _LESSONS: list[tuple[str, str, str]] = [
     ),
     (
         "ValueError",
-        r"non-empty list|need at least one array",
+        r"non-empty list|need at least one array|List of Tensors",
         "An empty list was to be joined: the loop that should fill it does not run, or "
         "never appends.",
+    ),
+    (
+        "RuntimeError",
+        r"non-empty TensorList",
+        "An empty list was to be joined: the loop that should fill it does not run, or "
+        "never appends.",
+    ),
+    (
+        "RuntimeError",
+        r"flatten\(\) has invalid args",
+        "flatten joins the axes from the first one named to the last one, in order.",
+    ),
+    (
+        "TypeError",
+        r"received an invalid combination of arguments",
+        "A function of torch was called with arguments that do not go together: one is "
+        "missing (keepdim wants a dim, too), or of another type.",
     ),
     (
         "ValueError",

@@ -12,6 +12,7 @@ from autograder.symptoms import (
     functions,
     places,
     shapes,
+    sizes,
     zeros,
 )
 from autograder.symptoms.detectors import Detector
@@ -31,7 +32,8 @@ from autograder.symptoms.structure import (
     refused,
 )
 
-_ASKED = (shapes, factors, places, functions, zeros, arrangement)  # in this order
+# In this order.
+_ASKED = (shapes, factors, places, functions, zeros, arrangement, sizes)
 CAUSES = [detector for module in _ASKED for detector in module.detectors.causes]
 CHANGES = [
     shapes.permuted_axes,

@@ -100,7 +100,7 @@ def inputs_changed(outcomes: Sequence[Outcome]) -> str:
 
 def names_differ(outcomes: Sequence[Outcome]) -> str:
     """All that is wrong are the names in a dictionary; what both have is right."""
-    found = []
+    found, common = [], 0
     for outcome in valued(outcomes):
         right, given = outcome.right.value, outcome.given.value
         if not isinstance(right, dict) or not isinstance(given, dict):
@@ -108,11 +108,12 @@ def names_differ(outcomes: Sequence[Outcome]) -> str:
         shared = right.keys() & given.keys()
         if not all(agree(outcome, right[name], given[name]) for name in shared):
             return ""
+        common += len(shared)
         if right.keys() != given.keys():
             found.append(
                 (bool(right.keys() - given.keys()), bool(given.keys() - right))
             )
-    if not found:
+    if not found or not common:
         return ""
     lacks, more = (any(side) for side in zip(*found, strict=True))
     if lacks and more:

@@ -247,7 +247,9 @@ def test_one_result_of_several_that_is_none_is_not_nothing_returned():
 def test_unrelated_answers_are_told_nothing():
     noise = np.random.default_rng(0)
     assert told(scores, changed(lambda e: noise.standard_normal(e.shape))) == ""
-    assert told(scores, changed(lambda e: noise.standard_normal((9, 9, 9)))) == ""
+    said = told(scores, changed(lambda e: noise.standard_normal((9, 9, 9))))
+    assert said.startswith("Your result has one axis too many")  # and nothing else
+    assert said.count(".") == 1
     assert told(both, lambda Q, K: (noise.random((3, 4)), noise.random((3, 5)))) == ""
 
 

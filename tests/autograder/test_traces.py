@@ -261,3 +261,64 @@ def test_argument_that_only_wrong_cases_have_is_named(right, wrong, says):
     told = find_condition(calls, flags, ["mask", "causal"])
     assert says in told
     assert bool(told) == bool(says)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda x: np.sin(x)[0], "Your result has one axis too few"),
+        (lambda x: np.sin(x).sum((0, 1)), "Your result has 2 axes too few"),
+        (lambda x: np.sin(x)[..., None, :], "Your result has one axis too many"),
+        (
+            lambda x: np.sin(x)[..., :-2],
+            "the last axis, your result has 2 entries too f",
+        ),
+        (
+            lambda x: np.sin(np.repeat(x, 2, axis=-1)),
+            "Along the last axis, your result has another number of entries",
+        ),
+        (
+            lambda x: np.sin(x).mean(-1, keepdims=True) ** 3,
+            "a single entry where there",
+        ),
+    ],
+)
+def test_shape_that_is_wrong_in_every_case_is_told(wrong, says):
+    assert says in find_trace(outcomes(wrong))
+
+
+def given_for(pairs):
+    return [
+        Outcome(Answer(value=right), Answer(value=given), 1e-5, 1e-6)
+        for right, given in pairs
+    ]
+
+
+A, B = np.arange(4.0), np.arange(3.0) ** 2
+
+
+@pytest.mark.parametrize(
+    ("pairs", "says"),
+    [
+        ([({"a": A, "b": B}, {"a": A})], "names are missing. Everything"),
+        ([({"a": A}, {"a": A, "b": B})], "there are names too many"),
+        ([({"a": A, "b": B}, {"a": A, "B": B})], "some are spelled otherwise"),
+        ([([A, None], [A, B]), ([A, B], [A, None])], "the wrong way round"),
+        ([([A, B], [A, B]), ([A, B], [A, None])], "One result is None where"),
+        ([([A, None], [A, B])], "A result is there where None is asked for"),
+    ],
+)
+def test_missing_results_and_names_are_told_where_all_else_is_right(pairs, says):
+    assert says in find_cause(given_for(pairs))
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [({"a": A, "b": B}, {"a": A + 1})],
+        [({"a": A}, {"b": A})],
+        [([A, None], [A + 1, B])],
+    ],
+)
+def test_missing_results_and_names_are_not_told_where_others_are_wrong(pairs):
+    assert find_cause(given_for(pairs)) == ""
