@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,18 +17,13 @@ from autograder.errors import SubmissionFault
 from autograder.exercise import Topic
 from autograder.files import printable
 from autograder.grading.examples import bare
+from autograder.grading.unusual import run_at_import, unusual
 
 MAX_LINE = 300  # characters of what a report says
 MOST = 12  # cases that are listed, and things to look at
 _WIDTH = 86  # of a comment, without its sign
 _DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
-# What a formula needs; anything else that an answer imports is pointed out.
-_USUAL = {"numpy", "torch", "math", "typing", "collections", "functools", "itertools"}
-_REACHES_OUT = {
-    *("open", "eval", "exec", "compile", "getattr", "setattr", "delattr", "globals"),
-    *("locals", "vars", "input", "breakpoint", "__import__", "__builtins__"),
-}
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,10 @@ def skeleton(wrong: WrongAnswer, name: str, taken: set[str]) -> str:
     renamed = {other: f"right.{other}" for other in answers}
     rename = _Renamed({**renamed, wrong.exercise: name})
     answer, *helpers = (rename.visit(node) for node in (answer, *helpers))
-    unusual = list(_unusual(imports, [*helpers, answer]))
+    used = {"mistake", name, *(["right"] if answers else [])}
+    _require_free({*used, wrong.exercise}, [*imports, *helpers])
+    _require_free(used, [answer])
+    noted = list(unusual(imports, [*helpers, answer]))
     answer.name = name
     mark = ast.Call(ast.Name("mistake"), [ast.Name(wrong.exercise)], [])
     answer.decorator_list.insert(0, mark)
@@ -91,7 +89,7 @@ def skeleton(wrong: WrongAnswer, name: str, taken: set[str]) -> str:
         *([f"from solutions import {chapter} as right"] if answers else []),
     ]
     clashes = {getattr(node, "name", "") for node in helpers} & taken
-    comments = _comments(wrong, answers, sorted(clashes), unusual)
+    comments = _comments(wrong, answers, sorted(clashes), noted)
     code = "\n\n\n".join(["\n".join(dict.fromkeys(lines)), *map(ast.unparse, nodes)])
     return "\n".join([*comments, "", _shown(code), ""])
 
@@ -135,6 +133,28 @@ def _free_names(node: ast.AST) -> set[str]:
     return {n.id for n in names} - bound
 
 
+def _require_free(names: set[str], nodes: Sequence[ast.stmt]) -> None:
+    """Make sure that no statement binds a name that the file needs for itself.
+
+    Such a ``mistake``, say, would be called as soon as the file is imported.
+
+    Raises:
+        SubmissionFault: one does.
+    """
+    bound: set[str] = set()
+    for part in (part for node in nodes for part in run_at_import(node)):
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            bound.add(part.id)
+        elif isinstance(part, ast.alias):
+            bound.add(part.asname or part.name.partition(".")[0])
+        else:
+            bound.add(getattr(part, "name", None) or "")
+    for inner in (inner for node in nodes for inner in ast.walk(node)):
+        bound.update(inner.names if isinstance(inner, ast.Global) else ())
+    if clashes := sorted(bound & names):
+        raise SubmissionFault(f"it binds the name {clashes[0]}, which the file needs")
+
+
 class _Renamed(ast.NodeTransformer):
     """Replaces names that are read, where nothing in a definition binds them."""
 
@@ -157,47 +177,8 @@ class _Renamed(ast.NodeTransformer):
         return node
 
 
-def _unusual(imports: Sequence[ast.stmt], nodes: Sequence[ast.stmt]) -> Iterator[str]:
-    """What no formula needs, and what is called as soon as a file is imported."""
-    for node in imports:
-        names = [alias.name for alias in node.names]
-        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
-        yield from (m for m in modules if m.partition(".")[0] not in _USUAL)
-    for node in nodes:
-        for part in _run_at_import(node):
-            calls = (n for n in ast.walk(part) if isinstance(n, ast.Call))
-            yield from (f"{ast.unparse(call)} (at import)" for call in calls)
-        for inner in ast.walk(node):
-            if isinstance(inner, _IMPORTS):
-                yield ast.unparse(inner)
-            elif isinstance(inner, ast.Name) and inner.id in _REACHES_OUT:
-                yield inner.id
-            elif isinstance(inner, ast.Attribute) and _is_hidden(inner.attr):
-                yield inner.attr
-    if not all(ast.unparse(node).isascii() for node in nodes):
-        yield "letters outside ASCII"
-
-
-def _is_hidden(name: str) -> bool:
-    """Whether a name is one of Python's own; every module calls ``__init__``."""
-    return name.startswith("__") and name != "__init__"
-
-
-def _run_at_import(node: ast.stmt) -> list[ast.AST]:
-    """The parts of a definition that run when it is made, and not when it is called."""
-    if isinstance(node, ast.FunctionDef):
-        defaults = [*node.args.defaults, *node.args.kw_defaults]
-        return [part for part in (*defaults, *node.decorator_list) if part is not None]
-    if isinstance(node, ast.ClassDef):
-        inside = [n for n in node.body if not isinstance(n, ast.FunctionDef)]
-        methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
-        deeper = [part for method in methods for part in _run_at_import(method)]
-        return [*node.bases, *node.keywords, *node.decorator_list, *inside, *deeper]
-    return [node]
-
-
 def _comments(
-    wrong: WrongAnswer, answers: list[str], clashes: list[str], unusual: list[str]
+    wrong: WrongAnswer, answers: list[str], clashes: list[str], noted: list[str]
 ) -> list[str]:
     """What the instructor has to know and to do."""
     lines = [
@@ -220,8 +201,8 @@ def _comments(
         )
     if clashes:
         lines.append(f"The bank has these names already: {', '.join(clashes)}.")
-    if unusual:
-        noted = [one_line(text) for text in dict.fromkeys(unusual)]
+    if noted:
+        noted = [one_line(text) for text in dict.fromkeys(noted)]
         more = "; and more" if len(noted) > MOST else ""
         listed = "; ".join(noted[:MOST])
         lines.append(f"Unusual for a formula, look here first: {listed}{more}.")

@@ -131,12 +131,72 @@ def test_hostile_answer_is_pointed_out_and_never_run(hand_in_wrong, tmp_path):
     assert not canary.exists()
     comments = [line for line in text.split("\n") if line.startswith("#")]
     noted = " ".join(" ".join(comments).replace("#", "").split())
-    assert "look here first: os; " in noted
+    assert "; import os; " in noted
     assert "(at import)" in noted
     assert "__class__" in noted
     assert all(line.isprintable() for line in text.split("\n"))
     (function,) = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
     assert ast.literal_eval(function.body[-1].value.elts[1]) == "\u202e\x1b[2J"
+
+
+def noted_in(path):
+    """What the file points out, in one line."""
+    lines = [li for li in path.read_text().split("\n") if li.startswith("#")]
+    text = " ".join(" ".join(lines).replace("#", "").split())
+    return text.partition("look here first: ")[2].partition(". What was told")[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "noted"),
+    [
+        ("@halved\ndef softmax(s):\n    return s", "@halved (at import)"),
+        ("def softmax(s: halved(1)):\n    return s", "halved(1) (at import)"),
+        ("def softmax(s) -> halved(1):\n    return s", "halved(1) (at import)"),
+        ("def softmax(s):\n    return Called", "metaclass=halved (at import)"),
+        ("def softmax(s):\n    return Below", "def __init_subclass__"),
+        ("def softmax(s):\n    return np.os.getcwd()", "os"),
+        ("def softmax(s):\n    return np.load(s)", "load"),
+        ("def softmax(s):\n    return np._core", "_core"),
+        ("def softmax(s):\n    return system(s)", "from numpy.ctypeslib import os as"),
+        ("def softmax(s):\n    return (lambda: halved(s))()", ""),
+    ],
+)
+def test_what_runs_at_import_or_leads_out_is_pointed_out(hand_in_wrong, source, noted):
+    hand_in_wrong(
+        "import numpy as np\nfrom numpy.ctypeslib import os as system\n"
+        "def halved(x):\n    return x / 2\n"
+        "class Called(metaclass=halved):\n    pass\n"
+        "class Above:\n    def __init_subclass__(cls):\n        halved(1)\n"
+        "class Below(Above):\n    pass\n"
+        f"{source}"
+    )
+    path = write_skeleton(hand_in_wrong.course, TOPIC, "softmax", "student01")
+    found = noted_in(path)
+    assert noted in found
+    assert bool(found) == bool(noted)
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "mistake = RUNS",
+        "HALF = (mistake := RUNS)",
+        "def mistake(exercise):\n    HALF.append(1)",
+        "import numpy as mistake",
+        "class HALF:\n    global mistake\n    mistake = RUNS",
+        "softmax = HALF = RUNS",
+    ],
+)
+def test_student_cannot_put_anything_in_the_place_of_a_name_of_the_file(
+    hand_in_wrong, capsys, helper
+):
+    hand_in_wrong(
+        f"RUNS = lambda exercise: print\n{helper}\n"
+        "def softmax(scores):\n    return scores, HALF, mistake"
+    )
+    assert main(command(hand_in_wrong.course)) == 2
+    assert "which the file needs" in capsys.readouterr().err
+    assert not (hand_in_wrong.course / "bank").exists()
 
 
 def test_local_names_of_the_answer_stay_its_own(hand_in_wrong):
