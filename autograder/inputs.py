@@ -1,4 +1,4 @@
-"""Inputs that cases share: random tensors, and modules with known parameters."""
+"""What cases share: sizes, random tensors, modules with known parameters, gradients."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ import torch
 from torch import Tensor, nn
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
+
+
+def sizes(
+    rng: np.random.Generator, count: int, low: int = 3, high: int = 9
+) -> list[int]:
+    """``count`` sizes from ``low`` to ``high``, no two of them equal."""
+    return [int(size) for size in rng.permutation(np.arange(low, high + 1))[:count]]
 
 
 def tensor(rng: np.random.Generator, *shape: int) -> Tensor:
@@ -40,3 +47,17 @@ def strided(x: Tensor) -> Tensor:
     larger = x.new_zeros(*leading, 2 * rows, 2 * columns)
     larger[..., ::2, ::2] = x
     return larger[..., ::2, ::2]
+
+
+def gradients(result: Tensor, *inputs: Tensor) -> list[Tensor]:
+    """Gradients of a fixed mixture of the entries of ``result``; zero if none."""
+    if not (isinstance(result, Tensor) and result.requires_grad):
+        return [torch.zeros_like(x) for x in inputs]
+    mixture = torch.linspace(0.5, 1.5, result.numel(), dtype=result.dtype)
+    found = torch.autograd.grad(
+        (result * mixture.reshape(result.shape)).sum(), inputs, allow_unused=True
+    )
+    return [
+        torch.zeros_like(x) if g is None else g
+        for x, g in zip(inputs, found, strict=True)
+    ]

@@ -1,8 +1,8 @@
-"""Decoding: train on the shifted truth, then write one token after the other.
+"""Decoding: generate one token after the other, with a cache of keys and values.
 
 Symbols, in this file and in the chapter:
 
-    B sequences in a batch, T tokens of a target, V tokens known, K hypotheses in a beam
+    B sequences in a batch, t tokens of a prefix, V tokens known, K hypotheses in a beam
     h heads, n new tokens, d and d_v features of keys and of values
 """
 
@@ -11,77 +11,6 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-
-
-def shift_right(targets: Tensor, start_id: int) -> Tensor:
-    """Turn the targets of a decoder into its inputs.
-
-    Column 0 is the start, column t is the target of column t - 1. The last target is
-    not part of the input.
-
-    Args:
-        targets: (B, T) ids of the tokens to predict.
-        start_id: the first input.
-
-    Returns:
-        (B, T) ids of the input tokens, a new tensor.
-
-    Source: Vaswani et al. (2017), section 3.1.
-    """
-    start = torch.full_like(targets[:, :1], start_id)  # (B, 1)
-    return torch.cat([start, targets[:, :-1]], dim=1)
-
-
-def sequence_cross_entropy(
-    logits: Tensor, targets: Tensor, pad_id: int, label_smoothing: float = 0.0
-) -> Tensor:
-    """Mean cross-entropy of the true tokens, padding left out.
-
-    - sum over v of p(v) log softmax(logits)_v, averaged over all tokens of the batch
-    that are not padding, where p(v) = label_smoothing / V, plus 1 - label_smoothing
-    for the true token
-
-    Args:
-        logits: (B, T, V) scores of the token to predict at each position.
-        targets: (B, T) ids of the tokens to predict; at least one is not padding.
-        pad_id: the id that fills up short rows of ``targets``.
-        label_smoothing: share of the probability that is spread evenly over all V
-            tokens, the true one among them.
-
-    Returns:
-        A scalar, in nats per token.
-
-    Source: Szegedy et al. (2016), section 7.
-    """
-    return F.cross_entropy(
-        logits.flatten(0, 1),  # (B * T, V)
-        targets.flatten(),  # (B * T,)
-        ignore_index=pad_id,
-        label_smoothing=label_smoothing,
-    )
-
-
-def warmup_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """Learning rate that rises in a straight line, then falls with the root of time.
-
-    d_model^(-1/2) min(step^(-1/2), step warmup_steps^(-3/2))
-
-    Args:
-        step: number of the training step; the first is 1.
-        d_model: width of the model.
-        warmup_steps: the step at which the rate is largest.
-
-    Returns:
-        The learning rate of this step.
-
-    Raises:
-        ValueError: if step is less than 1.
-
-    Source: Vaswani et al. (2017), equation 3.
-    """
-    if step < 1:
-        raise ValueError(f"step is {step}, but the first step has the number 1")
-    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 
 def greedy_decode(
@@ -128,12 +57,13 @@ def beam_search(
 
     The beam starts with one empty hypothesis. At every step, each
     hypothesis that has not ended is continued with every token; one that has ended
-    stays as it is. The ``beam_size`` best of all these by score are the next beam.
+    stays as it is, and is not shown to the model. The ``beam_size`` best of all these
+    by score are the next beam.
 
     Args:
         next_log_probs: ``next_log_probs(prefixes (K, t)) -> (K, V)``, log-probabilities
             of the token after each prefix. A prefix holds the start and all tokens
-            so far.
+            so far; none that has ended is among them.
         start_id: the first token of every prefix.
         end_id: the token that ends a hypothesis.
         beam_size: how many hypotheses to keep.

@@ -7,11 +7,10 @@ numbers: each says what comes next only if it was told the right token before.
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
-from autograder.inputs import fill, tensor
+from autograder.inputs import fill, gradients, sizes, tensor
 from autograder.specification import integers, reals, whole
 
 context_vector = Exercise("context_vector", results=("context", "weights"))
@@ -20,31 +19,12 @@ sequence_loss = Exercise("sequence_loss")
 greedy_translate = Exercise("greedy_translate")
 
 
-def sizes(rng, count, low=3, high=9):
-    """Different sizes from ``low`` to ``high``."""
-    return [int(size) for size in rng.permutation(np.arange(low, high + 1))[:count]]
-
-
 def ragged_mask(rng, batch, length):
     """(B, T) True at the first tokens of each row, at least one of them."""
     hidden = np.sort(rng.random((batch, length)) < 0.5, axis=1)
     hidden[:, 0], hidden[0] = False, False
     hidden[0, -1] = True
     return torch.from_numpy(~hidden)
-
-
-def gradients(result, *inputs):
-    """Gradients of a fixed mixture of the entries of ``result``; zero if none."""
-    if not (isinstance(result, Tensor) and result.requires_grad):
-        return [torch.zeros_like(x) for x in inputs]
-    mixture = torch.linspace(0.5, 1.5, result.numel(), dtype=result.dtype)
-    found = torch.autograd.grad(
-        (result * mixture.reshape(result.shape)).sum(), inputs, allow_unused=True
-    )
-    return [
-        torch.zeros_like(x) if g is None else g
-        for x, g in zip(inputs, found, strict=True)
-    ]
 
 
 # context_vector -----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Misconceptions about teacher forcing, decoding and the key-value cache."""
+"""Misconceptions about greedy and beam search, and the key-value cache."""
 
 import math
 import operator
@@ -15,302 +15,8 @@ from autograder.exercises.decoding import (
     break_cached_attention,
     cached_attention,
     greedy_decode,
-    sequence_cross_entropy,
-    shift_right,
-    warmup_learning_rate,
 )
 from solutions import decoding as right
-
-# shift_right --------------------------------------------------------------------------
-
-
-@mistake(shift_right)
-def not_shifted(targets, start_id):
-    """You gave the decoder the targets themselves, so each place reads the very token
-    that it should write. The loss falls to nearly 0 at once, and nothing is learned but
-    copying."""
-    return targets.clone()
-
-
-@mistake(shift_right)
-def shifted_left(targets, start_id):
-    """You moved the targets the other way, so each place reads the token that comes
-    after the one it should write. A decoder may read only what is already written."""
-    start = torch.full_like(targets[:, :1], start_id)
-    return torch.cat([targets[:, 1:], start], dim=1)
-
-
-@mistake(shift_right)
-def rolled(targets, start_id):
-    """You rolled the row round, so its last token came in at the front. The first place
-    should read the start, and the last target is read by nobody."""
-    return targets.roll(1, dims=1)
-
-
-@mistake(shift_right)
-def start_added(targets, start_id):
-    """You put the start in front and kept all the targets, so there is one token too
-    many. Inputs and targets must pair up, one prediction for each place."""
-    return torch.cat([torch.full_like(targets[:, :1], start_id), targets], dim=1)
-
-
-@mistake(shift_right)
-def first_overwritten(targets, start_id):
-    """You wrote the start over the first target and left the others where they were.
-    Every token has to move by one place, or all places but the first still read their
-    own answer."""
-    shifted = targets.clone()
-    shifted[:, 0] = start_id
-    return shifted
-
-
-@mistake(shift_right)
-def shifted_along_the_batch(targets, start_id):
-    """You shifted along the batch, so each sequence reads another one's tokens. The
-    second axis is the one that runs along a sequence."""
-    start = torch.full_like(targets[:1], start_id)
-    return torch.cat([start, targets[:-1]], dim=0)
-
-
-@mistake(shift_right)
-def starts_with_zero(targets, start_id):
-    """You put 0 in front in place of the start that you were given. The id of the start
-    is up to the vocabulary, and 0 is often padding."""
-    return torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], dim=1)
-
-
-@mistake(shift_right)
-def shifted_in_place(targets, start_id):
-    """You shifted the targets in place, so the caller's targets are shifted as well.
-    The loss then compares with the inputs, and the model learns to copy them."""
-    targets[:, 1:] = targets[:, :-1].clone()
-    targets[:, 0] = start_id
-    return targets
-
-
-@mistake(shift_right)
-def ids_as_floats(targets, start_id):
-    """You returned numbers with a decimal point. Token ids choose a row of a table, so
-    they have to stay integers."""
-    return right.shift_right(targets, start_id).double()
-
-
-# sequence_cross_entropy ---------------------------------------------------------------
-
-
-def token_losses(logits, targets, label_smoothing=0.0):
-    """(B, T) loss of each place, padding too."""
-    losses = F.cross_entropy(
-        logits.flatten(0, 1),
-        targets.flatten(),
-        reduction="none",
-        label_smoothing=label_smoothing,
-    )
-    return losses.reshape(targets.shape)
-
-
-@mistake(sequence_cross_entropy)
-def padding_counted(logits, targets, pad_id, label_smoothing=0.0):
-    """You averaged over the padding as well. The model is then trained to write
-    padding, and the loss of a sequence depends on how long its neighbours are."""
-    return token_losses(logits, targets, label_smoothing).mean()
-
-
-@mistake(sequence_cross_entropy)
-def divided_by_all_places(logits, targets, pad_id, label_smoothing=0.0):
-    """You left the padding out of the sum and still divided by the number of all
-    places. The more padding a batch has, the smaller its loss and its gradients
-    become."""
-    losses = token_losses(logits, targets, label_smoothing)
-    return (losses * (targets != pad_id)).mean()
-
-
-@mistake(sequence_cross_entropy)
-def mean_of_means(logits, targets, pad_id, label_smoothing=0.0):
-    """You averaged each sequence first, and then the sequences. A token of a short
-    sequence then weighs more than one of a long sequence; the mean is over all tokens
-    of the batch."""
-    real = targets != pad_id
-    losses = token_losses(logits, targets, label_smoothing) * real
-    return (losses.sum(1) / real.sum(1)).mean()
-
-
-@mistake(sequence_cross_entropy)
-def summed(logits, targets, pad_id, label_smoothing=0.0):
-    """You returned the sum over all tokens. The size of a step would then depend on how
-    many tokens happen to be in the batch; a mean does not."""
-    return (token_losses(logits, targets, label_smoothing) * (targets != pad_id)).sum()
-
-
-@mistake(sequence_cross_entropy)
-def divided_by_sequences(logits, targets, pad_id, label_smoothing=0.0):
-    """You divided the sum by the number of sequences in place of the number of tokens.
-    Long batches then have a larger loss than short ones."""
-    return summed.implementation(logits, targets, pad_id, label_smoothing) / len(logits)
-
-
-@mistake(sequence_cross_entropy)
-def smoothing_ignored(logits, targets, pad_id, label_smoothing=0.0):
-    """You accepted the label smoothing and never used it. With smoothing, a small part
-    of the probability goes to all tokens, so being too sure costs something."""
-    return right.sequence_cross_entropy(logits, targets, pad_id)
-
-
-@mistake(sequence_cross_entropy)
-def smoothing_over_others(logits, targets, pad_id, label_smoothing=0.0):
-    """You spread the smoothing over the wrong tokens only. In the definition that torch
-    uses, all V tokens get an equal share, the true one as well."""
-    v = logits.shape[-1]
-    return right.sequence_cross_entropy(
-        logits, targets, pad_id, label_smoothing * v / (v - 1)
-    )
-
-
-@mistake(sequence_cross_entropy)
-def smoothing_without_pad(logits, targets, pad_id, label_smoothing=0.0):
-    """You gave the padding token no share of the smoothing. The share is the same for
-    all V tokens; what is left out are the places where the target is padding."""
-    real = targets != pad_id
-    log_probs = logits.log_softmax(dim=-1)
-    others = [v for v in range(logits.shape[-1]) if v != pad_id]
-    true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    even = log_probs[..., others].mean(dim=-1)
-    losses = -(1 - label_smoothing) * true - label_smoothing * even
-    return losses[real].mean()
-
-
-@mistake(sequence_cross_entropy)
-def smoothing_added(logits, targets, pad_id, label_smoothing=0.0):
-    """You added the even share on top and left the true token its full weight. The
-    target must stay a distribution: what is spread has to be taken from the true
-    token."""
-    real = targets != pad_id
-    even = -logits.log_softmax(dim=-1).mean(dim=-1)
-    return (token_losses(logits, targets) + label_smoothing * even)[real].mean()
-
-
-@mistake(sequence_cross_entropy)
-def smoothing_not_divided(logits, targets, pad_id, label_smoothing=0.0):
-    """You summed the even part over all tokens and did not divide it by their number.
-    Smoothing then outweighs the truth in any real vocabulary."""
-    real = targets != pad_id
-    even = -logits.log_softmax(dim=-1).sum(dim=-1)
-    losses = (1 - label_smoothing) * token_losses(logits, targets)
-    return (losses + label_smoothing * even)[real].mean()
-
-
-@mistake(sequence_cross_entropy)
-def softmax_twice(logits, targets, pad_id, label_smoothing=0.0):
-    """You applied a softmax before the cross-entropy, which has one of its own. The
-    scores it sees are then all between 0 and 1, and the loss cannot get near 0."""
-    return right.sequence_cross_entropy(
-        logits.softmax(dim=-1), targets, pad_id, label_smoothing
-    )
-
-
-@mistake(sequence_cross_entropy)
-def pad_id_assumed(logits, targets, pad_id, label_smoothing=0.0):
-    """You removed padding by asking where the target is 0. The id of the padding is an
-    argument; another vocabulary has a real token there."""
-    return right.sequence_cross_entropy(logits, targets, 0, label_smoothing)
-
-
-@mistake(sequence_cross_entropy)
-def not_stable(logits, targets, pad_id, label_smoothing=0.0):
-    """You computed exponentials of the raw logits, and large ones overflow. Take the
-    largest logit away first, or use the logarithm of the softmax as one function."""
-    real = targets != pad_id
-    log_probs = (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()
-    true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
-    losses = -(1 - label_smoothing) * true - label_smoothing * log_probs.mean(-1)
-    return losses[real].mean()
-
-
-# warmup_learning_rate -----------------------------------------------------------------
-
-
-def check_step(step):
-    if step < 1:
-        raise ValueError("the first step is 1")
-
-
-@mistake(warmup_learning_rate)
-def larger_term(step, d_model, warmup_steps):
-    """You took the larger of the two terms. The rate then starts very high and grows
-    without end; it is the smaller one that rises first and falls later."""
-    check_step(step)
-    return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
-
-
-@mistake(warmup_learning_rate)
-def no_warmup(step, d_model, warmup_steps):
-    """You left the warm-up out: the rate is largest at the first step, when the
-    gradients are least to be trusted. It should rise first."""
-    check_step(step)
-    return d_model**-0.5 * step**-0.5
-
-
-@mistake(warmup_learning_rate)
-def no_decay(step, d_model, warmup_steps):
-    """You let the rate rise for ever. After the warm-up it falls with the square root
-    of the step, so that training can settle."""
-    check_step(step)
-    return d_model**-0.5 * step * warmup_steps**-1.5
-
-
-@mistake(warmup_learning_rate)
-def constant_after_warmup(step, d_model, warmup_steps):
-    """You kept the rate at its peak after the warm-up. It should fall with the square
-    root of the step, so that training can settle."""
-    check_step(step)
-    return d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5)
-
-
-@mistake(warmup_learning_rate)
-def divided_by_width(step, d_model, warmup_steps):
-    """You divided by the width of the model in place of its square root, so wide models
-    learn far too slowly."""
-    return right.warmup_learning_rate(step, d_model, warmup_steps) * d_model**-0.5
-
-
-@mistake(warmup_learning_rate)
-def without_width(step, d_model, warmup_steps):
-    """You left out the factor with the width of the model. Wider models need smaller
-    steps, and this factor makes one schedule fit them all."""
-    return right.warmup_learning_rate(step, d_model, warmup_steps) * d_model**0.5
-
-
-@mistake(warmup_learning_rate)
-def multiplied_by_width(step, d_model, warmup_steps):
-    """You multiplied by the square root of the width, which makes steps larger for
-    wider models. They need smaller ones."""
-    return right.warmup_learning_rate(step, d_model, warmup_steps) * d_model
-
-
-@mistake(warmup_learning_rate)
-def parts_do_not_meet(step, d_model, warmup_steps):
-    """You let the rate rise to the power of the step divided by the warm-up, without
-    the root of the warm-up. Then the two parts do not meet, and the peak is not at the
-    end of the warm-up."""
-    check_step(step)
-    return d_model**-0.5 * min(step**-0.5, step / warmup_steps)
-
-
-@mistake(warmup_learning_rate)
-def counted_from_zero(step, d_model, warmup_steps):
-    """You counted the steps from 0, so every rate belongs to the step after, and step 0
-    is accepted. The first step has the number 1."""
-    return right.warmup_learning_rate(step + 1, d_model, warmup_steps)
-
-
-@mistake(warmup_learning_rate)
-def step_not_checked(step, d_model, warmup_steps):
-    """You did not refuse a step below 1. The root of a negative number is complex and
-    that of 0 cannot be divided by; say so with a ValueError."""
-    if step < 1:
-        return 0.0
-    return right.warmup_learning_rate(step, d_model, warmup_steps)
-
 
 # greedy_decode ------------------------------------------------------------------------
 
@@ -484,6 +190,7 @@ def search(
     extend=operator.add,
     stop=all_ended,
     expand_ended=False,
+    show_ended=False,
     ended_keep_their_place=True,
 ):
     """Beam search with its choices laid open; the defaults are right.
@@ -498,13 +205,13 @@ def search(
     beam, retired = [Hypothesis([], 0.0, False)], []
     for _ in range(max_length):
         longest = max(len(ids) for ids, _, _ in beam)
+        shown = [old for old in beam if show_ended or expand_ended or not old.ended]
+        candidates = [] if expand_ended else [old for old in beam if old.ended]
         prefixes = torch.tensor(
-            [[start_id, *ids] + [end_id] * (longest - len(ids)) for ids, _, _ in beam]
+            [[start_id, *ids] + [end_id] * (longest - len(ids)) for ids, _, _ in shown]
         )
-        candidates = []
-        for old, row in zip(beam, next_log_probs(prefixes).tolist(), strict=True):
+        for old, row in zip(shown, next_log_probs(prefixes).tolist(), strict=True):
             if old.ended and not expand_ended:
-                candidates.append(old)
                 continue
             candidates += [
                 Hypothesis(
@@ -527,6 +234,14 @@ def continues_after_the_end(*arguments):
     """You went on writing after the end. A hypothesis that has ended is a finished
     sentence; it keeps its score and its place and is not continued."""
     return search(*arguments, expand_ended=True)
+
+
+@mistake(beam_search)
+def ended_are_shown(*arguments):
+    """You passed hypotheses that have ended to the model and ignored its prediction.
+    Each of them is one more row in every later pass; only those that continue should
+    be computed."""
+    return search(*arguments, show_ended=True)
 
 
 @mistake(beam_search)

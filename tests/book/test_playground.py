@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from myst_nb.core.read import read_myst_markdown_notebook
 from playwright.sync_api import Browser, Page, expect
 from torch import Tensor, nn
 
 from solutions.vision_transformer import VisionTransformer, attention_rollout
 from toolkit import datasets, images
+from toolkit.translator import Translator
 
 PAGES = ("playground_dates", "playground_digits")
 SAMPLES = 50
@@ -86,22 +86,6 @@ def weights_file(html: Path, name: str) -> tuple[dict[str, Any], dict[str, Tenso
     return file["facts"], tensors
 
 
-def chapters_class(root: Path, chapter: str, name: str) -> type[nn.Module]:
-    """A class as a cell of a chapter defines it."""
-    text = (root / "chapters" / f"{chapter}.md").read_text(encoding="utf-8")
-    source, target = datasets.date_vocabularies()
-    ids = torch.ones(4, 11, dtype=torch.long)  # the cell tries its class on some
-    scope = {
-        **{"torch": torch, "nn": nn, "PAD": PAD, "sources": ids, "targets": ids},
-        **{"source_characters": source, "target_characters": target},
-    }
-    for cell in read_myst_markdown_notebook(text).cells:
-        if cell.cell_type == "code" and f"\nclass {name}(" in f"\n{cell.source}":
-            exec(cell.source, scope)
-            return scope[name]
-    raise LookupError(f"{chapter}.md defines no {name}")
-
-
 class Watched:
     """Makes every attention of a model remember its weights (B, h, N, T), in order."""
 
@@ -122,9 +106,9 @@ class Watched:
 
 
 @pytest.fixture
-def translator(root: Path, html: Path, capsys) -> nn.Module:
-    """The chapter's own class with the weights that the page has."""
-    model = chapters_class(root, "decoding", "Translator")()
+def translator(html: Path) -> nn.Module:
+    """The chapter's class with the weights that the page has."""
+    model = Translator()
     _, tensors = weights_file(html, "dates")
     missing = model.load_state_dict(tensors, strict=False)
     assert (missing.missing_keys, missing.unexpected_keys) == (["positions"], [])
@@ -279,7 +263,7 @@ def text_of(html: Path, chapter: str, pattern: str) -> str:
 @pytest.mark.parametrize(
     ("name", "chapter", "printed"),
     [
-        ("dates", "decoding", r"held-out dates without an error: ([\d.]+)%"),
+        ("dates", "training", r"held-out dates without an error: ([\d.]+)%"),
         ("digits", "vision_transformer", r"ViT .* test ([\d.]+)%"),
     ],
 )

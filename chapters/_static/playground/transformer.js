@@ -1,4 +1,4 @@
-/* The translator of the chapter on decoding: it reads a date and writes YYYY-MM-DD. */
+/* The translator of the chapter on training: it reads a date and writes YYYY-MM-DD. */
 "use strict";
 
 globalThis.Playground ??= {};

@@ -1,0 +1,85 @@
+"""The translator of dates, and its training, which is the one of the chapter."""
+
+import numpy as np
+import pytest
+import torch
+
+from solutions.training import (
+    sequence_cross_entropy,
+    shift_right,
+    warmup_learning_rate,
+)
+from toolkit import datasets, translator
+from toolkit.translator import END, LENGTH, PAD, START, Translator, encode
+
+
+@pytest.fixture(scope="module")
+def lines() -> list[datasets.Line]:
+    return datasets.dates(40, np.random.default_rng(0))
+
+
+def test_ids_of_a_line_are_those_of_its_characters_and_the_end(lines):
+    sources, targets = encode(lines[:3])
+    source, target = datasets.date_vocabularies()
+    assert targets.shape == (3, LENGTH)
+    assert (targets[:, -1] == END).all()
+    for line, read, written in zip(lines, sources, targets, strict=False):
+        assert source.decode(read) == line.source
+        assert target.decode(written) == line.target
+
+
+@torch.no_grad()
+def test_a_character_depends_on_none_after_it_and_on_no_padding(lines):
+    torch.manual_seed(1)
+    model = Translator().double().eval()
+    sources, targets = encode(lines[:4])
+    logits = model(sources, targets)
+    changed = targets.clone()
+    changed[:, 6:] = START
+    padded = torch.nn.functional.pad(sources, (0, 5), value=PAD)
+    torch.testing.assert_close(model(sources, changed)[:, :6], logits[:, :6])
+    torch.testing.assert_close(model(padded, targets), logits)
+    assert not torch.allclose(model(sources.flip(0), targets), logits)
+
+
+@torch.no_grad()
+def test_dropout_acts_during_training_alone(lines):
+    model, batch = Translator(dropout=0.2), encode(lines[:4])
+    assert not torch.equal(model(*batch), model(*batch))
+    model.eval()
+    assert torch.equal(model(*batch), model(*batch))
+
+
+def test_training_in_one_call_is_that_of_the_chapter(lines):
+    finished, early = translator.trained(
+        lines, steps=4, early=2, batch_size=8, warmup_steps=3, seed=5
+    )
+    torch.manual_seed(5)
+    model, rng = Translator(), np.random.default_rng(5)
+    sources, targets = encode(lines)
+    optimiser = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    for step in (1, 2, 3, 4):
+        rows = torch.from_numpy(rng.integers(len(lines), size=8))
+        optimiser.param_groups[0]["lr"] = warmup_learning_rate(step, 64, 3) * (
+            1 - step / 4
+        )
+        logits = model(sources[rows], shift_right(targets[rows], START))
+        optimiser.zero_grad()
+        sequence_cross_entropy(logits, targets[rows], PAD).backward()
+        optimiser.step()
+        kept = {2: early, 4: finished}.get(step)
+        if kept:
+            # Not the parameters: a bias of the keys has no effect, and Adam makes steps
+            # of the rounding errors that are its gradient.
+            model.eval()
+            with torch.no_grad():
+                found, expected = (m(sources, targets) for m in (kept, model))
+            torch.testing.assert_close(found, expected, rtol=0, atol=1e-3)
+            model.train()
+    assert not (finished.training or early.training)
+
+
+@pytest.mark.parametrize("early", [0, 5])
+def test_a_copy_can_be_kept_after_one_of_the_steps_alone(lines, early):
+    with pytest.raises(ValueError, match=f"{early}.*1 to 4"):
+        translator.trained(lines, steps=4, early=early)
