@@ -8,58 +8,28 @@ the one of the notebooks. Nothing here needs a browser, so it is tested without 
 from __future__ import annotations
 
 import ast
-import base64
 import contextlib
 import html
-import importlib.abc
-import io
 import json
 import linecache
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from autograder import cell_output
 from autograder.answer_key import NoKey
 from autograder.check import Judged, examine_here, self_study, with_what_is_seen
 from autograder.exercise import find_topic
 from autograder.hints import hints_on
 from autograder.judge import Report, refuse
+from autograder.later import Absent, Later, Needs
+from autograder.model_trial import trial
+from autograder.page_cells import Cell, ends_silently, modules_in, names_in, names_made
 from autograder.picture import first_difference, side_by_side
 from autograder.record import is_stub
 from autograder.show import STYLE, as_html
-
-MAX_PRINTED = 20_000  # characters; a loop that prints would fill the page
-
-
-class Needs(ImportError):
-    """A package that comes with the page is used, and was not loaded yet."""
-
-    def __init__(self, package: str) -> None:
-        super().__init__(f"{package} is not loaded yet")
-        self.package = package
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of the page: what an exercise asks for, or what comes before it.
-
-    Attributes:
-        name: the exercise; of other cells, a name of their own.
-        kind: "exercise", "setup" or "demo".
-        source: as it is now.
-    """
-
-    name: str
-    kind: str
-    source: str
-
-    @property
-    def file(self) -> str:
-        """The name of the cell in tracebacks."""
-        return f"<cell {self.name}>"
 
 
 @dataclass
@@ -77,7 +47,7 @@ class Page:
         self.names.update(__name__="__main__", input=_no_input)
         self._run: dict[str, str] = {}  # sources by the names of cells
         self._waiting: list[tuple[ast.stmt, Cell]] = []
-        self._finder = _Later(set(self.later))
+        self._finder = Later(set(self.later))
         if self.later:
             sys.meta_path.insert(0, self._finder)
 
@@ -89,8 +59,10 @@ class Page:
 
         Returns:
             JSON: ``page`` is HTML to show; ``report`` what a check found, or null;
-            ``drawable`` whether a picture of the difference could be drawn. ``needs``
-            names a package to load before the question is asked again, or is null.
+            ``drawable`` whether a picture of the difference could be drawn; ``failed``
+            whether the cell stopped with an error; ``first`` names the cells to run
+            before this one. ``needs`` names a package to load before the question is
+            asked again, or is null.
         """
         asked = json.loads(question)
         asked["with"]["above"] = [Cell(**c) for c in asked["with"].get("above", [])]
@@ -112,8 +84,16 @@ class Page:
     def run(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
         """Run a cell, after those above it that were not run as they are now."""
         notes = self._prepare(cell, above)
-        shown, _ = self._execute(cell)
-        return _answer(notes + shown)
+        self._require_packages(cell)
+        shown, error = self._execute(cell)
+        first = self._to_run_first(error, above)
+        if first:
+            shown = (
+                f"<p class='in-page-note'>This cell needs <code>"
+                f"{html.escape(error.name)}</code> from a cell above that has not been "
+                "run.</p>"
+            )
+        return _answer(notes + shown, failed=error is not None, first=first)
 
     def check(
         self, cell: Cell, above: Sequence[Cell], draw: bool = False
@@ -155,6 +135,34 @@ class Page:
         page = f"{STYLE}<div class='attention-hint'><ol>{items}</ol>{more}</div>"
         return _answer(page, report)
 
+    def model(
+        self, cell: Cell, above: Sequence[Cell], file: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Run a trained model of the book with the function that a cell defines.
+
+        Args:
+            cell: the answer to softmax.
+            above: the cells above it.
+            file: the model, as ``toolkit.playground`` gave it away.
+        """
+        notes = self._prepare(cell, above)
+        self.names.pop(cell.name, None)
+        shown, error = self._execute(cell)
+        mine = self.names.get(cell.name)
+        if error is None and (mine is None or is_stub(cell.source)):
+            shown += (
+                "<p class='in-page-note'>There is no answer to run it with yet.</p>"
+            )
+        elif error is None:
+            topic = find_topic(cell.name)
+            ours = topic.reference(cell.name) if self_study() else None
+            with contextlib.redirect_stdout(cell_output.Printed()):
+                try:
+                    shown += trial(file, mine, ours)
+                except BaseException as stopped:
+                    shown, error = cell_output.error(stopped), stopped
+        return _answer(notes + shown, failed=error is not None)
+
     def _examined(self, cell: Cell) -> tuple[str, Judged]:
         """What a cell shows, and how the answer that it defines was judged."""
         exercise = find_topic(cell.name).exercises[cell.name]
@@ -182,7 +190,7 @@ class Page:
         own answer takes its place where solutions are given, as in the printed page.
         """
         notes = ""
-        used = _names_in(cell.source)
+        used = names_in(cell.source)
         for other in above:
             if self._run.get(other.name) == other.source or other.kind == "demo":
                 continue
@@ -192,6 +200,11 @@ class Page:
                 self._run[other.name] = other.source
             elif is_stub(other.source) or self._execute(other)[1] is not None:
                 if not self_study():
+                    if other.name in used:
+                        notes += (
+                            f"<p class='in-page-note'>This uses <code>{other.name}"
+                            "</code>, an exercise above: solve it first.</p>"
+                        )
                     continue
                 theirs = find_topic(other.name).reference(other.name)
                 self.names[other.name] = theirs
@@ -206,7 +219,7 @@ class Page:
         """Run a cell; HTML of what it printed and showed, and what stopped it."""
         _remember(cell)
         self._run.pop(cell.name, None)
-        printed = _Printed()
+        printed = cell_output.Printed()
         shown, error = "", None
         with (
             contextlib.redirect_stdout(printed),
@@ -221,15 +234,45 @@ class Page:
                 exec(compile(ast.Module(body, []), cell.file, "exec"), self.names)
                 if last is not None:
                     code = compile(ast.Expression(last.value), cell.file, "eval")
-                    shown = _display(eval(code, self.names))
+                    value = eval(code, self.names)
+                    silent = ends_silently(cell.source, last)
+                    shown = "" if silent else cell_output.value(value)
                 self._run[cell.name] = cell.source
             except Needs:
                 raise
             except BaseException as stopped:  # sys.exit() too ends this cell alone
                 error = stopped
-        page = f"<pre>{html.escape(printed.text())}</pre>" if printed.text() else ""
-        page += shown + _figures()
-        return page + (_as_page(error) if error else ""), error
+        page = printed.as_html() + shown + cell_output.figures()
+        return page + (cell_output.error(error) if error else ""), error
+
+    def _to_run_first(
+        self, error: BaseException | None, above: Sequence[Cell]
+    ) -> list[str]:
+        """The cells above that have not run, if one of them makes what is missing."""
+        waiting = [
+            other
+            for other in above
+            if other.kind == "demo" and self._run.get(other.name) != other.source
+        ]
+        missing = error.name if isinstance(error, NameError) else None
+        if any(missing in names_made(other.source) for other in waiting):
+            return [other.name for other in waiting]
+        return []
+
+    def _require_packages(self, cell: Cell) -> None:
+        """Look for a package to load before a cell runs, and not in the middle of it.
+
+        Half a cell would have drawn random numbers when it begins again.
+
+        Raises:
+            Needs: there is one.
+        """
+        for name in names_in(cell.source):
+            if isinstance(self.names.get(name), Absent):
+                raise Needs(self.names[name].absent_package)
+        imported = {name.partition(".")[0] for name in modules_in(cell.source)}
+        for package in sorted(imported & self._finder.packages):
+            raise Needs(package)
 
     def _run_or_wait(self, statement: ast.stmt, cell: Cell) -> None:
         """Run a statement of a setup cell, or let it wait for the package it needs."""
@@ -241,56 +284,25 @@ class Page:
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 for alias in statement.names:
                     name = (alias.asname or alias.name).partition(".")[0]
-                    self.names[name] = _Absent(missing.package)
-
-
-class _Later(importlib.abc.MetaPathFinder):
-    """Says of some packages that the page could load them."""
-
-    def __init__(self, packages: set[str]) -> None:
-        self.packages = packages
-
-    def find_spec(self, name: str, path: Any, target: Any = None) -> None:
-        if name.partition(".")[0] in self.packages:
-            raise Needs(name.partition(".")[0])
-
-
-class _Absent:
-    """Stands for what was imported from a package that is not loaded yet."""
-
-    def __init__(self, package: str) -> None:
-        self._package = package
-
-    def __getattr__(self, name: str) -> Any:
-        raise Needs(self._package)
-
-    def __call__(self, *_: Any, **__: Any) -> Any:
-        raise Needs(self._package)
-
-
-class _Printed(io.StringIO):
-    """Keeps what was printed, up to a length."""
-
-    def write(self, text: str) -> int:
-        room = MAX_PRINTED - self.tell()
-        if room > 0:
-            super().write(text[:room])
-        self.cut = len(text) > room
-        return len(text)
-
-    def text(self) -> str:
-        end = "\n… and more, which is not shown" if getattr(self, "cut", False) else ""
-        return self.getvalue() + end
+                    self.names[name] = Absent(missing.package)
 
 
 def _answer(
     page: str = "",
     report: Report | None = None,
     drawable: bool = False,
+    failed: bool = False,
+    first: Sequence[str] = (),
     needs: str | None = None,
 ) -> dict[str, Any]:
-    found = report.as_dict() if report else None
-    return {"page": page, "report": found, "drawable": drawable, "needs": needs}
+    return {
+        "page": page,
+        "report": report.as_dict() if report else None,
+        "drawable": drawable,
+        "failed": failed,
+        "first": list(first),
+        "needs": needs,
+    }
 
 
 def _blind_to(name: str) -> str:
@@ -308,22 +320,6 @@ def _blind_to(name: str) -> str:
     )
 
 
-def _figures() -> str:
-    """HTML of the figures that a cell drew; they are closed."""
-    if "matplotlib.pyplot" not in sys.modules:
-        return ""
-    import matplotlib.pyplot as plt
-
-    page = ""
-    for number in plt.get_fignums():
-        buffer = io.BytesIO()
-        plt.figure(number).savefig(buffer, format="png")
-        data = base64.b64encode(buffer.getvalue()).decode("ascii")
-        page += f'<img alt="What this cell draws." src="data:image/png;base64,{data}">'
-    plt.close("all")
-    return page
-
-
 def _no_input(prompt: str = "") -> str:
     raise RuntimeError("a page cannot ask for input: write the value into the code")
 
@@ -332,30 +328,3 @@ def _remember(cell: Cell) -> None:
     """Let tracebacks and the judge find the lines of a cell."""
     lines = cell.source.splitlines(keepends=True)
     linecache.cache[cell.file] = (len(cell.source), None, lines, cell.file)
-
-
-def _names_in(source: str) -> set[str]:
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-
-
-def _display(value: Any) -> str:
-    """HTML of the value of the last line of a cell: text, so that no code gets in."""
-    if value is None:
-        return ""
-    return f"<pre>{html.escape(repr(value)[:MAX_PRINTED])}</pre>"
-
-
-def _as_page(error: BaseException) -> str:
-    """HTML of an error: where in the reader's cells, and what it says."""
-    told = traceback.TracebackException.from_exception(error, limit=-20)
-    own = [frame for frame in told.stack if frame.filename.startswith("<cell ")]
-    told.stack = traceback.StackSummary.from_list(own)
-    told.__cause__ = told.__context__ = None
-    text = "".join(told.format())
-    if isinstance(error, ModuleNotFoundError):
-        text += "The page has NumPy and matplotlib; the notebook has everything.\n"
-    return f"<pre class='in-page-error'>{html.escape(text)}</pre>"

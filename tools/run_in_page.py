@@ -1,7 +1,8 @@
 """Sphinx extension: exercises that are written, run and checked where they are printed.
 
 In the chapters that need NumPy alone, a region is put around the stub of an exercise
-and its check; ``chapters/_static/in_page`` makes an editor of it. Python comes from the
+and its check, and around each demonstration that a page can run;
+``chapters/_static/in_page`` gives it an editor and buttons. Python comes from the
 book itself and is loaded when a reader first runs something: Pyodide, NumPy, and the
 modules of ours that ``autograder.in_page`` needs. Scripts carry them, because browsers
 let no page read the files beside it. Where Pyodide is not at hand, the book is built
@@ -16,29 +17,41 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from autograder.page_cells import names_made
 from autograder.release.stubs import defined_name
 from tools.exercise_notebooks import FOLDER as NOTEBOOKS
 from tools.exercise_notebooks import chapter_of
-from tools.page_course import archive, topics
+from tools.page_course import archive, names_needed, page_has, topics
 from tools.pyodide import LICENCE, PyodideMissing, hashes, read, release
 
 FOLDER = "in_page"  # in the static files
 PIECE = 1_000_000  # characters; a page counts pieces to show how far it is
 SCRIPTS = (
     *("runtime", "worker", "python", "work", "notebook"),
-    *("editor", "exercise", "page"),
+    *("editor", "cell", "demo", "exercise", "page"),
 )
+PROGRESS = ("work", "chapters", "progress")  # on the page that leads to the others
 PACKAGES = ("numpy", "matplotlib")  # the first from the beginning, others when needed
 MARK = 'class="in-page"'
 
+# Exercises with whose answer a model runs, with its name in the playground.
+MODELS = {"softmax": "dates"}
+MODEL = """\
+<p class="in-page-model noprint" hidden>A small transformer of a later chapter turns
+dates such as “3 March 2021” into 2021-03-03. Run it with your function in the place of
+its own, and see what changes when yours is wrong.</p>
+"""
 ELSEWHERE = """\
 <p class="exercise-elsewhere noprint">This exercise needs PyTorch, which no page can
 run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>
@@ -46,55 +59,110 @@ run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>
 
 
 class Region(nodes.General, nodes.Element):
-    """An exercise: ``name``, and the ``version`` of its stub."""
+    """What surrounds cells that run: ``marks`` are the attributes that name them."""
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx, after the extension that writes the notebooks."""
+    """Register with Sphinx, after those that write notebooks and hide solutions."""
     app.setup_extension("tools.exercise_notebooks")
+    app.setup_extension("sphinx_exercise")  # has the option hide_solutions
     app.add_node(Region, html=(_open_region, _close_region), latex=(_nothing, _nothing))
     app.add_config_value("in_page_runs", False, "html", bool)
     app.connect("config-inited", find_runtime)
     app.connect("builder-inited", write_runtime)
-    app.connect("doctree-read", mark_exercises)
+    app.connect("env-purge-doc", forget)
+    app.connect("doctree-read", mark_cells)
     app.connect("html-page-context", load_on_pages_with_exercises)
+    app.connect("write-started", write_chapters)
     app.connect("build-finished", write_notebooks)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
 
 
-def mark_exercises(app: Sphinx, doctree: nodes.document) -> None:
-    """Put a region around each exercise that a page can run, and its check.
+def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark the exercises and the demonstrations of a chapter that a page can run.
 
-    Where torch is needed, a line below the check says where to go.
+    Where torch is needed, a line below each check says where to go.
     """
     chapter = chapter_of(app.env.docname)
     if chapter is None:
         return
     if chapter not in topics():
-        for cell in list(doctree.findall(_is_check)):
+        for cell in list(doctree.findall(_tagged("check"))):
             up = "../" * app.env.docname.count("/")
             line = ELSEWHERE.format(f"{up}{NOTEBOOKS}/{chapter}.ipynb")
             place = cell.parent.index(cell) + 1
             cell.parent.insert(place, nodes.raw("", line, format="html"))
         return
-    for cell in list(doctree.findall(_is_exercise)):
-        stub = next(cell.findall(nodes.literal_block)).astext()
+    exercises(app.env)[chapter] = mark_exercises(doctree)
+    mark_demonstrations(doctree)
+
+
+def exercises(env: BuildEnvironment) -> dict[str, dict[str, str]]:
+    """Versions of stubs by chapter and exercise; kept between builds."""
+    if not hasattr(env, "in_page_exercises"):
+        env.in_page_exercises = {}
+    return env.in_page_exercises
+
+
+def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """A page is read again, or is gone."""
+    exercises(env).pop(chapter_of(docname), None)
+
+
+def mark_exercises(doctree: nodes.document) -> dict[str, str]:
+    """Put a region around each exercise, and its check.
+
+    Returns:
+        The versions of the stubs, by exercise.
+    """
+    versions = {}
+    for cell in list(doctree.findall(_tagged("exercise"))):
+        stub = _code(cell)
         place = cell.parent.index(cell)
-        parts = [cell]
-        for other in cell.parent[place + 1 : place + 2]:
-            if _is_check(other):
-                parts.append(other)
-        region = Region(name=defined_name(stub), version=_version(stub.encode()))
-        cell.parent[place : place + len(parts)] = [region]
-        region += parts
+        below = [c for c in cell.parent[place + 1 : place + 2] if _tagged("check")(c)]
+        marks = {"exercise": defined_name(stub), "version": _version(stub.encode())}
+        region = _surround([cell, *below], marks)
+        if model := MODELS.get(marks["exercise"]):
+            marks["model"] = model
+            region += nodes.raw("", MODEL, format="html")
+        versions[marks["exercise"]] = marks["version"]
+    return versions
 
 
-def _is_exercise(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and "tag_exercise" in node["classes"]
+def mark_demonstrations(doctree: nodes.document) -> None:
+    """Put a region around each demonstration that finds all that it needs in a page.
+
+    What a cell makes that cannot run there is missing below it.
+    """
+    missing: set[str] = set()
+    for number, cell in enumerate(list(doctree.findall(_tagged("demo"))), start=1):
+        code = _code(cell)
+        if page_has(code) and not names_needed(code) & missing:
+            missing -= names_made(code)
+            _surround([cell], {"cell": number})
+        else:
+            missing |= names_made(code)
 
 
-def _is_check(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and "tag_check" in node["classes"]
+def _tagged(tag: str) -> Callable[[nodes.Node], bool]:
+    def is_one(node: nodes.Node) -> bool:
+        return isinstance(node, nodes.container) and f"tag_{tag}" in node["classes"]
+
+    return is_one
+
+
+def _code(cell: nodes.container) -> str:
+    return next(cell.findall(nodes.literal_block)).astext()
+
+
+def _surround(cells: list[nodes.Node], marks: dict[str, Any]) -> Region:
+    """Put a region around some cells that follow each other."""
+    around = cells[0].parent
+    place = around.index(cells[0])
+    region = Region(marks=marks)
+    around[place : place + len(cells)] = [region]
+    region += cells
+    return region
 
 
 def find_runtime(app: Sphinx, config: Config) -> None:
@@ -118,15 +186,19 @@ def find_runtime(app: Sphinx, config: Config) -> None:
 def write_runtime(app: Sphinx) -> None:
     """Write what the pages load on the first run."""
     if app.builder.format == "html" and app.config.in_page_runs:
-        write_pieces(runtime_files(), Path(app.outdir) / "_static" / FOLDER)
+        files = runtime_files(solutions=not app.config.hide_solutions)
+        write_pieces(files, Path(app.outdir) / "_static" / FOLDER)
 
 
 def _all_hashes() -> dict[str, str]:
     return hashes() | {k: v for name in PACKAGES for k, v in hashes(name).items()}
 
 
-def runtime_files() -> dict[str, bytes]:
+def runtime_files(solutions: bool = True) -> dict[str, bytes]:
     """What runs Python in a page, by name.
+
+    Args:
+        solutions: of the course; without them, answers are checked from keys.
 
     Raises:
         PyodideMissing: a file of the release is not at hand.
@@ -134,7 +206,7 @@ def runtime_files() -> dict[str, bytes]:
     return {
         **read(_all_hashes()),
         "pyodide-lock.json": json.dumps(release()["lock"]).encode(),
-        "course.zip": archive(),
+        "course.zip": archive(solutions),
     }
 
 
@@ -188,6 +260,16 @@ def _versions_in(runtime: Path) -> dict[str, str]:
     return {name: entry["version"] for name, entry in files.items()}
 
 
+def write_chapters(app: Sphinx, builder: Builder) -> None:
+    """Write which exercises the chapters have, for the page that leads to them."""
+    if builder.format == "html" and app.config.in_page_runs:
+        listed = json.dumps(exercises(app.env), sort_keys=True)
+        text = f"(globalThis.InPage ??= {{}}).chapters = {listed};\n"
+        folder = Path(app.outdir) / "_static" / FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "chapters.js").write_text(text, "ascii")
+
+
 def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
     """Give the exercise notebooks, which pages fill in, the form of scripts as well."""
     if exception or app.builder.format != "html" or not app.config.in_page_runs:
@@ -203,11 +285,15 @@ def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
 def load_on_pages_with_exercises(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Ask for the scripts on pages that need them."""
-    if not app.config.in_page_runs or MARK not in context.get("body", ""):
+    """Ask for the scripts on pages that need them; for progress on the first page."""
+    if not app.config.in_page_runs:
         return
-    app.add_css_file(f"{FOLDER}/in_page.css")
-    for name in SCRIPTS:
+    runs = MARK in context.get("body", "")
+    if runs:
+        app.add_css_file(f"{FOLDER}/in_page.css")
+    for name in (
+        SCRIPTS if runs else PROGRESS if pagename == app.config.root_doc else ()
+    ):
         app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
 
 
@@ -216,10 +302,8 @@ def _version(content: bytes) -> str:
 
 
 def _open_region(writer: Any, node: Region) -> None:
-    name, version = node["name"], node["version"]
-    writer.body.append(
-        f'<div {MARK} data-exercise="{name}" data-version="{version}">\n'
-    )
+    marks = (f'data-{name}="{value}"' for name, value in node["marks"].items())
+    writer.body.append(f"<div {MARK} {' '.join(marks)}>\n")
 
 
 def _close_region(writer: Any, node: Region) -> None:

@@ -33,6 +33,8 @@ FLOORS = [
         *("autograder.own_notebook", "autograder.progress"),
         *("autograder.record", "autograder.reset", "autograder.respond"),
         *("autograder.cells", "autograder.failing", "autograder.show"),
+        *("autograder.cell_output", "autograder.later", "autograder.model_trial"),
+        "autograder.page_cells",
     },
     {"autograder.sandbox"},
     {"autograder.release"},

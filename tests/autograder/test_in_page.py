@@ -1,14 +1,16 @@
 """What a page asks of Python, without a browser: cells, checks, hints, errors."""
 
+import html
 import inspect
 import json
 import sys
 
 import pytest
 
+from autograder.cell_output import MAX_PRINTED
 from autograder.check import examine_here
 from autograder.exercise import find_topic
-from autograder.in_page import MAX_PRINTED, Page
+from autograder.in_page import Page
 from solutions import simplified_attention as right
 
 STUB = "def softmax(scores):\n    raise NotImplementedError\n"
@@ -92,6 +94,68 @@ def test_a_cell_that_cannot_be_checked_gets_no_points_and_says_why(page, source,
     assert said in found["page"]
 
 
+def demo(name: str, source: str) -> dict:
+    return {"name": name, "kind": "demo", "source": source}
+
+
+def run_demo(page: Page, *cells: dict) -> dict:
+    """Run the last of some demonstrations, the others being above it."""
+    *above, last = cells
+    asked = {"do": "run", "with": {"cell": last, "above": [SETUP, *above]}}
+    return json.loads(page.ask(json.dumps(asked)))
+
+
+def test_a_demonstration_runs_alone_and_shares_its_names_with_those_below(page):
+    words = demo("cell 1", "words = ['she', 'visits']\nprint(len(words))")
+    count = demo("cell 2", "np.arange(len(words))")
+    assert "2" in run_demo(page, words)["page"]
+    found = run_demo(page, words, count)
+    assert "array([0, 1])" in found["page"]
+    assert (found["failed"], found["first"]) == (False, [])
+
+
+def test_cells_above_are_asked_for_when_one_of_them_makes_what_is_missing(page):
+    first = demo("cell 1", "other = 1")
+    words = demo("cell 2", "def words():\n    return ['she']")
+    count = demo("cell 3", "print('before')\nlen(words())")
+    found = run_demo(page, first, words, count)
+    assert found["first"] == ["cell 1", "cell 2"]
+    assert "<code>words</code>" in found["page"]
+    assert "NameError" not in found["page"]
+    run_demo(page, first)
+    assert run_demo(page, first, words, count)["first"] == ["cell 2"]
+    run_demo(page, first, words)
+    assert run_demo(page, first, words, count)["failed"] is False
+
+
+def test_a_name_that_no_cell_above_makes_is_the_readers_own_error(page):
+    words = demo("cell 1", "words = ['she']")
+    found = run_demo(page, words, demo("cell 2", "len(wrods)"))
+    assert found["first"] == []
+    assert found["failed"] is True
+    assert "NameError" in found["page"]
+
+
+def test_a_cell_above_that_was_changed_or_failed_counts_as_not_run(page):
+    asks = demo("cell 2", "a + b")
+    run_demo(page, demo("cell 1", "a = 1"))
+    changed = demo("cell 1", "a = 1\nb = 2")
+    assert run_demo(page, changed, asks)["first"] == ["cell 1"]
+    run_demo(page, demo("cell 1", "a = 1\n1 / 0\nb = 2"))
+    assert run_demo(page, changed, asks)["first"] == ["cell 1"]
+
+
+def test_a_demonstration_uses_the_readers_answer_or_else_the_books(page):
+    shown = demo("cell 1", "softmax(np.zeros(2))")
+    found = run_demo(page, cell(STUB), shown)
+    assert "array([0.5, 0.5])" in found["page"]
+    assert "own <code>softmax</code>" in found["page"]
+    mine = cell("def softmax(scores):\n    return scores + 7\n")
+    found = run_demo(page, mine, shown)
+    assert "array([7., 7.])" in found["page"]
+    assert "own <code>softmax</code>" not in found["page"]
+
+
 def test_an_error_shows_the_readers_line_and_none_of_ours(page):
     found = ask(page, "run", "def twice(x):\n    return x * np.nothing\n\ntwice(2)")
     assert "return x * np.nothing" in found["page"]
@@ -107,15 +171,33 @@ def test_what_is_printed_is_shown_as_text_and_cut_off(page):
     assert "not shown" in found["page"]
 
 
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("'ä';", False),
+        ("'ä'; # remark", False),
+        ("'ä' # not;", True),
+        ("1;'ä'", True),
+        ("'\u2028' ;'ä';", False),
+        ("max(\n'ä',\n'a')  ;", False),
+        ("'ä'", True),
+    ],
+)
+def test_a_semicolon_at_the_end_hides_the_value_as_in_a_notebook(page, source, shown):
+    assert ("ä" in ask(page, "run", source)["page"]) is shown
+
+
 def test_a_value_cannot_put_code_into_the_page(page):
     sly = "class Sly:\n    def _repr_html_(self):\n        return '<script>'\nSly()"
     assert "<script" not in ask(page, "run", sly)["page"]
 
 
 def test_hints_become_more_and_end(page):
-    known = "from solutions.mistakes.simplified_attention import no_shift as known"
-    wrong = f"{known}\nsoftmax = known.implementation"
+    known = find_topic("softmax").mistakes("softmax")[0]
+    module = known.implementation.__module__
+    wrong = f"from {module} import {known.name}\nsoftmax = {known.name}.implementation"
     pages = [ask(page, "hint", wrong, count=n)["page"] for n in range(1, 5)]
+    assert html.escape(known.hint) in pages[3]
     assert [text.count("<li>") for text in pages] == [1, 2, 3, 3]
     assert "no more hints" in pages[3]
     done = ask(page, "hint", inspect.getsource(right.softmax), count=1)
@@ -159,3 +241,17 @@ def test_a_package_is_asked_for_when_it_is_used_and_not_before(later):
     page.ask(json.dumps(arrived))
     assert "drawn" in ask(page, "run", "plt.line()", [setup])["page"]
     assert "drawn" in ask(page, "run", "line()", [setup])["page"]
+
+
+def test_a_cell_does_not_run_half_before_its_package_comes(later):
+    page, install = later
+    setup = {"name": "setup 2", "kind": "setup", "source": "import plotting as plt"}
+    for source in ("runs.append(1)\nplt.line()", "runs.append(1)\nimport plotting"):
+        ask(page, "run", "runs = []", [setup])
+        assert ask(page, "run", source, [setup])["needs"] == "plotting"
+        assert "[]" in ask(page, "run", "runs", [setup])["page"]
+    install()
+    arrived = {"do": "arrived", "with": {"package": "plotting", "above": []}}
+    page.ask(json.dumps(arrived))
+    ask(page, "run", source, [setup])
+    assert "[1]" in ask(page, "run", "runs", [setup])["page"]

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from autograder.check import examine_here
 from autograder.exercise import find_topic, load_topic
 from solutions import simplified_attention as right
+from toolkit.book import CHAPTERS
 from tools import page_course
 
 CHAPTER = "simplified_attention"
@@ -110,7 +111,9 @@ def test_nothing_of_python_is_loaded_before_the_first_run(page, asked, html: Pat
     assert {"in_page/runtime.js", "in_page/page.js"} <= set(ours)
     assert not [name for name in ours if "/python/" in name or "codemirror" in name]
     files = [(html / "_static" / name).read_bytes() for name in ours]
-    marks = (html / "chapters" / f"{CHAPTER}.html").read_bytes().count(b"data-exercise")
+    marks = (
+        (html / "chapters" / f"{CHAPTER}.html").read_bytes().count(b'class="in-page"')
+    )
     assert sum(len(gzip.compress(file)) for file in files) + 100 * marks < MOST_BYTES
     expect(status(page, "softmax")).to_contain_text(re.compile(r"loads Python.* MB"))
 
@@ -169,6 +172,36 @@ def test_an_endless_loop_is_stopped(page: Page):
     expect(status(page, "softmax")).to_have_text("Stopped.")
     assert check(page, "softmax", inspect.getsource(right.softmax))["score"] == "7"
     assert len(page.workers) == 1  # the loop does not go on in the background
+
+
+def test_check_all_ends_when_it_is_stopped(page: Page):
+    write(page, "alignment_scores", "while True:\n    pass")
+    press(page, "alignment_scores", "Check")
+    press(page, "alignment_scores", "Stop")
+    expect(status(page, "alignment_scores")).to_have_text("Stopped.")
+    before = output(page, "softmax").inner_text()
+    page.get_by_role("button", name="Check all").click()
+    expect(status(page, "alignment_scores")).to_have_text("Running …", timeout=STARTS)
+    press(page, "alignment_scores", "Stop")
+    bar = page.locator(".in-page-bar")
+    expect(bar).to_contain_text("Not all were checked: Stopped.")
+    expect(page.locator('[aria-busy="true"]')).to_have_count(0)
+    assert output(page, "softmax").inner_text() == before
+    write(page, "alignment_scores", inspect.getsource(right.alignment_scores))
+    page.get_by_role("button", name="Check all").click()
+    expect(bar).to_contain_text("Checked. ", timeout=STARTS)
+    expect(page.locator(".in-page[data-score]")).to_have_count(5)
+
+
+def test_stop_ends_what_waits_for_its_turn_as_well(page: Page):
+    write(page, "softmax", "while True:\n    pass")
+    press(page, "softmax", "Run")
+    expect(status(page, "softmax")).to_have_text("Running …", timeout=STARTS)
+    press(page, "attend", "Run")
+    press(page, "attend", "Stop")
+    for name in ("softmax", "attend"):
+        expect(status(page, name)).to_have_text("Stopped.")
+    assert check(page, "softmax", inspect.getsource(right.softmax))["score"] == "7"
 
 
 def test_hints_come_one_by_one(page: Page):
@@ -248,6 +281,32 @@ def test_a_notebook_takes_the_answers_away_and_brings_them_back(page: Page, tmp_
     expect(place).to_contain_text("from a file")
 
 
+def test_a_trained_model_runs_with_the_softmax_of_the_reader(page: Page):
+    write(page, "softmax", inspect.getsource(right.softmax))
+    press(page, "softmax", "Run a model with it")
+    found = output(page, "softmax")
+    expect(found.locator("caption")).to_have_text("6 of 6 dates come out alike.")
+    expect(found).to_contain_text("Each row of your attention weights sums to 1.")
+    dates = found.locator("tbody tr td:nth-of-type(1)").all_inner_texts()
+    assert any(re.fullmatch(r"\d{4}-\d\d-\d\d", date) for date in dates)
+
+    write(page, "softmax", "def softmax(scores):\n    return np.exp(scores)\n")
+    press(page, "softmax", "Run a model with it")
+    expect(found).to_contain_text("and not to 1")
+    expect(found.locator("caption")).not_to_have_text("6 of 6 dates come out alike.")
+
+
+def test_the_first_page_of_the_book_says_how_far_the_reader_is(
+    page: Page, context: BrowserContext, html: Path
+):
+    assert check(page, "softmax", inspect.getsource(right.softmax))["score"] == "7"
+    first = context.new_page()
+    first.goto((html / "index.html").as_uri())
+    link = first.locator(f'a[href$="{CHAPTER}.html"]', has_text="of 5 solved").first
+    expect(link).to_contain_text(re.compile(r"[1-5] of 5 solved"))
+    first.close()
+
+
 def test_a_file_that_is_no_notebook_is_told_so(page: Page, tmp_path):
     (tmp_path / "odd.ipynb").write_text("[1, 2")
     page.locator(".in-page-bar input[type=file]").set_input_files(
@@ -322,7 +381,7 @@ def test_reference_and_mistakes_get_the_reports_of_native_python(page, chapter):
 
 
 def test_the_keyboard_is_enough_and_is_not_trapped(page: Page):
-    name = "alignment_scores"
+    name = "soft_lookup"
     edit = region(page, name).get_by_role("button", name=f"Edit: {name}")
     edit.focus()
     page.keyboard.press("Enter")
@@ -334,6 +393,20 @@ def test_the_keyboard_is_enough_and_is_not_trapped(page: Page):
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     expect(region(page, name).get_by_role("button", name="Check")).to_be_focused()
+
+
+def test_whatever_can_be_pressed_has_a_name_of_its_own(page: Page):
+    places = page.locator(":is(.in-page-buttons, .in-page-bar) button:visible")
+    named = places.evaluate_all(
+        "all => all.map((b) => b.getAttribute('aria-label') ?? b.textContent.trim())"
+    )
+    assert len(named) == len(set(named)) > 50
+    assert {"Check: softmax", "Run: cell 3", "Edit: cell 3", "Check all"} <= set(named)
+    for button, words in zip(places.all()[:8], named, strict=False):
+        assert button.inner_text() in words  # who speaks what is seen presses it
+    groups = page.locator('.in-page [role="group"]:not([aria-label])')
+    assert groups.count() == 0
+    assert page.locator(".in-page-status:not([role=status])").count() == 0
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -362,6 +435,131 @@ def open_fresh(browser: Browser, address: str, **options: Any) -> Page:
     return page
 
 
+def cell_with(page: Page, code: str) -> Locator:
+    """The region of the demonstration that has some code."""
+    return page.locator(".in-page[data-cell]").filter(has_text=code).first
+
+
+def run_cell(region: Locator, button: str = "Run") -> str:
+    """Run a demonstration; what came out of it, without pictures."""
+    region.get_by_role("button", name=re.compile(f"^{button}")).click()
+    expect(region).to_have_attribute("aria-busy", "false", timeout=STARTS)
+    expect(region.locator(".in-page-status")).not_to_be_empty()
+    return region.locator(".in-page-output").inner_text()
+
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def assert_alike(one: str, other: str) -> None:
+    """Two texts have the same words; numbers may differ by what machines round."""
+    one, other = (re.sub(r" at 0x\w+", "", text) for text in (one, other))
+    assert NUMBER.sub("#", one) == NUMBER.sub("#", other)
+    numbers = [[float(number) for number in NUMBER.findall(t)] for t in (one, other)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=1e-9)
+
+
+def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
+    browser: Browser, address: str
+):
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.goto(address)
+        words, weights = cell_with(page, "words = ["), cell_with(page, "total = sum(")
+        assert "This cell needs" in run_cell(weights)
+        weights.get_by_role("button", name="Run all above").click()
+        found = weights.locator(".in-page-output")
+        expect(found).to_contain_text("weight 0.789", timeout=STARTS)
+        expect(words.locator(".in-page-status")).to_have_text("Done.")
+        printed = weights.locator(".cell_output:not(.in-page-output) .output")
+        assert not any(old.is_visible() for old in printed.all())
+
+        words.get_by_role("button", name=re.compile("^Edit")).click()
+        expect(words.locator(".cm-content")).to_be_focused()
+        page.keyboard.press("Control+End")
+        page.keyboard.insert_text("\nq = -q\nprint('turned')")
+        page.keyboard.press("Shift+Enter")
+        expect(words.locator(".in-page-output")).to_have_text("turned")
+        assert "weight 0.789" not in run_cell(weights)
+
+        page.reload()
+        expect(words.locator("pre").first).to_contain_text("turned")
+        words.get_by_role("button", name=re.compile("^Reset")).click()
+        expect(words.locator("pre").first).not_to_contain_text("turned")
+        words.get_by_role("button", name="Take it back").click()
+        expect(words.locator("pre").first).to_contain_text("turned")
+
+
+def test_what_a_cell_draws_takes_the_place_of_the_books_figure(
+    browser: Browser, address: str
+):
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.goto(address)
+        first = page.locator(".in-page[data-cell]").first
+        caption = first.locator("figcaption")
+        expect(caption).to_be_visible()
+        run_cell(first)
+        drawn = first.locator(".in-page-output img")
+        expect(drawn).to_have_count(1)
+        assert drawn.evaluate("image => image.naturalWidth") == 1050  # 7 in, 150 dpi
+        assert "Three square maps" in drawn.get_attribute("alt")  # as the book's
+        expect(first.locator("figure img")).not_to_be_visible()
+        expect(caption).to_be_visible()
+        first.get_by_role("button", name=re.compile("^Reset")).click()
+        expect(drawn).to_have_count(0)
+        expect(first.locator("figure img")).to_be_visible()
+
+
+@pytest.mark.parametrize("chapter", page_course.topics())
+def test_each_demonstration_prints_what_the_book_prints(
+    browser: Browser, html: Path, chapter: str
+):
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.goto((html / "chapters" / f"{chapter}.html").as_uri())
+        regions = page.locator(".in-page[data-cell]").all()
+        assert len(regions) >= 5
+        for region in regions:
+            run_cell(region)
+            assert region.locator(".in-page-error").all_inner_texts() == []
+            said = region.locator(".in-page-output > pre").all_text_contents()
+            printed = region.locator(
+                ":is(.stream, .text_plain) pre"
+            ).all_text_contents()
+            assert_alike("".join(said), "".join(printed))
+            pictures = region.locator(".cell_output:not(.in-page-output) img").count()
+            assert region.locator(".in-page-output img").count() == pictures
+
+
+def test_cells_that_need_what_a_page_has_not_have_no_button(html: Path):
+    page = html / "chapters" / "scaling.html"
+    found = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    runs = [
+        bool(cell.find_parent(class_="in-page")) for cell in found.select(".tag_demo")
+    ]
+    texts = [
+        cell.select_one(".cell_input").get_text() for cell in found.select(".tag_demo")
+    ]
+    assert any(runs)
+    for needed in ("import torch", "import altair", "import perf_counter"):
+        cells = [run for run, text in zip(runs, texts, strict=True) if needed in text]
+        assert cells and not any(cells)
+    other = html / "chapters" / "masking.html"  # a chapter with torch
+    assert b'class="in-page"' not in other.read_bytes()
+
+
+def test_regions_take_nothing_else_away_from_a_chapter(html: Path):
+    source = CHAPTERS / f"{CHAPTER}.md"
+    text = (html / "chapters" / f"{CHAPTER}.html").read_text(encoding="utf-8")
+    found = BeautifulSoup(text, "html.parser")
+    labels = re.findall(r"^:label: (.+)$", source.read_text(encoding="utf-8"), re.M)
+    assert len(labels) == 10  # each exercise and its solution
+    for label in labels:
+        place = found.find(id=label)
+        assert place is not None and not place.find_parent(class_="in-page"), label
+
+
 def test_without_javascript_the_page_reads_as_before(browser: Browser, address: str):
     page = open_fresh(browser, address, java_script_enabled=False)
     found = region(page, "softmax")
@@ -372,11 +570,19 @@ def test_without_javascript_the_page_reads_as_before(browser: Browser, address: 
     page.context.close()
 
 
-def test_it_is_said_when_the_browser_keeps_nothing(browser: Browser, address: str):
+FULL = "Storage.prototype.setItem = () => { throw new Error('full'); }"
+FORBIDDEN = (
+    "Object.defineProperty(window, 'localStorage',"
+    " { get() { throw new DOMException('no', 'SecurityError'); } })"
+)
+
+
+@pytest.mark.parametrize("storage", [FULL, FORBIDDEN], ids=["full", "forbidden"])
+def test_it_is_said_when_the_browser_keeps_nothing(
+    browser: Browser, address: str, storage: str
+):
     with browser.new_context() as context:
-        context.add_init_script(
-            "Storage.prototype.setItem = () => { throw new Error('full'); }"
-        )
+        context.add_init_script(storage)
         page = context.new_page()
         page.goto(address)
         write(page, "softmax", "mine = 1")

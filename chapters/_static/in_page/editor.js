@@ -43,7 +43,7 @@ globalThis.InPage ??= {};
         C.EditorState.tabSize.of(4),
         C.python(),
         C.syntaxHighlighting(colours),
-        C.EditorView.contentAttributes.of({ "aria-label": label }),
+        C.EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         C.EditorView.updateListener.of((update) => {
           if (update.docChanged) {
             changed(view.state.doc.toString());

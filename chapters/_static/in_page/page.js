@@ -1,29 +1,35 @@
-/* All exercises of a page: their order, how far the reader is, and the notebook. */
+/* All cells of a page that run: their order, how far the reader is, and the notebook. */
 "use strict";
 
 globalThis.InPage ??= {};
 {
-  const { element, Exercise } = InPage;
+  const { element, Demo, Exercise } = InPage;
   const chapter = location.pathname.split("/").pop().replace(/\.html$/, "");
+  InPage.chapter = chapter;
+  const cells = new Map(); // what runs, by its element
   const exercises = [];
   const bar = makeBar();
-  for (const region of document.querySelectorAll(".in-page[data-exercise]")) {
-    exercises.push(new Exercise(region, showProgress));
+  for (const region of document.querySelectorAll(".in-page")) {
+    const isExercise = "exercise" in region.dataset;
+    const made = isExercise ? new Exercise(region, showProgress) : new Demo(region);
+    cells.set(made.cell, made);
+    if (isExercise) {
+      exercises.push(made);
+    }
   }
   exercises[0].region.closest("article").querySelector("h1").after(bar.place);
   showProgress();
 
-  /** The cells above an exercise, as Python takes them. */
-  InPage.above = (exercise) => {
+  /** The cells above one, as Python takes them. */
+  InPage.above = (below) => {
     const before = [];
     let number = 0;
     for (const cell of document.querySelectorAll("article .cell")) {
-      if (cell === exercise.cell) {
+      if (cell === below.cell) {
         break;
       }
-      const mine = exercises.find((other) => other.cell === cell);
-      if (mine) {
-        before.push({ name: mine.name, kind: "exercise", source: mine.code });
+      if (cells.has(cell)) {
+        before.push(cells.get(cell).asked);
       } else if (!/\btag_(?!hide-|scroll)/.test(cell.className)) {
         number += 1;
         const source = cell.querySelector(".cell_input pre").textContent;
@@ -31,6 +37,22 @@ globalThis.InPage ??= {};
       }
     }
     return before;
+  };
+
+  /** Run some cells in the order of the page, up to one that does not come to its end.
+
+      @param {string[]} names
+      @returns {Promise<boolean>}  whether all did */
+  InPage.runAll = async (names) => {
+    for (const cell of cells.values()) {
+      if (names.includes(cell.name)) {
+        const answer = await cell.run();
+        if (!answer || answer.failed) {
+          return false;
+        }
+      }
+    }
+    return true;
   };
 
   /** The next exercise that is not solved, if there is one. */
@@ -46,7 +68,12 @@ globalThis.InPage ??= {};
       return made;
     };
     const progress = element("span", { class: "in-page-progress" });
-    const status = element("span", { role: "status" });
+    const size = InPage.megabytes(InPage.python.size);
+    const status = element(
+      "span",
+      { role: "status" },
+      `Cells with a Run button run in this page. The first run loads Python, ${size}.`,
+    );
     const file = element("input", { type: "file", accept: ".ipynb", hidden: "" });
     file.addEventListener("change", () => load(file));
     const place = element(
@@ -69,7 +96,10 @@ globalThis.InPage ??= {};
 
   async function checkAll() {
     for (const exercise of exercises) {
-      await exercise.check();
+      if (!(await exercise.check())) {
+        bar.status.textContent = `Not all were checked: ${exercise.status.textContent}`;
+        return;
+      }
     }
     bar.status.textContent = `Checked. ${bar.progress.textContent}.`;
   }

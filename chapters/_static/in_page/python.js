@@ -22,7 +22,8 @@ globalThis.InPage ??= {};
     #files = new Map(); // contents by name, loaded once
     #worker = null;
     #last = Promise.resolve();
-    #stopped = false;
+    #stops = 0; // how often somebody pressed Stop
+    #asked = 0; // #stops when the present question was asked
     #broken = () => {}; // ends the worker, and the wait for it
 
     /** Whether the next question starts without loading anything. */
@@ -46,19 +47,23 @@ globalThis.InPage ??= {};
         @param {(words: string) => void} tell  is told what is being waited for
         @returns {Promise<object>}  its answer */
     ask(question, tell) {
-      this.#stopped = false;
-      const turn = this.#last.then(() => this.#ask(question, tell));
+      const stops = this.#stops;
+      const turn = this.#last.then(() => {
+        this.#asked = stops;
+        return this.#ask(question, tell);
+      });
       this.#last = turn.catch(() => {});
       return turn;
     }
 
-    /** End whatever is running. The next question starts Python anew. */
+    /** End whatever is running or waits. The next question starts Python anew. */
     stop() {
-      this.#stopped = true; // while something loads there is nothing to end
+      this.#stops += 1; // while something loads there is nothing to end
       this.#broken(new Stopped("Stopped."));
     }
 
     async #ask(question, tell) {
+      this.#goOn();
       if (!this.#worker) {
         await this.#start(tell);
       }
@@ -132,7 +137,12 @@ globalThis.InPage ??= {};
         this.#files.set(name, await unpacked(received.get(name).join("")));
         received.delete(name);
       }));
-      if (this.#stopped) {
+      this.#goOn();
+    }
+
+    /** @throws {Stopped}  since the present question was asked, Stop was pressed */
+    #goOn() {
+      if (this.#asked !== this.#stops) {
         throw new Stopped("Stopped.");
       }
     }

@@ -1,0 +1,53 @@
+"""Packages that a page can load, but has not loaded yet: their use is noticed."""
+
+from __future__ import annotations
+
+import importlib.abc
+from typing import Any
+
+
+class Needs(ImportError):
+    """A package that comes with the page is used, and was not loaded yet."""
+
+    def __init__(self, package: str) -> None:
+        """``package`` is its name."""
+        super().__init__(f"{package} is not loaded yet")
+        self.package = package
+
+
+class Later(importlib.abc.MetaPathFinder):
+    """Says of some packages that the page could load them.
+
+    Args:
+        packages: those that are not loaded; one is taken out when it arrives.
+    """
+
+    def __init__(self, packages: set[str]) -> None:
+        self.packages = packages
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> None:
+        """Raise ``Needs`` for a module of such a package; others look further."""
+        if name.partition(".")[0] in self.packages:
+            raise Needs(name.partition(".")[0])
+
+
+class Absent:
+    """Stands for what was imported from a package that is not loaded yet.
+
+    Attributes:
+        absent_package: its name; every other attribute would be one of the package.
+    """
+
+    def __init__(self, package: str) -> None:
+        self.absent_package = package
+
+    def __getattr__(self, name: str) -> Any:
+        raise Needs(self.absent_package)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        """What was imported may have been a function.
+
+        Raises:
+            Needs: always.
+        """
+        raise Needs(self.absent_package)

@@ -1,0 +1,211 @@
+/* A cell of the page that runs: its code becomes an editor, with buttons and an output.
+
+   Nothing here knows what is right. Python is asked, and answers with HTML. */
+"use strict";
+
+globalThis.InPage ??= {};
+{
+  const ESCAPE = "Escape, then Tab, leaves the editor.";
+
+  /** An element with its attributes and children; strings become text. */
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      made.setAttribute(name, value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  class Cell {
+    #code; // as the reader has it
+    #editor = null;
+
+    /** @param {HTMLElement} region  around the cell
+        @param {string} name  of the cell, for Python and for screen readers
+        @param {string} version  of the book's code; work is kept for it
+        @param {string} keptAs  the name under which work is kept */
+    constructor(region, name, version, keptAs = name) {
+      this.region = region;
+      this.name = name;
+      this.version = version;
+      this.keptAs = keptAs;
+      this.cell = region.querySelector(".cell");
+      this.place = this.cell.querySelector(".cell_input");
+      this.book = this.place.querySelector("pre").textContent;
+      this.#code = this.book;
+    }
+
+    get code() {
+      return this.#code;
+    }
+
+    set code(text) {
+      this.#code = text;
+      if (this.#editor) {
+        this.#editor.text = text.replace(/\n$/, "");
+      } else {
+        this.place.querySelector("pre").textContent = text;
+      }
+    }
+
+    /** The cell as Python takes it. */
+    get asked() {
+      return { name: this.name, kind: this.kind, source: this.#code };
+    }
+
+    /** Put other code in the place of the present one. */
+    take(code) {
+      this.code = code;
+      this.changed(code);
+    }
+
+    tell(words) {
+      this.status.textContent = words;
+    }
+
+    /** Open the editor. */
+    async edit() {
+      this.buttons.edit.hidden = true;
+      this.place.closest("details")?.setAttribute("open", "");
+      const text = this.place.querySelector("pre");
+      const place = element("div", { class: "in-page-editor" });
+      text.closest(".highlight").replaceChildren(place);
+      const label = `${this.label}. ${ESCAPE}`;
+      const changed = (code) => this.changed(code);
+      try {
+        this.#editor = await InPage.openEditor(place, this.#code, label, changed, this.keys);
+      } catch {
+        this.#editor = plainEditor(place, this.#code, label, changed);
+      }
+      this.#editor.focus();
+    }
+
+    /** @returns {Promise<object | null>}  what Python answers; null when it was stopped */
+    async run() {
+      const answer = await this.ask("run");
+      if (answer) {
+        this.tell(answer.failed ? "It stopped with an error." : "Done.");
+      }
+      return answer;
+    }
+
+    stop() {
+      InPage.python.stop();
+    }
+
+    /** Give the book's code back. */
+    reset() {
+      const before = this.#code;
+      InPage.work.forget(this.keptAs);
+      this.code = this.book;
+      this.cleared();
+      const back = element("button", { type: "button" }, "Take it back");
+      back.addEventListener("click", () => {
+        this.take(before);
+        this.tell("Your code is back.");
+        this.buttons.reset.focus();
+      });
+      this.status.replaceChildren("The code is that of the book again. ", back);
+    }
+
+    /** Add buttons, by the names of the methods that they call, and an output. */
+    build(actions) {
+      this.buttons = {};
+      for (const [action, words] of Object.entries(actions)) {
+        const button = element("button", { type: "button" }, words);
+        button.setAttribute("aria-label", `${words}: ${this.name}`);
+        button.addEventListener("click", () => this[action]());
+        this.buttons[action] = button;
+      }
+      this.buttons.run.title = "Shift-Enter in the editor";
+      this.buttons.stop.hidden = true;
+      this.status = element("p", { class: "in-page-status", role: "status" });
+      this.output = element("div", { class: "in-page-output cell_output" });
+      this.output.setAttribute("role", "group");
+      this.output.setAttribute("aria-label", `What came out of ${this.name}`);
+      const scrolls = () => this.output.scrollHeight > this.output.clientHeight;
+      new ResizeObserver(() => {
+        this.output.tabIndex = scrolls() ? 0 : -1; // whoever has no mouse can get there
+      }).observe(this.output);
+      const bar = element("div", { class: "in-page-buttons" }, ...Object.values(this.buttons));
+      bar.setAttribute("role", "group");
+      bar.setAttribute("aria-label", this.name);
+      this.region.classList.add("is-live");
+      this.place.addEventListener("click", () => {
+        if (!this.buttons.edit.hidden) {
+          this.edit();
+        }
+      });
+      return [bar, this.status, this.output];
+    }
+
+    /** Ask Python to do something with this cell, and show what it answers.
+
+        @returns {Promise<object | null>}  its answer; null when it was stopped */
+    async ask(what, more = {}) {
+      const question = {
+        do: what,
+        with: { cell: this.asked, above: InPage.above(this), ...more },
+      };
+      this.#busy(true);
+      try {
+        const answer = await InPage.python.ask(question, (words) => this.tell(words));
+        this.output.innerHTML = answer.page;
+        this.tell("");
+        return answer;
+      } catch (error) {
+        this.tell(error.message);
+        return null;
+      } finally {
+        this.#busy(false);
+      }
+    }
+
+    #busy(is) {
+      this.region.setAttribute("aria-busy", is);
+      const focused = this.region.contains(document.activeElement);
+      for (const action of ["check", "run", "model", "hint"]) {
+        if (this.buttons[action]) {
+          this.buttons[action].disabled = is;
+        }
+      }
+      this.buttons.stop.hidden = !is;
+      if (focused && !this.region.contains(document.activeElement)) {
+        (is ? this.buttons.stop : (this.buttons.check ?? this.buttons.run)).focus();
+      }
+    }
+
+    /** The reader has changed the code. */
+    changed(code) {
+      this.#code = code;
+      this.keep({ code });
+    }
+
+    /** Keep the work on this cell in the browser. */
+    keep(entry) {
+      if (!InPage.work.keep(this.keptAs, this.version, entry)) {
+        this.tell("This browser keeps nothing of this page: download the notebook in time.");
+      }
+    }
+  }
+
+  /** What is used where CodeMirror cannot be loaded. */
+  function plainEditor(place, text, label, changed) {
+    const area = element("textarea", { "aria-label": label, spellcheck: "false", rows: 24 });
+    area.value = text;
+    area.addEventListener("input", () => changed(area.value));
+    place.append(area);
+    return {
+      get text() {
+        return area.value;
+      },
+      set text(wanted) {
+        area.value = wanted;
+      },
+      focus: () => area.focus(),
+    };
+  }
+
+  Object.assign(InPage, { Cell, element });
+}

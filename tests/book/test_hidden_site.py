@@ -1,0 +1,204 @@
+"""A book without solutions: its pages check from keys, and nothing tells an answer."""
+
+import ast
+import base64
+import binascii
+import gzip
+import html
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from playwright.sync_api import Browser, Locator, expect
+
+from tools.page_course import topics
+from tools.pyodide import PyodideMissing, hashes
+from tools.run_in_page import PACKAGES, runtime_files, write_pieces
+
+ALSO = ("masking", "playground_dates")  # with torch; a page that prints references
+STARTS = 120_000  # milliseconds; for a machine that does other things as well
+TELLING = 25  # characters of a line without its blanks
+BASE64 = re.compile(rb"[A-Za-z0-9+/]{40,}={0,2}")
+PIECE = re.compile(r"(.+)\.(\d+)\.js")
+NO_SHIFT = """\
+def softmax(scores):
+    powers = np.exp(scores)
+    return powers / powers.sum(axis=-1, keepdims=True)
+"""
+SHIFTED = NO_SHIFT.replace("exp(scores)", "exp(scores - scores.max(-1, keepdims=True))")
+
+
+@pytest.fixture(scope="module")
+def hidden(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of a book with ``hide_solutions``, not executed."""
+    try:
+        runtime_files(solutions=False)
+    except PyodideMissing as missing:
+        pytest.fail(str(missing)) if os.environ.get("CI") else pytest.skip(str(missing))
+    folder = tmp_path_factory.mktemp("hidden")
+    for name in ("chapters", "solutions", "tools"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(root / name, folder / name, ignore=ignored)
+    settings = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    settings["execute"]["execute_notebooks"] = "off"
+    settings["sphinx"]["config"]["hide_solutions"] = True
+    (folder / "_config.yml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    first, *others = [f"chapters/{name}" for name in (*topics(), *ALSO)]
+    table = {"format": "jb-book", "root": first}
+    table["chapters"] = [{"file": name} for name in others]
+    (folder / "_toc.yml").write_text(yaml.safe_dump(table), encoding="utf-8")
+    program = Path(sys.executable).with_name("jupyter-book")
+    done = subprocess.run(
+        [program, "build", ".", "--quiet"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return folder / "_build" / "html"
+
+
+def files_in(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """All files below a folder and everything packed into them, with their names."""
+    pieces: dict[str, dict[int, bytes]] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name, content = str(path.relative_to(folder)), path.read_bytes()
+            if found := PIECE.fullmatch(name):
+                (part,) = BASE64.findall(content) or [b""]
+                pieces.setdefault(found[1], {})[int(found[2])] = part
+            yield from unpacked(name, content)
+    for name, parts in pieces.items():
+        text = b"".join(parts[number] for number in sorted(parts))
+        yield from unpacked(f"{name}, joined", text)
+
+
+def unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Some content and what is packed into it."""
+    yield name, content
+    if content.startswith(b"\x1f\x8b"):
+        yield from unpacked(f"{name}, unzipped", gzip.decompress(content))
+    elif content.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for member in archive.namelist():
+                yield from unpacked(f"{name}: {member}", archive.read(member))
+    else:
+        for number, text in enumerate(BASE64.findall(content)):
+            try:
+                inside = base64.b64decode(text, validate=True)
+            except binascii.Error:
+                continue  # a long word
+            if inside.startswith((b"\x1f\x8b\x08", b"PK\x03\x04")):
+                try:
+                    yield from unpacked(f"{name}, text {number}", inside)
+                except EOFError:
+                    assert PIECE.fullmatch(name), name  # the rest is in other files
+            else:
+                yield f"{name}, text {number}", inside
+
+
+def lines_of(text: str) -> set[str]:
+    """Lines of code without blanks and remarks, as they are or in the text of JSON."""
+    found = re.split(r"\n|\\n", text.replace('\\"', '"'))
+    lines = ("".join(line.partition("#")[0].split()).strip('",') for line in found)
+    return {line for line in lines if len(line) >= TELLING}
+
+
+def code_of(file: Path) -> str:
+    """A module without its docstrings: those of mistakes are the hints."""
+    text = file.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            for number in range(node.lineno - 1, node.end_lineno):
+                lines[number] = ""
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def telling(root: Path) -> set[str]:
+    """Lines of references and mistakes that nobody gets to see anywhere else."""
+    sources = (root / "solutions").rglob("*.py")
+    secret = set().union(*(lines_of(code_of(file)) for file in sources))
+    public = [*(root / "chapters").glob("*.md"), *(root / "toolkit").rglob("*.py")]
+    public += (root / "autograder").rglob("*.py")
+    return secret.difference(*(lines_of(f.read_text(encoding="utf-8")) for f in public))
+
+
+def what_tells(files: Iterable[tuple[str, bytes]], telling: set[str]) -> list[str]:
+    """Files that hold a line of a reference or of a mistake, or are named like one.
+
+    Some lines, such as the head of a constructor, are found in every library. So those
+    in the files of Pyodide's release, which are compared with hashes, tell nothing.
+    """
+    released = {name for package in (None, *PACKAGES) for name in hashes(package)}
+    of_anybody, ours = set(), {}
+    for name, content in files:
+        text = content.decode("utf-8", errors="ignore")
+        lines = lines_of(text) & telling
+        if "<" in text:
+            lines |= lines_of(html.unescape(re.sub(r"<[^>]*>", "", text))) & telling
+        if any(file in name for file in released):
+            of_anybody |= lines
+        else:
+            ours[name] = lines
+    return [
+        f"{name}: {sorted(lines - of_anybody)[:3]}"
+        for name, lines in ours.items()
+        if lines - of_anybody or name.rpartition(": ")[2].startswith("solutions/")
+    ]
+
+
+def test_no_file_of_it_holds_a_reference_or_a_mistake(hidden: Path, telling: set[str]):
+    assert len(telling) > 500
+    files = list(files_in(hidden))
+    names = "\n".join(name for name, _ in files)
+    assert "course.zip, joined, text 0, unzipped: autograder/in_page.py" in names
+    assert "simplified_attention.key, unzipped" in names
+    assert what_tells(files, telling) == []
+
+
+def test_the_search_finds_them_in_a_book_that_has_them(
+    telling: set[str], tmp_path: Path, hidden: Path
+):
+    write_pieces({"course.zip": runtime_files()["course.zip"]}, tmp_path)
+    found = "\n".join(what_tells(files_in(tmp_path), telling))
+    assert "solutions/simplified_attention.py: ['" in found
+    assert "solutions/mistakes/scaling.py: ['" in found
+
+
+def check(exercise: Locator, code: str, points: str) -> None:
+    """Write an answer and check it; it gets as many points as the pattern says."""
+    if not exercise.locator(".cm-content").count():
+        exercise.get_by_role("button", name=re.compile("^Edit")).click()
+    exercise.locator(".cm-content").focus()
+    exercise.page.keyboard.press("Control+a")
+    exercise.page.keyboard.insert_text(code)
+    exercise.page.keyboard.press("Control+Enter")
+    expect(exercise).to_have_attribute("data-score", re.compile(points), timeout=STARTS)
+
+
+def test_a_page_checks_from_keys_and_offers_no_solution(browser: Browser, hidden: Path):
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.goto((hidden / "chapters" / "simplified_attention.html").as_uri())
+        assert page.get_by_role("button", name=re.compile("^Check:")).count() == 5
+        assert page.get_by_role("button", name=re.compile("^Solution")).count() == 0
+        softmax = page.locator('.in-page[data-exercise="softmax"]')
+        check(softmax, NO_SHIFT, "^[1-6]$")
+        expect(softmax).to_have_attribute("data-mistake", "exponential_overflows")
+        check(softmax, SHIFTED, "^7$")
+        cell = page.locator(".in-page[data-cell]", has_text="order = np.array").first
+        cell.get_by_role("button", name=re.compile("^Run")).click()
+        said = cell.locator(".in-page-output")
+        expect(said).to_contain_text("attend, an exercise above: solve it first")
