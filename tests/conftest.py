@@ -35,6 +35,7 @@ LONG = (
     "autograder/grading/test_grade.py",
     "autograder/grading/test_resume.py",
     "autograder/grading/test_faults.py",
+    "book/test_in_page.py",
     "book/test_playground.py",
     "book/test_pages.py",
     "book/test_build.py",
