@@ -96,16 +96,26 @@ class Probe:
         ]
 
     @property
-    def optional(self) -> list[str]:
-        """The names of the parameters that a call may leave out."""
-        function = _callable_of(self._reference)
-        if function is None:
-            return []
-        parameters = inspect.signature(function).parameters.values()
-        return [p.name for p in parameters if p.default is not p.empty]
+    def optional(self) -> dict[str, Any]:
+        """The parameters that a call may leave out, with their defaults.
+
+        Of a module, these are the ones of its ``__init__`` as well.
+        """
+        functions = [_callable_of(self._reference)]
+        if isinstance(self._reference, type):
+            functions.insert(0, self._reference.__init__)
+        return {
+            p.name: p.default
+            for function in filter(None, functions)
+            for p in inspect.signature(function).parameters.values()
+            if p.default is not p.empty
+        }
 
     def calls(self, number: int) -> list[Bound]:
-        """The arguments of the calls that a case makes."""
+        """The arguments of the calls that a case makes.
+
+        Of a module, these are the ones that it was made with as well.
+        """
         return self._watched[number][1]
 
     def roles(self, number: int) -> dict[Path, Role]:
@@ -130,9 +140,10 @@ def _watch(
     kept: list[Any] = []  # alive, so that no two objects share an id
     known: dict[int, Role] = {}
     found: dict[Path, Role] = {}
+    made: dict[int, Bound] = {}  # what modules were made with
 
     def watch(call: Callable, given: Bound) -> Any:
-        calls.append(given)
+        calls.append({**made.get(id(call.owner), {}), **given})
         result = call(given)
         parts = list(result) if isinstance(result, list | tuple) else [result]
         kept.extend((given, result, parts))
@@ -161,8 +172,23 @@ def _watch(
     function = _callable_of(reference)
     if function is not None:
         watched = replace(case, run=run)
+        if isinstance(reference, type):
+            reference = _noting(reference, made, kept)
         answer(watched, _altered(reference, function, watch), seed)
     return found, calls
+
+
+def _noting(module: type, made: dict[int, Bound], kept: list[Any]) -> type:
+    """A module that notes, by the id of each instance, what it is made with."""
+    signature = inspect.signature(module.__init__)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = dict(signature.bind(self, *args, **kwargs).arguments)
+        made[id(self)] = {name: bound[name] for name in list(bound)[1:]}
+        kept.append(self)
+        module.__init__(self, *args, **kwargs)
+
+    return type(module.__name__, (module,), {"__init__": __init__})
 
 
 def _callable_of(reference: Implementation) -> Callable | None:
@@ -198,6 +224,7 @@ def _altered(
         def call(arguments: Bound) -> Any:
             return function(**owner, **arguments)
 
+        call.owner = owner.get("self")
         try:
             return alter(call, names)
         except NotApplicable:  # here the slip changes nothing

@@ -23,6 +23,7 @@ UNLIKELY = math.log(
     1e5
 )  # how improbable an order of values has to be to mean something
 LEAST_WRONG = 6  # values that err to one side before that is told
+LEAST_COUNTS = 3  # the same of whole numbers, which somebody has counted
 
 
 @detectors.trace
@@ -120,12 +121,13 @@ def _rises(right: np.ndarray, given: np.ndarray) -> bool:
 @detectors.trace
 def to_one_side(pairs: Sequence[Pair]) -> str | None:
     """All that is wrong is too large, or all of it is too small."""
-    if not comparable(pairs) or not telling(pairs) or len(pairs) < 3:
+    if not comparable(pairs) or len(pairs) < 3:
         return None
     wrong = [wrong_at(pair) for pair in pairs]
     right = np.concatenate([p.right[w] for p, w in zip(pairs, wrong, strict=True)])
     given = np.concatenate([p.given[w] for p, w in zip(pairs, wrong, strict=True)])
-    if distinct(given - right) < LEAST_WRONG:
+    counted = all(set(pair.kinds) <= set("iu") for pair in pairs)
+    if distinct(given - right) < (LEAST_COUNTS if counted else LEAST_WRONG):
         return None
     if (np.sign(right) == np.sign(given)).all() and (right < 0).any():
         for more, told in ((1, "large"), (-1, "small")):

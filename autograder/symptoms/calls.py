@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Call = Mapping[str, Any]  # the arguments of a call by the names of their parameters
@@ -10,14 +10,16 @@ LEAST = 2  # cases that are right
 
 
 def find_condition(
-    calls: Sequence[Sequence[Call]], wrong: Sequence[bool], optional: Iterable[str]
+    calls: Sequence[Sequence[Call]],
+    wrong: Sequence[bool],
+    optional: Mapping[str, Any],
 ) -> str:
     """What the calls in the wrong cases have in common, and no call of a right one.
 
     Args:
         calls: those of each case.
         wrong: which cases are wrong.
-        optional: the names of the parameters that a call may leave out.
+        optional: the parameters that a call may leave out, with their defaults.
 
     Returns:
         A sentence; empty if no condition separates the cases, or too few are right.
@@ -25,27 +27,28 @@ def find_condition(
     known = [(of, w) for of, w in zip(calls, wrong, strict=True) if of]
     if sum(not w for _, w in known) < LEAST:
         return ""
-    for name in optional:
+    for name, default in optional.items():
+        values = [([call.get(name, default) for call in of], w) for of, w in known]
         for told, holds in _CONDITIONS.items():
-            if all(any(holds(call, name) for call in of) == w for of, w in known):
+            if all(any(map(holds, of)) == w for of, w in values):
+                return told.format(name=name)
+        given = [([call.get(name) is not None for call in of], w) for of, w in known]
+        for told, there in _GIVEN.items():
+            if all(any(g is there for g in of) == w for of, w in given):
                 return told.format(name=name)
     return ""
 
 
-def _is_given(call: Call, name: str) -> bool:
-    return call.get(name) is not None
-
-
-_CONDITIONS: dict[str, Callable[[Call, str], bool]] = {
+_CONDITIONS: dict[str, Callable[[Any], bool]] = {
+    "Wrong are exactly the cases in which `{name}` is True.": lambda value: (
+        value is True
+    ),
+    "Wrong are exactly the cases in which `{name}` is False.": lambda value: (
+        value is False
+    ),
+}
+_GIVEN = {
+    "Wrong are exactly the cases in which `{name}` is given.": True,
     "Wrong are exactly the cases in which `{name}` is left out: compare its default "
-    "with the stub, and what is done without it.": lambda call, name: (
-        not _is_given(call, name)
-    ),
-    "Wrong are exactly the cases in which `{name}` is given.": _is_given,
-    "Wrong are exactly the cases in which `{name}` is True.": lambda call, name: (
-        call.get(name) is True
-    ),
-    "Wrong are exactly the cases in which `{name}` is False.": lambda call, name: (
-        call.get(name) is False
-    ),
+    "with the stub, and what is done without it.": False,
 }

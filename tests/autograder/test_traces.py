@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
-from autograder.answers import Answer
+from autograder.answers import Answer, answer, decode
+from autograder.exercise import Exercise, Topic
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.search import find_cause, find_trace
@@ -249,7 +253,7 @@ def calls_of(cases):
         (["mask", "mask"], ["plain", "none"], "in which `mask` is left out:"),
         (["plain", "mask"], ["causal", "free"], "in which `causal` is given."),
         (["free mask", "free"], ["causal"], "in which `causal` is True."),
-        (["causal", "causal"], ["free"], "in which `causal` is False."),
+        (["causal", "causal"], ["free", "plain"], "in which `causal` is False."),
         (["plain mask", "plain"], ["mask"], ""),  # both have a mask
         (["plain"], ["mask"], ""),  # one case is right: too few to say
         (["plain", "causal"], ["plain"], ""),
@@ -258,7 +262,7 @@ def calls_of(cases):
 def test_argument_that_only_wrong_cases_have_is_named(right, wrong, says):
     calls = calls_of([*right, *wrong])
     flags = [False] * len(right) + [True] * len(wrong)
-    told = find_condition(calls, flags, ["mask", "causal"])
+    told = find_condition(calls, flags, {"mask": None, "causal": False})
     assert says in told
     assert bool(told) == bool(says)
 
@@ -287,6 +291,14 @@ def test_shape_that_is_wrong_in_every_case_is_told(wrong, says):
     assert says in find_trace(outcomes(wrong))
 
 
+def test_few_counts_that_are_all_too_large_are_told():
+    counts = [(100, 130), (2000, 2600), (70, 95)]
+    pairs = [tuple(map(np.asarray, pair)) for pair in counts]
+    assert find_trace(given_for(pairs)) == "Every wrong value is too large."
+    pairs = [tuple(map(np.asarray, (float(a), float(b)))) for a, b in counts]
+    assert find_trace(given_for(pairs)) == ""
+
+
 def given_for(pairs):
     return [
         Outcome(Answer(value=right), Answer(value=given), 1e-5, 1e-6)
@@ -303,6 +315,7 @@ A, B = np.arange(4.0), np.arange(3.0) ** 2
         ([({"a": A, "b": B}, {"a": A})], "names are missing. Everything"),
         ([({"a": A}, {"a": A, "b": B})], "there are names too many"),
         ([({"a": A, "b": B}, {"a": A, "B": B})], "some are spelled otherwise"),
+        ([([{"a": A, "b": B}, A], [{"a": A}, A])], "names are missing. Everything"),
         ([([A, None], [A, B]), ([A, B], [A, None])], "the wrong way round"),
         ([([A, B], [A, B]), ([A, B], [A, None])], "One result is None where"),
         ([([A, None], [A, B])], "A result is there where None is asked for"),
@@ -322,3 +335,48 @@ def test_missing_results_and_names_are_told_where_all_else_is_right(pairs, says)
 )
 def test_missing_results_and_names_are_not_told_where_others_are_wrong(pairs):
     assert find_cause(given_for(pairs)) == ""
+
+
+class Norm(torch.nn.Module):
+    """A module of which a case says more when it makes it than when it calls it."""
+
+    def __init__(self, dim, centred=True):
+        super().__init__()
+        self.centred = centred
+
+    def forward(self, x):
+        return x - x.mean() if self.centred else x
+
+
+class NeverCentred(Norm):
+    def forward(self, x):
+        return x.exp()[:, :2] if self.centred else x
+
+
+def test_argument_of_the_init_that_only_wrong_cases_have_is_named():
+    exercise = Exercise("Norm")
+    for number, options in enumerate(
+        [{}, {"centred": True}, *[{"centred": False}] * 2]
+    ):
+
+        @exercise.case(title=f"case {number}", points=1)
+        def case(Norm, rng, options=options):
+            x = torch.from_numpy(rng.standard_normal((3, 4)))
+            return Norm(4, **options)(x)
+
+    class Chapter(Topic):
+        def reference(self, exercise):
+            return Norm
+
+        def mistakes(self, exercise):
+            return []
+
+    expected = expect(
+        Chapter("x", {"Norm": exercise}), exercise, public_seeds(exercise)
+    )
+    given = [
+        decode(answer(case, NeverCentred, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    said = judge(exercise, given, expected).message
+    assert said.endswith("Wrong are exactly the cases in which `centred` is True.")
