@@ -246,7 +246,9 @@ def perplexity_of_probabilities(logits, targets, pad_id=None):
 
 def perplexity_by_ignoring(logits, targets, pad_id=None):
     B, T = targets.shape
-    if logits.shape[:-1] != (B, T) or (pad_id is not None and not (targets != pad_id).any()):
+    if logits.shape[:-1] != (B, T) or (
+        pad_id is not None and not (targets != pad_id).any()
+    ):
         raise ValueError("other sizes, or only padding")
     ignored = -100 if pad_id is None else pad_id
     loss = F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=ignored)

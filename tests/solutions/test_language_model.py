@@ -1,0 +1,403 @@
+"""Byte-pair encoding, the model and sampling against libraries and brute force."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.inputs import fill, tensor
+from solutions.language_model import (
+    LanguageModel,
+    bpe_decode,
+    bpe_encode,
+    break_filter_logits,
+    filter_logits,
+    merge_pair,
+    perplexity,
+    sample_tokens,
+    train_bpe,
+)
+
+TEXT = (
+    "a rose is a rose is a rose; the rows of roses rise, and those who chose the rose\n"
+    "chose those rows. Äußerst größere Straßen führen über größere Flüsse – "
+    "日本語 日本。\n"
+) * 3
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(2026)
+
+
+def test_merging_is_replacing_in_a_text_where_each_id_is_a_character(rng):
+    for _ in range(50):
+        ids = rng.integers(97, 100, 40).tolist()
+        pair = tuple(rng.integers(97, 100, 2).tolist())
+        text = "".join(map(chr, ids)).replace("".join(map(chr, pair)), "Z")
+        assert merge_pair(ids, pair, ord("Z")) == [ord(letter) for letter in text]
+
+
+def test_merging_gives_a_new_list_and_takes_a_pair_in_any_sequence():
+    ids = [1, 2, 1, 2]
+    assert merge_pair(ids, [1, 2], 9) == [9, 9]
+    assert ids == [1, 2, 1, 2]
+    assert merge_pair(ids, (3, 4), 9) == ids
+    assert merge_pair(ids, (3, 4), 9) is not ids
+
+
+def merges_by_definition(text, num_merges):
+    """The rule word by word: every pair is counted by looking at every position."""
+    ids, merges = list(text.encode()), []
+    for number in range(num_merges):
+        pairs = [(ids[i], ids[i + 1]) for i in range(len(ids) - 1)]
+        most = max((pairs.count(pair) for pair in set(pairs)), default=0)
+        if most < 2:
+            break
+        merges.append(next(pair for pair in pairs if pairs.count(pair) == most))
+        characters = "".join(map(chr, ids))
+        old = "".join(map(chr, merges[-1]))
+        ids = [ord(c) for c in characters.replace(old, chr(256 + number))]
+    return merges
+
+
+def test_merges_are_those_of_the_definition(rng):
+    assert train_bpe(TEXT, 40) == merges_by_definition(TEXT, 40)
+    for _ in range(20):
+        text = "".join(rng.choice(list("ab c"), 40))
+        assert train_bpe(text, 99) == merges_by_definition(text, 99)
+
+
+def test_the_example_of_the_paper_on_compression():
+    # Gage (1994) compresses ABABCABCD in this way; ties go to the first pair.
+    a, b, c = map(ord, "abc")
+    assert train_bpe("ababcabcd", 9) == [(a, b), (256, c)]
+    assert bpe_encode("ababcabcd", [(a, b), (256, c)]) == [256, 257, 257, ord("d")]
+
+
+def test_overlapping_occurrences_count_and_one_is_not_enough():
+    assert train_bpe("aaa", 5) == [(97, 97)]
+    assert train_bpe("aa", 5) == train_bpe("a", 5) == train_bpe("", 5) == []
+    assert train_bpe("xyxy", 0) == []
+
+
+def test_no_pair_of_the_encoded_training_text_occurs_twice_when_learning_has_stopped():
+    merges = train_bpe(TEXT[:120], 10_000)
+    ids = bpe_encode(TEXT[:120], merges)
+    pairs = list(itertools.pairwise(ids))
+    assert len(set(pairs)) == len(pairs)
+
+
+def test_encoding_agrees_with_the_tokenizers_library():
+    """Its pairs are of characters that stand for bytes; merges are applied by rank."""
+    tokenizers = pytest.importorskip("tokenizers")
+    merges = train_bpe(TEXT, 60)
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]  # as in GPT-2
+    names = {byte: chr(byte) for byte in printable}
+    others = (byte for byte in range(256) if byte not in names)
+    names |= {byte: chr(256 + n) for n, byte in enumerate(others)}
+    tokens = [names[byte] for byte in range(256)]
+    pairs = []
+    for one, other in merges:
+        pairs.append((tokens[one], tokens[other]))
+        tokens.append(tokens[one] + tokens[other])
+    vocabulary = {token: i for i, token in enumerate(tokens)}
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, pairs))
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(
+        add_prefix_space=False, use_regex=False
+    )
+    theirs.decoder = tokenizers.decoders.ByteLevel()
+    for text in (TEXT, "chose äö", "größte Rose", "no pair", "日", "  "):
+        ids = theirs.encode(text).ids
+        assert bpe_encode(text, merges) == ids
+        assert bpe_decode(ids, merges) == theirs.decode(ids) == text
+
+
+def test_decoding_undoes_encoding_with_any_merges(rng):
+    letters = list("abc é日😀\n")
+    for _ in range(30):
+        merges = train_bpe("".join(rng.choice(letters, 60)), 20)
+        text = "".join(rng.choice(letters, 30))
+        assert bpe_decode(bpe_encode(text, merges), merges) == text
+
+
+def test_a_merge_across_letters_may_divide_them():
+    # é is 195 169 and ê 195 170; the merge joins the end of one and the next one's start
+    assert bpe_encode("éê", [(169, 195)]) == [195, 256, 170]
+    assert bpe_decode([195, 256], [(169, 195)]) == "é\ufffd"
+
+
+@pytest.mark.parametrize("wrong", [-1, 257, 1000])
+def test_ids_that_do_not_exist_are_named(wrong):
+    with pytest.raises(ValueError, match=str(wrong)):
+        bpe_decode([97, wrong], [(97, 98)])
+
+
+# The model
+
+SIZES = (13, 10, 12, 3, 2, 20)
+
+
+def ids_and_model(rng):
+    model = fill(LanguageModel(*SIZES), rng)
+    return torch.from_numpy(rng.integers(0, 13, (4, 9))), model
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_encoder_stack_of_torch_with_a_causal_mask_gives_the_same_logits(
+    rng, training
+):
+    ids, model = ids_and_model(rng)
+    layer = nn.TransformerEncoderLayer(
+        12, 3, 20, 0.0, "gelu", batch_first=True, norm_first=True
+    )
+    stack = nn.TransformerEncoder(
+        layer, 2, norm=nn.LayerNorm(12), enable_nested_tensor=False
+    ).double()
+    stack.load_state_dict(
+        {
+            k: v
+            for k, v in model.state_dict().items()
+            if k.startswith(("layers", "norm"))
+        }
+    )
+    x = F.embedding(ids, model.embedding.weight) + model.positions[0, :9]
+    mask = nn.Transformer.generate_square_subsequent_mask(9, dtype=torch.float64)
+    expected = F.linear(stack(x, mask), model.embedding.weight)
+    model.train(training)
+    with torch.set_grad_enabled(training):
+        torch.testing.assert_close(model(ids), expected)
+
+
+def test_gpt2_of_the_transformers_library_has_the_same_logits_and_gradients(rng):
+    transformers = pytest.importorskip("transformers")
+    ids, model = ids_and_model(rng)
+    config = transformers.GPT2Config(
+        vocab_size=13, n_positions=10, n_embd=12, n_layer=2, n_head=3, n_inner=20,
+        activation_function="gelu", resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
+        bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    theirs = transformers.GPT2LMHeadModel(config).double()
+    ours = model.state_dict()
+    renamed = {
+        "transformer.wte.weight": ours["embedding.weight"],
+        "transformer.wpe.weight": ours["positions"][0],
+        "transformer.ln_f.weight": ours["norm.weight"],
+        "transformer.ln_f.bias": ours["norm.bias"],
+        "lm_head.weight": ours["embedding.weight"],
+    }
+    parts = {
+        "attn.c_attn": "self_attn.in_proj_",
+        "attn.c_proj": "self_attn.out_proj.",
+        "mlp.c_fc": "linear1.",
+        "mlp.c_proj": "linear2.",
+        "ln_1": "norm1.",
+        "ln_2": "norm2.",
+    }
+    for i, (new, old) in itertools.product(range(2), parts.items()):
+        for kind in ("weight", "bias"):
+            value = ours[f"layers.{i}.{old}{kind}"]
+            turned = value.T if value.dim() == 2 else value  # (in, out) there
+            renamed[f"transformer.h.{i}.{new}.{kind}"] = turned
+    theirs.load_state_dict(renamed)
+    expected = theirs(ids).logits
+    torch.testing.assert_close(model(ids), expected)
+    mixture = tensor(rng, *expected.shape)
+    (expected * mixture).sum().backward()
+    (model(ids) * mixture).sum().backward()
+    torch.testing.assert_close(
+        model.embedding.weight.grad, theirs.transformer.wte.weight.grad
+    )
+
+
+def test_no_logit_depends_on_a_later_token(rng):
+    ids, model = ids_and_model(rng)
+    x = model.embedding(ids).detach().requires_grad_()
+    model.embedding.forward = lambda ids: x
+    (gradient,) = torch.autograd.grad(model(ids)[:, 4].sum(), x)
+    assert (gradient[:, 5:] == 0).all()
+    assert (gradient[:, :5].abs().sum(-1) > 0).all()
+
+
+def test_a_new_model_finds_all_tokens_nearly_equally_likely():
+    torch.manual_seed(0)
+    model = LanguageModel(500, 8, 64, 4, 2, 128)
+    ids = torch.randint(500, (16, 8))
+    assert perplexity(model(ids), ids.roll(-1, 1)) == pytest.approx(500, rel=0.05)
+    assert not torch.equal(
+        model.layers[0].linear1.weight, model.layers[1].linear1.weight
+    )
+
+
+def test_a_model_learns_a_short_text_by_heart():
+    torch.manual_seed(0)
+    ids = torch.tensor([list(b"the cat sat on the mat.")])
+    model = LanguageModel(256, 30, 32, 2, 1, 64)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        loss = F.cross_entropy(model(ids[:, :-1])[0], ids[0, 1:])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    text = ids[:, :1]
+    for _ in range(22):
+        token = sample_tokens(model(text)[:, -1], torch.zeros(1), temperature=0.0)
+        text = torch.cat([text, token[:, None]], dim=1)
+    # after "the " the position decides between cat and mat
+    assert bytes(text[0].tolist()) == b"the cat sat on the mat."
+
+
+def test_sizes_that_cannot_work_are_refused(rng):
+    ids, model = ids_and_model(rng)
+    with pytest.raises(ValueError, match="11 tokens"):
+        model(torch.zeros(1, 11, dtype=torch.long))
+    with pytest.raises(ValueError, match="12 features"):
+        LanguageModel(13, 10, 12, 5, 2, 20)
+
+
+# Perplexity
+
+
+def test_perplexity_is_the_geometric_mean_of_one_over_the_probabilities(rng):
+    logits, targets = tensor(rng, 2, 3, 5), torch.from_numpy(rng.integers(0, 5, (2, 3)))
+    probabilities = [
+        logits.softmax(-1)[b, t, targets[b, t]].item() for b in (0, 1) for t in range(3)
+    ]
+    assert perplexity(logits, targets) == pytest.approx(
+        math.prod(probabilities) ** (-1 / 6)
+    )
+    counted = [
+        p for p, i in zip(probabilities, targets.flatten(), strict=True) if i != 2
+    ]
+    assert perplexity(logits, targets, pad_id=2) == pytest.approx(
+        math.prod(counted) ** (-1 / len(counted))
+    )
+
+
+def test_perplexity_of_even_dice_is_their_number_of_faces():
+    dice = torch.zeros(4, 7, 6)
+    assert perplexity(dice, torch.randint(6, (4, 7))) == pytest.approx(6)
+
+
+def test_perplexity_overflows_to_infinity_and_is_not_nan():
+    impossible = torch.tensor([[[0.0, -torch.inf]]])
+    assert perplexity(impossible, torch.tensor([[1]])) == math.inf
+    assert perplexity(1e6 * torch.eye(2)[None], torch.tensor([[1, 0]])) == math.inf
+
+
+def test_perplexity_of_nothing_and_of_other_shapes_is_refused():
+    with pytest.raises(ValueError, match="none of 3"):
+        perplexity(torch.zeros(1, 3, 4), torch.ones(1, 3, dtype=torch.long), pad_id=1)
+    with pytest.raises(ValueError, match=r"\(1, 3, 4\).*\(3, 1\)"):
+        perplexity(torch.zeros(1, 3, 4), torch.ones(3, 1, dtype=torch.long))
+
+
+# Filters
+
+
+def smallest_set(probabilities, p):
+    """By brute force: fewest tokens, then the largest sum, then the first of equals."""
+    v = len(probabilities)
+    for size in range(1, v + 1):
+        sets = list(itertools.combinations(range(v), size))
+        best = max(sum(probabilities[i] for i in s) for s in sets)
+        if best >= p:
+            return next(
+                s
+                for s in sets
+                if sum(probabilities[i] for i in s) == pytest.approx(best)
+            )
+    return tuple(range(v))
+
+
+@pytest.mark.parametrize("top_p", [0.05, 0.3, 0.62, 0.9, 0.99])
+def test_top_p_keeps_the_smallest_set_that_reaches_p(rng, top_p):
+    for _ in range(20):
+        logits = torch.from_numpy(rng.integers(-3, 4, (1, 6)) / 1.3)
+        kept = filter_logits(logits, top_p=top_p)[0].isfinite().nonzero().flatten()
+        assert tuple(kept.tolist()) == smallest_set(
+            logits.softmax(-1)[0].tolist(), top_p
+        )
+
+
+def test_filters_agree_with_the_transformers_library(rng):
+    generation = pytest.importorskip("transformers.generation.logits_process")
+    logits = tensor(rng, 7, 50)
+    for k, p in itertools.product((1, 5, 50), (0.2, 0.7, 0.95)):
+        theirs = generation.TopKLogitsWarper(k)(None, logits)
+        torch.testing.assert_close(filter_logits(logits, top_k=k), theirs)
+        theirs = generation.TopPLogitsWarper(p)(None, theirs)
+        torch.testing.assert_close(filter_logits(logits, top_k=k, top_p=p), theirs)
+
+
+def test_nothing_is_cut_by_filters_that_allow_everything(rng):
+    logits = tensor(rng, 2, 3, 8) * 100
+    for options in ({}, {"top_k": 8}, {"top_k": 999}, {"top_p": 1.0}):
+        kept = filter_logits(logits, **options)
+        assert torch.equal(kept, logits)
+        assert kept.data_ptr() != logits.data_ptr()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"top_k": 0}, {"top_k": -1}, {"top_p": 0}, {"top_p": 1.01}, {"top_p": 90}],
+)
+def test_filters_that_keep_nothing_or_cannot_be_are_refused(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        filter_logits(torch.zeros(3), **options)
+
+
+def test_break_filter_logits_has_a_tie_at_k_and_rows_of_different_order():
+    logits, top_k, top_p = break_filter_logits()
+    assert torch.equal(
+        filter_logits(logits, top_k, top_p),
+        torch.tensor([[2.0, -torch.inf, 3.0], [-torch.inf, 3.0, -torch.inf]]),
+    )
+    assert (logits[0] == logits[0].sort().values[-top_k]).sum() == 2
+
+
+# Sampling
+
+
+@pytest.mark.parametrize("temperature", [0.2, 1.0, 3.0])
+def test_evenly_spaced_numbers_choose_tokens_in_proportion(rng, temperature):
+    logits, n = tensor(rng, 1, 9), 10_000
+    uniform = (torch.arange(n) + 0.5) / n
+    ids = sample_tokens(logits.expand(n, 9), uniform.double(), temperature)
+    expected = (logits[0] / temperature).softmax(-1)
+    shares = ids.bincount(minlength=9) / n
+    torch.testing.assert_close(shares.double(), expected, atol=2 / n, rtol=0)
+    assert torch.equal(ids, ids.sort().values)  # in the order of the vocabulary
+
+
+def test_a_token_is_the_first_at_which_the_sum_exceeds_the_number():
+    logits = torch.tensor([0.5, 0.25, 0.25]).double().log().expand(6, 3)
+    uniform = torch.tensor([0, 0.49, 0.51, 0.74, 0.76, 1 - 2**-53]).double()
+    assert sample_tokens(logits, uniform).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_tokens_without_probability_are_never_chosen():
+    logits = torch.tensor([-torch.inf, 0.0, -torch.inf, 1.0, -torch.inf]).expand(200, 5)
+    uniform = torch.linspace(0, 1 - 2**-24, 200)
+    for temperature in (0.0, 0.1, 1.0, 50.0):
+        ids = sample_tokens(logits, uniform, temperature)
+        assert set(ids.tolist()) <= {1, 3}
+
+
+def test_the_limit_of_low_temperatures_is_temperature_zero(rng):
+    logits, uniform = tensor(rng, 30, 9), torch.from_numpy(rng.random(30))
+    cold = sample_tokens(logits, uniform, temperature=0.0)
+    assert torch.equal(cold, logits.argmax(-1))
+    for temperature in (1e-3, 1e-9, 1e-300):
+        assert torch.equal(sample_tokens(1e3 * logits, uniform, temperature), cold)
+
+
+def test_arguments_of_sampling_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match=r"\(3,\).*\(2, 5\)"):
+        sample_tokens(torch.zeros(2, 5), torch.zeros(3))
+    with pytest.raises(ValueError, match="temperature"):
+        sample_tokens(torch.zeros(2, 5), torch.zeros(2), temperature=-1.0)
