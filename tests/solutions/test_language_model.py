@@ -126,7 +126,7 @@ def test_decoding_undoes_encoding_with_any_merges(rng):
 
 
 def test_a_merge_across_letters_may_divide_them():
-    # é is 195 169 and ê 195 170; the merge joins the end of one and the next one's start
+    # é is 195 169, ê is 195 170; the merge joins the end of one with the next start
     assert bpe_encode("éê", [(169, 195)]) == [195, 256, 170]
     assert bpe_decode([195, 256], [(169, 195)]) == "é\ufffd"
 
