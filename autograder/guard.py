@@ -6,7 +6,7 @@ that is run, behind another name) is found here, when it is called:
 * torch's operators are overridden through ``torch.library`` for as long as a case runs:
   below every Python name, in every thread, for compiled code as well;
 * of a function or class that is written in Python, the frame is seen
-  (``sys.setprofile``) when it begins, by the name that it has in its library;
+  (``sys.setprofile``) when it begins, by the name that it, or its module, has;
 * code that was compiled is refused as it is entered: what it holds cannot be seen.
 
 Who catches the refusal is refused all the same, and who takes the guard away too.
@@ -183,8 +183,12 @@ class Guard:
         return hook
 
     def _forbidden(self, code: CodeType) -> str | None:
-        """The name by which a function of a library is forbidden, if it is."""
-        for part in code.co_qualname.split("."):
+        """The name by which a function of a library is forbidden, if it is.
+
+        Its own, that of its class, or that of its module.
+        """
+        module = code.co_filename.rpartition("/")[2].removesuffix(".py")
+        for part in (*code.co_qualname.split("."), module):
             if part in self._names:
                 return part
         return COMPILED if code.co_filename.endswith(_COMPILED) else None

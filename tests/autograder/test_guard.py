@@ -184,6 +184,44 @@ def test_hidden_call_of_scaled_dot_product_attention_is_refused(way, grad):
     torch.testing.assert_close(f(q, q, q), expected)  # as it was before
 
 
+FLEX = {
+    "by its name": "from torch.nn.attention.flex_attention import flex_attention as f",
+    "an operator": (
+        "from torch.nn.attention import flex_attention as library\n"
+        "def f(q, k, v):\n"
+        "    block = library._create_empty_block_mask(q, k).as_tuple()\n"
+        "    same, scale = lambda s, b, h, m, n: s, q.shape[-1] ** -0.5\n"
+        "    return hop(q, k, v, same, block, scale, {})[0]\n"
+        "hop = torch.ops.higher_order.flex_attention"
+    ),
+}
+FLEX["written in Python"] = FLEX["an operator"].replace(
+    "torch.ops.higher_order.flex_attention",
+    "__import__('torch._higher_order_ops.flex_attention', fromlist='_').math_attention",
+)
+
+
+@pytest.mark.parametrize("way", FLEX)
+@pytest.mark.parametrize(
+    ("topic", "name"),
+    [
+        ("efficient_attention", "blockwise_attention"),
+        ("masking", "scaled_dot_product_attention"),
+    ],
+)
+def test_hidden_call_of_flexible_attention_is_refused(way, topic, name):
+    f, q = defined(FLEX[way], "f"), torch.randn(1, 2, 16, 8)
+    if way != "by its name":  # which compiles itself, and takes its time
+        expected = F.scaled_dot_product_attention(q, q, q)
+        torch.testing.assert_close(f(q, q, q), expected)
+    with (
+        Guard(load_topic(topic).exercises[name].forbidden) as guard,
+        pytest.raises(RuntimeError, match="asks you to build"),
+    ):
+        f(q, q, q)
+    assert guard.used == ["flex_attention"]
+
+
 LAYERS = {
     "a subclass": "class A(nn.MultiheadAttention): pass\nf = A(8, 2, batch_first=True)",
     "made before": "f = nn.MultiheadAttention(8, 2, batch_first=True)",
