@@ -140,11 +140,26 @@ class Translator:
 
 
 def tensors(file: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The tensors of a file by torch's names, as float64."""
-    numbers = np.frombuffer(base64.b64decode(file["numbers"]), "<f4").astype(float)
-    ends = np.cumsum([math.prod(shape) for _, shape in file["tensors"]])
-    parts = np.split(numbers, ends[:-1])
-    return {
-        name: part.reshape(shape)
-        for (name, shape), part in zip(file["tensors"], parts, strict=True)
-    }
+    """The tensors of a file by torch's names, as float64.
+
+    In format 1 all numbers are float32. In format 2, each row of a matrix is a scale
+    times whole numbers from -127 to 127: first all scales (float32), then one byte for
+    each number.
+
+    Raises:
+        ValueError: the file has another format.
+    """
+    if file["format"] not in (1, 2):
+        raise ValueError(f"weights of format {file['format']}; expected 1 or 2")
+    data, start, found = base64.b64decode(file["numbers"]), 0, {}
+    for name, shape in file["tensors"]:
+        count = math.prod(shape)
+        rows = count if file["format"] == 1 or len(shape) < 2 else count // shape[-1]
+        numbers = np.frombuffer(data, "<f4", rows, start).astype(float)
+        start += 4 * rows
+        if rows < count:
+            steps = np.frombuffer(data, np.int8, count, start)
+            numbers = numbers[:, None] * steps.reshape(rows, -1)
+            start += count
+        found[name] = numbers.reshape(shape)
+    return found
