@@ -690,6 +690,16 @@ def triangle_at_the_first_key(query, key, value, cache):
 
 
 @mistake(cached_attention)
+def triangle_at_the_first_key_for_several(query, key, value, cache):
+    """A single new token sees all the keys, as it should. But of several new ones, the
+    first sees a single key, the second two, however full the cache was: the triangle is
+    lined up with the first key, as is_causal=True does, and not with the last."""
+    keys, values = cache.append(key, value)
+    several = query.shape[2] > 1
+    return F.scaled_dot_product_attention(query, keys, values, is_causal=several)
+
+
+@mistake(cached_attention)
 def no_mask(query, key, value, cache):
     """You used no mask. One token at a time needs none, but of several new ones the
     first sees those that come after it."""
