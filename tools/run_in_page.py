@@ -41,7 +41,22 @@ SCRIPTS = (
     *("runtime", "worker", "python", "work", "notebook"),
     *("editor", "cell", "demo", "exercise", "page"),
 )
-PROGRESS = ("work", "chapters", "progress")  # on the page that leads to the others
+# On the page that leads to the others, for readers whose browser has kept some work.
+PROGRESS = """\
+addEventListener("DOMContentLoaded", () => {{
+  try {{
+    if (!Object.keys(localStorage).some((k) => k.startsWith("attention-from-scratch/")))
+      return;
+  }} catch {{
+    return; // storage is forbidden
+  }}
+  for (const name of ["work", "chapters", "progress"]) {{
+    const script = document.createElement("script");
+    script.src = `{folder}/${{name}}.js`;
+    script.async = false;
+    document.head.append(script);
+  }}
+}});"""
 PACKAGES = ("numpy", "matplotlib")  # the first from the beginning, others when needed
 MARK = 'class="in-page"'
 
@@ -288,13 +303,13 @@ def load_on_pages_with_exercises(
     """Ask for the scripts on pages that need them; for progress on the first page."""
     if not app.config.in_page_runs:
         return
-    runs = MARK in context.get("body", "")
-    if runs:
+    if pagename == app.config.root_doc:
+        folder = context["pathto"](f"_static/{FOLDER}", 1)
+        app.add_js_file(None, body=PROGRESS.format(folder=folder))
+    if MARK in context.get("body", ""):
         app.add_css_file(f"{FOLDER}/in_page.css")
-    for name in (
-        SCRIPTS if runs else PROGRESS if pagename == app.config.root_doc else ()
-    ):
-        app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
+        for name in SCRIPTS:
+            app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
 
 
 def _version(content: bytes) -> str:
