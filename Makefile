@@ -17,7 +17,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=
 # What pages and notebooks are made of. Folders are named too: their times change when a
 # file comes or goes.
 SOURCES := $(shell find \
-	$(wildcard _config.yml _toc.yml autograder chapters solutions toolkit tools) \
+	$(wildcard _config.yml _toc.yml index.md autograder chapters solutions toolkit tools) \
 	-name '__pycache__' -prune -o -name '.*' -prune -o -print)
 
 .DEFAULT_GOAL := all

@@ -3,8 +3,9 @@
 Pictures get a box of their own, in which they can be moved sideways where the page is
 narrower than they can be read at. Boxes that scroll can be reached by keyboard. Roles
 that docutils gives to a bibliography are those of an older standard; they become the
-ones that browsers know. On paper, pages follow ``print.css``. Search works from a
-folder as well.
+ones that browsers know. Extensions that give one id to many places, or name a button
+otherwise than it reads, are set right. On paper, pages follow ``print.css``. Below what
+a search finds stands prose, without code and formulas.
 """
 
 from __future__ import annotations
@@ -12,24 +13,50 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx_exercise.nodes import (
+    exercise_enumerable_node,
+    exercise_node,
+    solution_node,
+)
 
 PICTURE = re.compile(r"(<figure\b[^>]*>\s*)(<img\b[^>]*>)")
+# MyST-NB gives all of these one name, which is not what is written on them.
+SUMMARY = '<summary aria-label="Toggle hidden content">'
 SCRIPT = "scrolling_boxes.js"
-# Browsers let no page read the files beside it, so there search shows titles alone.
-SEARCH_IN_FILES = (
-    'if (location.protocol === "file:") '
-    "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;"
-)
+EXCERPTS = "search_excerpts.js"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    app.connect("doctree-read", name_contents)
+    app.connect("doctree-resolved", free_space_from_links)
     app.connect("html-page-context", mend_page)
     app.add_css_file("print.css", media="print")
     app.add_js_file(SCRIPT, loading_method="defer")
-    app.add_js_file(None, body=SEARCH_IN_FILES, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def name_contents(app: Sphinx, doctree: nodes.document) -> None:
+    """Give the content of each task and solution an id of its own.
+
+    sphinx-exercise calls all of them ``exercise-content`` or ``solution-content``.
+    """
+    for kind in (exercise_node, exercise_enumerable_node, solution_node):
+        for box in doctree.findall(kind):
+            for content in box.findall(nodes.section):
+                content["ids"] = [f"{id_}-{box['label']}" for id_ in content["ids"]]
+
+
+def free_space_from_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Move the space before a link in the title of a solution out of the link."""
+    for box in doctree.findall(solution_node):
+        for link in box[0].findall(nodes.reference):
+            text = link[0]
+            if isinstance(text, nodes.Text) and text.startswith(" "):
+                link[0] = nodes.Text(text.lstrip())
+                link.parent.insert(link.parent.index(link), nodes.Text(" "))
 
 
 def mend_page(
@@ -38,9 +65,12 @@ def mend_page(
     """Mend the body of a page before it is put into its template."""
     if "body" in context:
         context["body"] = mended(context["body"])
+    if pagename == "search":
+        app.add_js_file(EXCERPTS, loading_method="defer")
 
 
 def mended(body: str) -> str:
-    """HTML with a box around each picture, and a bibliography that is a list."""
+    """HTML with boxes around pictures, buttons named as they read, lists as lists."""
     body = PICTURE.sub(r'\1<div class="figure-box">\2</div>', body)
+    body = body.replace(SUMMARY, "<summary>")
     return body.replace('role="doc-biblioentry"', 'role="listitem"')

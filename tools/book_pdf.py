@@ -31,6 +31,7 @@ BAD_INPUT = 2
 NOT_ON_PAPER = ", ".join(
     ("script", "a.headerlink", "details.hide", ".toctree-wrapper", ".noprint")
 )
+START_PAGE = "article .attention-scene"  # paper has a cover in its place
 FOOTER = (
     '<div style="width: 100%; font: 8pt DejaVu Sans, sans-serif; text-align: center;">'
     '<span class="pageNumber"></span></div>'
@@ -130,17 +131,25 @@ def page_numbers(pdf: bytes) -> dict[str, int]:
 
 
 def book_as_one_page(root: Path, built: Path) -> str:
-    """One HTML document with everything that ``_toc.yml`` names."""
+    """One HTML document with everything that ``_toc.yml`` names but the start page."""
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    parts = book.parts(root / "_toc.yml")
-    names = [name for part in parts for name in part.pages]
-    soups = {name: read_page(built, name) for name in names}
+    listed = book.parts(root / "_toc.yml")
+    soups = {
+        name: soup
+        for part in listed
+        for name in part.pages
+        if not (soup := read_page(built, name)).select(START_PAGE)
+    }
+    parts = [
+        book.Part(part.caption, [name for name in part.pages if name in soups])
+        for part in listed
+    ]
     titles = {name: title_of(soup, name) for name, soup in soups.items()}
     chapters = []
     for part in parts:
         for name in part.pages:
             caption = part.caption if name == part.pages[0] else ""
-            chapters.append(chapter(soups[name], name, caption, set(names)))
+            chapters.append(chapter(soups[name], name, caption, set(soups)))
     title, author = html.escape(config["title"]), html.escape(config["author"])
     return (
         f'<!doctype html>\n<html lang="en" data-theme="light">\n<head>\n'

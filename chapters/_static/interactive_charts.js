@@ -3,14 +3,28 @@
 
 const AXIS_ROOM = 80; // pixels beside a part of a concatenation, for its axis
 
+/* The width of each part of a concatenation that is as wide as the page. */
+function partWidth(view) {
+  return Math.max(160, view.clientWidth - AXIS_ROOM);
+}
+
+/* Vega fits single views to the page by itself; the parts of a concatenation have one
+   width, which follows the page from here. */
+function followPage(view, drawn) {
+  new ResizeObserver(() => {
+    if (drawn.width() !== partWidth(view)) {
+      drawn.width(partWidth(view)).runAsync();
+    }
+  }).observe(view);
+}
+
 async function drawChart(chart) {
   const spec = JSON.parse(chart.querySelector("script").textContent);
   const view = chart.querySelector(".interactive-chart-view");
   const controls = chart.querySelector(".interactive-chart-controls");
   if (spec.usermeta?.asWideAsThePage) {
     if (spec.vconcat) {
-      const width = Math.max(160, view.clientWidth - AXIS_ROOM);
-      spec.vconcat.forEach((part) => { part.width = width; });
+      spec.vconcat.forEach((part) => { part.width = partWidth(view); });
     } else {
       spec.width = "container";
     }
@@ -18,11 +32,14 @@ async function drawChart(chart) {
   const still = [...view.childNodes];
   const drawing = document.createElement("div");
   view.append(drawing);
-  await vegaEmbed(drawing, spec, {
+  const { view: drawn } = await vegaEmbed(drawing, spec, {
     mode: "vega-lite", renderer: "svg", actions: false, bind: controls,
   });
   for (const node of still) {
     node.hidden = true;
+  }
+  if (spec.usermeta?.asWideAsThePage && spec.vconcat) {
+    followPage(view, drawn);
   }
   chart.classList.add("is-live");
 }

@@ -103,6 +103,31 @@ def test_the_chart_is_no_wider_than_the_screen(page: Page):
     assert page.locator(".interactive-chart svg").bounding_box()["width"] > 0.85 * room
 
 
+def test_stacked_charts_follow_a_page_that_narrows(folder: Path, browser: Browser):
+    part = {"mark": "bar", "encoding": {"y": {"field": "a", "type": "quantitative"}}}
+    stacked = {"data": {"values": [{"a": 1}]}, "vconcat": [part, part]}
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    before, body, _ = text.partition("<body>")
+    page_of_two = before + body + chart_html(house_spec(stacked, ALT))
+    (folder / "stacked.html").write_text(page_of_two, encoding="utf-8")
+    with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
+        page = context.new_page()
+        page.goto((folder / "stacked.html").as_uri())
+        page.wait_for_selector(".interactive-chart.is-live")
+        chart = page.locator(".interactive-chart svg")
+        assert chart.bounding_box()["width"] > 900
+        for width in (360, 700):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.wait_for_function(
+                """width => {
+                  const box = document.querySelector('.interactive-chart-view');
+                  const svg = box.querySelector('svg').getBoundingClientRect().width;
+                  return box.scrollWidth <= box.clientWidth && svg > 0.8 * width;
+                }""",
+                arg=width,
+            )
+
+
 def test_without_javascript_a_still_picture_is_seen(folder: Path, browser: Browser):
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()

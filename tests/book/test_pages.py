@@ -205,12 +205,15 @@ def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site
     assert (page.complaints, page.foreign) == ([], [])
 
 
-def test_the_first_page_is_reached_from_the_root(browser: Browser, site: str):
+def test_the_root_is_a_page_and_sends_nobody_elsewhere(browser: Browser, site: str):
     with browser.new_context() as context:
         tab = context.new_page()
         tab.goto(site)
-        tab.wait_for_url("**/preface.html")
-        assert "Attention from Scratch" in tab.title()
+        assert tab.locator('meta[http-equiv="refresh"]').count() == 0
+        assert (
+            tab.locator("article h1").inner_text().startswith("Attention from Scratch")
+        )
+        assert tab.url == site
 
 
 def test_the_pages_work_as_files_without_a_web_server(browser: Browser, html: Path):

@@ -11,7 +11,7 @@ import yaml
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
 
-from tests.book.contents import ROOT, pages_of_the_book
+from tests.book.contents import ROOT, pages_on_paper
 from tools.book_pdf import CannotPrint, book_as_one_page, main
 from tools.chromium import NAMES
 
@@ -38,7 +38,7 @@ def bookmarks(pdf: PdfReader) -> dict[str, int]:
 def test_every_chapter_begins_where_the_contents_say(pdf: PdfReader, html: Path):
     contents = pdf.pages[1].extract_text()
     begins = bookmarks(pdf)
-    for name in pages_of_the_book():
+    for name in pages_on_paper():
         soup = BeautifulSoup((html / f"{name}.html").read_text(), "html.parser")
         title = soup.select_one("article h1").get_text().removesuffix("#")
         assert title in begins
@@ -48,7 +48,7 @@ def test_every_chapter_begins_where_the_contents_say(pdf: PdfReader, html: Path)
 
 def test_every_chapter_has_pages_of_text(pdf: PdfReader):
     begins = sorted(bookmarks(pdf).values())
-    assert len(begins) == 1 + len(pages_of_the_book())
+    assert len(begins) == 1 + len(pages_on_paper())
     assert len(pdf.pages) > 10 * len(begins)
     for first, next_one in zip(begins, [*begins[1:], len(pdf.pages) + 1], strict=True):
         pages = range(first - 1, next_one - 1)
@@ -73,7 +73,7 @@ def test_every_link_leads_to_a_place_in_the_book_or_out(pdf: PdfReader):
 
 def test_every_figure_is_there_and_places_have_one_name(html: Path):
     printed = BeautifulSoup(book_as_one_page(ROOT, html), "html.parser")
-    for name in pages_of_the_book():
+    for name in pages_on_paper():
         source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
         for figure in re.findall(r"^ +name: (fig-\S+)$", source, re.M):
             place = printed.find(id=f"{name.rpartition('/')[2]}--{figure}")
@@ -131,6 +131,16 @@ def test_nothing_but_the_answers_of_a_quiz_stays_folded(small: Path):
     assert len(page.select("details")) == 4
     assert all(fold["class"] == ["mistake"] for fold in page.select("details[open]"))
     assert len(page.select("details[open]")) == 2
+
+
+def test_the_cover_takes_the_place_of_the_start_page(small: Path):
+    first = small / "html" / "c" / "one.html"
+    scene = '<figure class="attention-scene"></figure></article>'
+    first.write_text(first.read_text().replace("</article>", scene))
+    page = BeautifulSoup(book_as_one_page(small, small / "html"), "html.parser")
+    assert page.find(id="one") is None
+    assert page.find(id="two") is not None
+    assert [row.get_text() for row in page.select("nav a")] == ["Two000"]
 
 
 def test_solutions_come_last(small: Path):

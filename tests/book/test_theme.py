@@ -1,0 +1,223 @@
+"""The theme as this book has it: focus, measure, headings, and what is in the bar."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+CHAPTER = "chapters/masking"
+
+
+def opened(browser: Browser, address: str, width: int, theme: str) -> Iterator[Page]:
+    with browser.new_context(
+        color_scheme=theme,
+        reduced_motion="reduce",
+        viewport={"width": width, "height": 800},
+    ) as context:
+        page = context.new_page()
+        page.goto(address, wait_until="load")
+        yield page
+
+
+@pytest.fixture
+def wide(browser: Browser, site: str) -> Iterator[Page]:
+    """A chapter on a laptop."""
+    yield from opened(browser, f"{site}{CHAPTER}.html", 1440, "light")
+
+
+@pytest.fixture
+def narrow(browser: Browser, site: str) -> Iterator[Page]:
+    """A chapter on a phone."""
+    yield from opened(browser, f"{site}{CHAPTER}.html", 360, "dark")
+
+
+# The number of characters in each line of a paragraph, the last line left out.
+LINES = """() => [...document.querySelectorAll('article section > p')].flatMap(p => {
+  const range = document.createRange(), lines = [];
+  const walk = document.createTreeWalker(p, NodeFilter.SHOW_TEXT);
+  let top = null, count = 0;
+  if (p.querySelector('.math, code')) return [];
+  while (walk.nextNode()) {
+    const node = walk.currentNode;
+    for (let i = 0; i < node.length; i++) {
+      range.setStart(node, i);
+      range.setEnd(node, i + 1);
+      const box = range.getBoundingClientRect();
+      if (!box.width) continue;
+      const middle = (box.top + box.bottom) / 2;
+      if (top !== null && middle > top + 10) { lines.push(count); count = 0; }
+      if (top === null || middle > top + 10) top = middle;
+      count += 1;
+    }
+  }
+  return lines;
+})"""
+
+
+def test_lines_of_text_have_seventy_characters_at_most_and_figures_run_wider(
+    wide: Page,
+):
+    lines = sorted(wide.evaluate(LINES))
+    assert len(lines) > 50
+    assert lines[len(lines) // 2] <= 70
+    assert lines[int(0.95 * len(lines))] <= 75  # narrow letters; nobody counts them
+    assert lines[len(lines) // 2] >= 55
+    text = wide.locator("article section > p").first.bounding_box()["width"]
+    figure = wide.locator("article .figure-box").first.bounding_box()["width"]
+    assert figure > 1.1 * text
+
+
+def test_headings_grow_no_stronger_with_their_level(wide: Page):
+    weights = wide.evaluate(
+        """() => ['h1', 'h2', 'h3', 'h4'].map(level => {
+          const made = document.createElement(level);
+          document.querySelector('article').append(made);
+          const style = getComputedStyle(made);
+          return [Number(style.fontWeight), parseFloat(style.fontSize)];
+        })"""
+    )
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0][0] > weights[3][0]
+
+
+RING = """() => {
+  const e = document.activeElement, style = getComputedStyle(e);
+  const marked = e.closest('summary, label, .form-control, .bd-search') ?? e;
+  return {
+    what: e.className || e.tagName, body: e === document.body,
+    ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
+      || style.boxShadow !== 'none'
+      || getComputedStyle(marked).boxShadow !== 'none',
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_whatever_has_the_focus_shows_it(width: int, browser: Browser, site: str):
+    for page in opened(browser, f"{site}{CHAPTER}.html", width, "light"):
+        seen = []
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            seen.append(page.evaluate(RING))
+        assert [one["what"] for one in seen if not one["ring"]] == []
+        assert any("sidebar-toggle" in one["what"] for one in seen)
+
+
+def test_the_first_key_skips_to_the_content(wide: Page):
+    wide.keyboard.press("Tab")
+    link = wide.locator("#pst-skip-link a")
+    assert link.evaluate("link => link === document.activeElement")
+    assert link.bounding_box()["y"] >= 0
+    wide.keyboard.press("Enter")
+    assert wide.url.endswith("#main-content")
+
+
+def test_the_way_back_to_the_top_covers_nothing(narrow: Page):
+    assert narrow.locator("#pst-back-to-top").count() == 0
+    back = narrow.get_by_role("link", name="Back to top")
+    assert not back.is_visible()
+    narrow.mouse.wheel(0, 3000)
+    back.wait_for()
+    bar = narrow.locator(".bd-header-article").bounding_box()
+    box = back.bounding_box()
+    assert bar["y"] <= box["y"]
+    assert box["y"] + box["height"] <= bar["y"] + bar["height"]
+    back.click()
+    narrow.wait_for_function("scrollY === 0")
+
+
+def test_a_phone_shows_the_title_in_the_bar(narrow: Page):
+    title = narrow.locator(".header-title")
+    narrow.mouse.wheel(0, 3000)
+    narrow.wait_for_function("scrollY > 0")
+    assert title.is_visible()
+    heading = narrow.locator("article h1").inner_text()
+    assert title.inner_text() in heading
+    assert len(title.inner_text()) > 0.5 * len(heading)
+    box = title.bounding_box()
+    for other in narrow.locator(".bd-header-article :is(button, a.btn)").all():
+        if other.is_visible():
+            beside = other.bounding_box()
+            apart = (
+                beside["x"] >= box["x"] + box["width"]
+                or beside["x"] + beside["width"] <= box["x"]
+            )
+            assert apart, other
+
+
+def test_the_magnifier_does_not_cover_what_is_searched(wide: Page):
+    wide.keyboard.press("Control+k")
+    field = wide.locator("#pst-search-dialog input")
+    field.wait_for()
+    icon = wide.locator("#pst-search-dialog .fa-magnifying-glass").bounding_box()
+    padding = field.evaluate("field => parseFloat(getComputedStyle(field).paddingLeft)")
+    assert icon["x"] + icon["width"] <= field.bounding_box()["x"] + padding
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_that_search_found_can_be_read(theme: str, browser: Browser, site: str):
+    for page in opened(browser, f"{site}search.html?q=mask", 1280, theme):
+        mark = page.locator("#search-results span.highlighted").first
+        mark.wait_for()
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        colours = mark.evaluate(
+            "e => [getComputedStyle(e)].flatMap(s => [s.color, s.backgroundColor])"
+        )
+        lights = [luminance(colour) for colour in colours]
+        assert (max(lights) + 0.05) / (min(lights) + 0.05) >= 4.5
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, as WCAG 2.2 defines it, of ``rgb(r, g, b)``."""
+    parts = [float(n) / 255 for n in colour.strip("rgba()").split(",")[:3]]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_code_of_a_figure_is_a_button_below_its_caption(wide: Page):
+    cells = wide.locator(".cell:has(> details.above-input):has(figcaption)")
+    assert cells.count() > 3
+    for cell in cells.all():
+        button = cell.locator("> details > summary")
+        caption = cell.locator("figcaption").bounding_box()
+        assert button.inner_text() == "Show the code"
+        assert button.bounding_box()["y"] >= caption["y"] + caption["height"]
+    button = cells.first.locator("> details > summary")
+    button.focus()
+    wide.keyboard.press("Enter")
+    assert button.inner_text() == "Hide the code"
+    assert cells.first.locator("> details pre").is_visible()
+
+
+def test_tables_of_a_check_fit_a_phone(narrow: Page):
+    tables = narrow.locator(".cell_output .attention-check:visible")
+    assert tables.count() > 3
+    for table in tables.all():
+        box = table.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+        assert table.evaluate("table => table.scrollWidth <= table.clientWidth + 1")
+        title = table.locator("tbody td").nth(1).bounding_box()
+        assert title["width"] >= 120
+
+
+ALL_HAVE_EXCERPTS = """() => {
+  const results = [...document.querySelectorAll('#search-results li')];
+  return document.querySelector('.search-summary')?.innerText.includes('finished')
+    && results.every(result => result.querySelector('p.context'));
+}"""
+
+
+@pytest.mark.parametrize("query", ["causal mask", "softmax", "sqrt scores"])
+def test_what_search_finds_is_shown_as_prose(query: str, browser: Browser, site: str):
+    for page in opened(browser, f"{site}search.html?q={query}", 1280, "light"):
+        page.wait_for_function(ALL_HAVE_EXCERPTS)
+        excerpts = page.locator("#search-results p.context").all_inner_texts()
+        assert len(excerpts) > 3
+        assert any(word in excerpts[0].lower() for word in query.split())
+        for excerpt in excerpts:
+            assert len(excerpt) < 300
+            assert not re.search(r"\\[a-z(]|\$|^def |import |np\.|torch\.", excerpt)
