@@ -11,7 +11,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path as Curve
 
 from toolkit.figures import KEY, NEUTRAL, QUERY, WEIGHT, ink
-from tools.attention_scene import ASKING, LAST, OPENING, attend, percent
+from tools.attention_scene import ASKING, LAST, OPENING, attend, opacity, percent
 
 WIDTH, HEIGHT = 1200, 630  # pixels, as messengers expect them
 ALT = (
@@ -66,5 +66,5 @@ def _line(start: float, end: float, weight: float) -> PathPatch:
         facecolor="none",
         edgecolor=WEIGHT,
         linewidth=1.5 + 22 * weight,
-        alpha=0.25 + 0.75 * weight,
+        alpha=opacity(weight),
     )
