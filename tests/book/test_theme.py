@@ -216,7 +216,7 @@ def test_what_search_finds_is_shown_as_prose(query: str, browser: Browser, site:
     for page in opened(browser, f"{site}search.html?q={query}", 1280, "light"):
         page.wait_for_function(ALL_HAVE_EXCERPTS)
         excerpts = page.locator("#search-results p.context").all_inner_texts()
-        assert len(excerpts) > 3
+        assert len(excerpts) > 1
         assert any(word in excerpts[0].lower() for word in query.split())
         for excerpt in excerpts:
             assert len(excerpt) < 300
