@@ -116,7 +116,8 @@ def scene_html() -> str:
     }
     return "\n".join(
         [
-            '<figure class="attention-scene">',
+            '<div class="attention-scene" role="group" '
+            'aria-label="Attention in one sentence">',
             _last_words(),
             '<div class="scene-picture">',
             _keys(words, step),
@@ -127,7 +128,7 @@ def scene_html() -> str:
             f'<p class="scene-says" aria-live="polite">'
             f"{html.escape(sentence(words, asking, step))}</p>",
             f'<script type="application/json">{_json(data)}</script>',
-            "</figure>",
+            "</div>",
         ]
     )
 
