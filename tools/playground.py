@@ -22,7 +22,7 @@ from tools.mime_renderer import MimeRenderer
 
 FOLDER = "playground"  # in the static files
 COMPUTING = {
-    "dates": ("weights", "tensor", "attention", "transformer", "view"),
+    "dates": ("weights", "tensor", "attention", "transformer", "doubts", "view"),
     "digits": ("weights", "tensor", "attention", "vit", "view", "drawing"),
 }
 

@@ -1,6 +1,8 @@
 """The playground computes what PyTorch computes, and a reader can use it."""
 
 import base64
+import datetime
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 from torch import Tensor, nn
 
@@ -323,17 +326,80 @@ def test_with_teacher_forcing_the_decoder_reads_what_it_is_told(dates: Page):
     expect(dates.locator("#dates-result")).to_have_text("2026-07-03")
 
 
-def test_a_character_without_an_id_is_named_and_nothing_is_written(dates: Page):
+def test_a_character_without_an_id_is_named_and_the_last_answer_stays_in_grey(
+    dates: Page,
+):
     field = dates.get_by_label("A date, as people write it")
+    field.fill("July 4, 1984")
+    result, answer = dates.locator("#dates-result"), dates.locator("#dates-answer")
+    expect(result).to_have_text("1984-07-04")
     field.fill("3. Juli 2026 ☀ Ж")
     problem = dates.locator("#dates-problem")
     expect(problem).to_contain_text("no ids for “☀”, “Ж”")
-    assert not dates.locator("#dates-result").is_visible()
+    expect(problem).to_contain_text("what it wrote for “July 4, 1984”")
+    expect(result).to_be_visible()
+    expect(result).to_have_text("1984-07-04")
+    assert GREY in answer.locator("> p").first.evaluate(
+        "e => getComputedStyle(e).filter"
+    )
     field.fill("")
-    expect(problem).to_have_text("Type a date.")
+    expect(problem).to_contain_text("Type a date.")
     field.fill("3. Juli 2026")
     expect(problem).to_be_empty()
-    expect(dates.locator("#dates-result")).to_have_text("2026-07-03")
+    expect(result).to_have_text("2026-07-03")
+    assert (
+        answer.locator("> p").first.evaluate("e => getComputedStyle(e).filter")
+        == "none"
+    )
+
+
+GREY = "grayscale"
+DOUBTS = "lines => lines.map(([source, text]) => Playground.doubts(source, text))"
+
+
+def test_no_right_answer_is_doubted_and_every_wrong_date_is(dates: Page):
+    lines = held_out_dates()
+    right = [[line.source, line.target] for line in lines]
+    assert dates.evaluate(DOUBTS, right) == [[] for _ in lines]
+    wrong = []
+    for line in lines:
+        day = datetime.date.fromisoformat(line.target)
+        other = day.replace(year=day.year - 1 if day.year % 4 else day.year + 4)
+        wrong.append([line.source, other.isoformat()])
+    assert all(dates.evaluate(DOUBTS, wrong))
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "why"),
+    [
+        ("July 3rd, 2026", "2026-04-03", "another month"),
+        ("July 4, 1776", "1976-07-04", "1930 to 2069, not 1776"),
+        ("3. Juli 2026", "2026-07-13", "13 does not stand in the line"),
+        ("3. Juli 2026", "2062-07-03", "2062 does not stand in the line"),
+        ("30. Februar 2026", "2026-02-30", "no such day"),
+        ("3. Juli 2026", "2026-7", "no such day"),
+    ],
+)
+def test_the_reason_for_a_doubt_is_given(dates: Page, line: str, answer: str, why: str):
+    (found,) = dates.evaluate(DOUBTS, [[line, answer]])
+    assert any(why in doubt["why"] for doubt in found)
+
+
+def test_a_year_that_training_never_had_looks_doubtful(dates: Page):
+    dates.get_by_label("A date, as people write it").fill("July 4, 1776")
+    expect(dates.locator("#dates-doubts")).to_contain_text("1930 to 2069, not 1776")
+    doubted = dates.locator("#dates-result .is-doubted").all_inner_texts()
+    assert len(doubted) >= 4
+    dates.get_by_label("A date, as people write it").fill("July 4, 1984")
+    expect(dates.locator("#dates-doubts")).to_be_empty()
+
+
+def test_the_years_that_the_page_states_are_those_of_the_data(dates: Page):
+    years = f"{datasets.FIRST_DAY.year} to {datasets.LAST_DAY.year}"
+    expect(dates.locator(".playground-board")).to_contain_text(years)
+    assert (
+        years in dates.evaluate(DOUBTS, [["July 4, 1776", "1976-07-04"]])[0][0]["why"]
+    )
 
 
 def test_accents_count_however_they_are_typed(dates: Page):
@@ -441,6 +507,35 @@ def test_a_digit_is_drawn_with_the_keyboard_alone(digits: Page):
     expect(digits.locator("#digits-result")).to_contain_text("board is empty")
     digits.keyboard.press("Tab")  # the board does not hold the focus
     assert digits.evaluate("document.activeElement.id") != "digits-canvas"
+
+
+def test_an_empty_board_shows_no_answer(digits: Page):
+    table = digits.locator("#digits-shares")
+    assert "%" in table.inner_text()
+    digits.get_by_role("button", name="clear").click()
+    expect(digits.locator("#digits-result")).to_contain_text("board is empty")
+    assert "%" not in table.inner_text()
+    assert table.locator(".is-largest").count() == 0
+    assert table.locator("tr").count() == 10  # nothing below moves
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_darkest_square_is_the_one_read_most_in_every_theme(html, browser, theme):
+    with browser.new_context(color_scheme=theme) as context:
+        page = Opened(html, context, "playground_digits").load()
+        drawn = page.locator("#digits-heads .playground-map").first
+        weights = drawn.evaluate(
+            "map => [...map.children].map(e => +e.style.getPropertyValue('--weight'))"
+        )
+        picture = Image.open(io.BytesIO(drawn.screenshot())).convert("L")
+        side = picture.width / 4
+        light = [
+            picture.getpixel((int((n % 4 + 0.5) * side), int((n // 4 + 0.5) * side)))
+            for n in range(16)
+        ]
+        assert max(weights) > min(weights)
+        assert light[int(np.argmax(weights))] == min(light)
+        assert light[int(np.argmin(weights))] == max(light)
 
 
 def test_without_positions_the_order_of_the_patches_does_not_matter(digits: Page):
@@ -567,13 +662,24 @@ def test_every_control_has_a_name_and_a_visible_focus(html, browser, name, theme
         assert page.evaluate(NO_FOCUS_RING) == []
 
 
+WIDER = """() => [...document.querySelectorAll('.playground *')].filter(e =>
+  e.checkVisibility() && e.getBoundingClientRect().right > innerWidth
+).map(e => e.outerHTML)"""
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_phone_shows_the_whole_playground(html, browser, name):
     with browser.new_context(viewport={"width": 360, "height": 640}) as context:
         page = Opened(html, context, name).load()
-        wide = page.evaluate(
-            "() => [...document.querySelectorAll('.playground *')].filter(e => "
-            "e.checkVisibility() && e.getBoundingClientRect().right > innerWidth)"
-            ".map(e => e.outerHTML)"
-        )
-        assert wide == []
+        assert page.evaluate(WIDER) == []
+
+
+@pytest.mark.parametrize("character", ["3", "W", " "])
+def test_a_long_line_without_a_gap_fits_a_phone(html, browser, character):
+    with browser.new_context(viewport={"width": 360, "height": 640}) as context:
+        page = Opened(html, context, "playground_dates").load()
+        page.locator("#dates-source").fill(character * 80)
+        for kind in ("encoder", "cross"):
+            page.locator(f"[name=dates-kind][value={kind}]").check()
+            assert page.evaluate(WIDER) == []
+            assert page.evaluate("document.documentElement.scrollWidth") == 360

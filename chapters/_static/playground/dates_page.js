@@ -3,8 +3,10 @@
 {
   const {
     Weights, Translator, UnknownCharacters, row, softmax,
-    start, element, percent, showBars, showStrip, headSwitch, offerExam,
+    start, element, percent, showBars, showStrip, headSwitch, offerExam, doubts,
   } = Playground;
+
+  const SURE = 0.9; // a character of less probability looks unsure
 
   start("dates", load, run);
 
@@ -71,21 +73,42 @@
     function read() {
       const source = part("source").value.normalize("NFC");
       const truth = part("forcing").checked ? part("truth").value : null;
-      done = null;
       const problem =
         problemWith(source, model.source) || problemWith(truth ?? "", model.target);
-      part("problem").textContent = problem;
-      part("answer").hidden = problem !== "";
-      part("result").textContent = "";
+      const last = done ? ` Below is still what it wrote for “${done.source.join("")}”.` : "";
+      part("problem").textContent = problem && problem + last;
+      part("answer").classList.toggle("is-stale", problem !== "");
       if (problem) {
         return;
       }
       done = { ...model.translate(source, { off, truth }), source: [...source] };
-      part("result").textContent = model.text(done.written) || "nothing";
+      showResult(source, truth === null);
       part("query").max = done.source.length - 1;
       part("all-on").disabled = off.size === 0;
       showPlaces();
       goTo(place);
+    }
+
+    /** The answer; what is unsure in it, or cannot be right, looks so.
+
+        @param {boolean} isFree  it wrote by itself, so the answer is about the source */
+    function showResult(source, isFree) {
+      const text = model.text(done.written);
+      const found = isFree && text ? doubts(source, text) : [];
+      const shares = [...text].map((_, t) => softmax(row(done.logits, t))[done.written[t]]);
+      const characters = [...text].map((character, t) => {
+        const span = element("span", {}, character);
+        span.classList.toggle("is-unsure", shares[t] < SURE);
+        span.classList.toggle("is-doubted", found.some(({ from, to }) => from <= t && t < to));
+        return span;
+      });
+      part("result").replaceChildren(...(text ? characters : ["nothing"]));
+      const reasons = found.map(({ why }) => why);
+      if (shares.some((share) => share < SURE)) {
+        const least = percent(Math.min(...shares));
+        reasons.push(`its least sure character had a probability of ${least}`);
+      }
+      part("doubts").textContent = reasons.length ? `Doubtful: ${reasons.join("; ")}.` : "";
     }
 
     /** What to tell the reader about a text that the model cannot read, or nothing. */

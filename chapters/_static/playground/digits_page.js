@@ -7,6 +7,7 @@
     offerExam,
   } = Playground;
   const [HEADS_DARKEST, ROLLOUT_DARKEST] = [0.5, 0.15]; // shares shown darkest
+  const DIGITS = [..."0123456789"];
   const PATCHES = [...Array(16).keys()];
   const PLACES = PATCHES.map(
     (place) => `row ${Math.floor(place / 4) + 1} column ${(place % 4) + 1}`,
@@ -37,7 +38,7 @@
     const heads = makeHeads();
     const whole = makeMap(part("rollout"), "playground-map is-large");
 
-    for (let digit = 0; digit < 10; digit++) {
+    for (const digit of DIGITS) {
       part("example").append(element("option", { value: digit }, `a ${digit}`));
     }
     part("example").addEventListener("change", showExample);
@@ -99,12 +100,13 @@
       part("seen").hidden = isBlank;
       if (isBlank) {
         part("result").textContent = "The board is empty: draw a digit.";
+        showBars(part("shares"), DIGITS, null);
         return;
       }
       const { logits, weights, places } = model.forward(image, options);
       const shares = softmax(logits);
       showPatches(image);
-      showBars(part("shares"), shares.map((_, digit) => `${digit}`), shares);
+      showBars(part("shares"), DIGITS, shares);
       for (const { layer, head, map, box } of heads) {
         const [itself, ...read] = weights[layer][head][0]; // row 0: the class token's
         const name = `layer ${layer + 1}, head ${head + 1}`;

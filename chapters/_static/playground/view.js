@@ -44,17 +44,17 @@ globalThis.Playground ??= {};
     return `${(100 * share).toFixed(digits)} %`;
   }
 
-  /** A row for each name: its bar and its share. The largest is marked. */
+  /** A row for each name: its bar and its share, if there are any. The largest is marked. */
   function showBars(table, names, shares) {
-    const largest = shares.indexOf(Math.max(...shares));
+    const largest = shares ? shares.indexOf(Math.max(...shares)) : -1;
     const rows = names.map((name, i) => {
       const bar = element("span", { class: "playground-bar" });
-      bar.style.setProperty("--share", shares[i]);
+      bar.style.setProperty("--share", shares ? shares[i] : 0);
       const tr = element(
         "tr", {},
         element("th", { scope: "row" }, name),
         element("td", { "aria-hidden": "true" }, bar),
-        element("td", {}, percent(shares[i])),
+        element("td", {}, shares ? percent(shares[i]) : "–"),
       );
       tr.classList.toggle("is-largest", i === largest);
       return tr;
