@@ -217,7 +217,8 @@ def test_what_search_finds_is_shown_as_prose(query: str, browser: Browser, site:
         page.wait_for_function(ALL_HAVE_EXCERPTS)
         excerpts = page.locator("#search-results p.context").all_inner_texts()
         assert len(excerpts) > 1
-        assert any(word in excerpts[0].lower() for word in query.split())
+        found = " ".join(excerpts).lower()
+        assert any(word in found for word in query.split())
         for excerpt in excerpts:
             assert len(excerpt) < 300
-            assert not re.search(r"\\[a-z(]|\$|^def |import |np\.|torch\.", excerpt)
+            assert not re.search(r"\\[a-z(]|\$\$|def \w+\(|^import |>>>", excerpt)
