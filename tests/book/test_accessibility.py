@@ -13,10 +13,10 @@ from colorspacious import cspace_convert, deltaE
 from playwright.sync_api import Browser
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
+from tests.book.formulas import typeset
 from toolkit import figures
 from tools.accessible_pages import mended
 
-TYPESET = "async () => { if (window.MathJax) await MathJax.startup.promise; }"
 CHARTS_DRAWN = """() => [...document.querySelectorAll('.interactive-chart')].every(
   chart => chart.classList.contains('is-live'))"""
 BOXES_NAMED = """() => [...document.querySelectorAll(
@@ -45,7 +45,7 @@ def test_axe_finds_nothing_serious(name: str, theme: str, browser: Browser, site
     ) as context:
         tab = context.new_page()
         tab.goto(f"{site}{name}.html", wait_until="networkidle")
-        tab.evaluate(TYPESET)
+        typeset(tab)
         tab.wait_for_function(CHARTS_DRAWN)
         tab.wait_for_function(BOXES_NAMED)
         assert tab.evaluate("document.documentElement.dataset.theme") == theme
@@ -78,7 +78,7 @@ def test_names_are_what_can_be_read_and_tables_have_heads(
     with browser.new_context(reduced_motion="reduce") as context:
         tab = context.new_page()
         tab.goto(f"{site}{name}.html", wait_until="networkidle")
-        tab.evaluate(TYPESET)
+        typeset(tab)
         tab.evaluate(BLEACH_CODE)
         options = {"resultTypes": ["violations"], "runOnly": CAREFUL}
         found = Axe().run(tab, options=options).response["violations"]

@@ -10,12 +10,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
+from tests.book.formulas import typeset
 from tools.page_weight import PICTURES, weight
 
 WIDTHS = (1280, 360)
 HEAVIEST = 1_500_000  # bytes, compressed, without pictures
 
-TYPESET = "async () => { if (window.MathJax) await MathJax.startup.promise; }"
 MEASURE = """() => {
   const content = document.querySelector('main');
   const all = (selector) => [...content.querySelectorAll(selector)];
@@ -87,7 +87,7 @@ def visit(browser: Browser, site: str) -> Visit:
                     tab.set_viewport_size({"width": width, "height": 800})
                     if width == WIDTHS[0]:
                         tab.goto(f"{site}{name}.html", wait_until="networkidle")
-                        tab.evaluate(TYPESET)
+                        typeset(tab)
                         page.seen = tab.evaluate(MEASURE)
                     page.overflow[width] = tab.evaluate(OVERFLOW)
             visited[name] = page
@@ -223,7 +223,7 @@ def test_the_pages_work_as_files_without_a_web_server(browser: Browser, html: Pa
             watch(context, "file:///", page)
             tab = context.new_page()
             tab.goto((html / f"{name}.html").as_uri(), wait_until="load")
-            tab.evaluate(TYPESET)
+            typeset(tab)
             seen = tab.evaluate(MEASURE)
         assert (page.complaints, page.foreign) == ([], []), name
         assert seen["typeset"] == seen["formulas"], name
