@@ -169,14 +169,14 @@ def test_student_of_whom_nothing_is_known_is_one_line(course, book, capsys):
 
 
 def test_penalties_are_logged(course, master, right, grade):
-    (course / "hourly.py").write_text(
+    (course / "fixed.py").write_text(
         "from nbgrader.plugins import BasePlugin\n\n\n"
         "class OnePoint(BasePlugin):\n"
         "    def late_submission_penalty(self, student_id, score, seconds):\n"
         "        return 1\n"
     )
     with (course / "nbgrader_config.py").open("a") as config:
-        config.write("c.AssignLatePenalties.plugin_class = 'hourly.OnePoint'\n")
+        config.write("c.AssignLatePenalties.plugin_class = 'fixed.OnePoint'\n")
     hand_in(course, TOPIC, {"one": submission(master, right)})
     stamp = course / "submitted" / "one" / TOPIC / "timestamp.txt"
     stamp.write_text("2026-10-02 12:00:00 UTC")
