@@ -111,6 +111,8 @@ def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
     greet = "from solutions import greeting\nprint(greeting.WORD)"
     chapter = NOTEBOOK + PAGE + code_cell(count) + code_cell(greet)
     book.write("solutions/__init__.py", "")
+    reference = "solutions/simplified_attention.py"  # draws the preview picture
+    book.write(reference, (ROOT / reference).read_text(encoding="utf-8"))
     book.write("solutions/greeting.py", "from solutions.inner import WORD")
     book.write("solutions/inner.py", "WORD = 'first words'")
     book.write("solutions/other.py", "")
