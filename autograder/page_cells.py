@@ -6,6 +6,8 @@ import ast
 import re
 from dataclasses import dataclass
 
+from autograder.exercise import UNREADABLE
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -70,5 +72,5 @@ def _nodes(source: str) -> list[ast.AST]:
     """The parts of some code; none if it cannot be read."""
     try:
         return list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return []
