@@ -24,6 +24,17 @@ def tensor(rng: np.random.Generator, *shape: int) -> Tensor:
     return torch.from_numpy(rng.standard_normal(shape))
 
 
+def targets_with_padding(
+    rng: np.random.Generator, b: int, t: int, v: int, pad_id: int
+) -> Tensor:
+    """(B, T) ids below V, rows filled up with ``pad_id``, which stands nowhere else."""
+    others = np.delete(np.arange(v), pad_id)
+    targets = rng.choice(others, (b, t))
+    for row, length in zip(targets, 1 + rng.permutation(t)[:b], strict=True):
+        row[length:] = pad_id
+    return torch.from_numpy(targets)
+
+
 def fill(module: AnyModule, rng: np.random.Generator, scale: float = 0.5) -> AnyModule:
     """Give every parameter of ``module`` float64 values that depend on its name.
 

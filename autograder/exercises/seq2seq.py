@@ -10,7 +10,7 @@ import torch
 
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
-from autograder.inputs import fill, gradients, sizes, tensor
+from autograder.inputs import fill, gradients, sizes, targets_with_padding, tensor
 from autograder.specification import integers, reals, whole
 
 context_vector = Exercise("context_vector", results=("context", "weights"))
@@ -170,15 +170,6 @@ def decoder_gradients(AttentionDecoder, rng):
 
 
 # sequence_loss ------------------------------------------------------------------------
-
-
-def targets_with_padding(rng, b, t, v, pad_id):
-    """(B, T) ids, rows filled up with ``pad_id``, which stands nowhere else."""
-    others = np.delete(np.arange(v), pad_id)
-    targets = rng.choice(others, (b, t))
-    for row, length in zip(targets, 1 + rng.permutation(t)[:b], strict=True):
-        row[length:] = pad_id
-    return torch.from_numpy(targets)
 
 
 @sequence_loss.case(title="without padding: the mean over all tokens", points=1)

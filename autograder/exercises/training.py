@@ -9,7 +9,7 @@ import torch
 
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
-from autograder.inputs import gradients, sizes, tensor
+from autograder.inputs import gradients, sizes, targets_with_padding, tensor
 from autograder.specification import integers, real, reals, whole
 
 shift_right = Exercise("shift_right")
@@ -64,13 +64,15 @@ def shift_leaves_targets_alone(shift_right, rng):
 # sequence_cross_entropy ---------------------------------------------------------------
 
 
-def targets_with_padding(rng, b, t, v, pad_id):
-    """(B, T) ids, rows filled up with ``pad_id``, which stands nowhere else."""
-    others = np.delete(np.arange(v), pad_id)
-    targets = rng.choice(others, (b, t))
-    for row, length in zip(targets, 1 + rng.permutation(t)[:b], strict=True):
-        row[length:] = pad_id
-    return torch.from_numpy(targets)
+def losses_with_padding(sequence_cross_entropy, rng, *smoothing):
+    """The losses of one batch after the other, each padded with another id."""
+    b, t, v = sorted(sizes(rng, 3))
+    losses = []
+    for pad in (0, v - 1, v // 2):
+        targets = targets_with_padding(rng, b, t, v, pad)
+        logits = 1.5 * tensor(rng, b, t, v)
+        losses.append(sequence_cross_entropy(logits, targets, pad, *smoothing))
+    return losses
 
 
 @sequence_cross_entropy.case(title="without padding: mean over all tokens", points=1)
@@ -82,12 +84,7 @@ def loss_without_padding(sequence_cross_entropy, rng):
 
 @sequence_cross_entropy.case(title="padding is left out, whatever its id", points=2)
 def loss_with_padding(sequence_cross_entropy, rng):
-    b, t, v = sorted(sizes(rng, 3))
-    losses = []
-    for pad in (0, v - 1, v // 2):
-        targets = targets_with_padding(rng, b, t, v, pad)
-        losses.append(sequence_cross_entropy(1.5 * tensor(rng, b, t, v), targets, pad))
-    return losses
+    return losses_with_padding(sequence_cross_entropy, rng)
 
 
 @sequence_cross_entropy.case(title="label smoothing without padding", points=1)
@@ -103,13 +100,7 @@ def smoothed_loss_without_padding(sequence_cross_entropy, rng):
 
 @sequence_cross_entropy.case(title="label smoothing with padding", points=2)
 def smoothed_loss_with_padding(sequence_cross_entropy, rng):
-    b, t, v = sorted(sizes(rng, 3))
-    losses = []
-    for pad in (0, v - 1, v // 2):
-        targets = targets_with_padding(rng, b, t, v, pad)
-        logits = 1.5 * tensor(rng, b, t, v)
-        losses.append(sequence_cross_entropy(logits, targets, pad, 0.3))
-    return losses
+    return losses_with_padding(sequence_cross_entropy, rng, 0.3)
 
 
 @sequence_cross_entropy.case(
