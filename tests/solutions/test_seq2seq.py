@@ -19,19 +19,6 @@ SEEDS = range(5)
 START, END = 1, 2
 
 
-@pytest.fixture(params=SEEDS)
-def generator(request):
-    return torch.Generator().manual_seed(request.param)
-
-
-@pytest.fixture
-def normal(generator):
-    def draw(*shape):
-        return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-    return draw
-
-
 def loop_context(state, states, mask):
     """One row of the batch by the definition, one number at a time."""
     length, width = states.shape

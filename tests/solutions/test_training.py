@@ -16,19 +16,6 @@ from solutions.training import (
 START = 1
 
 
-@pytest.fixture(params=range(5))
-def generator(request):
-    return torch.Generator().manual_seed(request.param)
-
-
-@pytest.fixture
-def normal(generator):
-    def draw(*shape):
-        return torch.randn(shape, generator=generator, dtype=torch.float64)
-
-    return draw
-
-
 # shift_right
 
 
