@@ -25,6 +25,7 @@ from pypdf import PdfReader
 
 from toolkit import book
 from tools.chromium import NoChromium, chromium, headless_chromium
+from tools.formulas import typeset
 
 BAD_INPUT = 2
 # What only works on a screen.
@@ -36,8 +37,7 @@ FOOTER = (
     '<div style="width: 100%; font: 8pt DejaVu Sans, sans-serif; text-align: center;">'
     '<span class="pageNumber"></span></div>'
 )
-TYPESET = """async () => {
-  if (window.MathJax) await MathJax.startup.promise;
+SETTLED = """async () => {
   await document.fonts.ready;
   await Promise.all([...document.images].map(image => image.decode()));
 }"""
@@ -96,7 +96,8 @@ def print_book(root: Path, built: Path, pdf: Path) -> int:
             page.set_default_timeout(300_000)
             page.emulate_media(media="print", color_scheme="light")
             page.goto(document.absolute().as_uri())
-            page.evaluate(TYPESET)
+            typeset(page)
+            page.evaluate(SETTLED)
             # Where a chapter begins is known once it is printed.
             page.evaluate(NUMBER_CONTENTS, page_numbers(printed(page, tagged=False)))
             content = printed(page, tagged=True)

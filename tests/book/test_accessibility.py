@@ -13,9 +13,9 @@ from colorspacious import cspace_convert, deltaE
 from playwright.sync_api import Browser
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
-from tests.book.formulas import typeset
 from toolkit import figures
 from tools.accessible_pages import mended
+from tools.formulas import typeset
 
 CHARTS_DRAWN = """() => [...document.querySelectorAll('.interactive-chart')].every(
   chart => chart.classList.contains('is-live'))"""

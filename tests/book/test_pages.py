@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
-from tests.book.formulas import typeset
+from tools.formulas import typeset
 from tools.page_weight import PICTURES, weight
 
 WIDTHS = (1280, 360)
