@@ -13,17 +13,19 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from autograder.answers import Answer, answer, decode
+from autograder.answers import Answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.errors import AutograderError
 from autograder.exercise import Exercise, Topic, load_topic
 from autograder.expected import (
     Expected,
     KnownMistake,
+    encoded_answers,
     expect,
     names_of_parts,
     public_seeds,
 )
+from autograder.own_answers import own_answer
 
 VERSION = 3  # answers are those of ``autograder.answers``
 
@@ -41,6 +43,9 @@ def write_key(
         chapter: its name.
         path: of the key.
         seeds: of each exercise; the public ones if None.
+
+    Raises:
+        OwnCodeFailed: the solutions cannot be run here.
     """
     topic = load_topic(chapter)
     exercises = {
@@ -66,23 +71,23 @@ def _entry(topic: Topic, exercise: Exercise, seeds: Sequence[int]) -> dict:
             "mistakes": [],
         }
 
-    def answers(implementation: object) -> list[str]:
-        return [
-            base64.b64encode(answer(case, implementation, seed)).decode("ascii")
-            for case, seed in zip(exercise.cases, seeds, strict=True)
-        ]
-
     return {
         "seeds": list(seeds),
         "titles": [case.title for case in exercise.cases],
-        "reference": answers(topic.reference(exercise.name)),
+        "reference": encoded_answers(exercise, topic.reference(exercise.name), seeds),
         "constant": expect(topic, exercise, seeds).constant,
         "parts": [
             [[list(path), name] for path, name in names.items()]
             for names in names_of_parts(topic, exercise, seeds)
         ],
         "mistakes": [
-            {"name": m.name, "hint": m.hint, "answers": answers(m.implementation)}
+            {
+                "name": m.name,
+                "hint": m.hint,
+                "answers": encoded_answers(
+                    exercise, m.implementation, seeds, own_answer
+                ),
+            }
             for m in topic.mistakes(exercise.name)
         ],
     }

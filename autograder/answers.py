@@ -2,7 +2,8 @@
 
 The student's process calls ``answer`` and sends the bytes: one letter that says what
 came out, and a value in the flat format of ``encoding``. The examiner reads them with
-``decode``, which accepts nothing else. Nothing that comes out of a sandbox is ever
+``decode``, which accepts nothing else. What the course's own code answers comes from
+``own_answers``. Nothing that comes out of a sandbox is ever
 unpickled; what processes of the grader hand to each other was read here before.
 """
 
@@ -25,7 +26,7 @@ from autograder.encoding import encode as encode_value
 from autograder.exercise import Case, Implementation
 from autograder.origin import Origin, origin_of, read_origin
 
-_VALUE, _RAISED, _UNREADABLE = b"V", b"R", b"U"  # what came out
+VALUE, RAISED, UNREADABLE = b"V", b"R", b"U"  # what came out
 # What may be said of a value that could not be encoded: the sentences of ``encoding``.
 _SAID = re.compile(
     r"the result is nested more than \d{1,3} deep"
@@ -68,23 +69,39 @@ def answer(case: Case, implementation: Implementation, seed: int) -> bytes:
     Returns:
         The encoded answer, see ``decode``.
     """
-    rng = np.random.default_rng(seed)
     try:
-        with _seeded_torch(seed), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value = case.run(implementation, rng)
+        value = outcome(case, implementation, seed)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also sys.exit(): only this case is lost
-        said = [_type_told(error), _brief(error), *origin_of(error)]
-        return _RAISED + encode_value(said)
+        return encode_error(error)
     try:
-        return _VALUE + encode_value(value)
-    except Unreadable as error:
-        return _UNREADABLE + encode_value(_brief(error))
+        return encode_outcome(value)
     except Exception as error:  # a value may do anything while it is looked at
         why = f"reading the result raised {type(error).__name__}"
-        return _UNREADABLE + encode_value(why)
+        return UNREADABLE + encode_value(why)
+
+
+def outcome(case: Case, implementation: Implementation, seed: int) -> Any:
+    """Run one case on one implementation; what that raises is raised."""
+    rng = np.random.default_rng(seed)
+    with _seeded_torch(seed), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return case.run(implementation, rng)
+
+
+def encode_error(error: BaseException) -> bytes:
+    """The answer of a case that stopped with an error."""
+    said = [_type_told(error), _brief(error), *origin_of(error)]
+    return RAISED + encode_value(said)
+
+
+def encode_outcome(value: Any) -> bytes:
+    """The answer of a case that returned a value."""
+    try:
+        return VALUE + encode_value(value)
+    except Unreadable as error:
+        return UNREADABLE + encode_value(_brief(error))
 
 
 @contextlib.contextmanager
@@ -131,15 +148,15 @@ def decode(data: bytes) -> Answer:
         kind, value = data[:1], decode_value(data[1:])
     except Unreadable as error:
         return Answer(unreadable=str(error))
-    if kind == _VALUE:
+    if kind == VALUE:
         return Answer(value=value)
     texts = value if isinstance(value, list) else [value]
     if all(isinstance(text, str) for text in texts):
-        if kind == _RAISED and len(texts) == 5:
+        if kind == RAISED and len(texts) == 5:
             name = texts[0] if _is_exception(texts[0]) else "Exception"
             origin = read_origin(*texts[2:])
             return Answer(raised=name, detail=clean(texts[1]), origin=origin)
-        if kind == _UNREADABLE and len(texts) == 1:
+        if kind == UNREADABLE and len(texts) == 1:
             ours = _SAID.fullmatch(texts[0]) is not None
             why = texts[0] if ours else "the result could not be read"
             return Answer(unreadable=why)

@@ -21,6 +21,7 @@ from autograder.cells import (
     under_another_name,
     without_self,
 )
+from autograder.errors import GraderFault
 from autograder.exercise import (
     Exercise,
     Implementation,
@@ -83,7 +84,7 @@ def check(implementation: Implementation) -> Points:
         return Points(0, exercise.points)
     try:
         judged = examine_here(exercise, implementation)
-    except NoKey as error:
+    except (NoKey, GraderFault) as error:
         print(f"check: {error}")
         return Points(0, exercise.points)
     report = with_what_is_seen(judged.report, implementation, names_in_notebook())
@@ -149,6 +150,7 @@ def examine_here(
 
     Raises:
         NoKey: neither solutions nor a usable key are at hand.
+        GraderFault: the solutions cannot be run here, so the answer was not judged.
         Interrupted: by the person at the keyboard.
     """
     expected = expected_here(find_topic(exercise.name).name, exercise.name)

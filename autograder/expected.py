@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from autograder.answers import Answer, answer, decode
-from autograder.exercise import Exercise, Topic
+from autograder.answers import Answer, decode
+from autograder.exercise import Case, Exercise, Implementation, Topic
+from autograder.own_answers import own_answer, reference_answer
 from autograder.parts import part_names
 from autograder.rows import Names, disagreement
 from autograder.variants import Probe
@@ -97,12 +98,16 @@ def expect(
         seeds: the seed of each case.
         memoise: called with a name and a function that computes a result, which JSON
             can hold; returns it, computed now or by another process with these seeds.
+
+    Raises:
+        OwnCodeFailed: the reference cannot be run here. So do, for a known mistake,
+            the ``mistakes`` of what is returned.
     """
 
     def right_answers() -> dict[str, list]:
         reference = topic.reference(exercise.name)
         texts, *others = (
-            _encoded(exercise, reference, [seed + step for seed in seeds])
+            encoded_answers(exercise, reference, [seed + step for seed in seeds])
             for step in range(1 + OTHER_SEEDS)
         )
         answers = zip(*map(_decoded, (texts, *others)), strict=True)
@@ -114,7 +119,11 @@ def expect(
 
     def mistaken_answers() -> list[list]:
         return [
-            [m.name, m.hint, _encoded(exercise, m.implementation, seeds)]
+            [
+                m.name,
+                m.hint,
+                encoded_answers(exercise, m.implementation, seeds, own_answer),
+            ]
             for m in topic.mistakes(exercise.name)
         ]
 
@@ -150,8 +159,11 @@ def expect_anew(
     """The right answers to other seeds than the ``known`` ones, without any mistakes.
 
     Cheap enough to be worked out for one submission.
+
+    Raises:
+        OwnCodeFailed: the reference cannot be run here.
     """
-    texts = _encoded(exercise, topic.reference(exercise.name), seeds)
+    texts = encoded_answers(exercise, topic.reference(exercise.name), seeds)
     return Expected(
         list(seeds),
         _decoded(texts),
@@ -161,10 +173,23 @@ def expect_anew(
     )
 
 
-def _encoded(
-    exercise: Exercise, implementation: Any, seeds: Sequence[int]
+def encoded_answers(
+    exercise: Exercise,
+    implementation: Implementation,
+    seeds: Sequence[int],
+    answer: Callable[[Case, Implementation, int], bytes] = reference_answer,
 ) -> list[str]:
-    """Answers to all cases as they travel, as text that a JSON file can hold."""
+    """Answers to all cases as they travel, as text that a JSON file can hold.
+
+    Args:
+        exercise: what is asked.
+        implementation: of the course, in ``solutions``.
+        seeds: the seed of each case.
+        answer: how it is asked; ``own_answer`` if it may raise any error.
+
+    Raises:
+        OwnCodeFailed: see ``own_answers``.
+    """
     return [
         base64.b64encode(answer(case, implementation, seed)).decode("ascii")
         for case, seed in zip(exercise.cases, seeds, strict=True)

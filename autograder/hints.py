@@ -11,6 +11,7 @@ from autograder.answer_key import NoKey
 from autograder.book import chapter_title, chapters_folder
 from autograder.break_exercise import BreakExercise
 from autograder.check import examine_here, find_exercise, self_study
+from autograder.errors import GraderFault
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
 from autograder.failing import Arguments, failing_call
 from autograder.judge import Report
@@ -35,7 +36,7 @@ class Hints:
         try:
             exercise = find_exercise(implementation)
             report = examine_here(exercise, implementation).report
-        except (UnknownExercise, NoKey) as error:
+        except (UnknownExercise, NoKey, GraderFault) as error:
             print(f"hint: {error}")
             return
         name = exercise.name
@@ -67,7 +68,7 @@ class Hints:
         try:
             exercise = find_exercise(implementation)
             judged = examine_here(exercise, implementation)
-        except (UnknownExercise, NoKey) as error:
+        except (UnknownExercise, NoKey, GraderFault) as error:
             print(f"hint: {error}")
             return None
         report, name = judged.report, exercise.name

@@ -21,6 +21,7 @@ from typing import Any
 from autograder import cell_output
 from autograder.answer_key import NoKey
 from autograder.check import Judged, examine_here, self_study, with_what_is_seen
+from autograder.errors import GraderFault
 from autograder.exercise import find_topic
 from autograder.hints import hints_on
 from autograder.judge import Report, refuse
@@ -176,7 +177,7 @@ class Page:
             answer = self.names[cell.name]
             try:
                 judged = examine_here(exercise, answer, cell.source)
-            except NoKey as missing:
+            except (NoKey, GraderFault) as missing:
                 problem = str(missing)
             else:
                 report = with_what_is_seen(judged.report, answer, self.names)

@@ -13,6 +13,7 @@ from typing import Any
 
 from autograder.answers import Answer
 from autograder.diagnosis import diagnose
+from autograder.errors import GraderFault
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise
 from autograder.expected import Expected
 from autograder.rows import NOT_YET, CaseReport, case_reports
@@ -105,7 +106,10 @@ def explain(
         return report
     try:
         mistake, message = diagnose(exercise, given, expected)
-    except Exception:  # the marks are known, and no reason is worth losing them
+    except GraderFault as fault:  # the marks are known, and no reason is worth them
+        _log.warning("no reason could be looked for in %s: %s", exercise.name, fault)
+        return report
+    except Exception:
         _log.exception("no reason could be looked for in %s", exercise.name)
         return report
     return replace(report, mistake=mistake, message=message)

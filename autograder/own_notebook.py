@@ -26,7 +26,7 @@ from autograder.answer_key import NoKey, read_key
 from autograder.cells import Interrupted, not_defined
 from autograder.check import examine_here, self_study, with_what_is_seen
 from autograder.encoding import clean
-from autograder.errors import AutograderError
+from autograder.errors import AutograderError, GraderFault
 from autograder.exercise import Exercise, Topic, find_topic, load_topic
 from autograder.files import Unusable
 from autograder.judge import Report, refuse
@@ -194,6 +194,6 @@ def _report_on(exercise: Exercise, names: dict[str, Any]) -> Report:
         return refuse(exercise, problem)
     try:
         report = examine_here(exercise, answer).report
-    except (Interrupted, NoKey) as error:
+    except (GraderFault, Interrupted, NoKey) as error:
         return refuse(exercise, str(error))
     return with_what_is_seen(report, answer, names)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.answers import Answer, answer, decode
+from autograder.answers import Answer, decode
 from autograder.break_exercise import BreakCase, BreakExercise, hidden_versions
 from autograder.compare import difference
 from autograder.exercise import (
@@ -22,6 +22,7 @@ from autograder.exercise import (
     Implementation,
     find_topic,
 )
+from autograder.own_answers import own_answer
 from autograder.specification import NotAllowed, number_of_values, read_arguments
 
 FACTOR = 100  # times the tolerance: the least difference that counts
@@ -74,6 +75,9 @@ def verdict(case: BreakCase, sent: Any) -> Verdict:
     """Judge the arguments that were sent.
 
     Without solutions, as in a course for credit, only what needs none is judged.
+
+    Raises:
+        OwnCodeFailed: the reference or a wrong version cannot be run here.
     """
     exercise = case.exercise
     try:
@@ -135,7 +139,7 @@ def _answer_of(
     def run(tried: Implementation, rng: Any) -> list[Any]:
         return [exercise.use(tried, *made), made]
 
-    return decode(answer(Case("", 0, run), implementation, seed=0))
+    return decode(own_answer(Case("", 0, run), implementation, seed=0))
 
 
 def _agree(right: Answer, wrong: Answer) -> bool:

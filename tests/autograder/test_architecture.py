@@ -22,7 +22,7 @@ FLOORS = [
     {
         *("autograder.answers", "autograder.compare", "autograder.encoding"),
         *("autograder.diagnosis", "autograder.expected", "autograder.guard"),
-        *("autograder.judge", "autograder.origin"),
+        *("autograder.judge", "autograder.origin", "autograder.own_answers"),
         *("autograder.lessons", "autograder.parts", "autograder.rows"),
         *("autograder.symptoms", "autograder.variants"),
         *("autograder.book", "autograder.verdict"),

@@ -1,0 +1,104 @@
+"""What the course's own code answers: references, and wrong versions of them.
+
+An answer that is expected has to come from the code alone. Where memory, a file or a
+thread was lacking, the error says something about this machine and nothing about the
+exercise, and would make every right answer wrong.
+"""
+
+from __future__ import annotations
+
+import re
+
+from autograder.answers import UNREADABLE, encode_error, encode_outcome, outcome
+from autograder.errors import GraderFault
+from autograder.exercise import Case, Implementation
+
+_OF_THE_MACHINE = (MemoryError, OSError, SystemError, ImportError)
+# What torch and threading say with a RuntimeError.
+_LACKS_SOMETHING = re.compile(
+    r"can't (?:allocate memory|start new thread)|not enough memory"
+    r"|cannot allocate memory|resource temporarily unavailable",
+    re.IGNORECASE,
+)
+_MOST_CAUSES = 20
+
+
+class OwnCodeFailed(GraderFault):
+    """The course's own code could not be run here, so nothing is known of an answer."""
+
+
+def reference_answer(case: Case, reference: Implementation, seed: int) -> bytes:
+    """What a reference answers to inputs that a case draws.
+
+    Args:
+        case: the case.
+        reference: the reference implementation.
+        seed: seed of the case's random generator.
+
+    Returns:
+        The encoded answer, see ``answers.decode``.
+
+    Raises:
+        OwnCodeFailed: it raised anything but the ``ValueError`` that a task asks for,
+            or what it returned cannot be sent.
+    """
+    encoded = _answer(case, reference, seed, ValueError)
+    if encoded.startswith(UNREADABLE):  # equal to anything else that cannot be sent
+        raise OwnCodeFailed(
+            f"what the course's own {reference.__name__} returns here cannot be read"
+        )
+    return encoded
+
+
+def own_answer(case: Case, implementation: Implementation, seed: int) -> bytes:
+    """What a wrong version answers, or a reference to arguments of a student's.
+
+    As ``reference_answer``, but any error that the code alone accounts for is one.
+
+    Raises:
+        OwnCodeFailed: the machine accounts for it.
+    """
+    return _answer(case, implementation, seed, Exception)
+
+
+def _answer(
+    case: Case,
+    implementation: Implementation,
+    seed: int,
+    meant: type[Exception],
+) -> bytes:
+    name = getattr(implementation, "__name__", "code")
+    try:
+        value = outcome(case, implementation, seed)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if not isinstance(error, meant) or _is_of_the_machine(error):
+            raise _failed(name, error) from error
+        return encode_error(error)
+    try:
+        return encode_outcome(value)
+    except Exception as error:
+        raise _failed(name, error) from error
+
+
+def _failed(name: str, error: BaseException) -> OwnCodeFailed:
+    said = " ".join(str(error).split())[:100]
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return OwnCodeFailed(
+        f"the course's own {name} could not be run here ({what}), so no answer can be "
+        "compared with it, and none loses points; free memory or restart, and try again"
+    )
+
+
+def _is_of_the_machine(error: BaseException | None) -> bool:
+    """Whether an error, or one that it was raised for, says that something lacks."""
+    for _ in range(_MOST_CAUSES):
+        if error is None:
+            return False
+        if isinstance(error, _OF_THE_MACHINE):
+            return True
+        if isinstance(error, RuntimeError) and _LACKS_SOMETHING.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,178 @@
+"""An error of the machine that runs our own code is expected of nobody."""
+
+from __future__ import annotations
+
+import errno
+
+import numpy as np
+import pytest
+import torch
+
+import solutions.simplified_attention as ours
+from autograder.answer_key import write_key
+from autograder.answers import answer, decode
+from autograder.break_exercise import hidden_versions
+from autograder.check import check, expected_here
+from autograder.errors import GraderFault
+from autograder.exercise import Case, load_topic
+from autograder.expected import expect, expect_anew, public_seeds
+from autograder.judge import mark
+from autograder.own_answers import OwnCodeFailed, own_answer, reference_answer
+from autograder.verdict import verdict
+from tests.autograder.conftest import TOPIC
+
+CALLED = Case("called", 1, lambda f, rng: f())
+
+
+def raising(error):
+    def code(*_):
+        raise error
+
+    return code
+
+
+def torch_without_memory():
+    return torch.empty(2**60)  # more than any address space has
+
+
+def hides_that_it_lacked_memory():
+    try:
+        raise MemoryError
+    except MemoryError:
+        raise ValueError("sizes do not fit") from None
+
+
+OF_THE_MACHINE = [
+    raising(MemoryError()),
+    raising(OSError(errno.EMFILE, "Too many open files")),
+    raising(RuntimeError("can't start new thread")),
+    raising(SystemError("error return without exception set")),
+    raising(ImportError("cannot allocate memory in static TLS block")),
+    raising(SystemExit(1)),
+    torch_without_memory,
+    hides_that_it_lacked_memory,
+]
+
+
+@pytest.mark.parametrize("ask", [reference_answer, own_answer])
+@pytest.mark.parametrize("code", OF_THE_MACHINE)
+def test_what_the_machine_lacks_is_nobodys_answer(ask, code):
+    with pytest.raises(GraderFault, match="the course's own") as failed:
+        ask(CALLED, code, 0)
+    assert len(str(failed.value).splitlines()) == 1
+
+
+def test_errors_that_the_code_accounts_for_are_answers():
+    asked_for = ValueError("ten features in three heads")
+    assert decode(reference_answer(CALLED, raising(asked_for), 0)).raised == (
+        "ValueError"
+    )
+    for error in (IndexError(), RuntimeError("shapes do not fit"), RecursionError()):
+        said = decode(own_answer(CALLED, raising(error), 0))
+        assert said.raised == type(error).__name__
+        with pytest.raises(OwnCodeFailed):
+            reference_answer(CALLED, raising(error), 0)
+
+
+def test_a_reference_returns_what_can_be_sent():
+    with pytest.raises(OwnCodeFailed, match="cannot be read"):
+        reference_answer(CALLED, object, 0)
+    assert decode(own_answer(CALLED, object, 0)).unreadable
+    np.testing.assert_array_equal(
+        decode(reference_answer(CALLED, lambda: np.ones(2), 0)).value, np.ones(2)
+    )
+
+
+def failing_once(real):
+    """A function whose first call finds no memory."""
+    calls = []
+
+    def function(*arguments, **keywords):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise MemoryError
+        return real(*arguments, **keywords)
+
+    return function
+
+
+@pytest.fixture
+def exercise():
+    return load_topic(TOPIC).exercises["softmax"]
+
+
+def test_a_failed_reference_expects_nothing_and_nothing_is_kept(exercise, monkeypatch):
+    topic, kept = load_topic(TOPIC), {}
+
+    def memoise(name, compute):
+        if name not in kept:
+            kept[name] = compute()
+        return kept[name]
+
+    right = ours.softmax
+    seeds = public_seeds(exercise)
+    monkeypatch.setattr(ours, "softmax", failing_once(right))
+    with pytest.raises(GraderFault):
+        expect(topic, exercise, seeds, memoise)
+    assert not kept
+    known = expect(topic, exercise, seeds, memoise)  # there is memory again
+
+    drawn = [seed + 5 for seed in seeds]
+    monkeypatch.setattr(ours, "softmax", failing_once(right))
+    with pytest.raises(GraderFault):
+        expect_anew(topic, exercise, drawn, known)
+    pairs = list(zip(exercise.cases, drawn, strict=True))
+    given = [decode(answer(case, right, seed)) for case, seed in pairs]
+    expected = expect_anew(topic, exercise, drawn, known)
+    assert mark(exercise, given, expected).score == exercise.points
+
+
+def test_a_failed_mistake_is_not_kept(exercise, monkeypatch):
+    kept = []
+    known = load_topic(TOPIC).mistakes("softmax")[0]
+    broken = failing_once(known.implementation)
+    monkeypatch.setitem(vars(known), "implementation", broken)
+
+    def memoise(name, compute):
+        result = compute()
+        kept.append(name)
+        return result
+
+    seeds = public_seeds(exercise)
+    expected = expect(load_topic(TOPIC), exercise, seeds, memoise)
+    with pytest.raises(GraderFault):
+        _ = expected.mistakes
+    assert kept == ["softmax.right"]
+    assert known.name in [m.name for m in expected.mistakes]
+
+
+@pytest.mark.parametrize("whose", ["reference", "wrong version"])
+def test_a_test_is_not_judged_by_code_that_cannot_run(whose, monkeypatch):
+    asked = load_topic(TOPIC).exercises["break_softmax"]
+    sent = decode(answer(asked.cases[0], ours.break_softmax, 0)).value
+    assert all(verdict(case, sent).found for case in asked.cases)
+    if whose == "reference":
+        monkeypatch.setattr(ours, "softmax", raising(MemoryError()))
+    else:
+        version = hidden_versions(asked)[0]
+        broken = raising(OSError(errno.ENOMEM, "Cannot allocate memory"))
+        monkeypatch.setitem(vars(version), "implementation", broken)
+    with pytest.raises(GraderFault):
+        verdict(asked.cases[0], sent)
+
+
+def test_check_says_in_one_line_that_it_cannot_judge(monkeypatch, capsys):
+    right = ours.softmax
+    monkeypatch.setattr(ours, "softmax", failing_once(right))
+    expected_here.cache_clear()
+    check(right)
+    (line,) = capsys.readouterr().out.strip().splitlines()
+    assert line.startswith("check: the course's own ") and "MemoryError" in line
+    assert check(right) == load_topic(TOPIC).exercises["softmax"].points
+
+
+def test_no_key_is_written_from_code_that_cannot_run(monkeypatch, tmp_path):
+    monkeypatch.setattr(ours, "softmax", failing_once(ours.softmax))
+    with pytest.raises(GraderFault):
+        write_key(TOPIC, tmp_path / "a.key")
+    assert not (tmp_path / "a.key").exists()
