@@ -15,7 +15,7 @@ OTHER_CHAPTER = 3
 MAX_NAMES = 100  # of what a notebook defines; more are not looked up
 MAX_NAME = 60  # characters; no exercise has a longer name
 # What a system, a browser or Jupyter adds to the name of another copy.
-_AGAIN = re.compile(r"(?:-copy)?[- ]?\(?\d{0,4}\)?$")
+_AGAIN = re.compile(r"^copy of |(?:-checkpoint|-copy)?[- ]?\(?\d{0,4}\)?$")
 
 
 def likeness(title: str, chapter: str) -> int:

@@ -8,13 +8,14 @@ held to limits of its own, and nothing in it speaks for the class.
 from __future__ import annotations
 
 import io
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 from autograder.files import printable
-from autograder.lms.members import Member, in_tar, in_zip, shown
+from autograder.lms.members import Member, in_tar, in_zip, is_notebook, shown
 from autograder.lms.names import of_a_person
 from autograder.notebooks import MAX_FILE_BYTES
 
@@ -58,6 +59,11 @@ def unpack(source: Path, target: Path, tell: Tell) -> list[tuple[str, ...]]:
             others.append(tuple(beside.parts))
             _take_upload(beside, _members(path), target, called, tell)
     return others
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a file can be opened as one that a system packed."""
+    return zipfile.is_zipfile(path) or tarfile.is_tarfile(path)
 
 
 def _members(path: Path) -> Iterator[Member]:
@@ -119,7 +125,7 @@ def _take_one(
         return 0
     kind = Path(member.name).suffix.lower()
     try:
-        if kind == ".ipynb":
+        if is_notebook(member.name):
             return _write(place.joinpath(*parts), member.read(MAX_FILE_BYTES))
         if others is None:
             return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.files import write_atomically
 from autograder.grading.submissions import bad_name
-from autograder.lms.archives import unpack
+from autograder.lms.archives import is_archive, unpack
 from autograder.lms.members import shown
 from autograder.lms.names import MOODLE, Notebook, Shape, choose
 from autograder.lms.packed import (
@@ -29,7 +29,12 @@ from autograder.lms.record import (
 )
 from autograder.lms.roster import BY_HAND, Person, Roster
 from autograder.lms.told import told
-from autograder.lms.whose import find_person, is_somebody_else, settled
+from autograder.lms.whose import (
+    find_person,
+    is_somebody_else,
+    names_differ,
+    settled,
+)
 from autograder.notebooks import MAX_FILE_BYTES
 
 
@@ -44,6 +49,7 @@ class Collected:
         same: students whose submission was there already.
         late: those whom the system calls late.
         missing: those whom a class list names, and who have handed in nothing.
+        unusable: of these, those in whose upload there is no notebook.
         unlisted: those who handed in and are in no class list.
         left_out: what was not collected, with the reason.
     """
@@ -54,6 +60,7 @@ class Collected:
     same: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    unusable: list[str] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
@@ -64,10 +71,14 @@ class Collected:
             f"{chapter}: {count} collected from {self.system.title()}: {len(self.new)} "
             f"new, {len(self.changed)} changed, {len(self.same)} as before"
         ]
-        if self.late:
-            found.append(f"  late: {', '.join(sorted(self.late))}")
-        if self.missing:
-            found.append(f"  not handed in: {', '.join(sorted(self.missing))}")
+        nothing = sorted(set(self.missing) - set(self.unusable))
+        for what, names in (
+            ("late", sorted(self.late)),
+            ("not handed in", nothing),
+            ("handed in, but no notebook", sorted(self.unusable)),
+        ):
+            if names:
+                found.append(f"  {what}: {', '.join(names)}")
         if self.unlisted:
             names = ", ".join(sorted(self.unlisted))
             found.append(f"  collected, but in no class list: {names}")
@@ -99,6 +110,11 @@ def collect(
     """
     if not archive.exists():
         raise NothingCollected(f"there is no archive {archive}")
+    if archive.is_file() and not is_archive(archive):
+        raise NothingCollected(
+            f"{archive} is no archive, or a damaged one: give the ZIP or tar file that "
+            "the system packed, or a folder with what was in it"
+        )
     given = read_class_list(course, chapter, roster) if roster else None
     kept = (given, kept_worksheet(course, chapter), kept_roster(course))
     lists = [roster for roster in kept if roster]
@@ -112,7 +128,8 @@ def collect(
         left_out += [
             (path_within(n.path, root), shown(why)) for n, why in left + doubtful
         ]
-        left_out += without_notebook(others, notebooks)
+        useless = without_notebook(others, notebooks)
+        left_out += [(what, why) for what, why, _ in useless]
         if not chosen:
             whose = system.title() if system else "Canvas, Moodle or Gradescope"
             raise NothingCollected(
@@ -122,6 +139,12 @@ def collect(
             )
         if given and not any(_is_in(given, n.shape) for n in chosen.values()):
             _require_list_of(given, system)
+        if both := names_differ(lists, [n.shape for n in chosen.values()]):
+            raise NothingCollected(
+                f"{archive} has numbers of the class list, but with other names: "
+                f"{both}; is it of groups? Moodle gives them numbers of their own, and "
+                "their members cannot be told from these"
+            )
         outcome = Collected(system or "several", left_out=left_out)
         _file(chapter, course, chosen, lists, outcome)
     if given:
@@ -131,6 +154,9 @@ def collect(
             for person in given.people
             if not (course / "submitted" / person.student / chapter).exists()
         ]
+        found = (find_person([given], shape) for _, _, shape in useless)
+        came = {person.student for person in found if person}
+        outcome.unusable = [name for name in outcome.missing if name in came]
     return outcome
 
 

@@ -28,6 +28,7 @@ from autograder.lms.record import (
     read_record,
 )
 from autograder.lms.roster import Person, Roster
+from autograder.lms.whole_archive import ANONYMOUS
 
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 MOODLE_COLUMNS = [
@@ -88,7 +89,20 @@ def _canvas(
             f"out of {most}: change it in Canvas before you import them"
         )
     rows: list[list[Any]] = [["    Points Possible", "", "", "", "", report.max_score]]
+    nameless = {
+        student
+        for student, entry in record.items()
+        if entry.system == CANVAS and entry.person.startswith(ANONYMOUS)
+    }
+    if left := len(nameless & report.students):
+        notes.append(
+            f"Canvas hides who {left} of the students are, so they are not in its "
+            "table: switch anonymous grading off there, download the submissions "
+            "again, and collect and grade them in a new course folder"
+        )
     for student in report.everybody:
+        if student in nameless:
+            continue
         mark = "EX" if student in report.excused else report.score_of(student, "")
         rows.append([*_canvas_ids(student, people, record), mark])
     write_csv(path, [*CANVAS_COLUMNS, column], rows)

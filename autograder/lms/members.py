@@ -17,6 +17,8 @@ from autograder.files import printable
 
 MAX_PART = 240  # bytes of a file's name
 _UTF_8 = 0x800  # the flag of a name in a ZIP archive
+# A browser that takes a notebook for a text adds another ending to its name.
+_NOTEBOOK = re.compile(r"\.ipynb(?:\.(?:json|txt))?$", re.IGNORECASE)
 _UNFIT = re.compile(r"[/\\*?\[\]]")  # separators, and what a search would expand
 
 
@@ -90,6 +92,17 @@ def safe(part: str) -> str:
         stem = (stem or part).encode()[:MAX_PART].decode(errors="ignore")
         part = f"{stem}.{suffix[:10]}" if dot else stem
     return part
+
+
+def is_notebook(name: str) -> bool:
+    """Whether a file is called as a notebook is."""
+    return _NOTEBOOK.search(name) is not None
+
+
+def title_of(name: str) -> str:
+    """The name of a notebook without its ending."""
+    title = _NOTEBOOK.sub("", name)
+    return title if title != name else Path(name).stem
 
 
 def shown(text: str) -> str:

@@ -7,7 +7,7 @@ So a name may be read in several ways, and does not say which one the system mea
 * Canvas, ``doejane_LATE_12345_67890_masking-1.ipynb``: the name, whether it was late,
   the numbers of the person and of the upload, and what the student called the file;
   where grading is anonymous, ``anon_Xy3bQ_67890_masking.ipynb``. Source: its
-  ``ContentZipper``;
+  ``ContentZipper``. What it packs for a quiz is read in ``whole_archive``;
 * Moodle, ``Jane Doe_4321_assignsubmission_file`` with the files in it (up to version
   4.0 with one more ``_``), or the same as the beginning of their names; the number is
   the participant's in this assignment. Where marking is blind, everybody is called
@@ -25,6 +25,7 @@ from pathlib import Path
 
 from autograder.grading.submissions import MAX_NAME
 from autograder.grading.titles import OTHER_CHAPTER, chapter_in, likeness
+from autograder.lms.members import title_of
 
 CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
 SYSTEMS = (CANVAS, MOODLE, GRADESCOPE)
@@ -36,7 +37,9 @@ _FORMS = {  # from the number of a person to the end
     ),
 }
 _LATE = re.compile(r"(?:^|_)LATE$")
+_NO_NUMBER = re.compile(r"_assignsubmission_[a-z]+_?$")
 _SUBMISSION = re.compile(r"submission_(?P<person>\d+)")
+CHECKPOINTS = "-ipynb_checkpoints"  # Jupyter's own copies, by the name that is safe
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class Notebook:
         title: what the student called it, without its ending.
         place: the name that the system knows it by, of a file or a folder.
         others: whose it may be as well, if that name can be read in several ways.
+        needs_class_list: whether only a class list tells which of them it is.
     """
 
     path: Path
@@ -88,6 +92,7 @@ class Notebook:
     title: str
     place: str
     others: tuple[Shape, ...] = ()
+    needs_class_list: bool = False
 
 
 def readings(part: str, systems: Iterable[str] = SYSTEMS) -> list[Shape]:
@@ -142,6 +147,8 @@ def notebook_at(
     found = [readings(part, systems) for part in parts]
     place = next((n for n, shapes in enumerate(found) if shapes), None)
     if place is None:
+        if any(_NO_NUMBER.search(part) for part in parts):
+            return "Moodle gives it no number of a person: is it of a group?"
         return "no part of its path has the form that Canvas or Moodle gives"
     (shape, *others), last = found[place], len(parts) - 1
     # The archive of a class may happen to be named as Canvas names one upload.
@@ -150,7 +157,7 @@ def notebook_at(
     if any(shape_of(entry.name, systems) for entry in within):
         return f"{parts[0]} is named like the upload of one person: rename it"
     title = (shape.file or "") if place == last else path.name
-    return Notebook(path, shape, Path(title).stem, parts[place], tuple(others))
+    return Notebook(path, shape, title_of(title), parts[place], tuple(others))
 
 
 def notebooks_of_submission(
@@ -170,7 +177,8 @@ def notebooks_of_submission(
     found = people.get(match["person"])
     if not found:
         return f"the list of the class does not say whose {parts[0]} is"
-    return [Notebook(path, shape, path.stem, parts[0]) for shape in found]
+    title = title_of(path.name)
+    return [Notebook(path, shape, title, parts[0]) for shape in found]
 
 
 def choose(
@@ -188,7 +196,8 @@ def choose(
     for student, found in handed_in.items():
         best, *others = sorted(found, key=lambda n: _preference(n, chapter))
         for other in others:
-            left.append((other, f"{student} handed in {best.path.name} as well"))
+            if not _is_checkpoint(other):
+                left.append((other, f"{student} handed in {best.path.name} as well"))
         if likeness(best.title, chapter) == OTHER_CHAPTER:
             other = chapter_in(best.title)
             left.append((best, f"is the notebook of another chapter, {other}"))
@@ -198,10 +207,16 @@ def choose(
     return chosen, left
 
 
-def _preference(notebook: Notebook, chapter: str) -> tuple[int, int, int, str]:
+def _is_checkpoint(notebook: Notebook) -> bool:
+    """Whether Jupyter made it, and not the student."""
+    return CHECKPOINTS in notebook.path.parts
+
+
+def _preference(notebook: Notebook, chapter: str) -> tuple[bool, int, int, int, str]:
     """Best named, then uploaded last, then named without an addition, is least."""
     title = notebook.title
     return (
+        _is_checkpoint(notebook),
         likeness(title, chapter),
         -notebook.shape.upload,
         len(title),

@@ -9,7 +9,7 @@ from pathlib import Path
 from autograder.errors import AutograderError
 from autograder.lms.archives import METADATA
 from autograder.lms.gradescope import BadList, list_in, people_in_list
-from autograder.lms.members import shown
+from autograder.lms.members import is_notebook, shown
 from autograder.lms.names import (
     CANVAS,
     GRADESCOPE,
@@ -22,6 +22,7 @@ from autograder.lms.names import (
     shape_of,
 )
 from autograder.lms.told import told
+from autograder.lms.whole_archive import read_together
 
 
 class NothingCollected(AutograderError):
@@ -62,7 +63,7 @@ def notebooks_in(
     systems = (system,) if system else (CANVAS, MOODLE)
     notebooks: list[Notebook] = []
     nobodys: list[tuple[Path, str]] = []
-    named = (p for p in root.rglob("*") if p.suffix.lower() == ".ipynb")
+    named = (p for p in root.rglob("*") if is_notebook(p.name))
     for path in sorted(p for p in named if p.is_file()):
         if people is not None:
             found = notebooks_of_submission(path, listed.parent, people)
@@ -73,6 +74,7 @@ def notebooks_in(
             nobodys.append((path, found))
         else:
             notebooks += found
+    notebooks = read_together(notebooks)
     others = {path: whose for path, _ in nobodys if (whose := _certain(path, root))}
     # Whoever wrote a name cannot have it be read as another system's alone.
     used = {n.shape.system for n in notebooks if not n.others}
@@ -122,16 +124,19 @@ def _require_one(archive: Path, used: set[str]) -> None:
 
 def without_notebook(
     others: Iterable[tuple[str, ...]], notebooks: list[Notebook]
-) -> list[tuple[str, str]]:
+) -> list[tuple[str, str, Shape]]:
     """Who handed in something, but no notebook.
 
     Args:
         others: the folders and the name of each other file.
         notebooks: of the archive.
+
+    Returns:
+        The name that each has in the archive, why it is of no use, and whose it is.
     """
     places = {notebook.place for notebook in notebooks}
     persons = {(n.shape.system, n.shape.person) for n in notebooks}
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, Shape]] = {}
     for parts in others:
         for part in parts:
             shape = shape_of(part)
@@ -139,10 +144,18 @@ def without_notebook(
                 shape = Shape(GRADESCOPE, part, "")
             if shape is not None:
                 if part not in places and (shape.system, shape.person) not in persons:
-                    what = shown(shape.file or parts[-1])
-                    found.setdefault(part, f"{what} is no notebook")
+                    what = shape.file or parts[-1]
+                    why = f"{shown(what)} {_what_is_missing(what)}"
+                    found.setdefault(part, (why, shape))
                 break
-    return [(shown(part), why) for part, why in found.items()]
+    return [(shown(part), why, shape) for part, (why, shape) in found.items()]
+
+
+def _what_is_missing(name: str) -> str:
+    """Why a file that somebody handed in is of no use."""
+    if Path(name).suffix.lower() == ".zip":
+        return "holds no notebook, and no archive in it is opened"
+    return "is no notebook"
 
 
 def path_within(path: Path, root: Path) -> str:

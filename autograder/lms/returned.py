@@ -7,7 +7,7 @@
   is returned as a notebook, with marks and comments at its head. Source: its
   ``generate_comments_from_files``.
 
-Gradescope takes nothing back.
+Gradescope takes nothing back, and neither does Canvas for a quiz.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.marks import Marks
 from autograder.lms.names import CANVAS, MOODLE, shape_of
 from autograder.lms.record import HandedIn, read_record
+from autograder.lms.whole_archive import is_of_a_quiz
 from autograder.release.settings import settings_of
 
 
@@ -80,6 +81,8 @@ def _for_canvas(
     for student, entry in record.items():
         page = page_of(course, student, chapter)
         if entry.system != CANVAS or student not in marks or not page.is_file():
+            continue
+        if is_of_a_quiz(entry.place):
             continue
         kept = course / "autograded" / student / chapter / f"{chapter}.ipynb"
         notebook = with_marks(json.loads(kept.read_bytes()), chapter, marks[student])

@@ -21,6 +21,7 @@ from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Shape
 from autograder.lms.tables import BadTable, Row, Table, read_table
 
 BY_HAND = "by hand"
+NOBODY = "Participant"  # whom Moodle gives no name, since marking is blind
 _OWN = (
     *("name", "email", "canvas_id", "sis_user_id", "sis_login_id", "section", "sid"),
     "lti_user_id",
@@ -148,7 +149,7 @@ def _in_moodle(table: Table) -> Iterator[tuple[int, Person]]:
         number = _digits(table, row, "Identifier")
         name, email = row["Full name"], row["Email address"]
         ids = {"moodle": number, "email": email, "status": row["Status"]}
-        name = name or "Participant"
+        name = name or NOBODY
         student = email or Shape(MOODLE, number, name).student
         yield row.number, Person(safe(student), name, ids)
 

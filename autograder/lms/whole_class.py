@@ -48,8 +48,12 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     counting = {s: m for s, m in marks.items() if s not in deadlines.excused}
     report = reports.counting(counting)
     class_ = expected_of(course, chapter)
-    late = [s for s, entry in read_record(course, chapter).items() if entry.late]
+    called = [s for s, entry in read_record(course, chapter).items() if entry.late]
+    longer = {*deadlines.longer, *deadlines.until}
+    longer |= {s for s, found in marks.items() if found.until}
+    late = [s for s in called if s not in longer]
     late += [s for s, found in marks.items() if found.late]
+    notes += _note_on_extensions(set(called) & longer & reports.students - set(late))
     return replace(
         report,
         missing=sorted(class_ - set(marks) - reports.students - deadlines.excused),
@@ -57,6 +61,19 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
         late=sorted(set(late) & report.students),
         extended={s: m.until for s, m in marks.items() if m.until},
     ), notes
+
+
+def _note_on_extensions(students: set[str]) -> list[str]:
+    """A line about those whom an LMS calls late, and who had more time here.
+
+    An LMS knows nothing of the extensions of the course, and packs no times that would
+    tell whether one was long enough. So the extension counts.
+    """
+    return [
+        "marked as late by the LMS, but not counted as late because of an extension "
+        f"here: {', '.join(sorted(students))}; the archive has no times, so look in "
+        "the LMS whether the extension was long enough"
+    ][: len(students)]
 
 
 def expected_of(course: Path, chapter: str) -> set[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Notebook, Shape
-from autograder.lms.roster import Person, Roster
+from autograder.lms.roster import NOBODY, Person, Roster
 from autograder.lms.tables import BadTable
 
 _KINDS = {  # what a class list may call the id of a system
@@ -74,6 +75,39 @@ def find_person(lists: Iterable[Roster], shape: Shape) -> Person | None:
     return None
 
 
+def names_differ(lists: Sequence[Roster], shapes: Iterable[Shape]) -> str | None:
+    """A person of Moodle whom list and archive call differently, if they all are so.
+
+    Groups have numbers of their own there, which may be those of other people. Where
+    marking is blind, everybody has one name, and the list may have been revealed since.
+
+    Returns:
+        Both names, in words.
+    """
+    of_moodle = [shape for shape in shapes if shape.system == MOODLE]
+    if len({shape.name for shape in of_moodle}) < min(2, len(of_moodle)):
+        return None
+    pairs = [
+        (shape, person)
+        for shape in of_moodle
+        if (person := find_person(lists, shape)) and person.name != NOBODY
+    ]
+    if not pairs or any(_alike(shape.name, person.name) for shape, person in pairs):
+        return None
+    shape, person = pairs[0]
+    archive = f"{shape.name} in the archive"
+    return f"{shape.person} is {person.name} in the list and {archive}"
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two names have a word in common, in any case and with any accents."""
+    words = (
+        set(re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKD", name).casefold()))
+        for name in (one, other)
+    )
+    return bool(set.intersection(*words))
+
+
 def is_somebody_else(lists: Iterable[Roster], shape: Shape, student: str) -> bool:
     """Whether a class list has the name of a student for one with another id.
 
@@ -110,6 +144,14 @@ def settled(
     kept, left = [], []
     for notebook in notebooks:
         first = notebook.shape
+        if notebook.needs_class_list:
+            fitting = [s for s in (first, *notebook.others) if _is_listed(s, lists)]
+            if len(fitting) == 1:
+                kept.append(replace(notebook, shape=fitting[0], others=()))
+            else:
+                why = "in a quiz, Canvas writes a number right after a name: give the "
+                left.append((notebook, f"{why}class list that has both, with --roster"))
+            continue
         known = {
             _key(shape)
             for shape in (first, *notebook.others)
@@ -126,6 +168,16 @@ def settled(
         persons = f"{', '.join(others)} or {last}" if others else last
         left.append((notebook, f"it may be from {persons}: rename it if you know"))
     return kept, left
+
+
+def _is_listed(shape: Shape, lists: Iterable[Roster]) -> bool:
+    """Whether a class list has the number with the name before it, as far as ASCII."""
+    person = find_person(lists, shape)
+    return person is not None and _ascii(person.name) == _ascii(shape.name)
+
+
+def _ascii(name: str) -> list[str]:
+    return sorted(re.sub(r"[^a-z0-9]", "", name.lower()))
 
 
 def _key(shape: Shape) -> tuple[str, str]:

@@ -173,6 +173,23 @@ def test_report_tells_zero_late_and_not_handed_in_apart(course):
     assert "not handed in: no mark 2 " in words
 
 
+def test_extension_here_outweighs_that_the_lms_calls_it_late(course):
+    """Canvas does not know it, and packs no time that would tell if it was enough."""
+    path = course / "deadlines.csv"
+    lines = f"student,chapter,due\n,{TOPIC},2026-11-12\njdoe2,{TOPIC},+3 days\n"
+    path.write_text(lines)
+    try:
+        report, notes = report_on_class(course, TOPIC)
+    finally:
+        path.unlink()
+    assert report.state_of("jdoe2") == "handed in"
+    (said,) = notes
+    assert "marked as late by the LMS" in said
+    assert ": jdoe2;" in said
+    report, notes = report_on_class(course, TOPIC)
+    assert (report.state_of("jdoe2"), notes) == ("late", [])
+
+
 def test_feedback_for_moodle_has_its_folders(course):
     with zipfile.ZipFile(course / "feedback" / f"{TOPIC}_moodle.zip") as archive:
         assert archive.namelist() == [f"{FOLDER}/{TOPIC}.html"]
