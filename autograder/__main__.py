@@ -9,7 +9,7 @@ import sys
 
 from autograder.commands import course, evidence, exchange, marks, own
 from autograder.commands.common import can_grade, say
-from autograder.errors import AutograderError
+from autograder.errors import AutograderError, GraderFault
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,6 +30,13 @@ def main(arguments: list[str] | None = None) -> int:
         where = f" ({error.filename})" if error.filename else ""
         say(f"autograder: {error.strerror or error}{where}", file=sys.stderr)
         return AutograderError.exit_status
+    except MemoryError:
+        print(
+            "autograder: this machine has too little memory; free some, and run it "
+            "again to go on",
+            file=sys.stderr,
+        )
+        return GraderFault.exit_status
     except KeyboardInterrupt:
         print(
             "autograder: interrupted; what was finished is kept, run it again to go on",

@@ -20,10 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from autograder.errors import AutograderError
-
-# What ``ast.parse``, ``unparse`` and ``dump`` raise; the last two depend on the stack
-# of who asks.
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+from autograder.parsing import UNREADABLE, parse
 
 RELATIVE_TOLERANCE = 1e-5
 ABSOLUTE_TOLERANCE = 1e-6
@@ -117,7 +114,7 @@ class Exercise:
         if not self.forbidden:
             return []
         try:
-            tree = ast.parse(source)
+            tree = parse(source)
         except UNREADABLE:  # ask the text, in case it runs all the same
             return [
                 name

@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from autograder.exercise import UNREADABLE
+from autograder.parsing import UNREADABLE, parse
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,6 @@ def ends_silently(source: str, last: ast.Expr) -> bool:
 def _nodes(source: str) -> list[ast.AST]:
     """The parts of some code; none if it cannot be read."""
     try:
-        return list(ast.walk(ast.parse(source)))
+        return list(ast.walk(parse(source)))
     except UNREADABLE:
         return []

@@ -17,8 +17,9 @@ import time
 from collections import Counter
 from typing import Any
 
-from autograder.exercise import UNREADABLE, Implementation
+from autograder.exercise import Implementation
 from autograder.judge import Report
+from autograder.parsing import UNREADABLE, parse
 
 RECORD = "autograder"  # the key in the metadata of an output
 
@@ -95,7 +96,7 @@ def cell_of(implementation: Implementation) -> str:
 def is_stub(source: str) -> bool:
     """Whether a cell still is what a student was given: nothing but stubs."""
     try:
-        body = ast.parse(source).body
+        body = parse(source).body
     except UNREADABLE:
         return False
     functions = []

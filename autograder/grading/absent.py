@@ -14,8 +14,8 @@ from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 
-from autograder.exercise import UNREADABLE
 from autograder.grading.magics import lines_in, parsed, rows_of, sharing_lines
+from autograder.parsing import UNREADABLE
 
 _COURSE = ("autograder", "toolkit", "__main__")  # what a submission finds besides
 
@@ -104,8 +104,8 @@ def _is_here(module: str) -> bool:
         # Several distributions may share a name such as ``google``.
         inside = [str(Path(folder, root)) for folder in _library_folders()]
         return PathFinder.find_spec(rest.partition(".")[0], inside) is not None
-    except Exception:
-        return True  # strange, but not ours to judge
+    except (ImportError, ValueError):
+        return True  # a strange name, but not ours to judge
 
 
 def _library_folders() -> list[str]:

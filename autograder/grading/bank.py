@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 
 from autograder.errors import AutograderError, SubmissionFault
-from autograder.exercise import UNREADABLE, Topic, load_topic
+from autograder.exercise import Topic, load_topic
 from autograder.files import Unusable, printable, write_atomically
 from autograder.grading.deadline import deadline
 from autograder.grading.reachable import StudentCode
@@ -29,6 +29,7 @@ from autograder.grading.skeleton import WrongAnswer, one_line, skeleton
 from autograder.grading.submissions import read
 from autograder.grading.written import written_in
 from autograder.notebooks import parse_notebook
+from autograder.parsing import UNREADABLE
 from autograder.release.course import master_text
 from autograder.rows import NOT_YET
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection
 from functools import cached_property, lru_cache
 
-from autograder.exercise import UNREADABLE
 from autograder.grading.magics import lines_in, parsed, rows_of
+from autograder.parsing import UNREADABLE
 
 _DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from autograder.errors import SubmissionFault
 
 READING_SECONDS = 20.0  # for each stage; the longest notebook allowed takes under two
+AGAIN_SECONDS = 0.2
 
 
 @contextlib.contextmanager
@@ -23,6 +24,7 @@ def deadline(seconds: float = READING_SECONDS) -> Iterator[None]:
 
     Processor time of this process is proof: no neighbour can use it up. Signals reach
     the main thread alone and do not exist on Windows; elsewhere nothing is bounded.
+    Memory that this process does not get is no proof, and stays a ``MemoryError``.
 
     Args:
         seconds: of processor time of the whole process.
@@ -34,8 +36,14 @@ def deadline(seconds: float = READING_SECONDS) -> Iterator[None]:
     try:
         with _bounded(seconds):
             yield
-    except (RecursionError, MemoryError) as error:
+    except _TimeIsUp:
+        raise SubmissionFault(f"reading it takes more than {seconds:g} s") from None
+    except RecursionError as error:
         raise SubmissionFault("its source is nested too deeply to be read") from error
+
+
+class _TimeIsUp(BaseException):
+    """Not an ``Exception``: code that expects some must not take it for one."""
 
 
 @contextlib.contextmanager
@@ -44,14 +52,24 @@ def _bounded(seconds: float) -> Iterator[None]:
     if not (main and hasattr(signal, "SIGPROF")):
         yield
         return
+    is_up = done = False
 
     def give_up(*_: object) -> None:
-        raise SubmissionFault(f"reading it takes more than {seconds:g} s")
+        nonlocal is_up
+        is_up = True
+        if not done:
+            raise _TimeIsUp
 
     before = signal.signal(signal.SIGPROF, give_up)
     try:
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        yield
+        # Again and again: Python drops what is raised while an object is finalised.
+        signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN_SECONDS)
+        try:
+            yield
+        finally:
+            done = True
+        if is_up:
+            raise _TimeIsUp
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)

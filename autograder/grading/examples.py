@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from autograder.exercise import UNREADABLE
 from autograder.files import Unusable
 from autograder.grading.magics import parsed
 from autograder.lms.record import people_in
 from autograder.lms.tables import BadTable
 from autograder.notebooks import grade_id, read_notebook, source
+from autograder.parsing import UNREADABLE
 
 LOOKED_AT = 8  # answers from which the shortest is taken
 MAX_LINES, MAX_COLUMNS = 40, 100  # that are shown

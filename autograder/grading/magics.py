@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from autograder.exercise import UNREADABLE
+from autograder.parsing import UNREADABLE, parse
 
 _MAGIC_LINE = re.compile(r"^([ \t]*)([%!?].*|[\w.*]+\?{1,2}[ \t]*)$", re.MULTILINE)
 _MAGIC_VALUE = re.compile(r"^([ \t]*[\w.,][\w., ]*=)[ \t]*([%!].*)$", re.MULTILINE)
@@ -56,7 +56,7 @@ def parsed(source: str) -> ast.Module | None:
     """
     for read in (_without_numbers, without_magics, textwrap.dedent):
         with contextlib.suppress(*UNREADABLE):
-            return ast.parse(read(source))
+            return parse(read(source))
     return None
 
 
@@ -65,7 +65,7 @@ def python_in(source: str) -> str:
     for read in (_without_numbers, textwrap.dedent):
         text = read(source)
         with contextlib.suppress(*UNREADABLE):
-            ast.parse(text)
+            parse(text)
             return text
     return without_magics(source)
 
@@ -79,7 +79,7 @@ def never_runs(source: str) -> bool:
     if _FOR_IPYTHON.search(source):
         return False
     try:
-        ast.parse(textwrap.dedent(source))
+        parse(textwrap.dedent(source))
     except SyntaxError:
         return True
     except UNREADABLE:  # it may do in a process that allows more
@@ -101,6 +101,6 @@ def _python_in(magic: str, otherwise: str) -> str:
     """The Python that a line of IPython runs, if there is some."""
     runs = _RUNS.fullmatch(magic)
     with contextlib.suppress(*UNREADABLE):
-        if runs and ast.parse(runs[1]).body:
+        if runs and parse(runs[1]).body:
             return runs[1]
     return otherwise

@@ -14,7 +14,6 @@ from functools import cached_property
 
 from nbformat import NotebookNode
 
-from autograder.exercise import UNREADABLE
 from autograder.grading.magics import (
     lines_in,
     never_runs,
@@ -24,6 +23,7 @@ from autograder.grading.magics import (
     sharing_lines,
 )
 from autograder.grading.rebuild import STUDENT, Rebuilt
+from autograder.parsing import UNREADABLE
 
 
 @dataclass(eq=False)

@@ -18,6 +18,7 @@ from autograder.exercise import Topic
 from autograder.files import printable
 from autograder.grading.examples import bare
 from autograder.grading.unusual import run_at_import, unusual
+from autograder.parsing import parse
 
 MAX_LINE = 300  # characters of what a report says
 MOST = 12  # cases that are listed, and things to look at
@@ -57,13 +58,13 @@ def skeleton(wrong: WrongAnswer, name: str, taken: set[str]) -> str:
         SubmissionFault: the answer holds no definition, or it cannot be shown.
         SyntaxError: it is not Python.
     """
-    body = ast.parse(wrong.source).body
+    body = parse(wrong.source).body
     own = [n for n in body if getattr(n, "name", None) == wrong.exercise]
     if not own or not isinstance(own[-1], _DEFINITIONS):
         raise SubmissionFault(f"it has no definition of {wrong.exercise}")
     others = [n for n in body if n not in own]
     *helpers, answer = map(
-        bare, _with_helpers(own[-1], [*ast.parse(wrong.given).body, *others])
+        bare, _with_helpers(own[-1], [*parse(wrong.given).body, *others])
     )
     imports = [node for node in helpers if isinstance(node, _IMPORTS)]
     helpers = [node for node in helpers if node not in imports]

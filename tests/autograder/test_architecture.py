@@ -13,7 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # From the ground floor up. A module imports from its own floor or from those below.
 FLOORS = [
     {"toolkit"},
-    {"autograder.errors", "autograder.files", "autograder.notebooks"},
+    {
+        *("autograder.errors", "autograder.files", "autograder.notebooks"),
+        "autograder.parsing",
+    },
     {
         *("autograder.exercise", "autograder.arrays", "autograder.inputs"),
         *("autograder.break_exercise", "autograder.specification"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 
@@ -9,9 +10,12 @@ import nbformat
 import pytest
 
 from autograder.errors import SubmissionFault
+from autograder.exercise import Exercise, Topic
+from autograder.grading import absent, worker
 from autograder.grading import examine as examination
-from autograder.grading import worker
+from autograder.grading.absent import Absent
 from autograder.grading.deadline import deadline
+from autograder.grading.reachable import StudentCode
 from autograder.grading.submissions import Submission
 from autograder.grading.worker import Job, examine_submission
 from autograder.sandbox.limits import Limits
@@ -76,12 +80,9 @@ def test_notebook_that_cannot_be_read_in_time_is_refused(
     assert nbformat.reads(kept, as_version=4).cells
 
 
-@pytest.mark.parametrize("error", [RecursionError, MemoryError])
-def test_what_is_nested_too_deeply_is_refused(
-    master, solved, topic, monkeypatch, error
-):
+def test_what_is_nested_too_deeply_is_refused(master, solved, topic, monkeypatch):
     def follow(*_):
-        raise error
+        raise RecursionError
 
     monkeypatch.setattr(worker, "other_chapter", follow)
     written = nbformat.writes(nbformat.from_dict(solved())).encode()
@@ -90,6 +91,75 @@ def test_what_is_nested_too_deeply_is_refused(
     assert report["refused"] == "its source is nested too deeply to be read"
     with pytest.raises(SubmissionFault), deadline():
         follow()
+
+
+@pytest.mark.parametrize("step", ["parse_notebook", "written_in", "other_chapter"])
+def test_a_reader_without_memory_blames_nobody(
+    master, solved, topic, monkeypatch, step
+):
+    def short(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(worker, step, short)
+    written = nbformat.writes(nbformat.from_dict(solved())).encode()
+    job = Job(topic.name, nbformat.writes(master), b"secret", Limits())
+    with pytest.raises(MemoryError):  # the queue has it examined again, alone
+        examine_submission(job, Submission("ada", written))
+
+
+def test_a_lack_of_memory_before_it_runs_blames_nobody(master, solved, monkeypatch):
+    def short(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(StudentCode, "reachable", short)
+    asked = Topic("any", {"f": Exercise("f", forbidden=("softmax",))})
+    with pytest.raises(MemoryError):
+        examination._not_to_be_run(asked, examination.rebuild(master, solved()))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_nobody_swallows_the_deadline():
+    class Careless:
+        def __del__(self):
+            spin()  # Python drops what is raised here, and goes on
+
+    def expects_anything():
+        with contextlib.suppress(Exception):
+            spin()
+        return "read"
+
+    with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
+        expects_anything()
+    with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
+        Careless()
+        spin()
+    with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
+        Careless()  # the time was up in it, and nothing comes after
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_a_search_for_a_module_does_not_swallow_the_deadline(monkeypatch):
+    monkeypatch.setattr(absent.PathFinder, "find_spec", spin)
+    absent._is_here.cache_clear()
+    with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
+        Absent().left_out_of("import nothing_of_this_name")
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(24, "Too many open files")])
+def test_a_module_is_not_taken_for_installed_because_nobody_could_look(
+    monkeypatch, error
+):
+    def fails(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(absent.PathFinder, "find_spec", fails)
+        absent._is_here.cache_clear()
+        with pytest.raises(type(error)):
+            Absent().left_out_of("import nothing_of_this_name")
+    assert "import" not in Absent().left_out_of("import nothing_of_this_name")
+    long = "a" * 5000  # no file can be called so
+    assert "import" not in Absent().left_out_of(f"import {long}")
 
 
 def test_marks_stay_where_the_notebook_cannot_be_drawn_in_time(

@@ -1,0 +1,100 @@
+"""Python's parser finds no memory for two reasons; only one is about the source."""
+
+from __future__ import annotations
+
+import ast
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from autograder import parsing
+from autograder.errors import GraderFault
+from autograder.exercise import Exercise
+from autograder.parsing import UNREADABLE, parse
+
+TOO_DEEP = ["-" * 100_000 + "1", "not " * 50_000 + "1", "lambda:" * 10_000 + "1"]
+
+
+@pytest.mark.parametrize("source", TOO_DEEP, ids=["minus", "not", "lambda"])
+def test_what_is_nested_too_deeply_cannot_be_read(source):
+    with pytest.raises((MemoryError, RecursionError, SyntaxError)):  # as Python is
+        ast.parse(source)
+    with pytest.raises(UNREADABLE):
+        parse(source)
+
+
+def test_a_tree_is_pythons_own():
+    source = "def f(x):\n    return x + 1\n"
+    assert ast.dump(parse(source)) == ast.dump(ast.parse(source))
+    with pytest.raises(SyntaxError):
+        parse("def")
+    with pytest.raises(ValueError, match="null|surrogates"):
+        parse("x = '\ud800'")
+
+
+def test_memory_that_comes_back_is_enough(monkeypatch):
+    real, calls = ast.parse, []
+
+    def short_at_first(source):
+        calls.append(source)
+        if len(calls) == 1:
+            raise MemoryError
+        return real(source)
+
+    monkeypatch.setattr(parsing.ast, "parse", short_at_first)
+    assert len(parse("x = 1").body) == 1
+
+
+# A source that is flat, and too long for what memory this process may still have.
+SHORT_OF_MEMORY = """
+import resource
+from autograder.errors import GraderFault, SubmissionFault
+from autograder.grading.deadline import deadline
+from autograder.grading.magics import parsed
+
+source = "x = [1, 2, 3]\\n" * 7_000
+with open("/proc/self/statm") as statm:
+    size = int(statm.read().split()[0]) * resource.getpagesize()
+unlimited = resource.RLIM_INFINITY
+resource.setrlimit(resource.RLIMIT_AS, (size + 4 * 2**20, unlimited))
+try:
+    with deadline():
+        parsed(source)
+    said = "it was read"
+except SubmissionFault as fault:
+    said = f"its fault: {fault}"
+except GraderFault as fault:
+    said = f"our fault: {fault}"
+resource.setrlimit(resource.RLIMIT_AS, (unlimited, unlimited))
+print(said)
+"""
+
+
+@pytest.mark.skipif(
+    resource.getrlimit(resource.RLIMIT_AS)[1] != resource.RLIM_INFINITY
+    or sys.platform != "linux",
+    reason="needs Linux, and a limit of memory that can be changed",
+)
+def test_a_process_without_memory_blames_nobody():
+    done = subprocess.run(
+        [sys.executable, "-c", SHORT_OF_MEMORY],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("our fault: this machine has too little memory")
+
+
+def test_a_source_is_not_judged_by_its_words_for_lack_of_memory(monkeypatch):
+    def short(*_, **__):
+        raise MemoryError
+
+    exercise = Exercise("softmax", forbidden=("softmax",))
+    harmless = "# this rebuilds softmax\nx = 1"
+    assert exercise.forbidden_calls(harmless) == []
+    monkeypatch.setattr(parsing, "_ROOM", 2**62)  # nobody has so much
+    monkeypatch.setattr(parsing.ast, "parse", short)
+    with pytest.raises(GraderFault, match="too little memory"):
+        exercise.forbidden_calls(harmless)
