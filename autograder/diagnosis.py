@@ -6,6 +6,7 @@ student wrote.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from autograder.answers import Answer
@@ -125,7 +126,7 @@ def _symptom(
     if told:
         return told
     if probe and any(answer.raised is None for answer in failed):
-        for variant in probe.variants:
+        for variant in itertools.chain(probe.variants, probe.steps):
             if _is_variant(exercise, variant, given, expected, wrong):
                 return variant.says
     told = _two_slips(outcomes, expected)

@@ -9,6 +9,7 @@ agrees with one of them on every case that asks for a value, the student is told
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -18,6 +19,7 @@ import numpy as np
 
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Case, Implementation
+from autograder.steps.altered import altered_steps
 
 Bound = dict[str, Any]  # arguments by the names of their parameters
 
@@ -69,6 +71,7 @@ class Probe:
         seeds: Sequence[int],
     ) -> None:
         self._reference, self._cases, self._seeds = reference, cases, seeds
+        self._altered, self._steps = altered_steps(reference), []
 
     @cached_property
     def _watched(self) -> list[tuple[dict[Path, Role], list[Bound]]]:
@@ -94,6 +97,23 @@ class Probe:
             for says, alter in _alterations(parameters)
             if any(_applies(alter, given) for given in calls)
         ]
+
+    @property
+    def steps(self) -> Iterator[Variant]:
+        """The reference with one step altered, made when they are asked for, and once.
+
+        They come after the variants, since there are more of them.
+        """
+        for number in itertools.count():
+            if number == len(self._steps):
+                told, made = next(self._altered, ("", None))
+                if made is None:
+                    return
+                says = (
+                    f"A right solution gives your result if one step is wrong: {told}."
+                )
+                self._steps.append(Variant(says, made, {}))
+            yield self._steps[number]
 
     @property
     def optional(self) -> dict[str, Any]:

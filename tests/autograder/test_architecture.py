@@ -27,7 +27,7 @@ FLOORS = [
         *("autograder.diagnosis", "autograder.expected", "autograder.guard"),
         *("autograder.judge", "autograder.origin", "autograder.own_answers"),
         *("autograder.lessons", "autograder.parts", "autograder.rows"),
-        *("autograder.symptoms", "autograder.variants"),
+        *("autograder.steps", "autograder.symptoms", "autograder.variants"),
         *("autograder.book", "autograder.verdict"),
     },
     {
