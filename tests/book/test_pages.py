@@ -149,16 +149,20 @@ def test_a_page_is_light(browser: Browser, site: str):
 ICONS = """async () => {
   const icons = [...document.querySelectorAll('.fa-solid')];
   const font = '900 16px "Font Awesome 6 Free"';
-  await document.fonts.load(font);
+  await document.fonts.load(font, '\\uf002');
   return {
     drawn: icons.map(icon => getComputedStyle(icon, '::before').content.length),
-    font: document.fonts.check(font),
+    font: document.fonts.check(font, '\\uf002'),
   };
 }"""
 
 
-def test_icons_are_drawn_without_the_script_for_them(browser: Browser, site: str):
+def test_icons_are_drawn_without_a_script_and_without_the_large_fonts(
+    browser: Browser, site: str
+):
+    asked = []
     with browser.new_context() as context:
+        context.on("request", lambda request: asked.append(request.url))
         tab = context.new_page()
         for name in ("chapters/notation", "search"):
             tab.goto(f"{site}{name}.html", wait_until="load")
@@ -166,6 +170,7 @@ def test_icons_are_drawn_without_the_script_for_them(browser: Browser, site: str
             assert len(icons["drawn"]) > 5
             assert set(icons["drawn"]) == {len('"x"')}
             assert icons["font"]
+    assert [url for url in asked if "webfonts" in url] == []
 
 
 def test_weight_counts_what_a_page_loads_and_no_pictures(
