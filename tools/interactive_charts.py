@@ -1,9 +1,10 @@
 """Sphinx extension: charts that react in the page, without a kernel or a network.
 
 A chart that ``toolkit.interactive`` shows becomes a still picture with the chart's data
-beside it. Pages that have one load Vega's runtime, which is taken from vl-convert and
-shipped with the book, and a few lines that draw the chart in place of the picture.
-Other pages load nothing. Without JavaScript, and on paper, the picture stays.
+beside it. Pages that have one load a few lines that draw the chart in place of the
+picture once it is near, with Vega's runtime, which is taken from vl-convert and shipped
+with the book. Other pages load nothing. Without JavaScript, and on paper, the picture
+stays.
 """
 
 from __future__ import annotations
@@ -89,8 +90,7 @@ def runtime_source() -> str:
 def load_on_pages_with_charts(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Ask for the runtime on pages that need it."""
+    """Ask for the script on pages that need it, which asks for the runtime."""
     if MARK in context.get("body", ""):
         app.add_css_file("interactive_charts.css")
-        app.add_js_file(RUNTIME, loading_method="defer")
         app.add_js_file("interactive_charts.js", loading_method="defer")

@@ -1,6 +1,9 @@
-/* Draws the charts that toolkit/interactive.py wrote into the page as data. */
+/* Draws the charts that toolkit/interactive.py wrote into the page as data, each when it
+   is about to be seen. The first of them loads Vega. */
 "use strict";
 
+const VEGA = new URL("vega.js", document.currentScript.src);
+const NEAR = "300px 0px"; // about the height of a chart
 const AXIS_ROOM = 80; // pixels beside a part of a concatenation, for its axis
 
 /* The width of each part of a concatenation that is as wide as the page. */
@@ -18,7 +21,21 @@ function followPage(view, drawn) {
   }).observe(view);
 }
 
+let vega = null; // a promise, once somebody asked for it
+
+function loadVega() {
+  vega ??= new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = VEGA;
+    script.onload = done;
+    script.onerror = () => failed(new Error(`${VEGA} could not be loaded`));
+    document.head.append(script);
+  });
+  return vega;
+}
+
 async function drawChart(chart) {
+  await loadVega();
   const spec = JSON.parse(chart.querySelector("script").textContent);
   const view = chart.querySelector(".interactive-chart-view");
   const controls = chart.querySelector(".interactive-chart-controls");
@@ -44,8 +61,14 @@ async function drawChart(chart) {
   chart.classList.add("is-live");
 }
 
-document.addEventListener("DOMContentLoaded", () => {
-  for (const chart of document.querySelectorAll(".interactive-chart")) {
-    drawChart(chart).catch((error) => console.error(error)); // the picture stays
+const near = new IntersectionObserver((changes) => {
+  for (const { isIntersecting, target } of changes) {
+    if (isIntersecting) {
+      near.unobserve(target);
+      drawChart(target).catch((error) => console.error(error)); // the picture stays
+    }
   }
-});
+}, { rootMargin: NEAR });
+for (const chart of document.querySelectorAll(".interactive-chart")) {
+  near.observe(chart);
+}

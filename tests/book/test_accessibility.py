@@ -17,8 +17,9 @@ from toolkit import figures
 from tools.accessible_pages import mended
 from tools.formulas import typeset
 
+# Charts are drawn when they are near, so each is shown in turn.
 CHARTS_DRAWN = """() => [...document.querySelectorAll('.interactive-chart')].every(
-  chart => chart.classList.contains('is-live'))"""
+  chart => chart.classList.contains('is-live') || chart.scrollIntoView())"""
 BOXES_NAMED = """() => [...document.querySelectorAll(
   '.figure-box, .interactive-chart-view, .pst-scrollable-table-container, div.math'
 )].every(b => b.scrollWidth <= b.clientWidth + 1 || b.hasAttribute('tabindex'))"""
@@ -47,6 +48,7 @@ def test_axe_finds_nothing_serious(name: str, theme: str, browser: Browser, site
         tab.goto(f"{site}{name}.html", wait_until="networkidle")
         typeset(tab)
         tab.wait_for_function(CHARTS_DRAWN)
+        tab.evaluate("scrollTo(0, 0)")
         tab.wait_for_function(BOXES_NAMED)
         assert tab.evaluate("document.documentElement.dataset.theme") == theme
         if name != PAGE_FOR_CODE:

@@ -45,7 +45,6 @@ def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "page.html").write_text(
         '<!doctype html><meta charset="utf-8"><title>charts</title>'
         '<link rel="stylesheet" href="interactive_charts.css">'
-        f'<script src="{RUNTIME}" defer></script>'
         '<script src="interactive_charts.js" defer></script>'
         f"<body>{chart_html(spec())}",
         encoding="utf-8",
@@ -142,7 +141,23 @@ def test_the_still_picture_needs_nothing_from_outside():
     assert not re.search(r"(href|src|url)\s*[=(]\s*[\"']?https?:", picture)
 
 
-def test_only_pages_with_a_chart_load_the_runtime(root: Path, tmp_path: Path):
+def test_the_runtime_is_loaded_when_the_chart_is_near(folder: Path, browser: Browser):
+    far = folder / "far.html"
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    far.write_text(page.replace("<body>", '<body><p style="height: 5000px">far'))
+    asked = []
+    with browser.new_context(viewport={"width": 800, "height": 600}) as context:
+        context.on("request", lambda request: asked.append(request.url))
+        tab = context.new_page()
+        tab.goto(far.as_uri(), wait_until="networkidle")
+        assert not any(RUNTIME in url for url in asked)
+        assert tab.locator(".interactive-chart img").is_visible()
+        tab.locator(".interactive-chart").scroll_into_view_if_needed()
+        tab.wait_for_selector(".interactive-chart.is-live")
+    assert sum(RUNTIME in url for url in asked) == 1
+
+
+def test_only_pages_with_a_chart_load_the_script(root: Path, tmp_path: Path):
     shutil.copy(root / "_config.yml", tmp_path)
     chapters = tmp_path / "chapters"
     shutil.copytree(root / "chapters" / "_static", chapters / "_static")
@@ -163,10 +178,10 @@ def test_only_pages_with_a_chart_load_the_runtime(root: Path, tmp_path: Path):
     assert (built / "_static" / RUNTIME).stat().st_size > 500_000
     with_chart = (built / "chapters" / "page.html").read_text()
     without = (built / "chapters" / "plain.html").read_text()
-    assert f"_static/{RUNTIME}" in with_chart
+    assert "interactive_charts.js" in with_chart
     assert 'class="interactive-chart"' in with_chart
     assert "Caption of the chart" in with_chart
-    assert RUNTIME not in without
+    assert "interactive_charts.js" not in without
 
 
 PAGE = """---
