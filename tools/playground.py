@@ -1,13 +1,16 @@
 """Sphinx extension: models that chapters trained, alive on pages of their own.
 
 A chapter gives a model away with ``toolkit.playground``. The model arrives here as an
-output of the chapter, from the cache or fresh, and is written into a script beside the
-other static files. Pages with a playground load that script and those that compute;
-other pages load nothing.
+output of the chapter, from the cache or fresh, and is written, with smaller numbers,
+into a script beside the other static files. Pages with a playground load the scripts
+that compute, and these load the model when somebody comes near it. Other pages load
+nothing.
 """
 
 from __future__ import annotations
 
+import html
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from sphinx.util import logging
 
 from toolkit.playground import MIME, script
 from tools.mime_renderer import MimeRenderer
+from tools.quantised_weights import quantised
 
 FOLDER = "playground"  # in the static files
 COMPUTING = {
@@ -64,9 +68,9 @@ def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     models(env).pop(docname, None)
 
 
-def playground_of(html: str) -> str | None:
+def playground_of(page: str) -> str | None:
     """The name of the playground in the HTML of a page."""
-    return next((n for n in COMPUTING if f'data-playground="{n}"' in html), None)
+    return next((n for n in COMPUTING if f'data-playground="{n}"' in page), None)
 
 
 def note_scripts(app: Sphinx, doctree: nodes.document) -> None:
@@ -89,7 +93,7 @@ def write_models(app: Sphinx, builder: Builder) -> None:
         for name, file in given.items():
             folder.mkdir(parents=True, exist_ok=True)
             target = folder / f"{name}.weights.js"
-            target.write_text(script(name, file), encoding="ascii")
+            target.write_text(script(name, quantised(file)), encoding="ascii")
 
 
 def load_on_pages_with_a_playground(
@@ -109,5 +113,15 @@ def load_on_pages_with_a_playground(
             location=pagename, type="playground",
         )  # fmt: skip
     app.add_css_file(f"{FOLDER}/playground.css")
-    for script_name in (f"{name}.weights", *COMPUTING[name], f"{name}_page"):
+    for script_name in (*COMPUTING[name], f"{name}_page"):
         app.add_js_file(f"{FOLDER}/{script_name}.js", loading_method="defer")
+    mark = f'data-playground="{name}"'
+    weights = html.escape(_address(app, context, f"_static/{FOLDER}/{name}.weights.js"))
+    context["body"] = context["body"].replace(mark, f'{mark} data-weights="{weights}"')
+
+
+def _address(app: Sphinx, context: dict[str, Any], path: str) -> str:
+    """Where a page finds a file, in its present version: browsers keep old ones."""
+    file = Path(app.outdir, path)
+    version = f"?v={zlib.crc32(file.read_bytes()):08x}" if file.is_file() else ""
+    return context["pathto"](path, 1) + version

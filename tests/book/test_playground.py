@@ -4,6 +4,7 @@ import base64
 import datetime
 import io
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from toolkit.translator import Translator
 PAGES = ("playground_dates", "playground_digits")
 SAMPLES = 50
 TOLERANCE = {"rtol": 0, "atol": 1e-4}
+ROUNDING = 1.0  # points of an exam that weights of 8 bits may cost, or win
 PAD, START, END = 0, 1, 2
 
 
@@ -49,8 +51,10 @@ class Opened:
         if not asked.url.startswith(("file:", "data:", "blob:")):
             self.complaints.append(f"asked for {asked.url}")
 
-    def load(self) -> Page:
+    def load(self, live: bool = True) -> Page:
         self.page.goto(self.address)
+        if live:
+            self.page.wait_for_selector(".playground.is-live", timeout=120_000)
         return self.page
 
 
@@ -75,17 +79,26 @@ def digits(html: Path, browser: Browser) -> Iterator[Page]:
 
 
 def weights_file(html: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The facts and the tensors that the built book ships."""
+    """The facts and the tensors that the built book ships.
+
+    Of a matrix: a float32 for each row, then bytes, each of which it multiplies.
+    """
     script = html / "_static" / "playground" / f"{name}.weights.js"
     text = script.read_text(encoding="ascii")
     file = json.loads(text[text.index("] = {") + 4 : text.rindex(";")])
-    numbers = np.frombuffer(base64.b64decode(file["numbers"]), dtype="<f4").copy()
-    sizes = [int(np.prod(shape)) for _, shape in file["tensors"]]
-    parts = torch.from_numpy(numbers).split(sizes)
-    tensors = {
-        name: part.reshape(shape)
-        for (name, shape), part in zip(file["tensors"], parts, strict=True)
-    }
+    left = base64.b64decode(file["numbers"])
+    tensors = {}
+    for name, shape in file["tensors"]:
+        whole = len(shape) > 1
+        floats = math.prod(shape[:-1]) if whole else shape[0]
+        numbers = np.frombuffer(left[: 4 * floats], "<f4")
+        left = left[4 * floats :]
+        if whole:
+            steps = np.frombuffer(left[: math.prod(shape)], np.int8)
+            left = left[math.prod(shape) :]
+            numbers = steps.reshape(floats, -1) * numbers[:, None]
+        tensors[name] = torch.tensor(numbers).reshape(shape)
+    assert left == b""
     return file["facts"], tensors
 
 
@@ -270,7 +283,7 @@ def text_of(html: Path, chapter: str, pattern: str) -> str:
         ("digits", "vision_transformer", r"ViT .* test ([\d.]+)%"),
     ],
 )
-def test_the_model_passes_its_exam_with_the_chapters_score(
+def test_the_model_passes_its_exam_with_nearly_the_chapters_score(
     html, request, name, chapter, printed
 ):
     page = request.getfixturevalue(name)
@@ -278,7 +291,7 @@ def test_the_model_passes_its_exam_with_the_chapters_score(
     score = page.locator(f"#{name}-score")
     expect(score).to_contain_text("right", timeout=300_000)
     percent = re.search(r"right, ([\d.]+) %", score.inner_text())[1]
-    assert percent == text_of(html, chapter, printed)
+    assert abs(float(percent) - float(text_of(html, chapter, printed))) <= ROUNDING
 
 
 # A reader types
@@ -578,8 +591,8 @@ BROKEN = {
         "no base64",
     ),
     "another format": (
-        lambda text: text.replace('"format":1', '"format":2'),
-        "format 2",
+        lambda text: text.replace('"format":2', '"format":3'),
+        "format 3",
     ),
     "another class": (
         lambda text: re.sub(r'"model":"\w+"', '"model":"Recurrent"', text),
@@ -598,7 +611,11 @@ BROKEN = {
         "no such tensor",
     ),
     "another shape": (
-        lambda text: text.replace("[128,64]", "[64,128]"),
+        lambda text: (
+            text.replace("[128,64]", "[?]")
+            .replace("[64,128]", "[128,64]")
+            .replace("[?]", "[64,128]")
+        ),
         "should have the shape (128, 64), found (64, 128)",
     ),
 }
@@ -622,7 +639,7 @@ def test_weights_that_do_not_fit_stop_the_page_with_a_message(html, browser, nam
                 body=change(text), content_type="text/javascript"
             ),
         )
-        page = Opened(html, context, name).load()
+        page = Opened(html, context, name).load(live=False)
         message = page.locator(".playground-message")
         expect(message).to_be_visible()
         expect(message).to_contain_text(expected)
@@ -632,7 +649,7 @@ def test_weights_that_do_not_fit_stop_the_page_with_a_message(html, browser, nam
 @pytest.mark.parametrize("name", PAGES)
 def test_without_javascript_the_page_says_what_it_needs(html, browser, name):
     with browser.new_context(java_script_enabled=False) as context:
-        page = Opened(html, context, name).load()
+        page = Opened(html, context, name).load(live=False)
         assert "needs JavaScript" in page.locator(".playground-message").inner_text()
         assert not page.locator(".playground-board").is_visible()
 
@@ -683,3 +700,29 @@ def test_a_long_line_without_a_gap_fits_a_phone(html, browser, character):
             page.locator(f"[name=dates-kind][value={kind}]").check()
             assert page.evaluate(WIDER) == []
             assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+PLACE_BELOW = """async () => {
+  for (let n = 0; n < 3; n++) {
+    await new Promise(done => requestAnimationFrame(done));
+  }
+  return document.querySelector('#what-to-try').getBoundingClientRect().top;
+}"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (800, 1000), (360, 640)])
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_below_moves_when_the_model_arrives(html, browser, name, size):
+    viewport = dict(zip(("width", "height"), size, strict=True))
+    with browser.new_context(viewport=viewport) as context:
+        held = []
+        context.route("**/*.weights.js*", lambda route: held.append(route))
+        page = Opened(html, context, name).load(live=False)
+        page.locator(".playground").scroll_into_view_if_needed()
+        expect(page.locator(".playground-message")).to_contain_text("Loading")
+        while not held:
+            page.wait_for_timeout(20)
+        before = page.evaluate(PLACE_BELOW)
+        held[0].continue_()
+        page.wait_for_selector(".playground.is-live")
+        assert page.evaluate(PLACE_BELOW) == pytest.approx(before, abs=1)

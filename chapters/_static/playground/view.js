@@ -5,20 +5,27 @@ globalThis.Playground ??= {};
 {
   /** Start the playground of a page, or say in the page why it cannot start.
 
+      The board has its room before that, so that nothing moves when it is shown. Weights
+      are loaded once somebody comes near it.
+
       @param {string} name  as in data-playground="dates"
       @param {() => object} load  makes the model; may throw a WeightsError
       @param {(model, board) => void} run  brings the board to life */
-  function start(name, load, run) {
+  async function start(name, load, run) {
     const place = document.querySelector(`[data-playground="${name}"]`);
     const message = place.querySelector(".playground-message");
     const board = place.querySelector(".playground-board");
     try {
+      message.textContent = "Loading the model …";
+      await onceNear(place);
+      await loadWeights(place.dataset.weights);
       const model = load();
-      board.hidden = false;
       run(model, board);
       message.hidden = true;
+      place.classList.add("is-live");
     } catch (error) {
       board.hidden = true;
+      place.classList.add("has-failed");
       message.textContent =
         error instanceof Playground.WeightsError
           ? error.message
@@ -27,6 +34,28 @@ globalThis.Playground ??= {};
         throw error;
       }
     }
+  }
+
+  /** Wait until somebody can nearly see the element. */
+  function onceNear(place) {
+    return new Promise((near) => {
+      const watch = new IntersectionObserver((changes) => {
+        if (changes.some((change) => change.isIntersecting)) {
+          watch.disconnect();
+          near();
+        }
+      }, { rootMargin: "400px" });
+      watch.observe(place);
+    });
+  }
+
+  /** Load the script with the weights; what is wrong with it is found by its reader. */
+  function loadWeights(address) {
+    return new Promise((done) => {
+      const script = element("script", { src: address });
+      script.onload = script.onerror = done;
+      document.head.append(script);
+    });
   }
 
   /** An element with its attributes and children; strings become text. */

@@ -2,12 +2,12 @@
 
    A file such as dates.weights.js is a script that leaves one object in
    Playground.files, because browsers refuse to fetch data from file:// addresses.
-   toolkit/playground.py describes the format. */
+   toolkit/playground.py describes it, and tools/quantised_weights.py its numbers. */
 "use strict";
 
 globalThis.Playground ??= {};
 {
-  const FORMAT = 1;
+  const FORMAT = 2;
 
   /** The weights cannot be used; the message says why, for the reader of the page. */
   class WeightsError extends Error {}
@@ -82,25 +82,39 @@ globalThis.Playground ??= {};
 
   /** Cut the bytes into the tensors that the file lists, in its order. */
   function divide(bytes, { tensors, crc32: expected }) {
-    const count = tensors.reduce((sum, [, shape]) => sum + size(shape), 0);
-    if (bytes.length !== 4 * count || crc32(bytes) !== expected) {
+    const length = tensors.reduce((sum, [, shape]) => sum + sizeInBytes(shape), 0);
+    if (bytes.length !== length || crc32(bytes) !== expected) {
       throw new WeightsError(
         `The weights are damaged: ${bytes.length} bytes with the checksum ` +
-          `${crc32(bytes)}, expected ${4 * count} bytes with ${expected}.`,
+          `${crc32(bytes)}, expected ${length} bytes with ${expected}.`,
       );
     }
-    const numbers = new Float32Array(bytes.buffer); // little-endian, like the file
     const found = new Map();
     let start = 0;
     for (const [name, shape] of tensors) {
-      const end = start + size(shape);
-      found.set(name, { shape, numbers: numbers.subarray(start, end) });
+      const end = start + sizeInBytes(shape);
+      found.set(name, { shape, numbers: readNumbers(bytes.slice(start, end), shape) });
       start = end;
     }
     return found;
   }
 
+  /** A vector as it is; of a matrix, each row's scale times its small whole numbers. */
+  function readNumbers(bytes, shape) {
+    if (shape.length < 2) {
+      return new Float32Array(bytes.buffer); // little-endian, like the file
+    }
+    const scales = new Float32Array(bytes.buffer, 0, size(shape) / shape.at(-1));
+    const steps = new Int8Array(bytes.buffer, scales.byteLength);
+    return Float32Array.from(steps, (n, i) => n * scales[Math.floor(i / shape.at(-1))]);
+  }
+
   const size = (shape) => shape.reduce((product, length) => product * length, 1);
+
+  function sizeInBytes(shape) {
+    const rows = size(shape) / shape.at(-1);
+    return shape.length < 2 ? 4 * size(shape) : 4 * rows + size(shape);
+  }
 
   /** The checksum of zip files, as zlib.crc32 computes it in Python. */
   function crc32(bytes) {
