@@ -69,6 +69,12 @@ def add_to(commands: Any) -> None:
     feedback = commands.add_parser("feedback", help="make the pages for students")
     feedback.add_argument("chapter")
     add_course(feedback)
+    feedback.add_argument(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="pages made at once; one for each processor if it is not said",
+    )
     feedback.set_defaults(run=_feedback)
 
 
@@ -172,7 +178,9 @@ def _feedback(options: argparse.Namespace) -> int:
     from autograder.grading.feedback import make_feedback
     from autograder.lms.returned import write_archives
 
-    pages = make_feedback(options.chapter, options.course, progress_bar("page"))
+    pages = make_feedback(
+        options.chapter, options.course, progress_bar("page"), options.jobs
+    )
     say(
         f"{options.chapter}: pages made: {len(pages.made)}, up to date before: "
         f"{len(pages.kept)}, in {options.course / 'feedback'}"

@@ -7,44 +7,42 @@ fingerprint.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import logging
-import re
-import shutil
-from collections.abc import Callable, Iterable
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import nbconvert
 import nbgrader
-from nbgrader.apps.api import NbGraderAPI
-from nbgrader.converters import GenerateFeedback
-from nbgrader.converters.base import NbGraderException
-from nbgrader.utils import temp_attrs
-from traitlets.config import Config
 
-from autograder.errors import AutograderError
+from autograder.errors import AutograderError, GraderFault
 from autograder.files import write_atomically
+from autograder.grading.feedback_page import (
+    TEMPLATE,
+    TEMPLATES,
+    PageMaker,
+    make_in_worker,
+    page_of,
+    start_worker,
+)
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.marks import Marks
+from autograder.grading.processors import processors
 from autograder.grading.reports import report_on
 from autograder.grading.request_form import request_form
-from autograder.release.settings import configuration, settings_of
+from autograder.release.settings import settings_of
 
-TEMPLATES = Path(__file__).parent / "templates"
-TEMPLATE = "attention_feedback"
-# How nbgrader's template names the parts of a page.
-_ENTRY = re.compile(r'(<a href="#(?:check-)?([^"]+)">)Test cell</a>')
-_GRADED = re.compile(r"Grade cell: <code>(?:check-)?([^<]+)</code>")
-_ANSWER = re.compile(
-    r'(<a name="comment-([^"]+)"></a>(?:(?!</?div).)*<div class="panel-heading">\s*'
-    r"<span class=\"nbgrader-label\">)Student's answer",
-    re.DOTALL,
-)
-_COMMENT = re.compile(r'(<a href="#comment-([^"]+)">)Comment</a>')
+__all__ = ["NoFeedback", "Pages", "make_feedback", "page_of"]
+
+PAGES_A_WORKER = 10  # fewer take less time than it takes to start a process for them
+KEPT_EVERY = 20  # pages; what is made after that, a run that is killed makes again
 
 
 class NoFeedback(AutograderError):
@@ -70,6 +68,7 @@ def make_feedback(
     chapter: str,
     course: Path,
     progress: Callable[[Iterable, int], Iterable] = lambda items, total: items,
+    jobs: int | None = None,
 ) -> Pages:
     """Make the pages that are missing or out of date, into ``feedback/``.
 
@@ -77,11 +76,14 @@ def make_feedback(
         chapter: name of the chapter.
         course: folder of the course.
         progress: wraps the stream of students; gets it and its length.
+        jobs: how many pages are made at once; if None, one for each processor that
+            this process may use.
 
     Raises:
         CourseError: the folder is no course.
         GradebookError: the gradebook cannot be used.
         NoFeedback: nobody was graded.
+        GraderFault: a process that made pages was ended from outside.
     """
     course = course.resolve()
     settings = settings_of(course)
@@ -103,92 +105,68 @@ def make_feedback(
         )
     state = course / "feedback" / f".{chapter}.json"
     before = _read_state(state)
-    pages, api = Pages(), _nbgrader(course, settings.gradebook)
-    stale = []
+    pages, stale = Pages(), []
     for student in now:
         current = before.get(student) == now[student]
         if current and page_of(course, student, chapter).is_file():
             pages.kept.append(student)
         else:
             stale.append(student)
-    for student in progress(stale, len(stale)):
-        before.pop(student, None)
-        if _make(api, course, student, chapter, forms.get(student, "")):
-            before[student] = now[student]
-            pages.made.append(student)
-        else:
-            pages.failed.append(student)
-        write_atomically(state, json.dumps(before, indent=1))
+            before.pop(student, None)
+    keep = partial(_keep_state, state, before)
+    keep()
+    jobs = min(jobs or processors(), -(-len(stale) // PAGES_A_WORKER))
+    maker = PageMaker(course, settings.gradebook, chapter)
+    asked = [(student, forms.get(student, "")) for student in stale]
+    try:
+        with _made(maker, asked, jobs) as results:
+            for student, made in progress(results, len(stale)):
+                if made:
+                    before[student] = now[student]
+                    pages.made.append(student)
+                else:
+                    pages.failed.append(student)
+                if len(pages.made) % KEPT_EVERY == 0:
+                    keep()
+    finally:
+        keep()
     return pages
 
 
-def page_of(course: Path, student: str, chapter: str) -> Path:
-    """Where the page of a student is."""
-    return course / "feedback" / student / chapter / f"{chapter}.html"
+@contextmanager
+def _made(
+    maker: PageMaker, asked: Sequence[tuple[str, str]], jobs: int
+) -> Iterator[Iterator[tuple[str, bool]]]:
+    """The students, in their order, and whether each has a page now.
+
+    Args:
+        maker: makes the pages.
+        asked: students, with the form at the end of each page.
+        jobs: how many processes make them; with one it is this process.
+
+    Raises:
+        GraderFault: one of several was ended from outside.
+    """
+    if jobs <= 1:
+        yield ((student, maker.make(student, form)) for student, form in asked)
+        return
+    context = multiprocessing.get_context("spawn")  # there is one on every system
+    with ProcessPoolExecutor(jobs, context, start_worker, (maker,)) as executor:
+        try:
+            done = executor.map(make_in_worker, asked)
+            names = (student for student, _ in asked)
+            yield zip(names, done, strict=True)
+        except BrokenProcessPool:
+            raise GraderFault(
+                "a process that makes pages was ended from outside: call the command "
+                "again to make the others"
+            ) from None
+        finally:
+            executor.shutdown(cancel_futures=True)
 
 
 def _kept(course: Path, student: str, chapter: str) -> Path:
     return course / "autograded" / student / chapter / f"{chapter}.ipynb"
-
-
-class _Converter(GenerateFeedback):
-    """nbgrader's converter, told by us which page is out of date."""
-
-    def init_destination(self, assignment_id: str, student_id: str) -> bool:
-        shutil.rmtree(self._format_dest(assignment_id, student_id), ignore_errors=True)
-        return True
-
-
-def _make(
-    api: NbGraderAPI, course: Path, student: str, chapter: str, form: str
-) -> bool:
-    """Have nbgrader make one page, with a form at its end; whether it is there."""
-    with temp_attrs(api.coursedir, assignment_id=chapter, student_id=student):
-        converter = _Converter(coursedir=api.coursedir, parent=api)
-        converter.update_config(_template(converter.config, form))
-        with contextlib.suppress(NbGraderException):  # it has said why, in the log
-            converter.start()
-    return page_of(course, student, chapter).is_file()
-
-
-def _template(theirs: Config, form: str) -> Config:
-    """The page of nbgrader, in which questions have the names of their exercises."""
-    folders = list(theirs.HTMLExporter.extra_template_basedirs)
-    config = Config()
-    config.HTMLExporter.template_name = TEMPLATE
-    config.HTMLExporter.extra_template_basedirs = [str(TEMPLATES), *folders]
-    config.HTMLExporter.extra_template_paths = [
-        *theirs.HTMLExporter.extra_template_paths,
-        *folders,  # where ours finds the template that it extends
-    ]
-    config.HTMLExporter.filters = {
-        "named_exercises": named_exercises,
-        "with_form": lambda page: _with_form(page, form),
-    }
-    return config
-
-
-def _with_form(page: str, form: str) -> str:
-    """A page with a form behind all that is in it."""
-    text, end, rest = page.rpartition("</body>")
-    return f"{text}{form}{end}{rest}" if end else page + form
-
-
-def named_exercises(page: str) -> str:
-    """A page of nbgrader's with the names of exercises in place of ``Test cell``."""
-    page = _ENTRY.sub(r"\1\2</a>", page)
-    page = _COMMENT.sub(r"\1Comment on \2</a>", page)
-    page = _GRADED.sub(r"Check of <code>\1</code>", page)
-    return _ANSWER.sub(r"\1Your answer: \2", page)
-
-
-def _nbgrader(course: Path, gradebook: str) -> NbGraderAPI:
-    config = configuration(course)
-    config.CourseDirectory.root = str(course)
-    config.CourseDirectory.db_url = gradebook
-    api = NbGraderAPI(config=config)
-    api.log_level = logging.ERROR
-    return api
 
 
 def _fingerprint(notebook: Path, marks: Marks, form: str) -> str:
@@ -205,3 +183,7 @@ def _read_state(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return state if isinstance(state, dict) else {}
+
+
+def _keep_state(path: Path, state: dict[str, Any]) -> None:
+    write_atomically(path, json.dumps(state, indent=1))

@@ -1,8 +1,10 @@
-"""Ctrl-C while something is written: first it is written, then it is interrupted."""
+"""How processes end: after what they are writing, and with their parent."""
 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -28,3 +30,13 @@ def held_back() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if told:
         raise KeyboardInterrupt
+
+
+def end_with_parent() -> None:
+    """Wait for the end of the process that started this one, then end it at once.
+
+    A worker whose parent was killed would wait for work for ever.
+    """
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)

@@ -10,8 +10,6 @@ import ctypes
 import fcntl
 import hashlib
 import json
-import multiprocessing
-import os
 import signal
 import tempfile
 import threading
@@ -29,6 +27,7 @@ from autograder.expected import Expected, uncached
 from autograder.files import Unusable
 from autograder.grading.deadline import deadline
 from autograder.grading.examine import examine, refused_examination
+from autograder.grading.interrupts import end_with_parent
 from autograder.grading.seeds import draw_seeds, expected_answers
 from autograder.grading.submissions import Submission
 from autograder.grading.titles import other_chapter
@@ -85,16 +84,10 @@ def start_worker(folder: str) -> None:
     if hasattr(ctypes.CDLL(None), "prctl"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # That was about the server that forked this process; now about the writer.
-    threading.Thread(target=_end_with_writer, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     import torch  # the writer, which names this module, does without
 
     torch.set_num_threads(1)  # the other processors have submissions of their own
-
-
-def _end_with_writer() -> None:
-    if (writer := multiprocessing.parent_process()) is not None:
-        writer.join()
-        os._exit(1)
 
 
 def examine_submission(

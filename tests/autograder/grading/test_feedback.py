@@ -6,17 +6,22 @@ import getpass
 import json
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import active_children
 
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
+from autograder.errors import GraderFault
 from autograder.exercise import load_topic
-from autograder.grading.feedback import page_of
+from autograder.grading import feedback
+from autograder.grading.feedback import make_feedback, page_of
 from autograder.sandbox.limits import Limits
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.test_grade import nbgrader
+from tools.chromium import headless_chromium
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=5, submission_seconds=30)
@@ -140,6 +145,76 @@ def test_request_form_is_on_the_page_once_an_address_is_set(
     assert page.rindex("mailto:") < page.rindex("</body>")
     assert main(command) == 0
     assert "pages made: 0, up to date before: 3" in capsys.readouterr().out
+
+
+@pytest.fixture
+def several(exchanged, tmp_path, monkeypatch):
+    """A copy of the course, with few enough pages for a process of their own."""
+    monkeypatch.setattr(feedback, "PAGES_A_WORKER", 1)
+    course = tmp_path / "course"
+    shutil.copytree(exchanged[0], course)
+    shutil.rmtree(course / "feedback", ignore_errors=True)
+    return course
+
+
+def pages_in(course):
+    """What is on each page, without the ids that nbconvert draws for its cells."""
+    return {
+        path.parts[-3]: re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "", text)
+        for path in (course / "feedback").glob(f"*/{TOPIC}/{TOPIC}.html")
+        if (text := path.read_text())
+    }
+
+
+def test_several_processes_make_the_pages_that_one_makes(several):
+    assert len(make_feedback(TOPIC, several, jobs=1).made) == 3
+    alone = pages_in(several)
+    shutil.rmtree(several / "feedback")
+    together = make_feedback(TOPIC, several, jobs=2)
+    assert together.made == sorted(alone)
+    assert pages_in(several) == alone
+    assert make_feedback(TOPIC, several, jobs=2).kept == sorted(alone)
+
+
+def test_process_that_is_ended_from_outside_is_one_line_and_the_rest_is_made_later(
+    several,
+):
+    def ended(results, total):
+        for child in set(active_children()) - before:
+            child.kill()  # it is still importing nbgrader
+        return results
+
+    before = set(active_children())
+    with pytest.raises(GraderFault, match="call the command again"):
+        make_feedback(TOPIC, several, ended, jobs=2)
+    assert len(make_feedback(TOPIC, several, jobs=1).made) == 3
+
+
+def test_scores_are_inside_of_their_headings_on_a_phone(exchanged, needs_chromium):
+    """In nbgrader's template a heading is 37 pixels high, whatever is in it."""
+    assert main(["feedback", TOPIC, "--course", str(exchanged[0])]) == 0
+    page = page_of(exchanged[0], ME, TOPIC)
+
+    def outside():
+        with headless_chromium() as browser:
+            tab = browser.new_page(viewport={"width": 360, "height": 800})
+            tab.route("http*://**", lambda route: route.abort())  # MathJax
+            tab.goto(page.as_uri(), wait_until="domcontentloaded")
+            return tab.evaluate(
+                """() => [...document.querySelectorAll(".nbgrader_cell .panel-heading")]
+                .map(heading => {
+                    const box = heading.getBoundingClientRect();
+                    return [...heading.children].some(part => {
+                        const its = part.getBoundingClientRect();
+                        return its.bottom > box.bottom + 1 || its.right > box.right + 1;
+                    });
+                })"""
+            )
+
+    with ThreadPoolExecutor(1) as thread:  # Playwright keeps the thread that it runs in
+        found = thread.submit(outside).result()
+    assert len(found) == 2 * len(load_topic(TOPIC).exercises)
+    assert not any(found)
 
 
 def test_nothing_graded_is_one_line(released_course, capsys):
