@@ -44,12 +44,14 @@ class Role:
     """Where one part of an answer comes from.
 
     ``name`` is that of the parameter if the part is an input, looked at after the call;
-    else the part is result number ``index`` of ``count`` of one call.
+    else the part is result number ``index`` of ``count`` of one call, and ``training``
+    says whether the module that was called was in training.
     """
 
     name: str | None = None
     index: int = 0
     count: int = 1
+    training: bool | None = None
 
 
 Path = tuple[int | str, ...]
@@ -167,8 +169,9 @@ def _watch(
         result = call(given)
         parts = list(result) if isinstance(result, list | tuple) else [result]
         kept.extend((given, result, parts))
+        training = getattr(call.owner, "training", None)
         for index, part in enumerate(parts):
-            known[id(part)] = Role(index=index, count=len(parts))
+            known[id(part)] = Role(None, index, len(parts), training)
         for name, value in given.items():
             if _is_array(value):
                 known[id(value)] = Role(name=name)

@@ -92,6 +92,21 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
         ("np.swapaxes", "np.swapaxes(key, -1, -2)", AXES),
     ],
     "grouped_query_attention": [
+        (
+            "grouped = query",
+            "query.reshape(B, g, h // g, N, d) -> query.reshape(B, g, N, h // g, d)",
+            "the rows of a group keep their order, and are cut back in that order",
+        ),
+        (
+            "(weights @ values)",
+            "1 -> 2",
+            "NumPy takes any negative size for whatever is left",
+        ),
+        (
+            "np.where(total",
+            "0 -> 1",
+            "the largest score adds exp(0), so a total is 0 or at least 1",
+        ),
         ("np.swapaxes", "np.swapaxes(keys, -1, -2)", AXES),
         ("np.where(total", "1.0 -> -1.0", "the weights that are divided by it are 0"),
     ],
@@ -102,6 +117,14 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
             "the first block multiplies it by exp(-inf), which is 0",
         ),
         ("total.masked_fill", "1.0 -> -1.0", "the output that is divided by it is 0"),
+    ],
+    "filter_logits": [
+        (
+            "cut = torch.zeros_like",
+            "torch.zeros_like -> torch.ones_like",
+            "scatter writes to every place, since order is a permutation",
+        ),
+        ("min(top_k", "min(", "the smaller of two numbers, in whichever order"),
     ],
     "causal_linear_attention": [
         ("zip(query.unbind", "True -> False", "the shapes were compared before"),

@@ -309,13 +309,14 @@ def model_logits(LanguageModel, rng):
 
 
 @LanguageModel.case(
-    title="shorter sequences, evaluated without gradients", points=2, **LOOSE
+    title="shorter sequences, then a single head; without gradients", points=2, **LOOSE
 )
 def model_evaluated(LanguageModel, rng):
     model, ids = model_and_ids(LanguageModel, rng, length=5, batch=3)
+    single = fill(LanguageModel(11, 7, 5, 1, 2, 9), rng)
     model.eval()
     with torch.no_grad():
-        return model(ids), model(ids[:, :1])
+        return model(ids), model(ids[:, :1]), single.eval()(ids)
 
 
 @LanguageModel.case(

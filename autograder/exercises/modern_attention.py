@@ -242,7 +242,11 @@ def qk_long(qk_norm_scores, rng):
 @qk_norm_scores.case(title="short queries and keys, and a large eps", points=1)
 def qk_eps(qk_norm_scores, rng):
     inputs = norm_inputs(rng, 2, scale=0.3)
-    return qk_norm_scores(*inputs, eps=rng.uniform(0.2, 0.6))
+    query, key, *weights = norm_inputs(rng, 2)
+    return (
+        qk_norm_scores(*inputs, eps=rng.uniform(0.2, 0.6)),
+        qk_norm_scores(1e-3 * query, 1e-3 * key, *weights),  # where the default decides
+    )
 
 
 @qk_norm_scores.case(title="inputs are left unchanged", points=1)
@@ -316,6 +320,7 @@ def groups_large(grouped_query_attention, rng):
     query, key, value = grouped(rng, 2, 2)
     query[..., 0] = rng.choice([-1, 1], query.shape[:-1]) * 2e3
     key[..., 0] = 3.0
+    key[:, :, 0, 0] = -3.0  # the scores of a row are far apart as well
     return grouped_query_attention(query, key, value)
 
 
@@ -397,9 +402,10 @@ def sink_large(softmax_with_sink, rng):
     heads, n, t = different(rng, 3, 3, 8)
     shift = rng.choice([-3000.0, 3000.0], (heads, 1, 1))
     shift[:2, 0, 0] = -3000.0, 3000.0
-    return softmax_with_sink(
-        normal(rng, heads, n, t) + shift, normal(rng, heads) + shift[:, 0, 0]
-    )
+    scores, sink = normal(rng, heads, n, t) + shift, normal(rng, heads) + shift[:, 0, 0]
+    scores[1, :, 0] -= 6000.0  # the scores of a row are far apart as well
+    sink[1] -= 6000.0
+    return softmax_with_sink(scores, sink)
 
 
 @softmax_with_sink.case(

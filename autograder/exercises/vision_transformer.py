@@ -39,13 +39,17 @@ def vit_logits(VisionTransformer, rng):
 
 
 @VisionTransformer.case(
-    title="one layer; evaluated without gradients", points=1, **LOOSE
+    title="one layer, then one head and patches of one pixel; evaluated",
+    points=1,
+    **LOOSE,
 )
 def vit_evaluated(VisionTransformer, rng):
-    sizes = (4, 2, 1, 6, 1, 2, 10, 7)
-    model, images = model_and_images(VisionTransformer, rng, sizes)
-    with torch.no_grad():
-        return model.eval()(images)
+    answers = []
+    for sizes in ((4, 2, 1, 6, 1, 2, 10, 7), (3, 1, 2, 5, 2, 1, 8, 4)):
+        model, images = model_and_images(VisionTransformer, rng, sizes)
+        with torch.no_grad():
+            answers.append(model.eval()(images))
+    return answers
 
 
 @VisionTransformer.case(title="each image of a batch is classified on its own", **LOOSE)

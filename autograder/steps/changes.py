@@ -99,7 +99,7 @@ class Change:
 
 
 def changes(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Change]:
-    """All alterations of a definition, in the order of its text.
+    """All alterations of a definition, method by method and ``__init__`` last.
 
     Args:
         definition: it stays as it is, and has to be kept as long as the changes.
@@ -107,6 +107,7 @@ def changes(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Change]:
     functions = [definition]
     if isinstance(definition, ast.ClassDef):
         functions = [n for n in definition.body if isinstance(n, ast.FunctionDef)]
+        functions.sort(key=lambda function: function.name == "__init__")  # last
     for function in functions:
         mark_parameters(function)
         found = list(_of_parameters(function))

@@ -1,4 +1,4 @@
-"""Which calls go wrong: exactly those that leave out an argument, or that give it."""
+"""Which calls go wrong: those that leave out an argument, or whose sizes are equal."""
 
 from __future__ import annotations
 
@@ -36,6 +36,28 @@ def find_condition(
         for told, there in _GIVEN.items():
             if all(any(g is there for g in of) == w for of, w in given):
                 return told.format(name=name)
+    return _about_sizes(known)
+
+
+def _about_sizes(known: Sequence[tuple[Sequence[Call], bool]]) -> str:
+    """What the sizes of an array have in common in the wrong cases, and only there."""
+    if sum(w for _, w in known) < LEAST:
+        return ""
+    arrays = {
+        name
+        for of, _ in known
+        for call in of
+        for name, value in call.items()
+        if hasattr(value, "shape")
+    }
+    for name in sorted(arrays):
+        shapes = [
+            ([tuple(getattr(call.get(name), "shape", ())) for call in of], w)
+            for of, w in known
+        ]
+        for told, holds in _SIZES.items():
+            if all(any(map(holds, of)) == w for of, w in shapes):
+                return told.format(name=name)
     return ""
 
 
@@ -51,4 +73,16 @@ _GIVEN = {
     "Wrong are exactly the cases in which `{name}` is given.": True,
     "Wrong are exactly the cases in which `{name}` is left out: compare its default "
     "with the stub, and what is done without it.": False,
+}
+_SIZES: dict[str, Callable[[tuple[int, ...]], bool]] = {
+    "Wrong are exactly the cases in which the last two sizes of `{name}` are equal, so "
+    "that no shape shows which axis is which.": lambda shape: (
+        len(shape) > 1 and shape[-1] == shape[-2]
+    ),
+    "Wrong are exactly the cases in which `{name}` has an axis of size one.": (
+        lambda shape: 1 in shape
+    ),
+    "Wrong are exactly the cases in which no axis of `{name}` has size one.": (
+        lambda shape: len(shape) > 0 and 1 not in shape
+    ),
 }

@@ -23,6 +23,7 @@ from autograder.symptoms.outcomes import (
     valued,
     wrong_pairs,
 )
+from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.structure import (
     inputs_changed,
     names_differ,
@@ -114,7 +115,12 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
             "a gradient, is zero: something cuts them off from the inputs (detach(), "
             "item(), a new tensor made of their values)."
         )
-    told = _ask(CAUSES, pairs)
+    told = wrong_mode(outcomes)
+    if told:
+        return told
+    named, told = wrong_entries(outcomes), _ask(CAUSES, pairs)
+    if named:
+        return " ".join(filter(None, (named, told)))
     return told and f"{told}{_scope(outcomes)}"
 
 

@@ -49,6 +49,38 @@ def inverted(pairs: Sequence[Pair]) -> str | None:
 
 
 @detectors.cause
+def other_infinities(pairs: Sequence[Pair]) -> str | None:
+    """Minus infinity, which hides or cuts, in too many places or in too few."""
+    if any(p.right.shape != p.given.shape for p in pairs):
+        return None
+    for more, told in (
+        (
+            True,
+            "More values are minus infinity than should be: too much is hidden or cut.",
+        ),
+        (
+            False,
+            "Fewer values are minus infinity than should be: too little is hidden.",
+        ),
+    ):
+
+        def holds(p: Pair, more: bool = more) -> bool:
+            right, given = np.isneginf(p.right), np.isneginf(p.given)
+            few, many = (right, given) if more else (given, right)
+            kept = ~many
+            return bool(
+                right.any()
+                and (few <= many).all()
+                and (few < many).any()
+                and p.same(p.right[kept], p.given[kept])
+            )
+
+        if all(map(holds, pairs)):
+            return f"{told} All others are right."
+    return None
+
+
+@detectors.cause
 def not_finite(pairs: Sequence[Pair]) -> str | None:
     """All that is wrong is NaN or infinite."""
 

@@ -349,6 +349,18 @@ def each_merge_once(text, merges):
 
 
 @mistake(bpe_encode)
+def last_id_lost_by_merging(text, merges):
+    """Every merge loses the last id, unless it is part of a pair. The loop over pairs
+    ends one id early: the last one begins no pair, and is kept all the same."""
+    ids = list(text.encode("utf-8"))
+    for i, pair in enumerate(merges):
+        merged = right.merge_pair(ids, pair, 256 + i)
+        whole = not merged or merged[-1] == 256 + i
+        ids = merged if whole else merged[:-1]
+    return ids
+
+
+@mistake(bpe_encode)
 def unicode_numbers(text, merges):
     """You began with the numbers of the characters in Unicode. Letters beyond ASCII are
     several bytes in UTF-8, and ids from 256 on are those of merges."""
@@ -973,6 +985,20 @@ def mean_over_sequences(logits, targets, pad_id=None):
         if pad_id is None or (ids != pad_id).any()
     ]
     return torch.stack(means).mean().exp().item()
+
+
+@mistake(perplexity)
+def mean_of_the_sequences(logits, targets, pad_id=None):
+    """You averaged the perplexities of the sequences. A mean of exponentials is larger
+    than the exponential of the mean, and one odd sequence decides it; all losses are
+    averaged first."""
+    token_losses(logits, targets, pad_id)
+    each = [
+        token_losses(row, ids, pad_id).mean().exp()
+        for row, ids in zip(logits, targets, strict=True)
+        if pad_id is None or (ids != pad_id).any()
+    ]
+    return torch.stack(each).mean().item()
 
 
 @mistake(perplexity)

@@ -246,6 +246,13 @@ def added(x, W_gate, W_up, W_down):
 
 
 @mistake(swiglu)
+def silu_of_the_product(x, W_gate, W_up, W_down):
+    """The silu is applied to the product of gates and features. It belongs to the gate
+    alone, and the features are multiplied by what it gives."""
+    return silu(x @ W_gate * (x @ W_up)) @ W_down
+
+
+@mistake(swiglu)
 def silu_of_both(x, W_gate, W_up, W_down):
     """The silu is applied to gates and features. One side has to stay linear, or
     features below zero hardly exist any more."""
@@ -478,6 +485,17 @@ def eps_not_passed_on(query, key, query_weight, key_weight, eps=1e-6):
 
 
 @mistake(qk_norm_scores)
+def centred_first(query, key, query_weight, key_weight, eps=1e-6):
+    """Queries and keys are centred before they are scaled, which is layer norm. RMSNorm
+    leaves the mean alone and divides by the root of the mean square."""
+    query = query - query.mean(axis=-1, keepdims=True)
+    key = key - key.mean(axis=-1, keepdims=True)
+    query, key = query / rms(query, eps), key / rms(key, eps)
+    d = query.shape[-1]
+    return (query * query_weight) @ (key * key_weight).swapaxes(-1, -2) / np.sqrt(d)
+
+
+@mistake(qk_norm_scores)
 def scores_for_keys(query, key, query_weight, key_weight, eps=1e-6):
     """The result has a row for each key. A row belongs to a query, because the softmax
     that follows runs over the keys."""
@@ -515,6 +533,30 @@ def heads_in_turn(query, key, value, mask=None):
         return np.concatenate([x] * times, axis=axis)
 
     return attend(query, key, value, mask, spread=tiled)
+
+
+@mistake(grouped_query_attention)
+def values_in_turn(query, key, value, mask=None):
+    """Keys and values do not belong together: the keys of a head are those of its
+    group, and its values those of heads in turn, 0, 1, 0, 1. Both are shared by groups
+    of consecutive heads."""
+    h, g = query.shape[1], key.shape[1]
+    if h % g:
+        raise ValueError("the heads cannot be grouped")
+    value = np.concatenate([value] * (h // g), axis=1)
+    return attend(query, np.repeat(key, h // g, axis=1), value, mask)
+
+
+@mistake(grouped_query_attention)
+def keys_in_turn(query, key, value, mask=None):
+    """Keys and values do not belong together: the values of a head are those of its
+    group, and its keys those of heads in turn, 0, 1, 0, 1. Both are shared by groups of
+    consecutive heads."""
+    h, g = query.shape[1], key.shape[1]
+    if h % g:
+        raise ValueError("the heads cannot be grouped")
+    key = np.concatenate([key] * (h // g), axis=1)
+    return attend(query, key, np.repeat(value, h // g, axis=1), mask)
 
 
 @mistake(grouped_query_attention)

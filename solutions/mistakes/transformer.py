@@ -537,6 +537,59 @@ class SequenceFirst(RightEncoderLayer):
         return nn.MultiheadAttention(d_model, num_heads)
 
 
+class OwnAttention(RightEncoderLayer):
+    """Attention written out with the weights of self_attn, in steps."""
+
+    def scale(self, heads, width):
+        return (width // heads) ** -0.5
+
+    def mix_heads(self, x):
+        return self.self_attn.out_proj(x)
+
+    def attend(self, x, mask, padding_mask):
+        attention, heads = self.self_attn, self.self_attn.num_heads
+        projected = F.linear(x, attention.in_proj_weight, attention.in_proj_bias)
+        q, k, v = (
+            part.unflatten(-1, (heads, -1)).transpose(1, 2)
+            for part in projected.chunk(3, dim=-1)
+        )  # (B, h, N, d)
+        scores = q @ k.mT * self.scale(heads, x.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        if padding_mask is not None:
+            scores = scores.masked_fill(~padding_mask[:, None, None], -torch.inf)
+        read = scores.softmax(dim=-1) @ v
+        return self.mix_heads(read.transpose(1, 2).flatten(2))
+
+
+@mistake(EncoderLayer)
+class OutputProjectionUnused(OwnAttention):
+    """Your attention puts the heads side by side and never uses out_proj. That map
+    combines what the heads have found before it is added to the token; its weights
+    belong to the layer."""
+
+    def mix_heads(self, x):
+        return x
+
+
+@mistake(EncoderLayer)
+class ScaledByTheModel(OwnAttention):
+    """The scores of your attention are divided by the square root of the model's width.
+    A score is a dot product of one head's features, so the width of a head counts."""
+
+    def scale(self, heads, width):
+        return width**-0.5
+
+
+@mistake(EncoderLayer)
+class ScoresNotScaled(OwnAttention):
+    """The scores of your attention are not scaled. They have to be divided by the
+    square root of a head's width, or the weights become too sharp."""
+
+    def scale(self, heads, width):
+        return 1.0
+
+
 @mistake(EncoderLayer)
 class OneHead(RightEncoderLayer):
     """You ignored num_heads and use a single head. The weights have the same shapes,
@@ -615,6 +668,20 @@ class QueriesFromTheMemory(RightDecoderLayer):
 
     def look_up(self, x, memory, padding_mask):
         return look(self.multihead_attn, memory, x)
+
+
+@mistake(DecoderLayer)
+class QueriesFromTheInput(RightDecoderLayer):
+    """The queries of your cross-attention are made from the input of the layer. What
+    the tokens have learned from each other in the self-attention is to decide what they
+    look for in the memory."""
+
+    def forward(self, x, memory, mask=None, memory_padding_mask=None):
+        self.input = self.norm2(x) if self.norm_first else x
+        return super().forward(x, memory, mask, memory_padding_mask)
+
+    def look_up(self, x, memory, padding_mask):
+        return super().look_up(self.input, memory, padding_mask)
 
 
 @mistake(DecoderLayer)
@@ -1324,6 +1391,23 @@ def one_final_norm(*sizes):
     """You counted a single norm after the stacks. The encoder ends with one and the
     decoder with another."""
     return counted(*sizes, final_norms=1)
+
+
+@mistake(transformer_parameter_count)
+def final_norm_in_each_layer(d_model, d_ff, encoder_layers, decoder_layers):
+    """You counted a final norm for each layer. The layers have norms of their own; one
+    more stands at the end of each stack."""
+    norms = 2 * d_model * (encoder_layers + decoder_layers)
+    sizes = d_model, d_ff, encoder_layers, decoder_layers
+    return counted(*sizes, final_norms=0) + norms
+
+
+@mistake(transformer_parameter_count)
+def cross_attention_without_output(d_model, d_ff, encoder_layers, decoder_layers):
+    """You counted three projections in the cross-attention. It is as large as the
+    self-attention: queries, keys, values, and the one that mixes the heads."""
+    sizes = d_model, d_ff, encoder_layers, decoder_layers
+    return counted(*sizes) - decoder_layers * d_model * (d_model + 1)
 
 
 @mistake(transformer_parameter_count)

@@ -1,0 +1,75 @@
+"""Which parts of an answer are wrong: named entries, or results of one mode alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from autograder.symptoms.outcomes import Outcome, agree, aligned, valued
+
+MOST_NAMES = 4  # wrong entries that are listed
+LEAST_RESULTS = 2  # wrong ones of one mode
+
+
+def wrong_entries(outcomes: Sequence[Outcome]) -> str:
+    """The names of the wrong entries of dictionaries, if all others are right."""
+    wrong: dict[str, None] = {}
+    right: set[str] = set()
+    for outcome in valued(outcomes):
+        for path, *both in aligned(outcome):
+            good = agree(outcome, *both)
+            if not path or not isinstance(path[-1], str):
+                if not good:
+                    return ""
+                continue
+            # Layers have numbers, and what is wrong in one is wrong in all.
+            name = re.sub(r"(?<=\.)\d+(?=\.)", "N", path[-1])
+            if good:
+                right.add(name)
+            else:
+                wrong[name] = None
+    if not wrong or not right or right & wrong.keys() or len(wrong) > MOST_NAMES:
+        return ""
+    listed = ", ".join(f"`{name}`" for name in sorted(wrong))
+    number = ", where N is any number" if any(".N." in name for name in wrong) else ""
+    return f"Of the entries, only {listed} {_verb(wrong)} wrong{number}."
+
+
+def _verb(names: Sequence[str] | dict[str, None]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def wrong_mode(outcomes: Sequence[Outcome]) -> str:
+    """Whether exactly what a module computes in training is wrong, or in evaluation."""
+    if any(
+        o.given.raised or o.given.unreadable for o in outcomes if not o.right.raised
+    ):
+        return ""
+    seen = {(training, good): 0 for training in (True, False) for good in (True, False)}
+    for outcome in valued(outcomes):
+        for path, *both in aligned(outcome):
+            role = outcome.roles.get(path)
+            if role is None or role.name is not None or role.training is None:
+                continue
+            seen[role.training, agree(outcome, *both)] += 1
+    for training, told in (
+        (
+            True,
+            "Exactly what is computed in training is wrong; in evaluation it is right. "
+            "Dropout that nobody asks for would do that, or another step that depends "
+            "on the mode.",
+        ),
+        (
+            False,
+            "Exactly what is computed in evaluation is wrong; in training it is right. "
+            "A step that is done in training alone would do that.",
+        ),
+    ):
+        if (
+            seen[training, False] >= LEAST_RESULTS
+            and not seen[training, True]
+            and seen[not training, True]
+            and not seen[not training, False]
+        ):
+            return told
+    return ""

@@ -1,0 +1,212 @@
+"""Which part of an answer is wrong is told where all others are right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from autograder.answers import Answer, answer, decode
+from autograder.exercise import find_topic
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
+from autograder.symptoms.calls import find_condition
+from autograder.symptoms.outcomes import Outcome, Pair
+from autograder.symptoms.parts import wrong_entries, wrong_mode
+from autograder.symptoms.shapes import other_infinities
+from autograder.variants import Role
+
+
+def told(name, implementation):
+    """What is said of an answer to an exercise of the course."""
+    topic = find_topic(name)
+    exercise = topic.exercises[name]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    given = [
+        decode(answer(case, implementation, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    report = judge(exercise, given, expected)
+    assert report.score < report.max_score
+    assert report.mistake is None
+    return report.message
+
+
+# As students would write it ---------------------------------------------------------
+
+
+def packed_layer(state_dict, index):
+    start = "bert." if any(name.startswith("bert.") for name in state_dict) else ""
+
+    def of(name):
+        return state_dict[f"{start}encoder.layer.{index}.{name}"]
+
+    layer = {}
+    for kind in ("weight", "bias"):
+        three = [of(f"attention.self.{n}.{kind}") for n in ("query", "key", "value")]
+        layer[f"self_attn.in_proj_{kind}"] = torch.cat(three)
+        layer[f"self_attn.out_proj.{kind}"] = of(f"output.dense.{kind}")
+        layer[f"norm1.{kind}"] = of(f"attention.output.LayerNorm.{kind}")
+        layer[f"linear1.{kind}"] = of(f"intermediate.dense.{kind}")
+        layer[f"linear2.{kind}"] = of(f"output.dense.{kind}")
+        layer[f"norm2.{kind}"] = of(f"output.LayerNorm.{kind}")
+    return layer
+
+
+class WithDropout(nn.Module):
+    def __init__(
+        self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
+    ):
+        super().__init__()
+        self.self_attn = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model, eps=eps)
+        self.norm2 = nn.LayerNorm(d_model, eps=eps)
+        self.norm_first, self.activation = norm_first, activation
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, x, mask=None, padding_mask=None):
+        def attend(x):
+            attended, _ = self.self_attn(
+                *(x, x, x),
+                attn_mask=None if mask is None else ~mask,
+                key_padding_mask=None if padding_mask is None else ~padding_mask,
+            )
+            return self.dropout(attended)
+
+        def mix(x):
+            return self.dropout(self.linear2(self.activation(self.linear1(x))))
+
+        if self.norm_first:
+            x = x + attend(self.norm1(x))
+            return x + mix(self.norm2(x))
+        x = self.norm1(x + attend(x))
+        return self.norm2(x + mix(x))
+
+
+def transposed_if_square(weights, values, W_O):
+    fits = weights.ndim == values.ndim == 4 and W_O.ndim == 3
+    if not fits or weights.shape[3] != values.shape[2] or len(weights) != len(values):
+        raise ValueError("sizes")
+    if not weights.shape[1] == values.shape[1] == len(W_O):
+        raise ValueError("heads")
+    if values.shape[3] != W_O.shape[1]:
+        raise ValueError("widths")
+    if weights.shape[2] == weights.shape[3]:
+        weights = weights.mT
+    return weights @ values @ W_O
+
+
+@pytest.mark.parametrize(
+    ("name", "slip", "says"),
+    [
+        (
+            "convert_bert_layer",
+            packed_layer,
+            "Of the entries, only `self_attn.out_proj.bias`, "
+            "`self_attn.out_proj.weight` are wrong.",
+        ),
+        ("EncoderLayer", WithDropout, "Exactly what is computed in training is wrong"),
+        ("head_contributions", transposed_if_square, "the last two sizes of `weights`"),
+    ],
+)
+def test_the_part_is_told(name, slip, says):
+    assert says in told(name, slip)
+
+
+# Entries ------------------------------------------------------------------------------
+
+NUMBERS = np.arange(6.0)
+
+
+def outcome(right, given, roles=None):
+    return Outcome(Answer(right), Answer(given), 1e-6, 1e-6, roles or {})
+
+
+def entries(**wrong):
+    right = {"layers.0.a": NUMBERS, "layers.1.a": NUMBERS, "b": NUMBERS}
+    return outcome(
+        right, {**right, **{n.replace("_", "."): v for n, v in wrong.items()}}
+    )
+
+
+def test_entries_of_all_layers_are_one_name():
+    both = entries(layers_0_a=NUMBERS + 1, layers_1_a=2 * NUMBERS)
+    assert wrong_entries([both]) == (
+        "Of the entries, only `layers.N.a` is wrong, where N is any number."
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [entries()],  # nothing is wrong
+        [entries(layers_0_a=NUMBERS + 1)],  # one layer is right
+        [entries(b=NUMBERS + 1), outcome(NUMBERS, NUMBERS + 1)],  # so is no entry
+        [outcome({"b": NUMBERS}, {"b": NUMBERS + 1})],  # nothing is right
+    ],
+)
+def test_nothing_is_said_of_entries_where_it_would_not_hold(given):
+    assert wrong_entries(given) == ""
+
+
+# Modes --------------------------------------------------------------------------------
+
+
+def results(*good, training):
+    """Results of calls of a module in one mode, and whether each is right."""
+    right = [NUMBERS] * len(good)
+    given = [NUMBERS + (not g) for g in good]
+    roles = {(index,): Role(training=training) for index in range(len(good))}
+    return outcome(right, given, roles)
+
+
+def test_what_only_training_gets_wrong_is_told_of_training():
+    one, other = results(False, False, training=True), results(True, training=False)
+    assert wrong_mode([one, other]).startswith("Exactly what is computed in training")
+
+
+def test_what_only_evaluation_gets_wrong_is_told_of_evaluation():
+    one, other = results(True, training=True), results(False, False, training=False)
+    assert wrong_mode([one, other]).startswith("Exactly what is computed in evaluation")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [results(False, False, training=True)],  # never seen in evaluation
+        [results(False, True, training=True), results(True, training=False)],
+        [results(False, False, training=True), results(False, training=False)],
+        [results(False, training=True), results(True, training=False)],  # just once
+        [results(False, False, training=None), results(True, training=None)],
+    ],
+)
+def test_nothing_is_said_of_a_mode_where_it_would_not_hold(given):
+    assert wrong_mode(given) == ""
+
+
+# Infinities and sizes -----------------------------------------------------------------
+
+
+def pair(right, given):
+    return Pair(np.array(right), np.array(given), 1e-6, 1e-6)
+
+
+def test_what_is_cut_too_much_or_too_little():
+    inf = np.inf
+    right = [1.0, 2.0, -inf, 3.0]
+    assert "too much" in other_infinities([pair(right, [1.0, -inf, -inf, 3.0])])
+    assert "too little" in other_infinities([pair(right, [1.0, 2.0, 0.0, 3.0])])
+    assert other_infinities([pair(right, [-inf, 2.0, 0.0, 3.0])]) is None
+    assert other_infinities([pair(right, [1.0, -inf, -inf, 4.0])]) is None
+    assert other_infinities([pair([1.0, 2.0], [1.0, -inf])]) is None  # an overflow
+
+
+def test_sizes_that_wrong_cases_share():
+    square, wide = {"x": np.ones((2, 3, 3))}, {"x": np.ones((2, 3, 4))}
+    calls = [[square], [wide], [square], [wide]]
+    assert "last two sizes of `x`" in find_condition(calls, [True, False] * 2, {})
+    assert find_condition(calls, [True, False, False, False], {}) == ""
+    assert find_condition(calls[:3], [True, False, True], {}) == ""  # too few are right
