@@ -28,6 +28,10 @@ FOLDER = "playground"  # in the static files
 COMPUTING = {
     "dates": ("weights", "tensor", "attention", "transformer", "doubts", "view"),
     "digits": ("weights", "tensor", "attention", "vit", "view", "drawing"),
+    "write": (
+        *("weights", "tensor", "attention", "bpe", "sampling", "language_model"),
+        *("written_text", "view", "write_view"),
+    ),
 }
 
 logger = logging.getLogger(__name__)

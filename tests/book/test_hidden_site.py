@@ -23,7 +23,7 @@ from tools.page_course import topics
 from tools.pyodide import PyodideMissing, hashes
 from tools.run_in_page import PACKAGES, runtime_files, write_pieces
 
-ALSO = ("masking", "playground_dates")  # with torch; a page that prints references
+ALSO = ("masking", "playground_dates", "playground_write")  # with torch or references
 STARTS = 120_000  # milliseconds; for a machine that does other things as well
 TELLING = 25  # characters of a line without its blanks
 BASE64 = re.compile(rb"[A-Za-z0-9+/]{40,}={0,2}")

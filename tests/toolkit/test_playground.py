@@ -62,8 +62,8 @@ def test_a_model_without_layers_cannot_be_given_away():
 
 
 def test_a_model_that_no_page_should_load_is_refused():
-    with pytest.raises(ValueError, match="more than the 1,000,000"):
-        playground.give_away("large", stack(width=200))
+    with pytest.raises(ValueError, match="more than the 1,600,000"):
+        playground.give_away("large", stack(width=300))
 
 
 def test_buffers_stay_at_home():

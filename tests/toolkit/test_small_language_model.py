@@ -9,6 +9,7 @@ from solutions.modern_attention import rotary_half
 from solutions.positional_encoding import sinusoidal_encoding
 from toolkit.small_language_model import (
     POSITIONS,
+    SMALL,
     SmallLanguageModel,
     sinusoids,
     turned,
@@ -60,6 +61,8 @@ def test_the_tables_are_those_of_their_chapters():
     x = torch.randn(2, 3, 7, 8, dtype=torch.float64)
     expected = rotary_half(x.numpy(), torch.arange(7).numpy())
     torch.testing.assert_close(turned(x), torch.from_numpy(expected), rtol=0, atol=1e-6)
+    fixed = SmallLanguageModel(50, 300, "sinusoidal").table  # as large as a learned one
+    assert fixed.square().mean().sqrt().item() == pytest.approx(SMALL, rel=1e-5)
     expected = sinusoidal_encoding(9, 8)
     torch.testing.assert_close(
         sinusoids(9, 8), expected, rtol=0, atol=1e-5, check_dtype=False

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sphinx.application import Sphinx
 
-from solutions import multi_head, vision_transformer
+from solutions import language_model, multi_head, vision_transformer
 from tools.hidden_solutions import INSTEAD
 
 EXTENSIONS = ["myst_nb", "sphinx_design", "sphinx_exercise", "tools.hidden_solutions"]
@@ -18,6 +18,7 @@ PRINTED = {
         vision_transformer.VisionTransformer.forward,
         vision_transformer.attention_rollout,
     ],
+    "playground_write": [language_model.filter_logits, language_model.sample_tokens],
 }
 
 

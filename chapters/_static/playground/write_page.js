@@ -1,0 +1,272 @@
+/* The page on which the language model writes: its controls, and what they change. */
+"use strict";
+{
+  const {
+    Weights, LanguageModel, WrittenText, NextToken, Attention, CachePicture, CONTEXT,
+    start, element, percent, sampleToken, tokens,
+  } = Playground;
+
+  const TOP_K = [1, 2, 3, 5, 10, 20, 50, 100, 200, Infinity]; // along the slider
+  const EXAMPLES = [
+    'The "class" statement', "The class is ", "If the first argument ",
+    "for i in range(", "Η κλάση ", "",
+  ];
+  const LONGEST = 2000; // characters of the text, as in the page
+  const FULL = `The text is full: ${LONGEST} characters. Clear it, or shorten it.`;
+  const AT_ONCE = 120; // tokens that it plays before it pauses by itself
+  const PACE = 40; // milliseconds from one token to the next
+  const LOOK = 5; // tokens after which the pictures are drawn while it plays
+
+  start("write", load, run);
+
+  function load() {
+    const weights = new Weights("write", "LanguageModel");
+    const model = new LanguageModel(weights);
+    model.perplexity = weights.facts.perplexity; // on held-out text
+    return model;
+  }
+
+  function run(model, board) {
+    const part = (name) => board.querySelector(`#write-${name}`);
+    const chosen = (name) => Number(board.querySelector(`[name=write-${name}]:checked`).value);
+    const written = new WrittenText(model);
+    const next = new NextToken(part("shares"));
+    const attention = new Attention(part("tokens"), part("reads"), showAttention);
+    const cache = new CachePicture(part("cache"), part("cache-text"));
+    let playing = null; // the timer of the next token
+    let shares = null; // with which probability each token comes next
+    let noted = null; // the timer after which the address is changed
+
+    for (const [n, example] of EXAMPLES.entries()) {
+      part("example").append(element("option", { value: n }, example || "nothing at all"));
+    }
+    part("example").addEventListener("change", () => {
+      pause();
+      written.setText(EXAMPLES[Number(part("example").value)] ?? "");
+      part("text").value = written.text;
+      showAll("");
+    });
+    part("text").addEventListener("input", () => {
+      pause();
+      part("example").selectedIndex = 0;
+      written.setText(part("text").value);
+      showAll("");
+    });
+    for (const name of ["temperature", "top-k", "top-p"]) {
+      part(name).addEventListener("input", () => {
+        showNext();
+        remember();
+      });
+    }
+    for (const name of ["layer", "head"]) {
+      part(name).addEventListener("change", () => {
+        showAttention();
+        remember();
+      });
+    }
+    part("step").addEventListener("click", () => {
+      pause();
+      showAll(write());
+    });
+    part("back").addEventListener("click", () => {
+      pause();
+      written.back();
+      showText();
+      showAll(`Took a token back; ${tokens(written.ids.length)} are left.`);
+    });
+    part("clear").addEventListener("click", () => {
+      pause();
+      written.setText("");
+      showText();
+      showAll("The text is empty.");
+    });
+    part("play").addEventListener("click", () => (playing === null ? play() : pause()));
+    addEventListener("hashchange", recall);
+    describe(model.perplexity);
+    recall();
+
+    function settings() {
+      return {
+        temperature: Number(part("temperature").value),
+        topK: TOP_K[Number(part("top-k").value)],
+        topP: Number(part("top-p").value),
+      };
+    }
+
+    function isFull() {
+      return written.text.length >= LONGEST;
+    }
+
+    /** Choose a token, append it, and return what to tell about it. */
+    function write() {
+      if (isFull()) {
+        return FULL;
+      }
+      const id = sampleToken(shares, Math.random());
+      const chance = percent(shares[id]);
+      written.append(id);
+      showText();
+      return `It wrote ${model.tokens.name(id)}, which had a probability of ${chance}.`;
+    }
+
+    /** Write token after token; all in one go for those who want no motion. */
+    function play() {
+      part("play").textContent = "pause";
+      const before = written.ids.length;
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      let count = 0;
+      let due = performance.now();
+      const more = () => {
+        do {
+          if (count === AT_ONCE || isFull()) {
+            pause();
+            const said = `It wrote ${tokens(written.ids.length - before)} and paused.`;
+            showAll(isFull() ? `${said} ${FULL}` : said);
+            return;
+          }
+          write();
+          count += 1;
+          showNext();
+        } while (calm);
+        cache.show(written);
+        if (count % LOOK === 0) {
+          showAttention();
+          showNotes();
+        }
+        due = Math.max(due + PACE, performance.now());
+        playing = setTimeout(more, due - performance.now());
+      };
+      playing = setTimeout(more);
+    }
+
+    function pause() {
+      if (playing !== null) {
+        clearTimeout(playing);
+        playing = null;
+        part("play").textContent = "play";
+        showAll("Paused.");
+      }
+    }
+
+    function showText() {
+      part("text").value = written.text;
+      part("text").scrollTop = part("text").scrollHeight;
+    }
+
+    function showAll(said) {
+      showNext();
+      showAttention();
+      cache.show(written);
+      part("status").textContent = said;
+      showNotes();
+      part("back").disabled = written.ids.length === 0;
+      remember();
+    }
+
+    /** Spoken when they change, so they are not set again otherwise. */
+    function showNotes() {
+      const text = notes().join(" ");
+      if (part("notes").textContent !== text) {
+        part("notes").textContent = text;
+      }
+    }
+
+    function showNext() {
+      const { temperature, topK, topP } = settings();
+      const shown = next.show(
+        written.logits, { temperature, topK, topP }, (id) => model.tokens.name(id),
+      );
+      shares = shown.shares;
+      const k = topK === Infinity ? "all" : `${topK}`;
+      part("temperature-text").textContent = temperature.toFixed(2);
+      part("top-k-text").textContent = k;
+      part("top-k").setAttribute("aria-valuetext", k === "all" ? "all tokens" : k);
+      part("top-p-text").textContent = topP === 1 ? "1 (all)" : topP.toFixed(2);
+      part("left").textContent =
+        `${tokens(shown.left)} of ${shares.length} can be chosen` +
+        (temperature === 0 ? ", at temperature 0 always the first." : ".");
+    }
+
+    function showAttention() {
+      attention.show(written, chosen("layer"), chosen("head"));
+    }
+
+    /** What a reader should know about this text, in sentences. */
+    function notes() {
+      const found = [];
+      if (written.ids.length === 0) {
+        found.push(
+          "The text is empty. A prediction needs a token to begin from, so the model " +
+            "reads an empty line.",
+        );
+      }
+      if (written.unknown.length > 0) {
+        const list = written.unknown.slice(0, 8).map((c) => `“${c}”`).join(", ");
+        found.push(
+          `Training had no ${list}. The bytes are tokens, so they can be read, but ` +
+            "the model has learned nothing about them.",
+        );
+      }
+      if (written.dropped > 0) {
+        found.push(
+          `The context holds ${CONTEXT.length} tokens, so the model no longer reads ` +
+            `the first ${written.dropped} of ${written.ids.length}.`,
+        );
+      } else if (written.ids.length === CONTEXT.length) {
+        found.push(
+          `The context is full: ${CONTEXT.length} tokens. With the next one the model ` +
+            `drops the first ${CONTEXT.length / 2} and computes all others anew.`,
+        );
+      }
+      return found;
+    }
+
+    /** What 8 bits for a weight have cost, as the chapter measured it. */
+    function describe({ stored, trained }) {
+      const change = stored - trained;
+      part("stored").textContent =
+        `The page has 8 bits for each weight. On held-out text, the model's perplexity is ` +
+        `${stored.toFixed(2)}; the rounding has changed it by ${change.toFixed(4)}.`;
+    }
+
+    /** Keep the scene in the address, so that it can be shared. */
+    function remember() {
+      if (playing !== null) {
+        return;
+      }
+      const { temperature, topK, topP } = settings();
+      const state = new URLSearchParams({
+        text: written.text, temperature, "top-k": topK, "top-p": topP,
+        layer: chosen("layer") + 1, head: chosen("head") + 1,
+      });
+      clearTimeout(noted); // browsers refuse a hundred changes in a row
+      noted = setTimeout(() => history.replaceState(null, "", `#${state}`), 300);
+    }
+
+    /** Show the scene of the address; whatever it does not say stays as it is. */
+    function recall() {
+      pause();
+      const state = new URLSearchParams(location.hash.slice(1));
+      const number = (name) => (state.has(name) ? Number(state.get(name)) : NaN);
+      for (const name of ["temperature", "top-p"]) {
+        if (!Number.isNaN(number(name))) {
+          part(name).value = number(name); // a slider keeps to its own limits
+        }
+      }
+      const k = TOP_K.indexOf(number("top-k"));
+      if (k >= 0) {
+        part("top-k").value = k;
+      }
+      for (const name of ["layer", "head"]) {
+        const radio = board.querySelector(`[name=write-${name}][value="${number(name) - 1}"]`);
+        if (radio) {
+          radio.checked = true;
+        }
+      }
+      const text = state.get("text") ?? part("text").value;
+      written.setText([...text].slice(0, LONGEST).join(""));
+      showText();
+      showAll("");
+    }
+  }
+}

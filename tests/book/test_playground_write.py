@@ -1,0 +1,532 @@
+"""The page for writing computes what PyTorch computes, and a reader can use it."""
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Browser, Page, expect
+from torch import Tensor, nn
+
+from solutions.language_model import (
+    LanguageModel,
+    bpe_decode,
+    bpe_encode,
+    filter_logits,
+    perplexity,
+    sample_tokens,
+)
+from tests.book.test_playground import Opened, close, open_page, text_of, weights_file
+from toolkit.manual import manual
+
+NAME = "playground_write"
+CONTEXT, HALF = 64, 32
+TEXTS = [
+    "",
+    "The class has no attribute of this name.",
+    "for i in range(10):\n    print(i)\n\n\nx",
+    "Η κλάση δεν το έχει.",
+    "a\u0301 \ufeffé 東京 \U0001f600 \x00 \u2028end",
+    "        " * 5 + "aaaaaa",
+]
+
+
+@pytest.fixture
+def write(html: Path, browser: Browser) -> Iterator[Page]:
+    yield from open_page(html, browser, NAME)
+
+
+@pytest.fixture(scope="module")
+def shipped(html: Path) -> tuple[dict[str, Any], nn.Module]:
+    """The facts, and the chapter's class with the weights as the page has them."""
+    facts, tensors = weights_file(html, "write")
+    model = LanguageModel(256 + len(facts["merges"]), CONTEXT, 96, 4, 2, 384)
+    model.load_state_dict(tensors)
+    return facts, model.eval()
+
+
+@pytest.fixture(scope="module")
+def merges(shipped) -> list[tuple[int, int]]:
+    return [tuple(pair) for pair in shipped[0]["merges"]]
+
+
+@pytest.fixture(scope="module")
+def held_out(merges) -> Tensor:
+    """(windows, 64) tokens of the text that training never had."""
+    ids = torch.tensor(bpe_encode(manual()[1], merges))
+    return ids.unfold(0, CONTEXT, CONTEXT)
+
+
+@torch.no_grad()
+def attention(model: nn.Module, ids: Tensor) -> list[Tensor]:
+    """The weights (B, h, N, N) of each layer, from the module's own parts."""
+    future = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).triu(1)
+    x = model.embedding(ids) + model.positions[:, : ids.shape[1]]
+    found = []
+    for layer in model.layers:
+        normed = layer.norm1(x)
+        _, weights = layer.self_attn(
+            normed, normed, normed, attn_mask=future, average_attn_weights=False
+        )
+        found.append(weights)
+        x = layer(x, src_mask=future)
+    return found
+
+
+# The model
+
+MODEL = """
+  const weights = new Playground.Weights("write", "LanguageModel");
+  const model = new Playground.LanguageModel(weights);
+"""
+READ = f"""([windows, parts]) => {{{MODEL}
+  return windows.map((ids) => {{
+    const cache = new Playground.KeyValueCache();
+    const logits = [], weights = [];
+    let from = 0;
+    for (const to of parts) {{
+      const done = model.read(ids.slice(from, to), cache);
+      logits.push(...done.logits.data);
+      for (let n = 0; n < to - from; n++) {{
+        const rows = done.weights.map((layer) => layer.map((head) => head[n]));
+        weights.push(rows.map((layer) => layer.map((row) =>
+          [...row, ...Array(ids.length - row.length).fill(0)])));
+      }}
+      from = to;
+    }}
+    return {{ logits, weights }};
+  }});
+}}"""
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [[64], list(range(1, 65)), [1, 8, 9, 40, 64]],
+    ids=["at once", "token by token", "in parts"],
+)
+@torch.no_grad()
+def test_the_model_computes_what_torch_computes_with_and_without_the_cache(
+    write, shipped, held_out, parts
+):
+    _, model = shipped
+    windows = held_out[:8]
+    logits, weights = model(windows), attention(model, windows)
+    found = write.evaluate(READ, [windows.tolist(), parts])
+    for n, there in enumerate(found):
+        close(there["logits"], logits[n])
+        expected = torch.stack([layer[n] for layer in weights])  # (layers, h, N, N)
+        close(there["weights"], expected.permute(2, 0, 1, 3))
+
+
+@torch.no_grad()
+def test_the_stored_weights_have_the_perplexity_that_chapter_and_page_tell(
+    write, html, shipped, merges
+):
+    facts, model = shipped
+    ids = torch.tensor(bpe_encode(manual()[1], merges))
+    windows = ids.unfold(0, CONTEXT + 1, HALF)
+    logits = torch.cat([model(part[:, :-1])[:, HALF:] for part in windows.split(32)])
+    found = perplexity(logits, windows[:, HALF + 1 :])
+    assert found == pytest.approx(facts["perplexity"]["stored"], abs=2e-4)
+    printed = text_of(html, "language_model", r"each weight, ([\d.]+) with one")
+    assert found == pytest.approx(float(printed), abs=2e-4)
+    expect(write.locator("#write-stored")).to_contain_text(f"{found:.2f}")
+    change = found - facts["perplexity"]["trained"]
+    assert abs(change) < 0.1
+    told = re.search(r"by (\S+?)\.$", write.locator("#write-stored").inner_text())[1]
+    assert float(told) == pytest.approx(change, abs=3e-4)
+
+
+def test_the_weights_take_less_than_they_may(html):
+    script = html / "_static" / "playground" / "write.weights.js"
+    assert script.stat().st_size < 1_500_000
+
+
+# Tokens
+
+TOKENS = f"""([texts, ids]) => {{{MODEL}
+  const {{ tokens }} = model;
+  return [texts.map((t) => tokens.encode(t)), ids.map((i) => tokens.decode(i))];
+}}"""
+
+
+def test_texts_become_the_tokens_of_the_chapter_and_tokens_its_texts(write, merges):
+    rng = np.random.default_rng(0)
+    drawn = [rng.integers(256 + len(merges), size=30).tolist() for _ in range(20)]
+    encoded, decoded = write.evaluate(TOKENS, [TEXTS, drawn])
+    assert encoded == [bpe_encode(text, merges) for text in TEXTS]
+    assert decoded == [bpe_decode(ids, merges) for ids in drawn]
+
+
+# Sampling
+
+CUT = """rows => rows.map(({ logits, topK, topP }) => {
+  const left = Playground.filterLogits(logits, topK ?? Infinity, topP ?? 1);
+  return [...left.keys()].filter((id) => left[id] === -Infinity);
+})"""
+SAMPLE = """rows => rows.map(({ logits, temperature, uniform }) => {
+  const left = logits.map((logit) => logit ?? -Infinity);
+  const shares = Playground.distribution(left, temperature);
+  return Playground.sampleToken(shares, uniform);
+})"""
+
+
+def test_what_is_cut_is_what_the_chapter_cuts(write):
+    rng = torch.Generator().manual_seed(0)
+    drawn = torch.randn(20, 40, generator=rng, dtype=torch.float64) * 3
+    tied = drawn.round()  # many equal logits
+    asked = [
+        {"logits": logits.tolist(), "topK": top_k, "topP": top_p}
+        for logits in [*drawn, *tied]
+        for top_k in (None, 1, 2, 5, 39, 40, 1000)
+        for top_p in (None, 0.05, 0.5, 0.9, 1.0)
+    ]
+    for row, cut in zip(asked, write.evaluate(CUT, asked), strict=True):
+        logits = torch.tensor(row["logits"], dtype=torch.float64)
+        left = filter_logits(logits, row["topK"], row["topP"])
+        assert cut == left.isinf().nonzero().flatten().tolist(), row
+
+
+def test_a_token_is_chosen_as_the_chapter_chooses_it(write):
+    rng = torch.Generator().manual_seed(1)
+    logits = torch.randn(200, 30, generator=rng, dtype=torch.float64) * 2
+    logits[:, 3] = logits[:, 5]  # of equals, the first
+    logits[::2, 20:] = -torch.inf
+    uniform = torch.rand(200, generator=rng, dtype=torch.float64)
+    uniform[:10], uniform[10:20] = 0, 1 - 2**-53
+    for temperature in (0.0, 0.3, 1.0, 2.0):
+        asked = [
+            {
+                "logits": [x if math.isfinite(x) else None for x in row.tolist()],
+                "temperature": temperature,
+                "uniform": u.item(),
+            }
+            for row, u in zip(logits, uniform, strict=True)
+        ]
+        expected = sample_tokens(logits, uniform, temperature)
+        assert write.evaluate(SAMPLE, asked) == expected.tolist()
+
+
+# A reader writes
+
+PROMPT = "The class is "
+
+
+def field(page: Page) -> Any:
+    return page.get_by_label("Your text, which the model continues")
+
+
+def bars(page: Page) -> list[dict]:
+    return page.locator("#write-shares tr").evaluate_all(
+        """rows => rows.map(row => ({
+          name: row.cells[0].textContent, text: row.cells[2].textContent,
+          cut: row.classList.contains('is-cut'),
+          width: row.querySelector('.playground-bar').getBoundingClientRect().width,
+        }))"""
+    )
+
+
+def shares(page: Page) -> list[float]:
+    return [float(re.search(r"[\d.]+", bar["text"])[0]) for bar in bars(page)]
+
+
+def slide(page: Page, name: str, key: str, times: int = 1) -> None:
+    page.get_by_role("slider", name=name).focus()
+    for _ in range(times):
+        page.keyboard.press(key)
+
+
+@torch.no_grad()
+def next_logits(shipped, merges, text: str) -> Tensor:
+    return shipped[1](torch.tensor([bpe_encode(text, merges)]))[0, -1]
+
+
+@torch.no_grad()
+def test_the_bars_are_the_distribution_and_grey_ones_are_cut(write, shipped, merges):
+    field(write).fill(PROMPT)
+    slide(write, "temperature", "Home")
+    slide(write, "temperature", "ArrowRight", 20)  # 1
+    slide(write, "top-p", "End")
+    expect(write.locator("#write-temperature-text")).to_have_text("1.00")
+    logits = next_logits(shipped, merges, PROMPT)
+    largest = logits.softmax(-1).sort(descending=True).values
+    expected = [*largest[:12].tolist(), largest[12:].sum().item()]
+    assert shares(write) == pytest.approx([100 * p for p in expected], abs=0.06)
+    assert not any(bar["cut"] for bar in bars(write))
+    expect(write.locator("#write-left")).to_contain_text("576 tokens of 576")
+
+    slide(write, "top-k", "Home")
+    slide(write, "top-k", "ArrowRight", 3)
+    expect(write.locator("#write-top-k-text")).to_have_text("5")
+    shown = bars(write)
+    assert [bar["cut"] for bar in shown] == [False] * 5 + [True] * 8
+    assert all(bar["text"].startswith("cut") == bar["cut"] for bar in shown)
+    left = filter_logits(logits, top_k=5).softmax(-1).sort(descending=True).values
+    expected = [*left[:5].tolist(), *largest[5:12].tolist(), largest[12:].sum().item()]
+    assert shares(write) == pytest.approx([100 * p for p in expected], abs=0.06)
+    for bar, share in zip(shown, expected, strict=True):
+        assert bar["width"] > 0 or share < 0.01
+    expect(write.locator("#write-left")).to_contain_text("5 tokens of 576")
+
+    slide(write, "temperature", "End")  # 2, after the cut
+    left = (filter_logits(logits, top_k=5) / 2).softmax(-1).sort(descending=True).values
+    assert shares(write)[:5] == pytest.approx((100 * left[:5]).tolist(), abs=0.06)
+
+
+@torch.no_grad()
+def greedy(shipped, merges, text: str, count: int) -> str:
+    ids = bpe_encode(text, merges)
+    for _ in range(count):
+        ids.append(shipped[1](torch.tensor([ids]))[0, -1].argmax().item())
+    return bpe_decode(ids, merges)
+
+
+def test_steps_at_temperature_0_write_what_torch_writes(write, shipped, merges):
+    field(write).fill(PROMPT)
+    slide(write, "temperature", "Home")
+    button = write.get_by_role("button", name="next token")
+    button.focus()
+    for count in range(1, 7):
+        write.keyboard.press("Enter")
+        assert field(write).input_value() == greedy(shipped, merges, PROMPT, count)
+        expect(write.locator("#write-status")).to_contain_text("probability of 100 %")
+    write.get_by_role("button", name="take back").click()
+    assert field(write).input_value() == greedy(shipped, merges, PROMPT, 5)
+    write.get_by_role("button", name="clear").click()
+    assert field(write).input_value() == ""
+
+
+PAUSE_WHEN_LONG = """() => {
+  const button = document.querySelector('#write-play');
+  const isLong = document.querySelector('#write-text').value.length > 60;
+  if (isLong && button.textContent === 'pause') button.click();
+  return button.textContent === 'play';
+}"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_it_plays_until_it_is_paused_or_has_written_enough(html, browser, motion):
+    with browser.new_context(reduced_motion=motion) as context:
+        page = Opened(html, context, NAME).load()
+        page.get_by_role("button", name="play").click()
+        if motion == "no-preference":
+            page.wait_for_function(PAUSE_WHEN_LONG, polling=20, timeout=120_000)
+            expect(page.locator("#write-status")).to_have_text("Paused.")
+            before = field(page).input_value()
+            page.wait_for_timeout(300)
+            assert field(page).input_value() == before
+            page.get_by_role("button", name="play").click()
+        expect(page.locator("#write-status")).to_contain_text("120 tokens and paused")
+        expect(page.get_by_role("button", name="play")).to_be_visible()
+        moves = page.locator(".playground-bar").first.evaluate(
+            "bar => getComputedStyle(bar).transitionDuration"
+        )
+        assert moves == "0s"
+
+
+def test_an_empty_text_is_said_and_can_be_continued(write, shipped, merges):
+    field(write).fill("")
+    notes = write.locator("#write-notes")
+    expect(notes).to_contain_text("The text is empty")
+    slide(write, "temperature", "Home")
+    write.get_by_role("button", name="next token").click()
+    assert field(write).input_value() == greedy(shipped, merges, "\n\n", 1)
+    expect(notes).to_be_empty()
+
+
+def test_characters_that_training_never_had_are_named(write):
+    notes = write.locator("#write-notes")
+    known = set(manual()[0])
+    text = f"{max(known)} ☀ 東 ☀"  # not everything beyond ASCII is new
+    new = dict.fromkeys(c for c in text if c not in known)
+    field(write).fill(text)
+    expect(notes).to_contain_text(
+        f"Training had no {', '.join(f'“{c}”' for c in new)}."
+    )
+    field(write).fill("a plain text")
+    expect(notes).to_be_empty()
+
+
+def labels(page: Page) -> list[dict]:
+    return page.locator("#write-tokens label").evaluate_all(
+        """all => all.map(label => ({
+          name: label.textContent, weight: +label.style.getPropertyValue('--weight'),
+          query: label.classList.contains('is-query'),
+        }))"""
+    )
+
+
+@torch.no_grad()
+def test_each_head_and_query_shows_its_weights(write, shipped, merges):
+    text = "If the first argument is a string"
+    field(write).fill(text)
+    ids = torch.tensor([bpe_encode(text, merges)])
+    weights = attention(shipped[1], ids)
+    for layer, head in [(0, 0), (1, 2)]:
+        write.locator(f"[name=write-layer][value='{layer}']").check()
+        write.locator(f"[name=write-head][value='{head}']").check()
+        expected = weights[layer][0, head]
+        shown = labels(write)
+        assert [label["query"] for label in shown].index(True) == len(shown) - 1
+        found = [label["weight"] for label in shown]
+        assert found == pytest.approx(expected[-1].tolist(), abs=6e-4)
+        write.locator("#write-tokens input").last.focus()
+        write.keyboard.press("ArrowLeft")  # another query, by keyboard
+        write.keyboard.press("ArrowLeft")
+        found = [label["weight"] for label in labels(write)]
+        assert found == pytest.approx(expected[-3].tolist(), abs=6e-4)
+        best = labels(write)[int(expected[-3].argmax())]["name"]
+        reads = write.locator("#write-reads").inner_text()
+        assert f"layer {layer + 1}, head {head + 1} most to: {best} " in reads
+        write.locator("#write-tokens input").last.check()
+
+
+def test_the_cache_fills_up_and_keeps_what_an_edit_leaves(write, merges):
+    text = write.locator("#write-cache-text")
+    field(write).fill(PROMPT)
+    tokens = len(bpe_encode(PROMPT, merges))
+    numbers = 2 * 2 * tokens * 96
+    expect(text).to_contain_text(f"{tokens} of 64 positions")
+    expect(text).to_contain_text(f"{numbers:,} numbers, {4 * numbers:,} bytes")
+    write.get_by_role("button", name="next token").click()
+    expect(text).to_contain_text(f"{tokens + 1} of 64 positions")
+    expect(text).to_contain_text("computed 1 token;")
+    expect(text).to_contain_text(f"it would have been {tokens + 1}.")
+    field(write).fill("X" + PROMPT)  # nothing at the beginning is left
+    changed = len(bpe_encode("X" + PROMPT, merges))
+    expect(text).to_contain_text(f"computed {changed} tokens")
+    name = write.get_by_role("img", name=re.compile("positions are filled"))
+    assert f"{changed} of 64" in name.get_attribute("aria-label")
+
+
+@torch.no_grad()
+def test_a_full_context_is_said_and_goes_on_with_its_second_half(
+    write, shipped, merges, held_out
+):
+    ids = held_out[3].tolist()
+    full = bpe_decode(ids, merges)
+    while len(bpe_encode(full, merges)) < CONTEXT:  # at its edges it may merge again
+        full += "."
+    while len(bpe_encode(full, merges)) > CONTEXT:
+        full = full[:-1]
+    ids = bpe_encode(full, merges)
+    assert len(ids) == CONTEXT
+    field(write).fill(full)
+    notes = write.locator("#write-notes")
+    expect(notes).to_contain_text("The context is full: 64 tokens")
+    slide(write, "temperature", "Home")
+    logits = shipped[1](torch.tensor([ids]))[0, -1]
+    write.get_by_role("button", name="next token").click()
+    ids.append(logits.argmax().item())
+    assert field(write).input_value() == bpe_decode(ids, merges)
+    expect(notes).to_contain_text("no longer reads the first 32 of 65")
+    expect(write.locator("#write-cache-text")).to_contain_text("33 of 64 positions")
+    expect(write.locator("#write-cache-text")).to_contain_text("computed 33 tokens")
+    write.get_by_role("button", name="next token").click()
+    ids.append(shipped[1](torch.tensor([ids[32:]]))[0, -1].argmax().item())
+    assert field(write).input_value() == bpe_decode(ids, merges)
+    expect(write.locator("#write-cache-text")).to_contain_text("computed 1 token;")
+
+
+# The scene in the address
+
+
+def test_a_scene_can_be_shared_by_its_address(html, browser, write):
+    field(write).fill("a & b = 100 % #1\nκ")
+    slide(write, "temperature", "End")
+    slide(write, "top-k", "Home")
+    slide(write, "top-p", "Home")
+    write.locator("[name=write-layer][value='1']").check()
+    write.locator("[name=write-head][value='3']").check()
+    write.wait_for_function("location.hash.includes('head=4')")
+    state = parse_qs(write.evaluate("location.hash").removeprefix("#"))
+    assert state["text"] == ["a & b = 100 % #1\nκ"]
+    assert state["temperature"] == ["2"]
+    assert (state["top-k"], state["top-p"]) == (["1"], ["0.05"])
+    with browser.new_context(offline=True) as context:
+        opened = Opened(html, context, NAME)
+        opened.address = write.url
+        page = opened.load()
+        assert field(page).input_value() == "a & b = 100 % #1\nκ"
+        assert bars(page) == bars(write)
+        assert labels(page) == labels(write)
+        assert opened.complaints == []
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"text": "x" * 5000, "temperature": "99", "top-k": "7", "layer": "3"},
+        {"temperature": "warm", "top-p": "-1", "head": '"]'},
+        {"text": "", "top-k": "Infinity", "unknown": "1"},
+    ],
+)
+def test_an_address_that_makes_no_sense_does_no_harm(html, browser, state):
+    with browser.new_context(offline=True) as context:
+        opened = Opened(html, context, NAME)
+        opened.address += "#" + urlencode(state)
+        page = opened.load()
+        assert len(field(page).input_value()) <= 2000
+        assert 0 <= float(page.locator("#write-temperature").input_value()) <= 2
+        assert sum(shares(page)) > 0
+        assert opened.complaints == []
+
+
+def test_typing_stops_where_the_text_is_full(html, browser):
+    with browser.new_context(offline=True) as context:
+        opened = Opened(html, context, NAME)
+        opened.address += "#" + urlencode({"text": "x" * 2000})
+        page = opened.load()
+        page.get_by_role("button", name="next token").click()
+        expect(page.locator("#write-status")).to_contain_text("The text is full")
+        assert field(page).input_value() == "x" * 2000
+        page.get_by_role("button", name="play").click()
+        expect(page.locator("#write-status")).to_contain_text("The text is full")
+
+
+# Nothing moves, and something is seen without scripts
+
+TOPS = """() => Object.fromEntries(
+  [...document.querySelectorAll('.playground [id], .playground-title, #what-to-try')]
+    .filter(e => !e.closest('#write-tokens, #write-cache') || e.id)
+    .map((e, n) => [e.id || n, Math.round(e.getBoundingClientRect().top)]))"""
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_nothing_moves_while_it_plays(html, browser, width):
+    with browser.new_context(viewport={"width": width, "height": 900}) as context:
+        page = Opened(html, context, NAME).load()
+        page.get_by_role("button", name="play").focus()
+        before = page.evaluate(TOPS)
+        page.keyboard.press("Enter")
+        expect(page.locator("#write-status")).to_contain_text("and paused")
+        after = page.evaluate(TOPS)
+        assert before.keys() == after.keys()
+        assert {k: after[k] for k in after if abs(after[k] - before[k]) > 1} == {}
+
+
+def test_without_javascript_a_picture_shows_what_one_would_see(
+    html, browser, shipped, merges
+):
+    example = shipped[0]["example"]
+    with browser.new_context(java_script_enabled=False) as context:
+        page = Opened(html, context, NAME).load(live=False)
+        picture = page.locator(".playground-example")
+        assert picture.is_visible()
+        shown = picture.locator("tr th").all_inner_texts()
+        assert shown == [name for name, _ in example["next"]]
+    text = "".join(example["tokens"]).replace("·", " ").replace("↵", "\n")
+    logits = next_logits(shipped, merges, text)
+    best = logits.softmax(-1).sort(descending=True).values[:10]
+    given = torch.tensor([share for _, share in example["next"]])
+    torch.testing.assert_close(given, best, rtol=0, atol=1e-4)
+    with browser.new_context() as context:
+        page = Opened(html, context, NAME).load()
+        assert not page.locator(".playground-example").is_visible()
+        page.emulate_media(media="print")
+        assert page.locator(".playground-example").is_visible()
