@@ -3,7 +3,8 @@
     python -m benchmarks.in_page [_build/html]
 
 Bytes are those of files compressed as web servers do. A cold check begins in a browser
-that has seen nothing; a warm one on the next page that the same browser opens.
+that has seen nothing; a warm one on the next page that the same browser opens, either
+at once or a while after the reader began to write there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tools.chromium import NoChromium, headless_chromium, served
 
 PAGE, EXERCISE = "chapters/simplified_attention.html", "softmax"
 AGAIN = "chapters/scaling.html", "attention_entropy"
+WRITES = 5  # seconds until a reader who has begun to write checks
 TIMES = 10  # later checks; the middle one counts
 LONGEST = 300_000  # milliseconds
 
@@ -33,9 +35,10 @@ def main(arguments: list[str]) -> None:
     try:
         with served(html) as home, headless_chromium() as browser:
             weigh(browser, home, html)
-            cold, warm, later = checks(browser, home)
+            cold, warm, written, later = checks(browser, home)
             print(f"{'first check, cold':28}{cold:8.2f} s")
             print(f"{'first check, warm':28}{warm:8.2f} s")
+            print(f"{f'the same, {WRITES} s into writing':28}{written:8.2f} s")
             print(f"{'later checks':28}{1000 * later:8.0f} ms")
     except NoChromium as error:
         sys.exit(f"needs Chromium; {error}")
@@ -62,13 +65,18 @@ def weight(addresses: list[str], html: Path) -> int:
 
 
 def checks(browser: Browser, home: str) -> tuple[float, ...]:
-    """Seconds of a cold and a warm first check, and of a later one."""
+    """Seconds of a first check: cold, warm, warm while writing; and of a later one."""
     with browser.new_context() as context:
         page = opened(context, home + PAGE)
         cold = seconds(page, EXERCISE)
         later = statistics.median(seconds(page, EXERCISE) for _ in range(TIMES))
         path, exercise = AGAIN
-        return cold, seconds(opened(context, home + path), exercise), later
+        warm = seconds(opened(context, home + path), exercise)
+        page = opened(context, home + path)
+        region = page.locator(f'.in-page[data-exercise="{exercise}"]')
+        region.get_by_role("button", name=f"Edit: {exercise}").click()
+        time.sleep(WRITES)
+        return cold, warm, seconds(page, exercise), later
 
 
 def opened(context: BrowserContext, address: str) -> Page:

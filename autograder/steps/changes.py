@@ -15,6 +15,7 @@ from autograder.steps.statements import (
     added_again,
     dropped,
     earlier_values,
+    exchanged_parts,
     inputs_of_steps,
     loops,
     used_again,
@@ -113,6 +114,7 @@ def changes(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Change]:
         found = list(_of_parameters(function))
         for statement in function.body:
             found += _of_statements(statement)
+        found += exchanged_parts(function)
         found += added_again(function)
         found += used_again(function)
         found += earlier_values(function)
@@ -279,6 +281,14 @@ def _of_order(node: ast.List | ast.Tuple) -> Iterator[tuple[str, ast.expr]]:
             "two things that stand side by side are exchanged",
             type(node)(swapped, ast.Load()),
         )
+        for step in (0, 1):  # names in a list, one of which stands there twice
+            twice = list(node.elts)
+            twice[index + step] = node.elts[index + 1 - step]
+            if all(isinstance(part, ast.Constant) for part in twice):
+                yield (
+                    "one of several is taken twice, and another one not at all",
+                    type(node)(twice, ast.Load()),
+                )
 
 
 def _of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
@@ -289,6 +299,10 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         yield f"`{name}` is left out", inner
     if own and len(node.args) == 1:
         yield f"`{name}` is applied twice", ast.Call(node.func, [node], [])
+    if name == "range" and len(node.args) == 1:
+        for operator, says in ((ast.Add(), "many"), (ast.Sub(), "few")):
+            count = ast.BinOp(node.args[0], operator, ast.Constant(1))
+            yield f"there is one round too {says}", ast.Call(node.func, [count], [])
     for other, function in _related(node.func):
         yield (
             f"`{other}` is taken where `{name}` belongs",

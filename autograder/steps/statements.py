@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Sequence
 
 from autograder.steps.words import parts_of
@@ -51,6 +52,12 @@ def loops(statement: ast.stmt) -> Iterator[Replaced]:
     ):
         other = ast.Subscript(rounds, piece, ast.Load())
         yield says, {id(statement.iter): other}
+    first = ast.Subscript(rounds, ast.Slice(upper=ast.Constant(1)), ast.Load())
+    count = ast.Call(ast.Name("len", ast.Load()), [rounds], [])
+    yield (
+        "every round of a loop takes the first one",
+        {id(statement.iter): ast.BinOp(first, ast.Mult(), count)},
+    )
     # Nothing is done at all; a loop that makes what follows from it fails then.
     nothing = ast.List([], ast.Load())
     yield "a loop does nothing", {id(statement.iter): nothing}
@@ -66,6 +73,38 @@ def added_again(function: ast.FunctionDef) -> Iterator[Replaced]:
                 "to the result of a step, what went into it is added once more",
                 {id(statement.value): total},
             )
+
+
+def exchanged_parts(function: ast.FunctionDef) -> Iterator[Replaced]:
+    """Parts that are told apart by a number alone: one for another, or exchanged."""
+    uses = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "self"
+    ]
+    names = sorted({node.attr for node in uses})
+    for one, other in itertools.combinations(names, 2):
+        if one.rstrip("0123456789") != other.rstrip("0123456789"):
+            continue
+        for wrong, right in ((one, other), (other, one)):
+            for node in uses:
+                if node.attr == right:
+                    yield (
+                        f"`{wrong}` is used in one place where `{right}` belongs",
+                        {id(node): _part(wrong)},
+                    )
+        swap = {one: other, other: one}
+        yield (
+            f"`{one}` and `{other}` are exchanged",
+            {id(n): _part(swap[n.attr]) for n in uses if n.attr in swap},
+        )
+
+
+def _part(name: str) -> ast.Attribute:
+    return ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
 
 
 def used_again(function: ast.FunctionDef) -> Iterator[Replaced]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +37,36 @@ def find_condition(
         for told, there in _GIVEN.items():
             if all(any(g is there for g in of) == w for of, w in given):
                 return told.format(name=name)
-    return _about_sizes(known)
+    return _about_two(known, optional) or _about_sizes(known)
+
+
+def _about_two(
+    known: Sequence[tuple[Sequence[Call], bool]], optional: Mapping[str, Any]
+) -> str:
+    """Two arguments that only the calls in the wrong cases have both."""
+    single = {
+        told.format(name=name): lambda call, n=name, g=given: (
+            (call.get(n) is not None) is g
+        )
+        for name, default in optional.items()
+        if default is None
+        for told, given in (
+            ("`{name}` is given", True),
+            ("`{name}` is left out", False),
+        )
+    }
+    single |= {
+        f"`{name}` is {value}": lambda call, n=name, v=value: call.get(n, not v) is v
+        for name, default in optional.items()
+        if isinstance(default, bool)
+        for value in (True, False)
+    }
+    defaults = {n: d for n, d in optional.items() if isinstance(d, bool)}
+    full = [([{**defaults, **call} for call in of], w) for of, w in known]
+    for (one, first), (other, second) in itertools.combinations(single.items(), 2):
+        if all(any(first(c) and second(c) for c in of) == w for of, w in full):
+            return f"Wrong are exactly the cases in which {one} and {other}."
+    return ""
 
 
 def _about_sizes(known: Sequence[tuple[Sequence[Call], bool]]) -> str:

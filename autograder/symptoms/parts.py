@@ -15,8 +15,16 @@ def wrong_entries(outcomes: Sequence[Outcome]) -> str:
     """The names of the wrong entries of dictionaries, if all others are right."""
     wrong: dict[str, None] = {}
     right: set[str] = set()
+    named = others = (
+        0  # results that are wrong with names for their entries, or without
+    )
     for outcome in valued(outcomes):
-        for path, *both in aligned(outcome):
+        parts = list(aligned(outcome))
+        if not any(path and isinstance(path[-1], str) for path, *_ in parts):
+            others += not agree(outcome, outcome.right.value, outcome.given.value)
+            continue
+        named += not agree(outcome, outcome.right.value, outcome.given.value)
+        for path, *both in parts:
             good = agree(outcome, *both)
             if not path or not isinstance(path[-1], str):
                 if not good:
@@ -29,6 +37,8 @@ def wrong_entries(outcomes: Sequence[Outcome]) -> str:
             else:
                 wrong[name] = None
     if not wrong or not right or right & wrong.keys() or len(wrong) > MOST_NAMES:
+        return ""
+    if named < 2 * others:  # what is wrong is more than entries
         return ""
     listed = ", ".join(f"`{name}`" for name in sorted(wrong))
     number = ", where N is any number" if any(".N." in name for name in wrong) else ""

@@ -1374,6 +1374,13 @@ def both_biases_narrow(d_model, *sizes):
 
 
 @mistake(transformer_parameter_count)
+def both_biases_wide(d_model, d_ff, *layers):
+    """You counted both biases of the feed-forward network with d_ff numbers. The second
+    map ends in the width of the model, so its bias has d_model."""
+    return counted(d_model, d_ff, *layers, inner_biases=2 * d_ff)
+
+
+@mistake(transformer_parameter_count)
 def norms_without_bias(*sizes):
     """You counted one vector for each norm. A norm has two: a weight and a bias."""
     return counted(*sizes, norm_size=1)

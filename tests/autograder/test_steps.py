@@ -99,6 +99,14 @@ class FirstInputAdded(EncoderLayer):
         return x + self.mix(self.norm2(y))
 
 
+class FirstNormTwice(EncoderLayer):
+    def forward(self, x, mask=None, padding_mask=None):
+        if self.norm_first:
+            return super().forward(x, mask, padding_mask)
+        y = self.norm1(x + self.attend(x, mask, padding_mask))
+        return self.norm1(y + self.mix(y))
+
+
 class AlwaysGelu(EncoderLayer):
     def mix(self, x):
         return self.linear2(F.gelu(self.linear1(x)))
@@ -121,6 +129,11 @@ SLIPS = [
     ("qk_norm_scores", norm_over_tokens, "`mean` is taken along another axis"),
     ("EncoderLayer", NoFirstNorm, "`norm1` is left out"),
     ("EncoderLayer", FirstInputAdded, "the value from before the step with `norm1`"),
+    (
+        "EncoderLayer",
+        FirstNormTwice,
+        "`norm1` is used in one place where `norm2` belongs",
+    ),
     ("EncoderLayer", AlwaysGelu, "`gelu` is taken, whatever `activation` is"),
     ("Encoder", Encoder, "the last round of a loop is left out"),
 ]
@@ -164,6 +177,14 @@ def mean_of_squares(x):
     return np.mean(x**2)
 
 
+def partial_sums(x):
+    total, sums = 0.0, []
+    for value in x:
+        total = total + value
+        sums.append(total)
+    return sums
+
+
 def results(reference, *arguments):
     """What is told of each alteration, and what that returns, errors left out."""
     found = []
@@ -183,6 +204,14 @@ def test_functions_that_are_called_are_altered_as_well():
     assert ("`sqrt` is left out", 10.0) in found
     assert ("`sum` is taken where `mean` belongs", round(30**0.5, 9)) in found
     assert ("a power is left out", round((8 / 3) ** 0.5, 9)) in found
+
+
+def test_rounds_of_a_loop_are_left_out_or_repeated():
+    found = results(partial_sums, [1.0, 2.0, 5.0])
+    assert ("the last round of a loop is left out", [1.0, 3.0]) in found
+    assert ("every round of a loop takes the first one", [1.0, 2.0, 3.0]) in found
+    assert ("a loop runs in the opposite order", [5.0, 7.0, 8.0]) in found
+    assert ("a loop does nothing", []) in found
 
 
 def test_a_loop_with_a_condition_is_left_alone():

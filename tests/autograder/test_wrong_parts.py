@@ -152,6 +152,12 @@ def test_nothing_is_said_of_entries_where_it_would_not_hold(given):
     assert wrong_entries(given) == ""
 
 
+def test_a_result_that_entries_spoil_says_nothing_about_them():
+    one = entries(b=NUMBERS + 1)
+    spoiled = outcome(NUMBERS, NUMBERS + 1)  # computed with the entries
+    assert wrong_entries([one, one, spoiled]) == "Of the entries, only `b` is wrong."
+
+
 # Modes --------------------------------------------------------------------------------
 
 
@@ -202,6 +208,8 @@ def test_what_is_cut_too_much_or_too_little():
     assert other_infinities([pair(right, [-inf, 2.0, 0.0, 3.0])]) is None
     assert other_infinities([pair(right, [1.0, -inf, -inf, 4.0])]) is None
     assert other_infinities([pair([1.0, 2.0], [1.0, -inf])]) is None  # an overflow
+    both = [pair([1.0, 2.0], [1.0, -inf]), pair(right, [1.0, -inf, -inf, 3.0])]
+    assert "too much" in other_infinities(both)
 
 
 def test_sizes_that_wrong_cases_share():
@@ -210,3 +218,17 @@ def test_sizes_that_wrong_cases_share():
     assert "last two sizes of `x`" in find_condition(calls, [True, False] * 2, {})
     assert find_condition(calls, [True, False, False, False], {}) == ""
     assert find_condition(calls[:3], [True, False, True], {}) == ""  # too few are right
+
+
+def test_two_arguments_that_wrong_cases_have_both():
+    optional = {"mask": None, "norm_first": False}
+    mask = np.ones(3, bool)
+    calls = [
+        [{"mask": mask}],
+        [{"mask": mask, "norm_first": True}],
+        [{}],
+        [{"norm_first": True}],
+    ]
+    told = find_condition(calls, [True, False, False, False], optional)
+    assert "in which `mask` is given and `norm_first` is False." in told
+    assert find_condition(calls, [True, False, False, True], optional) == ""

@@ -139,13 +139,13 @@ def read_page(html: str) -> Page:
     """Take an executed page apart."""
     article = BeautifulSoup(html, "html.parser").select_one("article")
     printed = [output.get_text() for output in article.select(OUTPUTS)]
-    code = [cell.get_text() for cell in article.select(".cell_input, pre, code")]
     for caption in article.select(".cell_output figcaption"):
         caption.find_parent(class_="cell_output").insert_after(caption.extract())
     for output in article.select(".cell_output"):
         output.decompose()
     for part in article.select(NUMBERED):
         part.decompose()
+    code = [cell.get_text() for cell in article.select(".cell_input, pre, code")]
     for part in article.select(NO_PROSE):
         part.replace_with(f" {GAP} ")
     paragraphs = [text_of(p) for p in article.select(PROSE) if not p.select_one(PROSE)]

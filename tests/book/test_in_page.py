@@ -604,6 +604,48 @@ def test_loading_can_be_stopped_and_begun_again(browser: Browser, address: str):
         assert check(page, "softmax")["score"] == "0"
 
 
+def test_whoever_ran_something_before_finds_python_started_while_writing(
+    browser: Browser, address: str
+):
+    with browser.new_context() as context:
+        asked: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        first = context.new_page()
+        first.goto(address)
+        write(first, "softmax", "mine = 1")
+        first.wait_for_function("globalThis.CodeMirror")
+        assert not [url for url in asked if "/in_page/python/" in url]
+        assert first.workers == []
+        check(first, "softmax")
+        later = context.new_page()
+        later.goto(address)
+        assert later.workers == []
+        with later.expect_event("worker", timeout=STARTS):
+            press(later, "softmax", "Edit")
+        # What is asked meanwhile is answered by the Python that is starting.
+        source = inspect.getsource(right.softmax)
+        assert check(later, "softmax", source)["score"] == "7"
+        assert len(later.workers) == 1
+
+
+def test_python_that_starts_while_somebody_writes_can_be_stopped(
+    browser: Browser, address: str
+):
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(address)
+        page.evaluate("InPage.work.rememberRun()")
+        start = (
+            "region => { const [edit, check, stop] = ['Edit', 'Check', 'Stop'].map("
+            "(words) => region.querySelector(`[aria-label='${words}: softmax']`));"
+            " edit.click(); check.click(); stop.click(); }"
+        )
+        region(page, "softmax").evaluate(start)
+        expect(status(page, "softmax")).to_have_text("Stopped.", timeout=STARTS)
+        assert page.workers == []
+        assert check(page, "softmax")["score"] == "0"
+
+
 def test_from_a_web_server_nothing_is_asked_of_another_host(
     browser: Browser, site: str
 ):

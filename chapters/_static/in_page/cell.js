@@ -67,6 +67,9 @@ globalThis.InPage ??= {};
     /** Open the editor. */
     async edit() {
       this.buttons.edit.hidden = true;
+      if (InPage.work.ranBefore()) {
+        InPage.python.prepare();
+      }
       this.place.closest("details")?.setAttribute("open", "");
       const text = this.place.querySelector("pre");
       const place = element("div", { class: "in-page-editor" });
@@ -151,6 +154,7 @@ globalThis.InPage ??= {};
       this.#busy(true);
       try {
         const answer = await InPage.python.ask(question, (words) => this.tell(words));
+        InPage.work.rememberRun();
         this.output.innerHTML = answer.page;
         this.tell("");
         return answer;

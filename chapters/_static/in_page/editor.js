@@ -8,7 +8,7 @@ globalThis.InPage ??= {};
       @param {HTMLElement} place
       @param {string} text
       @param {string} label  what a screen reader calls it
-      @param {(text: string) => void} changed
+      @param {(text: string) => void} changed  when somebody types
       @param {Record<string, () => void>} keys  such as {"Ctrl-Enter": check}
       @returns {Promise<{text: string, focus(): void}>} */
   async function openEditor(place, text, label, changed, keys) {
@@ -24,6 +24,7 @@ globalThis.InPage ??= {};
       },
     }));
     const colour = (tag, name) => ({ tag, class: `in-page-${name}` });
+    let typed = true; // and not put there by the page, such as what another tab wrote
     const colours = C.HighlightStyle.define([
       colour(C.tags.keyword, "keyword"),
       colour(C.tags.string, "string"),
@@ -45,7 +46,7 @@ globalThis.InPage ??= {};
         C.syntaxHighlighting(colours),
         C.EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         C.EditorView.updateListener.of((update) => {
-          if (update.docChanged) {
+          if (update.docChanged && typed) {
             changed(view.state.doc.toString());
           }
         }),
@@ -58,7 +59,9 @@ globalThis.InPage ??= {};
       set text(wanted) {
         if (wanted !== this.text) {
           const all = { from: 0, to: view.state.doc.length, insert: wanted };
+          typed = false;
           view.dispatch({ changes: all });
+          typed = true;
         }
       },
       focus: () => view.focus(),

@@ -24,6 +24,7 @@ globalThis.InPage ??= {};
     #last = Promise.resolve();
     #stops = 0; // how often somebody pressed Stop
     #asked = 0; // #stops when the present question was asked
+    #prepares = false; // before anything was asked
     #broken = () => {}; // ends the worker, and the wait for it
 
     /** Whether the next question starts without loading anything. */
@@ -47,6 +48,9 @@ globalThis.InPage ??= {};
         @param {(words: string) => void} tell  is told what is being waited for
         @returns {Promise<object>}  its answer */
     ask(question, tell) {
+      if (this.#prepares) {
+        tell("Starting Python …");
+      }
       const stops = this.#stops;
       const turn = this.#last.then(() => {
         this.#asked = stops;
@@ -54,6 +58,25 @@ globalThis.InPage ??= {};
       });
       this.#last = turn.catch(() => {});
       return turn;
+    }
+
+    /** Start before anything is asked, for a reader who begins to write. What goes wrong is
+        said when something is asked. */
+    prepare() {
+      if (this.#worker || this.#prepares) {
+        return;
+      }
+      this.#prepares = true;
+      const stops = this.#stops;
+      this.#last = this.#last
+        .then(() => {
+          this.#asked = stops;
+          return this.#worker ? null : this.#start(() => {});
+        })
+        .catch(() => {})
+        .finally(() => {
+          this.#prepares = false;
+        });
     }
 
     /** End whatever is running or waits. The next question starts Python anew. */

@@ -8,6 +8,8 @@ globalThis.InPage ??= {};
 {
   const PREFIX = "attention-from-scratch/";
 
+  const RAN = "attention-from-scratch-ran"; // Python ran in this browser
+
   const key = (name, version) => `${PREFIX}${name}/${version}`;
 
   /** The entry of an exercise: {code, score, of, old}; null if there is none. */
@@ -47,6 +49,24 @@ globalThis.InPage ??= {};
     }
   }
 
+  /** Remember that the reader has run something, and so agreed to load Python. */
+  function rememberRun() {
+    try {
+      localStorage.setItem(RAN, "yes");
+    } catch {
+      // then the next page waits for its first run
+    }
+  }
+
+  /** @returns {boolean}  whether something ran on a page of the book before */
+  function ranBefore() {
+    try {
+      return localStorage.getItem(RAN) !== null;
+    } catch {
+      return false;
+    }
+  }
+
   /** Call back when another tab changes the work on an exercise. */
   function watch(name, version, changed) {
     addEventListener("storage", (event) => {
@@ -56,5 +76,5 @@ globalThis.InPage ??= {};
     });
   }
 
-  InPage.work = { recall, keep, forget, watch };
+  InPage.work = { recall, keep, forget, rememberRun, ranBefore, watch };
 }
