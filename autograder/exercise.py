@@ -103,7 +103,10 @@ class Exercise:
         if not self.forbidden:
             return "*May be used:* everything, a library's own function as well."
         names = ", ".join(f"`{name}`" for name in self.forbidden)
-        return f"*May be used:* everything but what you build here: {names}."
+        return (
+            "*May be used:* everything but what you build here, from whatever library "
+            f"it comes: {names}."
+        )
 
     def forbidden_calls(self, source: str) -> list[str]:
         """Names in ``source`` that this exercise forbids, in order of appearance.

@@ -7,6 +7,9 @@ that is run, behind another name) is found here, when it is called:
   below every Python name, in every thread, for compiled code as well;
 * of a function or class that is written in Python, the frame is seen
   (``sys.setprofile``) when it begins, by the name that it, or its module, has;
+* code that implements torch once more is refused whole, whatever it is called: parts of
+  torch that are neither its public functions nor what carries them out, and modules of
+  other packages that compute with torch;
 * code that was compiled is refused as it is entered: what it holds cannot be seen.
 
 Who catches the refusal is refused all the same, and who takes the guard away too.
@@ -15,12 +18,14 @@ Who catches the refusal is refused all the same, and who takes the guard away to
 from __future__ import annotations
 
 import sys
+import sysconfig
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from autograder.answers import answer
@@ -28,46 +33,46 @@ from autograder.exercise import BUILD_IT_YOURSELF, Case, Exercise, Implementatio
 
 LIBRARIES = ("torch", "numpy", "scipy", "sklearn")
 
-# Operators of torch behind the functions that exercises forbid, by dispatch key. The
-# composite ones are made of others, which stay allowed.
+# Folders of torch whose Python code a call of its public functions may enter: layers,
+# thin wrappers, and what carries operators out. Others hold second implementations of
+# them (_refs, _decomp, _inductor, onnx, ...), today or in the next version.
+_PLAIN = frozenset(
+    (
+        *("nn", "autograd", "func", "_functorch", "utils", "linalg", "special", "fft"),
+        *("masked", "sparse", "distributions", "optim", "backends", "cpu", "cuda"),
+        *("amp", "accelerator", "compiler", "multiprocessing", "futures", "profiler"),
+        *("_dynamo", "_library", "_prims_common", "_dispatch", "_subclasses"),
+        *("_logging", "_vendor/packaging", "testing/_comparison", "fx", "jit"),
+        "distributed/__init__",
+    )
+)
+
+# Words in the names of torch's operators that do what an exercise forbids. All of them
+# are overridden, with all their overloads (those for gradients are of no use without).
 _OPERATORS = {
-    "layer_norm": {
-        "CompositeImplicitAutograd": ("layer_norm",),
-        "CPU": ("native_layer_norm",),
-    },
-    "group_norm": {
-        "CompositeImplicitAutograd": ("group_norm",),
-        "CPU": ("native_group_norm",),
-    },
-    "batch_norm": {
-        "CompositeImplicitAutograd": ("batch_norm", "instance_norm"),
-        "CPU": (
-            "native_batch_norm",
-            "_native_batch_norm_legit",
-            "_native_batch_norm_legit.no_stats",
-            "_batch_norm_with_update",
-        ),
-        "CompositeExplicitAutograd": (
-            "_native_batch_norm_legit_no_training",
-            "_batch_norm_no_update",
-        ),
-    },
-    "scaled_dot_product_attention": {
-        "CompositeImplicitAutograd": (
-            "scaled_dot_product_attention",
-            "_scaled_dot_product_attention_math",
-        ),
-        "CPU": ("_scaled_dot_product_flash_attention_for_cpu",),
-    },
-    "multi_head_attention_forward": {"CPU": ("_native_multi_head_attention",)},
-    "TransformerEncoderLayer": {"CPU": ("_transformer_encoder_layer_fwd",)},
+    "layer_norm": ("layer_norm",),
+    "group_norm": ("group_norm",),
+    "batch_norm": ("batch_norm", "instance_norm"),
+    "rms_norm": ("rms_norm",),
+    "scaled_dot_product_attention": ("scaled_dot_product", "attention_forward"),
+    "multi_head_attention_forward": ("multi_head_attention",),
+    "TransformerEncoderLayer": ("transformer_encoder_layer",),
 }
+_KEYS = (  # of the dispatcher, under which a processor finds what to call
+    *("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd"),
+    "CompositeExplicitAutogradNonFunctional",
+)
+_IMPORT = "<frozen importlib._bootstrap>"  # the file of who runs a module
+_OWN = tuple(
+    f"{Path(__file__).parent.parent / name}/" for name in ("autograder", "toolkit")
+)
 _UNUSED = "_test_functorch_fallback"  # torch has it for tests of its own
 _COMPILED = (  # files of torch in which a call of compiled code begins
     *("jit/_script.py", "_dynamo/eval_frame.py", "fx/graph_module.py"),
     "fx/interpreter.py",
 )
 COMPILED = "compiled code (torch.jit, torch.compile, torch.fx)"
+SECOND = "another implementation of it"
 REMOVED = "something that takes away the guard"
 
 
@@ -88,13 +93,11 @@ class Guard:
     def __init__(self, names: Sequence[str]) -> None:
         self.used: list[str] = []
         self._names = frozenset(names)
-        self._watch = bool(self._names - _OPERATORS.keys())  # else no frame is needed
-        self._roots = _folders()
+        self._site = _site()
 
     def __enter__(self) -> Guard:
         if self._names:
             self._operators = self._override()
-        if self._watch:
             self._before = sys.getprofile(), threading.getprofile()
             self._modules = self._watch_modules()
             self._hook = self._frame_hook()
@@ -103,14 +106,14 @@ class Guard:
         return self
 
     def __exit__(self, *_: object) -> None:
-        watched = True
-        if self._watch:
-            watched = sys.getprofile() is self._hook
-            sys.setprofile(self._before[0])
-            threading.setprofile(self._before[1])
-            if self._modules is not None:
-                self._modules.remove()
-        if self._names and self._operators is not None:
+        if not self._names:
+            return
+        watched = sys.getprofile() is self._hook
+        sys.setprofile(self._before[0])
+        threading.setprofile(self._before[1])
+        if self._modules is not None:
+            self._modules.remove()
+        if self._operators is not None:
             watched = self._still_refuses() and watched
             self._operators._destroy()
         if not watched and not self.used:
@@ -128,9 +131,8 @@ class Guard:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that they are overridden is the point
             for name in sorted(self._names & _OPERATORS.keys()):
-                for key, operators in _OPERATORS[name].items():
-                    for operator in operators:
-                        library.impl(operator, self._refusal(name), key)
+                for operator, key in _kernels(_OPERATORS[name]):
+                    library.impl(operator, self._refusal(name), key)
             library.impl(_UNUSED, self._refusal(_UNUSED), "CPU")
         return library
 
@@ -170,28 +172,63 @@ class Guard:
 
         What is raised there ends the call, and Python then watches no longer.
         """
-        of_a_library: dict[str, bool] = {}  # by the name of a file
+        places: dict[str, tuple[list[str], str] | None] = {}  # by file; see _place
 
         def hook(frame: FrameType, event: str, _: Any) -> None:
             if event == "call":
                 file = frame.f_code.co_filename
-                if file not in of_a_library:
-                    of_a_library[file] = file.startswith(self._roots)
-                if of_a_library[file] and (name := self._forbidden(frame.f_code)):
+                if file not in places:
+                    places[file] = self._place(frame)
+                place = places[file]
+                if place is not None and (name := self._forbidden(frame, *place)):
                     self._refusal(name)()
 
         return hook
 
-    def _forbidden(self, code: CodeType) -> str | None:
+    def _place(self, frame: FrameType) -> tuple[list[str], str] | None:
+        """Of the file of a library: its modules, and why it is refused whole, if so."""
+        file = frame.f_code.co_filename
+        root = next((folder for folder in self._site if file.startswith(folder)), None)
+        if root is None or file.startswith(_OWN):
+            return None
+        library, *inside = file.removeprefix(root).removesuffix(".py").split("/")
+        if library == "torch":
+            plain = len(inside) == 1 or not _PLAIN.isdisjoint(
+                (inside[0], "/".join(inside[:2]))
+            )
+            return inside, "" if plain else f"{SECOND} (torch.{inside[0]})"
+        if library in LIBRARIES:
+            return inside, ""
+        names = frame.f_globals
+        if not _computes_with_torch(names):
+            return None
+        return inside, f"{SECOND} ({names.get('__name__')})"
+
+    def _forbidden(self, frame: FrameType, modules: list[str], why: str) -> str | None:
         """The name by which a function of a library is forbidden, if it is.
 
-        Its own, that of its class, or that of its module.
+        Its own, that of its class, or that of a module on the way to it; else why its
+        file is refused whole, if there is something to compute with.
         """
-        module = code.co_filename.rpartition("/")[2].removesuffix(".py")
-        for part in (*code.co_qualname.split("."), module):
+        code = frame.f_code
+        for part in (*code.co_qualname.split("."), *reversed(modules)):
             if part in self._names:
                 return part
-        return COMPILED if code.co_filename.endswith(_COMPILED) else None
+        if code.co_filename.endswith(_COMPILED):
+            return None if self._is_imported(frame) else COMPILED
+        if why and _is_given_numbers(frame) and not self._is_imported(frame):
+            return why
+        return None
+
+    def _is_imported(self, frame: FrameType | None) -> bool:
+        """Whether a frame belongs to the import of a module that is installed."""
+        while frame is not None and frame.f_back is not None:
+            code, outer = frame.f_code, frame.f_back
+            begun = code.co_name == "<module>" and outer.f_code.co_filename == _IMPORT
+            if begun and code.co_filename.startswith(self._site):
+                return True
+            frame = outer
+        return False
 
     def _note(self, name: str) -> None:
         if name not in self.used:
@@ -224,11 +261,48 @@ def guarded_answer(
     return answer(replace(case, run=refused), implementation, seed)
 
 
-def _folders() -> tuple[str, ...]:
-    """The folders of the libraries that are loaded, each with a slash."""
-    loaded = (sys.modules.get(name) for name in LIBRARIES)
-    return tuple(
-        f"{Path(library.__file__).parent}/"
-        for library in loaded
-        if library is not None and library.__file__
+@cache
+def _kernels(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Operators with one of these words in their names, each with a dispatch key."""
+    known = sys.modules["torch"]._C
+    return [
+        (operator.removeprefix("aten::"), key)
+        for operator in sorted(known._dispatch_get_all_op_names())
+        if operator.startswith("aten::") and "backward" not in operator
+        for key in _KEYS
+        if any(word in operator for word in words)
+        and known._dispatch_has_kernel_for_dispatch_key(operator, key)
+    ]
+
+
+def _site() -> tuple[str, ...]:
+    """The folders in which packages are installed, those of a sandbox as well."""
+    known = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    for name in LIBRARIES:
+        library = sys.modules.get(name)
+        if library is not None and library.__file__:
+            known.add(str(Path(library.__file__).parent.parent))
+    return tuple(f"{folder}/" for folder in sorted(known))
+
+
+def _computes_with_torch(names: Mapping[str, Any]) -> bool:
+    """Whether a module has torch, one of its modules, or something of these."""
+    return any(
+        str(
+            getattr(
+                value, "__name__" if isinstance(value, ModuleType) else "__module__", ""
+            )
+        ).split(".")[0]
+        == "torch"
+        for value in list(names.values())
     )
+
+
+def _is_given_numbers(frame: FrameType) -> bool:
+    """Whether a function that begins has a tensor or an array among its arguments."""
+    kinds = sys.modules["torch"].Tensor, sys.modules["numpy"].ndarray
+    for value in frame.f_locals.values():
+        parts = value if isinstance(value, list | tuple) else (value,)
+        if any(isinstance(part, kinds) for part in parts):
+            return True
+    return False

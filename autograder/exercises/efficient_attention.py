@@ -20,7 +20,11 @@ linear_attention = Exercise("linear_attention")
 causal_linear_attention = Exercise("causal_linear_attention")
 online_softmax_sum = Exercise("online_softmax_sum")
 blockwise_attention = Exercise(
-    "blockwise_attention", forbidden=("scaled_dot_product_attention", "flex_attention")
+    "blockwise_attention",
+    forbidden=(
+        *("scaled_dot_product_attention", "flex_attention"),
+        *("MultiheadAttention", "multi_head_attention_forward"),
+    ),
 )
 
 LARGE = {"rtol": 1e-3, "atol": 1e-3}  # float32 keeps few digits of thousands

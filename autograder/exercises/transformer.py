@@ -22,13 +22,14 @@ _TORCH_LAYERS = (
     "TransformerDecoderLayer",
 )
 
-_TORCH_NORMS = (
+_LIBRARY_NORMS = (
     *("layer_norm", "LayerNorm", "native_layer_norm"),
     *("group_norm", "GroupNorm", "instance_norm", "InstanceNorm1d"),
-    *("batch_norm", "BatchNorm1d"),
+    *("batch_norm", "BatchNorm1d", "rms_norm", "RMSNorm"),
+    *("zscore", "zmap", "preprocessing"),  # of scipy.stats, and all in that of sklearn
 )
 
-layer_norm = Exercise("layer_norm", forbidden=_TORCH_NORMS)
+layer_norm = Exercise("layer_norm", forbidden=_LIBRARY_NORMS)
 EncoderLayer = Exercise("EncoderLayer", forbidden=_TORCH_LAYERS)
 DecoderLayer = Exercise("DecoderLayer", forbidden=_TORCH_LAYERS)
 Encoder = Exercise("Encoder", forbidden=_TORCH_LAYERS)

@@ -38,8 +38,7 @@ from autograder.rows import disagreement
 
 SHIPPED = ("autograder", "toolkit")
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
-PROCESSOR_SECONDS = 0.4  # for one case; no right answer needs a fifth of it
-SECONDS = 2  # for who sleeps, or has others work
+SECONDS = 2  # for one case; no right answer needs a hundredth of it
 SILENCE = 8  # seconds after which what was called is not waited for
 
 Call = tuple[tuple, dict[str, Any]]
@@ -161,18 +160,22 @@ class Asked:
 class TimeLimit:
     """Raises in whatever runs for too long, which takes it for an error of its own.
 
+    Args:
+        seconds: how long; in processor time, a fifth of it.
+
     Attributes:
         exceeded: whether anything has run for too long.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = SECONDS) -> None:
         self.exceeded = False
+        self._seconds = seconds
 
     def __enter__(self) -> None:
         signal.signal(signal.SIGPROF, self._stop)
         signal.signal(signal.SIGALRM, self._stop)
-        signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, self._seconds / 5)
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -287,13 +290,15 @@ def earners(candidates: dict[str, Candidate]) -> Iterator[list[Any]]:
         if asked.may_call(candidate)
     ]
     while todo:
-        done = _try_in_a_child(todo, candidates)
+        done = try_in_a_child(todo, candidates)
         yield from (line for line in done if line[2])
         todo = todo[len(done) + 1 :]
 
 
-def _try_in_a_child(
-    todo: list[tuple[str, Asked]], candidates: dict[str, Candidate]
+def try_in_a_child(
+    todo: list[tuple[str, Asked]],
+    candidates: dict[str, Candidate],
+    silence: float = SILENCE,
 ) -> list[list[Any]]:
     """What came back, up to the one at which the child ended or fell silent."""
     reading, writing = os.pipe()
@@ -302,7 +307,7 @@ def _try_in_a_child(
         _child(todo, candidates, writing)
     os.close(writing)
     text = b""
-    while select.select([reading], [], [], SILENCE)[0]:
+    while select.select([reading], [], [], silence)[0]:
         piece = os.read(reading, 1 << 16)
         if not piece:
             break

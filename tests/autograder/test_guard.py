@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import sys
 import threading
@@ -26,8 +27,9 @@ from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
 from classroom.submissions import right_answers, submission
 from tests.autograder.conftest import code_cell
+from tests.autograder.test_borrowed import earners
 
-LAYER_NORM = {
+LAYER_REFUSED = {
     "in a list": "fs = [F.layer_norm]\nuse = lambda *a: fs[0](*a)",
     "an attribute": "class box: f = F.layer_norm\nuse = lambda *a: box.f(*a)",
     "text put together": "use = lambda *a: getattr(F, 'layer' + '_norm')(*a)",
@@ -139,9 +141,9 @@ def reports(topic: str, name: str, implementation) -> tuple:
     return judge(exercise, plain, expected), judge(exercise, guarded, expected)
 
 
-@pytest.mark.parametrize("way", LAYER_NORM)
+@pytest.mark.parametrize("way", LAYER_REFUSED)
 def test_hidden_call_of_layer_norm_is_refused(way):
-    implementation = defined(LAYER_NORM[way] + TAIL, "layer_norm")
+    implementation = defined(LAYER_REFUSED[way] + TAIL, "layer_norm")
     free, guarded = reports("transformer", "layer_norm", implementation)
     assert free.score == free.max_score, [case.message for case in free.cases]
     assert guarded.score == 0
@@ -182,6 +184,148 @@ def test_hidden_call_of_scaled_dot_product_attention_is_refused(way, grad):
         f(q, q, q)
     assert guard.used == ["scaled_dot_product_attention"]
     torch.testing.assert_close(f(q, q, q), expected)  # as it was before
+
+
+REFUSED = "which this exercise asks you to build yourself"
+SECOND = {
+    "a reference of torch, shifted and scaled by hand": """
+import torch._refs
+def layer_norm(x, weight, bias, eps=1e-5):
+    return torch._refs._normalize(x, [-1], eps)[0] * weight + bias
+""",
+    "a decomposition": """
+import torch._decomp.decompositions as rewritten
+def layer_norm(x, weight, bias, eps=1e-5):
+    rows = x.reshape(1, -1, x.shape[-1])
+    given = rows, None, None, None, None, True, 0.1, eps, False
+    out = rewritten.native_batch_norm_helper(*given)[0]
+    return out.reshape(x.shape) * weight + bias
+""",
+    "an operator that writes to memory of one's own": """
+import torch
+def layer_norm(x, weight, bias, eps=1e-5):
+    rows = x.detach().reshape(1, -1, x.shape[-1])
+    n = rows.shape[1]
+    out = x.new_empty(rows.shape), x.new_empty(n), x.new_empty(n)
+    torch.ops.aten.native_batch_norm.out(
+        rows, None, None, None, None, True, 0.1, eps,
+        out=out[0], save_mean=out[1], save_invstd=out[2])
+    return out[0].reshape(x.shape) * weight + bias
+""",
+    "a norm without a mean": """
+import torch
+def layer_norm(x, weight, bias, eps=1e-5):
+    norm = getattr(torch, "rms" + "_norm")
+    return norm(x - x.mean(-1, keepdim=True), x.shape[-1:], weight, eps) + bias
+""",
+    "statistics of scipy": """
+import torch, scipy.stats
+def layer_norm(x, weight, bias, eps=1e-5):
+    z = getattr(scipy.stats, "z" + "score")(x.detach().numpy(), axis=-1)
+    return torch.from_numpy(z) * weight + bias
+""",
+    "a scaler of sklearn": """
+import torch, sklearn
+def layer_norm(x, weight, bias, eps=1e-5):
+    module = __import__("sklearn.pre" + "processing", fromlist="_")
+    rows = x.detach().reshape(-1, x.shape[-1]).numpy()
+    return torch.from_numpy(module.scale(rows.T).T).reshape(x.shape) * weight + bias
+""",
+    "a layer of transformers": """
+import torch
+from transformers.models.t5.modeling_t5 import T5LayerNorm as Layer
+def layer_norm(x, weight, bias, eps=1e-5):
+    own = Layer(x.shape[-1], eps)
+    own.weight = torch.nn.Parameter(weight)
+    return own(x - x.mean(-1, keepdim=True)) + bias
+""",
+}
+
+
+@pytest.mark.parametrize("way", SECOND)
+def test_another_implementation_is_refused(way):
+    implementation = defined(SECOND[way], "layer_norm")
+    free, guarded = reports("transformer", "layer_norm", implementation)
+    assert free.score >= free.max_score / 2, [case.message for case in free.cases]
+    assert guarded.score == 0
+    assert REFUSED in guarded.message
+
+
+ATTENTION = """
+import torch
+def scaled_dot_product_attention(query, key, value, mask=None):
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ValueError("sizes do not fit")
+    lead = [x.shape[:-2] for x in (query, key, value, mask) if x is not None]
+    lead = torch.broadcast_shapes(*lead)
+    f = lambda x: x.expand(*lead, *x.shape[-2:]).reshape(-1, 1, *x.shape[-2:])
+    added = torch.zeros(1, dtype=query.dtype)
+    if mask is not None:
+        wide = mask.expand(*mask.shape[:-2], query.shape[-2], key.shape[-2])
+        added = added.masked_fill(~f(wide), -1e30)
+    y, w = attend(f(query), f(key), f(value), added)
+    if mask is not None:
+        some = (added > -1).any(-1, keepdim=True)
+        y, w = y * some, w * some
+    return y.reshape(*lead, *y.shape[-2:]), w.reshape(*lead, *w.shape[-2:])
+"""
+ELSEWHERE = {
+    "an operator of ONNX": """
+from torch.onnx.ops._impl import attention_23
+def attend(q, k, v, added):
+    y, _, _, w = attention_23(q, k, v, added, qk_matmul_output_mode=3)
+    return y, w
+""",
+    "a model of transformers": """
+from transformers.models.bart.modeling_bart import eager_attention_forward
+class Layer: training, num_key_value_groups = False, 1
+def attend(q, k, v, added):
+    y, w = eager_attention_forward(Layer, q, k, v, added)
+    return y.transpose(1, 2), w
+""",
+}
+
+
+@pytest.mark.parametrize("way", ELSEWHERE)
+def test_attention_of_another_package_is_refused(way):
+    name = "scaled_dot_product_attention"
+    implementation = defined(ELSEWHERE[way] + ATTENTION, name)
+    free, guarded = reports("masking", name, implementation)
+    assert free.score >= free.max_score - 2, [case.message for case in free.cases]
+    assert guarded.score == 0
+    assert REFUSED in guarded.message
+
+
+def test_what_only_carries_out_what_an_answer_says_is_left_alone():
+    """What an answer imports late, prints, differentiates or maps over a batch."""
+    from tqdm import tqdm
+
+    exercise = load_topic("transformer").exercises["layer_norm"]
+    with Guard(exercise.forbidden) as guard:
+        import torch.onnx.errors  # noqa: F401
+
+        x = torch.randn(3, 4, requires_grad=True)
+        for _ in tqdm(range(2), disable=True):
+            repr(x), str(torch.einsum("ij,ij->i", x, x))
+        torch.func.vmap(torch.func.grad(lambda row: row.square().sum()))(x)
+        torch.func.jvp(torch.sin, (x,), (x,))
+        copy.deepcopy(nn.Linear(4, 4)).load_state_dict(nn.Linear(4, 4).state_dict())
+        torch.testing.assert_close(x.softmax(-1).sum(-1), torch.ones(3))
+    assert guard.used == []
+
+
+def test_whatever_computes_what_is_forbidden_is_refused(needs_sandbox, root):
+    """Operators and modules of torch, scipy, sklearn and transformers, all of them."""
+    found = earners(root, what="implementations")
+    assert [name for name, _, refused in found if refused != 1] == []
+    names = {name for name, *_ in found}
+    assert names >= {
+        *("aten.native_layer_norm", "torch._refs._normalize", "scipy.stats.zscore"),
+        *("torch.onnx.ops._impl.attention_23", "sklearn.preprocessing.scale"),
+        *("torch.nn.functional.multi_head_attention_forward", "torch.nn.LayerNorm"),
+        "transformers.models.bert.modeling_bert.eager_attention_forward",
+        "torch._inductor.fx_passes.fuse_attention._sfdp_pattern_1",
+    }
 
 
 FLEX = {
