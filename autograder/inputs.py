@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -50,6 +51,24 @@ def fill(module: AnyModule, rng: np.random.Generator, scale: float = 0.5) -> Any
             values = scale * own.standard_normal(tuple(parameter.shape))
             parameter.copy_(torch.from_numpy(np.asarray(values)))
     return module
+
+
+def noted(
+    function: Callable[..., Any], note: Callable[..., Any] | None = None
+) -> tuple[Callable[..., Any], list[Any]]:
+    """A function that does the same, and what ``note`` says of each of its calls.
+
+    What an answer gets to call is the function alone: notes that are an attribute of
+    it, or of the model behind it, could be set by the answer.
+    """
+    notes: list[Any] = []
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if note is not None:
+            notes.append(note(*args, **kwargs))
+        return function(*args, **kwargs)
+
+    return call, notes
 
 
 def strided(x: Tensor) -> Tensor:

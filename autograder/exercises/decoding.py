@@ -10,7 +10,7 @@ import torch
 
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
-from autograder.inputs import gradients, sizes, tensor
+from autograder.inputs import gradients, noted, sizes, tensor
 from autograder.specification import reals, whole
 
 greedy_decode = Exercise("greedy_decode")
@@ -54,8 +54,7 @@ class ScriptedModel(PrefixModel):
     """A model that knows by heart what follows each start, word for word.
 
     After a prefix of its scripts the scripted token has the largest logit. After
-    anything else it rambles and never ends. ``longest`` is the longest prefix that it
-    was asked about.
+    anything else it rambles and never ends.
     """
 
     def __init__(self, rng, lengths, places=12):
@@ -66,7 +65,6 @@ class ScriptedModel(PrefixModel):
         words = np.delete(np.arange(20), self.end_id)
         self.start_ids = torch.tensor(start_ids)
         self.following = {}
-        self.longest = 0
         for start_id, length in zip(start_ids, lengths, strict=True):
             script = rng.choice(words, places).tolist()
             script[length - 1 :] = [self.end_id][: max(0, places - length + 1)]
@@ -75,7 +73,6 @@ class ScriptedModel(PrefixModel):
 
     def __call__(self, prefixes):
         """(B, t) ids, start included -> (B, V) logits, all of them negative."""
-        self.longest = max(self.longest, prefixes.shape[1])
         logits = self.logits(prefixes) - 30.0
         for row, prefix in zip(logits, prefixes.tolist(), strict=True):
             if tuple(prefix) in self.following:
@@ -86,40 +83,47 @@ class ScriptedModel(PrefixModel):
 NEVER = 99
 
 
+def length_of(prefixes):
+    """How long the prefixes are that a model is asked about."""
+    return prefixes.shape[1]
+
+
 @greedy_decode.case(title="each token is the best one after all before it", points=2)
 def decode_without_end(greedy_decode, rng):
     batch, length = sizes(rng, 2)
     model = ScriptedModel(rng, [NEVER] * batch)
-    return greedy_decode(model, model.start_ids, model.end_id, length)
+    return greedy_decode(noted(model)[0], model.start_ids, model.end_id, length)
 
 
 @greedy_decode.case(title="rows that end early are filled up with the end", points=3)
 def decode_different_lengths(greedy_decode, rng):
     model = ScriptedModel(rng, [*rng.permutation([1, 3, 4, 6]), NEVER])
-    return greedy_decode(model, model.start_ids, model.end_id, 9)
+    return greedy_decode(noted(model)[0], model.start_ids, model.end_id, 9)
 
 
 @greedy_decode.case(title="stops when all rows have ended", points=2)
 def decode_stops(greedy_decode, rng):
     model = ScriptedModel(rng, rng.permutation([2, 3, 5, 5]))
-    ids = greedy_decode(model, model.start_ids, model.end_id, 11)
-    return ids, model.longest
+    call, lengths = noted(model, length_of)
+    ids = greedy_decode(call, model.start_ids, model.end_id, 11)
+    return ids, max(lengths, default=0)
 
 
 @greedy_decode.case(title="a single sequence, and a single token", points=1)
 def decode_one(greedy_decode, rng):
     model = ScriptedModel(rng, [4])
-    one = greedy_decode(model, model.start_ids, model.end_id, 8)
+    one = greedy_decode(noted(model)[0], model.start_ids, model.end_id, 8)
     model = ScriptedModel(rng, [1, 3, NEVER])
-    return one, greedy_decode(model, model.start_ids, model.end_id, 1)
+    return one, greedy_decode(noted(model)[0], model.start_ids, model.end_id, 1)
 
 
 @greedy_decode.case(title="an end in the last place that is allowed", points=1)
 def decode_to_the_last_place(greedy_decode, rng):
     length = int(rng.integers(4, 9))
     model = ScriptedModel(rng, [length, 2, length + 1])
-    ids = greedy_decode(model, model.start_ids, model.end_id, length)
-    return ids, model.longest
+    call, lengths = noted(model, length_of)
+    ids = greedy_decode(call, model.start_ids, model.end_id, length)
+    return ids, max(lengths, default=0)
 
 
 @greedy_decode.case(title="the same start in all rows; starts stay unchanged", points=1)
@@ -146,11 +150,9 @@ class TreeModel(PrefixModel):
     def __init__(self, rng, vocab_size, start_id, end_id, branches, sharpness=0.3):
         super().__init__(rng, vocab_size, end_id, sharpness=sharpness)
         self.branches = {(start_id, *key): tokens for key, tokens in branches.items()}
-        self.end_id, self.was_shown_an_end = end_id, False
 
     def __call__(self, prefixes):
         """(K, t) ids, start included -> (K, V)."""
-        self.was_shown_an_end |= bool((prefixes[:, 1:] == self.end_id).any())
         probabilities = self.logits(prefixes).softmax(dim=-1)
         for row, prefix in zip(probabilities, prefixes.tolist(), strict=True):
             branch = self.branches.get(tuple(prefix), {})
@@ -211,7 +213,9 @@ def beam_of_one(beam_search, rng):
         (b,): {c: near(rng, 0.9)},
     }
     model = TreeModel(rng, 9, start, end, branches)
-    results = [beam_search(model, start, end, 1, length) for length in (1, 2, 5)]
+    results = [
+        beam_search(noted(model)[0], start, end, 1, length) for length in (1, 2, 5)
+    ]
     return [found(result) for result in results]
 
 
@@ -228,7 +232,7 @@ def beam_in_a_garden_path(beam_search, rng):
             (b, c): {end: near(rng, 0.93)},
         }
         model = TreeModel(rng, 9, start, end, branches)
-        results.append(beam_search(model, start, end, 2, 6, length_penalty))
+        results.append(beam_search(noted(model)[0], start, end, 2, 6, length_penalty))
     return [found(result) for result in results]
 
 
@@ -249,7 +253,10 @@ def beam_of_siblings(beam_search, rng):
         (b,): {c: near(rng, 0.5)},
     }
     model = TreeModel(rng, 9, start, end, branches)
-    results = [beam_search(model, start, end, 2, 5, penalty) for penalty in (0.0, 1.0)]
+    results = [
+        beam_search(noted(model)[0], start, end, 2, 5, penalty)
+        for penalty in (0.0, 1.0)
+    ]
     return [found(result) for result in results]
 
 
@@ -274,7 +281,7 @@ def beam_with_penalty_throughout(beam_search, rng):
             (a, c, d): {end: near(rng, 0.96)},
         }
         model = TreeModel(rng, 9, start, end, branches)
-        results.append(beam_search(model, start, end, 2, 6, length_penalty))
+        results.append(beam_search(noted(model)[0], start, end, 2, 6, length_penalty))
     return [found(result) for result in results]
 
 
@@ -298,7 +305,7 @@ def beam_with_early_end(beam_search, rng):
             (b, c, d): {end: near(rng, 0.97, 0.01)},
         }
         model = TreeModel(rng, 9, start, end, branches)
-        results.append(beam_search(model, start, end, 2, 5, length_penalty))
+        results.append(beam_search(noted(model)[0], start, end, 2, 5, length_penalty))
     return [found(result) for result in results]
 
 
@@ -314,8 +321,9 @@ def beam_shows_the_living(beam_search, rng):
             (a, b, c): {end: near(rng, 0.95)},
         }
         model = TreeModel(rng, 9, start, end, branches)
-        result = beam_search(model, start, end, 2, 6, length_penalty)
-        results.append((found(result), model.was_shown_an_end))
+        call, ended = noted(model, lambda prefixes, end=end: end in prefixes[:, 1:])
+        result = beam_search(call, start, end, 2, 6, length_penalty)
+        results.append((found(result), any(ended)))
     return results
 
 
@@ -333,7 +341,9 @@ def beam_overtakes(beam_search, rng):
             (a, b, c, d): {end: near(rng, 0.9)},
         }
         model = TreeModel(rng, 9, start, end, branches)
-        results += [beam_search(model, start, end, 2, 7, p) for p in (0.5, 1.0)]
+        results += [
+            beam_search(noted(model)[0], start, end, 2, 7, p) for p in (0.5, 1.0)
+        ]
     return [found(result) for result in results]
 
 
@@ -348,7 +358,8 @@ def beam_cut_off(beam_search, rng):
     }
     model = TreeModel(rng, 9, start, end, branches)
     results = [
-        beam_search(model, start, end, 3, max_length, 0.4) for max_length in (1, 3)
+        beam_search(noted(model)[0], start, end, 3, max_length, 0.4)
+        for max_length in (1, 3)
     ]
     return [found(result) for result in results]
 
@@ -363,7 +374,10 @@ def wide_beam(beam_search, rng):
         (a, b, c): {end: near(rng, 0.7)},
     }
     model = TreeModel(rng, 5, start, end, branches)
-    results = [beam_search(model, start, end, 9, 5, penalty) for penalty in (0.0, 1.0)]
+    results = [
+        beam_search(noted(model)[0], start, end, 9, 5, penalty)
+        for penalty in (0.0, 1.0)
+    ]
     return [found(result) for result in results]
 
 

@@ -1,13 +1,13 @@
 """Cases for the chapter on attention for long sequences.
 
 How much memory an implementation needs is an answer like any other: the case counts
-the numbers that its tensors hold at the same time, and says whether there were fewer
-than N * T.
+the numbers that its tensors and arrays hold at the same time, and says whether there
+were fewer than N * T.
 """
 
 import torch
 
-from autograder.arrays import different
+from autograder.arrays import different, peak_bytes
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import strided, tensor
@@ -36,7 +36,10 @@ def attention_inputs(rng, *leading, N=4, T=5, d=6, d_v=7):
     return [tensor(rng, *leading, *size) for size in sizes]
 
 
-def memory(function, bound, *inputs):
+SINGLE = 4  # bytes of a number in single precision
+
+
+def few_numbers(function, bound, *inputs):
     """The result, and whether the tensors of ``function`` held fewer than ``bound``.
 
     What counts is how many numbers are alive at the same time, at the most.
@@ -44,6 +47,16 @@ def memory(function, bound, *inputs):
     with torch.no_grad(), LiveTensors() as live:
         result = function(*inputs)
     return {"result": result, "memory stays small": live.peak_numbers < bound}
+
+
+def few_bytes(function, bound, *inputs):
+    """The same for NumPy's arrays and all else that Python holds, in any thread.
+
+    Of these only bytes are known; the bound is that of numbers in single precision.
+    """
+    with torch.no_grad():
+        result, held = peak_bytes(function, *inputs)
+    return {"result": result, "arrays stay small": held < SINGLE * bound}
 
 
 # attention_flops
@@ -136,8 +149,12 @@ def linear_unchanged(linear_attention, rng):
 
 @linear_attention.case(title="never as many numbers as queries times keys", points=2)
 def linear_memory(linear_attention, rng):
-    inputs = attention_inputs(rng, N=300, T=280, d=3, d_v=2)
-    return memory(linear_attention, 300 * 280, *inputs)
+    tensors = attention_inputs(rng, N=300, T=280, d=3, d_v=2)
+    arrays = attention_inputs(rng, N=310, T=290, d=3, d_v=2)
+    return (
+        few_numbers(linear_attention, 300 * 280, *tensors),
+        few_bytes(linear_attention, 310 * 290, *arrays),
+    )
 
 
 # causal_linear_attention
@@ -317,8 +334,12 @@ def blockwise_unchanged(blockwise_attention, rng):
 
 @blockwise_attention.case(title="never as many numbers as queries times keys", points=2)
 def blockwise_memory(blockwise_attention, rng):
-    inputs = attention_inputs(rng, N=96, T=96, d=3, d_v=2)
-    return memory(blockwise_attention, 96 * 96, *inputs, 6, True)
+    tensors = attention_inputs(rng, N=96, T=96, d=3, d_v=2)
+    arrays = attention_inputs(rng, N=200, T=200, d=3, d_v=2)
+    return (
+        few_numbers(blockwise_attention, 96 * 96, *tensors, 6, True),
+        few_bytes(blockwise_attention, 200 * 200, *arrays, 25, True),
+    )
 
 
 # break_linear_attention ---------------------------------------------------------------

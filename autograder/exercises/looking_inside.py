@@ -1,14 +1,12 @@
 """Cases for the chapter on the inside of a trained transformer."""
 
-from functools import partial
-
 import torch
 from torch import Tensor
 
 from autograder.arrays import different
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
-from autograder.inputs import strided, tensor
+from autograder.inputs import noted, strided, tensor
 from autograder.specification import reals, whole
 
 previous_token_score = Exercise("previous_token_score")
@@ -287,10 +285,9 @@ def small_model(rng, width=4):
     return reads, tensor(rng, width).abs()
 
 
-def run_model(model, runs, inputs, replace):
-    """The metric and the activations of one run, and a note of what was replaced."""
+def run_model(model, inputs, replace):
+    """The metric and the activations of one run."""
     reads, output = model
-    runs.append([float(inputs.sum()), *sorted(replace)])
     state, activations = inputs, {}
     for part, W in reads.items():
         activations[part] = replace[part] if part in replace else (state @ W).tanh()
@@ -300,8 +297,15 @@ def run_model(model, runs, inputs, replace):
 
 def patching(rng):
     """A function ``run``, the notes that it takes, and two inputs."""
-    runs: list[list] = []
-    run = partial(run_model, small_model(rng), runs)
+    model = small_model(rng)
+
+    def run(inputs, replace):
+        return run_model(model, inputs, replace)
+
+    def replaced(inputs, replace):
+        return [float(inputs.sum()), *sorted(replace)]
+
+    run, runs = noted(run, replaced)
     corrupted, more = 0.5 * tensor(rng, 2, 3, 4).abs()
     return run, runs, corrupted + more + 0.1, corrupted
 

@@ -10,7 +10,14 @@ import torch
 
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
-from autograder.inputs import fill, gradients, sizes, targets_with_padding, tensor
+from autograder.inputs import (
+    fill,
+    gradients,
+    noted,
+    sizes,
+    targets_with_padding,
+    tensor,
+)
 from autograder.specification import integers, reals, whole
 
 context_vector = Exercise("context_vector", results=("context", "weights"))
@@ -235,7 +242,6 @@ class ScriptedDecoder:
     The state (B, 2) holds the number of the row and how many steps it has taken. What
     comes next gets the largest logit only after the token that should stand before it;
     after any other token, and after the script, another id is the most probable.
-    ``steps`` is how far any row was asked to go.
     """
 
     def __init__(self, rng, lengths, vocab_size, start_id, end_id, places):
@@ -255,14 +261,17 @@ class ScriptedDecoder:
         self.state = torch.from_numpy(
             np.stack([np.arange(batch), np.zeros(batch)], axis=1)
         )
-        self.steps = 0
 
     def __call__(self, token, state):
         """One step: logits and the state after it."""
         row, taken = state.long().T
-        self.steps = max(self.steps, int(taken.max()) + 1)
         taken = taken.clamp(max=self.logits.shape[1] - 1)
         return self.logits[row, taken, token], state + torch.tensor([0.0, 1.0])
+
+
+def steps_of(token, state):
+    """How many steps a row has taken that a decoder is asked for one more."""
+    return int(state[:, 1].max()) + 1
 
 
 def scripted(rng, lengths, places):
@@ -277,30 +286,31 @@ def scripted(rng, lengths, places):
 def translation_without_end(greedy_translate, rng):
     batch, length = sizes(rng, 2)
     decoder, start, end = scripted(rng, [99] * batch, length + 3)
-    return greedy_translate(decoder, decoder.state, start, end, length)
+    return greedy_translate(noted(decoder)[0], decoder.state, start, end, length)
 
 
 @greedy_translate.case(title="rows that end early are filled up with the end", points=3)
 def translation_of_different_lengths(greedy_translate, rng):
     lengths = [*rng.permutation([1, 3, 4, 6]), 99]
     decoder, start, end = scripted(rng, lengths, 12)
-    return greedy_translate(decoder, decoder.state, start, end, 9)
+    return greedy_translate(noted(decoder)[0], decoder.state, start, end, 9)
 
 
 @greedy_translate.case(title="stops when all rows have ended", points=2)
 def translation_stops(greedy_translate, rng):
     lengths = rng.permutation([2, 3, 5, 5])
     decoder, start, end = scripted(rng, lengths, 12)
-    ids = greedy_translate(decoder, decoder.state, start, end, 11)
-    return ids, decoder.steps
+    call, steps = noted(decoder, steps_of)
+    ids = greedy_translate(call, decoder.state, start, end, 11)
+    return ids, max(steps, default=0)
 
 
 @greedy_translate.case(title="a single sequence, and a single token", points=1)
 def translation_of_one(greedy_translate, rng):
     decoder, start, end = scripted(rng, [4], 8)
-    one = greedy_translate(decoder, decoder.state, start, end, 8)
+    one = greedy_translate(noted(decoder)[0], decoder.state, start, end, 8)
     decoder, start, end = scripted(rng, [1, 3, 99], 8)
-    return one, greedy_translate(decoder, decoder.state, start, end, 1)
+    return one, greedy_translate(noted(decoder)[0], decoder.state, start, end, 1)
 
 
 @greedy_translate.case(title="a recurrent decoder carries its state along", points=2)
@@ -320,8 +330,9 @@ def translation_by_a_recurrent_decoder(greedy_translate, rng):
 @greedy_translate.case(title="the end may be id 0, and as long as allowed", points=1)
 def translation_with_end_zero(greedy_translate, rng):
     decoder = ScriptedDecoder(rng, [3, 6, 2], 8, 1, 0, 10)
-    ids = greedy_translate(decoder, decoder.state, 1, 0, 6)
-    return ids, decoder.steps
+    call, steps = noted(decoder, steps_of)
+    ids = greedy_translate(call, decoder.state, 1, 0, 6)
+    return ids, max(steps, default=0)
 
 
 # break_sequence_loss ------------------------------------------------------------------
