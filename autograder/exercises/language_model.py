@@ -76,7 +76,8 @@ def merge_ends(merge_pair, rng):
 def merge_none(merge_pair, rng):
     a, b, c = other_ids(rng, 3)
     ids = [b, a, c, b, a, *[c] * int(rng.integers(1, 5)), b, b, a]
-    return array(merge_pair(ids, (a, b), 777))
+    once = [*ids, b]  # else who returns the sequence would be right
+    return array(merge_pair(ids, (a, b), 777)), array(merge_pair(once, (a, b), 777))
 
 
 @merge_pair.case(title="ids whose digits are part of those of others", points=1)
@@ -87,10 +88,10 @@ def merge_digits(merge_pair, rng):
     return array(merge_pair(ids, (short, next_one), 1000 + d))
 
 
-@merge_pair.case(title="a sequence of one id, and of none", points=1)
+@merge_pair.case(title="a sequence of one id, of none, and of the pair", points=1)
 def merge_short(merge_pair, rng):
     a, b = other_ids(rng, 2)
-    return [merge_pair([a], (a, b), 512), merge_pair([], (a, b), 512)]
+    return [merge_pair(ids, (a, b), 512) for ids in ([a], [], [a, b])]
 
 
 @merge_pair.case(title="the sequence that is given stays as it is", points=1)
@@ -419,7 +420,7 @@ def perplexity_of_one(perplexity, rng):
 def perplexity_of_no_idea(perplexity, rng):
     logits, targets = logits_and_targets(rng)
     even = perplexity(torch.zeros_like(logits) + float(rng.normal()), targets)
-    return even, perplexity(logits * 1e-3, targets)
+    return even, perplexity(logits * 0.1, targets)
 
 
 @perplexity.case(title="logits in the thousands, targets among the largest", points=1)
@@ -578,12 +579,13 @@ def sample_temperatures(sample_tokens, rng):
     return [sample_tokens(logits, uniform, t) for t in (0.3, 0.8, 2.0, 20.0)]
 
 
-@sample_tokens.case(title="temperature 0: the largest, of equal ones the first")
+@sample_tokens.case(title="temperature 0: the largest, of equal ones the first; and 1")
 def sample_cold(sample_tokens, rng):
     logits = torch.from_numpy(
         rng.permuted(np.tile([0, 1, 4, 4.0, 4, 2], (12, 1)), axis=1)
     )
-    return sample_tokens(logits, uniforms(rng, 12), temperature=0.0)
+    uniform = uniforms(rng, 12)
+    return [sample_tokens(logits, uniform, temperature=t) for t in (0.0, 1.0)]
 
 
 @sample_tokens.case(title="small temperatures, logits in the thousands", points=1)

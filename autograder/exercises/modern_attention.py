@@ -513,9 +513,12 @@ def delta_overwrites(delta_rule_step, rng):
     return key @ after, other @ after, key @ delta_rule_step(after, key, -value, 1.0)
 
 
-@delta_rule_step.case(title="beta of zero changes nothing", points=1)
+@delta_rule_step.case(
+    title="beta of zero changes nothing, a small one little", points=1
+)
 def delta_zero(delta_rule_step, rng):
-    return delta_rule_step(*memory(rng), 0.0)
+    inputs = memory(rng)
+    return delta_rule_step(*inputs, 0.0), delta_rule_step(*inputs, 0.1)
 
 
 @delta_rule_step.case(title="inputs are left unchanged", points=1)

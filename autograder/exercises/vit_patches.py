@@ -275,10 +275,14 @@ def positions_square(interpolate_positions, rng):
     return interpolate_positions(positions_for(rng, (4, 4), 3), (4, 4), (6, 6))
 
 
-@interpolate_positions.case(title="the same grid changes nothing", **CUBIC)
+@interpolate_positions.case(
+    title="the same grid changes nothing; then its double", **CUBIC
+)
 def positions_same(interpolate_positions, rng):
     grid = drawn_grid(rng, 3, 6)
-    return interpolate_positions(positions_for(rng, grid), grid, grid)
+    positions, double = positions_for(rng, grid), tuple(2 * n for n in grid)
+    same = interpolate_positions(positions, grid, grid)
+    return same, interpolate_positions(positions, grid, double)
 
 
 @interpolate_positions.case(
