@@ -26,12 +26,12 @@ RATE = """([cached, tokens]) => {
   written.setText("The ");
   const start = performance.now();
   for (let n = 0; n < tokens; n++) {
+    const cut = Playground.filterLogits(written.logits, 50, 0.9);
+    const shares = Playground.distribution(cut, 0.8);
     if (!cached) {
       written.cache.truncate(0);
       [written.known, written.steps] = [[], []];
     }
-    const cut = Playground.filterLogits(written.logits, 50, 0.9);
-    const shares = Playground.distribution(cut, 0.8);
     written.append(Playground.sampleToken(shares, (n * 0.618) % 1));
   }
   return tokens / ((performance.now() - start) / 1000);
