@@ -9,7 +9,6 @@ import os
 import secrets
 from typing import Any
 
-import zmq
 from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.client import CellExecutionComplete
@@ -92,7 +91,8 @@ class SubmissionClient(NotebookClient):
         """Run a cell; how the submission ended the kernel, if it did.
 
         Raises:
-            GraderFault: the kernel ended, and not provably through the submission.
+            GraderFault: the kernel ended, and not provably through the submission; or
+                something failed here, on the trusted side.
         """
         self.failed = None
         execution = asyncio.ensure_future(self.async_execute_cell(cell, number + 1))
@@ -101,17 +101,13 @@ class SubmissionClient(NotebookClient):
             await self.clock.watch(execution, self if sandboxed else None)
         except SubmissionFault as fault:
             return self._broken or str(fault)
-        except GraderFault:
-            if self._broken is None:
-                raise
         except (CellTimeoutError, DeadKernelError):
             return await self._how_it_ended()
-        except (OSError, MemoryError) as error:
-            raise GraderFault(f"{type(error).__name__}: {error}") from error
         except UnreadableMessage as error:
             return f"its messages could not be read: {error}"
-        except Exception as error:  # a forged message that lacks what belongs there
-            return f"its messages could not be read ({type(error).__name__})"
+        except Exception as error:  # none that a message can cause
+            if self._broken is None:
+                raise _as_ours(error) from error
         return self._broken
 
     async def used(self) -> Used | None:
@@ -122,7 +118,11 @@ class SubmissionClient(NotebookClient):
     async def ask(
         self, topic: str, name: str, seeds: list[int]
     ) -> tuple[list[bytes], str | None]:
-        """Put all cases of an exercise; the encoded answers, and how it ended."""
+        """Put all cases of an exercise; the encoded answers, and how it ended.
+
+        Raises:
+            GraderFault: as ``run``; or the answers could not be read, which is ours.
+        """
         number = secrets.randbits(64)
         question = _code_cell(
             f"__import__('autograder.respond').respond.respond"
@@ -135,17 +135,23 @@ class SubmissionClient(NotebookClient):
             if not await self._done(reading) and ended is None:
                 self._break("its answers to a question did not end")
         finally:
-            reading.cancel()
+            if not reading.cancel() and not reading.cancelled():
+                reading.exception()  # else asyncio complains that nobody looked
         return answers, self._broken or ended
 
     async def _done(self, reading: asyncio.Task) -> bool:
         """Whether all that the kernel had sent was read, down to the end of answers.
 
         Steps are counted and not seconds, which would pass while we are held up.
+
+        Raises:
+            GraderFault: reading has failed, so a kernel may have waited for us.
         """
         received, idle = self._door.received, 0
         for _ in range(MOST_STEPS):
             if (await asyncio.wait([reading], timeout=GRACE_SECONDS))[0]:
+                if (error := reading.exception()) is not None:
+                    raise _as_ours(error) from error
                 return True
             idle = idle + 1 if self._door.received == received else 0
             received = self._door.received
@@ -163,10 +169,14 @@ class SubmissionClient(NotebookClient):
         self, cell: NotebookNode, cell_index: int, exec_reply: dict[str, Any] | None
     ) -> None:
         """Remember the error that a cell stopped with, and go on."""
-        content = exec_reply["content"]
-        if content["status"] == "error":
-            said = f"{content['ename']!s:.100}: {content['evalue']!s:.1000}"
-            self.failed = _line(said, 200)
+        try:
+            content = exec_reply["content"]
+            if content["status"] == "error":
+                said = f"{content['ename']!s:.100}: {content['evalue']!s:.1000}"
+                self.failed = _line(said, 200)
+        except KeyError as error:
+            why = f"a reply has no {error.args[0]}"
+            raise UnreadableMessage(why, exec_reply["size"]) from error
 
     async def _async_poll_kernel_alive(self) -> None:
         """As in nbclient, but without waiting a second for each death."""
@@ -196,11 +206,9 @@ class SubmissionClient(NotebookClient):
                     self._spend(msg["size"])
             except CellExecutionComplete:
                 return
-            except zmq.ZMQError:
-                raise
             except UnreadableMessage as message:
                 self._spend(message.size)
-            except Exception:
+            except (KeyError, TypeError):  # it lacks what belongs there
                 self._spend(0)
 
     def process_message(
@@ -243,6 +251,13 @@ class SubmissionClient(NotebookClient):
         if isinstance(fault, GraderFault):
             raise fault
         return str(fault)
+
+
+def _as_ours(error: BaseException) -> GraderFault:
+    """A failure of this process, which says nothing about the submission."""
+    if isinstance(error, GraderFault):
+        return error
+    return GraderFault(f"{type(error).__name__}: {error}")
 
 
 def _code_cell(source: str) -> NotebookNode:

@@ -2,9 +2,10 @@
 
 A time limit counts what a submission does with its time, not what its neighbours do.
 Three things are known at each step of the clock: the processor time that the
-submission used itself; the time that it waited for a processor, which Linux counts for
-each thread (in ``schedstat``); and whether this process itself was held up. In the rest
-of the wall time it was idle: asleep, or waiting for something that does not come.
+submission used itself; the time that it waited for a processor that others had
+(``sandbox/waits.py`` says how that is told from waiting for its own threads); and
+whether this process itself was held up. In the rest of the wall time it was idle:
+asleep, or waiting for something that does not come.
 
 * What it used itself is proof at any time: a limit that it filled with processor time
   is broken by itself.
@@ -36,7 +37,7 @@ class Used:
 
     Attributes:
         own: processor time of the whole submission.
-        waited: time in which its threads could have run and had no processor.
+        waited: time in which it could have run and others had the processor.
     """
 
     own: float

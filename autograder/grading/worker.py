@@ -10,6 +10,7 @@ import ctypes
 import fcntl
 import hashlib
 import json
+import logging
 import signal
 import tempfile
 import threading
@@ -21,7 +22,7 @@ from typing import Any
 
 import nbformat
 
-from autograder.errors import SubmissionFault
+from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import Topic, load_topic
 from autograder.expected import Expected, uncached
 from autograder.files import Unusable
@@ -81,6 +82,8 @@ def start_worker(folder: str) -> None:
     """
     tempfile.tempdir = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What a task raised that nobody waits for any more is no news.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     if hasattr(ctypes.CDLL(None), "prctl"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # That was about the server that forked this process; now about the writer.
@@ -104,9 +107,19 @@ def examine_submission(
         The report, and the JSON text of the executed notebook.
 
     Raises:
-        GraderFault: it could not be examined, and is not provably to blame. So may any
-            other exception be; none of them says anything about the submission.
+        GraderFault: it could not be examined, and is not provably to blame.
     """
+    try:
+        return _examined(job, submission, workplace)
+    except GraderFault:
+        raise
+    except Exception as error:  # as a text, since not every error can be sent
+        raise GraderFault(f"{type(error).__name__}: {error}") from error
+
+
+def _examined(
+    job: Job, submission: Submission, workplace: Workplace
+) -> tuple[dict, str]:
     if submission.unusable:
         return refuse_submission(job, submission.unusable)
     try:

@@ -38,6 +38,20 @@ class UnreadableMessage(ValueError):
 class FlatSession(Session):
     """Jupyter's session, but it reads only the pieces that are used, all flat."""
 
+    def feed_identities(
+        self, msg_list: list[bytes], copy: bool = True
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Take the addresses off the parts of a message.
+
+        Raises:
+            UnreadableMessage: nothing says where they end.
+        """
+        try:
+            return super().feed_identities(msg_list, copy)
+        except ValueError as error:
+            size = sum(map(len, msg_list))
+            raise UnreadableMessage("a message has no delimiter", size) from error
+
     def deserialize(
         self, msg_list: list[bytes], content: bool = True, copy: bool = True
     ) -> dict[str, Any]:

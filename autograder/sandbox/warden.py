@@ -18,7 +18,8 @@ import traceback
 from autograder.sandbox.confine import drop_privileges, enter_namespaces
 from autograder.sandbox.limits import PATIENCE, Limits
 from autograder.sandbox.relay import Relay
-from autograder.sandbox.usage import ControlGroup, Meter, Sampling, Usage, processes
+from autograder.sandbox.usage import ControlGroup, Meter, Sampling, Usage
+from autograder.sandbox.waits import Waits
 
 # How a kernel ended that the grader let go of, or has forgotten.
 ABANDONED, OVERDUE = "it was abandoned", "it was forgotten"
@@ -32,9 +33,10 @@ CONFINED = "confined\n"
 def supervise(request: dict, fds: list[int]) -> None:
     """Run one kernel to its end and report how it ended.
 
-    Whoever sends anything through the lifeline is told what was used so far; see
-    ``_spent``. The last report holds the exit code of the kernel (negative if a signal
-    ended it) and the limit that it broke, if any; or why this warden failed.
+    Whoever sends anything through the lifeline is told the seconds of processor time
+    that were used so far, and waited for; see ``waits``. The last report holds the exit
+    code of the kernel (negative if a signal ended it) and the limit that it broke, if
+    any; or why this warden failed.
 
     Args:
         request: ``key`` of the session, ``limits``, and whether there is a ``group``.
@@ -120,6 +122,7 @@ def _watch(
     poller.register(lifeline, select.POLLIN | select.POLLHUP)
     start = look = time.monotonic()
     reason, running = None, True
+    waits = Waits()
     while running and reason is None:
         wait = max(0.0, look - time.monotonic())
         for fd, event in poller.poll(wait * 1000):
@@ -127,7 +130,9 @@ def _watch(
                 running = False
             elif fd == lifeline.fileno():
                 if _is_asked(lifeline):
-                    lifeline.send(json.dumps(_spent(meter)).encode())
+                    used = meter.look().seconds
+                    spent = {"own": used, "waited": waits.seconds()}
+                    lifeline.send(json.dumps(spent).encode())
                 else:
                     reason = ABANDONED
             else:
@@ -175,14 +180,3 @@ def _is_asked(lifeline: socket.socket) -> bool:
         return bool(lifeline.recv(1))
     except OSError:
         return False
-
-
-def _spent(meter: Meter) -> dict[str, float]:
-    """Processor time of a submission, and how long its threads waited for some."""
-    waited = 0
-    for process in processes():
-        with contextlib.suppress(OSError):
-            for thread in os.listdir(f"/proc/{process}/task"):
-                with open(f"/proc/{process}/task/{thread}/schedstat") as schedstat:
-                    waited += int(schedstat.read().split()[1])
-    return {"own": meter.look().seconds, "waited": waited / 1e9}

@@ -10,6 +10,7 @@ import time
 import nbformat
 import pytest
 
+from autograder.errors import GraderFault
 from autograder.exercise import Exercise, load_topic
 from autograder.files import Unusable
 from autograder.grading import by_name, magics, titles, worker
@@ -676,7 +677,7 @@ def test_what_nobody_looks_at_is_dropped_before_anything_runs(
     monkeypatch.setattr(worker, "expected_by_all", lambda *_: {})
     monkeypatch.setattr(worker, "fork_servers", lambda *_: None)
     job = worker.Job(topic.name, nbformat.writes(master), b"", Limits())
-    with pytest.raises(AttributeError):  # there is no report of it
+    with pytest.raises(GraderFault, match="AttributeError"):  # there is no report
         worker.examine_submission(job, Submission("ada", as_bytes(data)))
     assert len(as_bytes(held[0])) < small
     whole, left = rebuild(master, data), rebuild(master, held[0])
