@@ -8,7 +8,7 @@ from datetime import datetime
 from nbgrader.api import Assignment, Gradebook, Student
 from sqlalchemy import select
 
-from autograder.grading.gradebook_errors import reading, writing
+from autograder.grading.gradebook_errors import reading, require_name, writing
 from autograder.lms.roster import Person
 from autograder.release.course import put_scripts_on_path
 
@@ -30,7 +30,7 @@ def students_in(url: str, course_id: str) -> set[str]:
         GradebookError: it cannot be read.
     """
     with reading(), _gradebook(url, course_id) as book:
-        return set(book.db.scalars(select(Student.id)))
+        return set(map(require_name, book.db.scalars(select(Student.id))))
 
 
 def names_in(url: str, course_id: str) -> dict[str, list[str]]:
@@ -41,7 +41,7 @@ def names_in(url: str, course_id: str) -> dict[str, list[str]]:
     """
     with reading(), _gradebook(url, course_id) as book:
         return {
-            student.id: [
+            require_name(student.id): [
                 text
                 for text in (
                     " ".join(filter(None, (student.first_name, student.last_name))),

@@ -17,11 +17,16 @@ from nbgrader.api import (
 )
 from sqlalchemy import select
 
+from autograder.grading.gradebook_errors import require_name, require_points
 from autograder.grading.marks import Marks
 
 
 def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
-    """The marks of a chapter by student, in the transaction that is under way."""
+    """The marks of a chapter by student, in the transaction that is under way.
+
+    Raises:
+        GradebookError: what is there are no marks.
+    """
     marks: dict[str, Marks] = defaultdict(Marks)
     grades = _cells_of(
         book,
@@ -41,7 +46,8 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
         book, chapter, Comment, Comment.auto_comment, Comment.manual_comment
     )
     for student, cell, notebook, penalty, *scores, when, longer, due in grades:
-        name, found = cell.removeprefix("check-"), marks[student]
+        name, found = cell.removeprefix("check-"), marks[require_name(student)]
+        require_points(student, name, penalty, *scores)
         found.auto_scores[name], found.scores[name], *rest = scores
         found.max_scores[name], by_hand = rest
         if by_hand is not None:

@@ -14,6 +14,7 @@ from autograder.exercise import Topic, load_topic
 from autograder.files import printable
 from autograder.grading.audit import AuditLog, account, now
 from autograder.grading.gradebook import ChapterMarks
+from autograder.grading.interrupts import held_back
 from autograder.grading.marks import Marks
 from autograder.grading.reports import read_reports
 from autograder.grading.rules import (
@@ -166,12 +167,13 @@ class Regrade:
         Raises:
             GradebookError: it cannot be written; rules and marks stay as they were.
         """
-        keep_rules(self.course, self.chapter, rules)
-        try:
-            self.marks.regrade(self._changing(rules, Effects()).items(), why)
-        except BaseException:
-            keep_rules(self.course, self.chapter, self.rules)
-            raise
+        with held_back():  # rules without their marks, or the reverse
+            keep_rules(self.course, self.chapter, rules)
+            try:
+                self.marks.regrade(self._changing(rules, Effects()).items(), why)
+            except BaseException:
+                keep_rules(self.course, self.chapter, self.rules)
+                raise
 
     def _changing(
         self, rules: Sequence[Rule], found: Effects

@@ -137,6 +137,7 @@ class _Times:
 
     def __init__(self, course: Path, chapters: list[str], names: list[str]) -> None:
         self._times: dict[tuple[str, str], datetime] = {}
+        self._first: dict[str, datetime] = {}  # of each chapter
         for chapter in chapters:
             for name in names:
                 try:
@@ -146,14 +147,15 @@ class _Times:
                 when = time_of(found.timestamp or "")
                 if when is not None:
                     self._times[chapter, name] = when
+                    first = self._first.setdefault(chapter, when)
+                    self._first[chapter] = min(first, when)
 
     def hours(self, chapter: str, name: str) -> int | str:
         """Whole hours after the first submission of the chapter; empty if unknown."""
         when = self._times.get((chapter, name))
         if when is None:
             return ""
-        first = min(time for (of, _), time in self._times.items() if of == chapter)
-        return round((when - first).total_seconds() / 3600)
+        return round((when - self._first[chapter]).total_seconds() / 3600)
 
 
 def _reports(course: Path, chapter: str) -> dict[str, dict[str, Any]]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import csv
 import json
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
+from autograder.grading.submissions import Submission
 from autograder.release.settings import settings_of
+from autograder.research import export
 from autograder.research.people import salt_of, salted_id
 from autograder.research.scrub import Scrubber
 from classroom.submissions import submission
@@ -302,3 +306,29 @@ def test_a_changed_salt_and_a_full_folder_are_one_clear_line(planted, tmp_path, 
     assert anonymise(planted, tmp_path / "two") == 2
     assert "64 hexadecimal digits" in capsys.readouterr().err
     assert not (tmp_path / "two").exists()
+
+
+class Counted(datetime):
+    """A time that counts how often it is compared."""
+
+    compared = 0
+
+    def __lt__(self, other):
+        type(self).compared += 1
+        return super().__lt__(other)
+
+
+def test_times_of_a_large_class_are_looked_through_once(monkeypatch):
+    names = [f"student{number}" for number in range(200)]
+    begin = Counted(2026, 1, 1)
+    stamps = {n: begin + timedelta(hours=7 * i % 200) for i, n in enumerate(names)}
+    monkeypatch.setattr(
+        export, "read", lambda _, name, __: Submission(name, b"", timestamp=name)
+    )
+    monkeypatch.setattr(export, "time_of", stamps.get)
+    Counted.compared = 0
+    times = export._Times(Path("course"), ["a", "b"], names)
+    found = {n: times.hours("b", n) for n in names}
+    assert found == {n: 7 * i % 200 for i, n in enumerate(names)}
+    assert Counted.compared <= 2 * len(names) * 2
+    assert times.hours("b", "nobody") == ""
