@@ -9,6 +9,7 @@ import json
 import shutil
 import signal
 import sqlite3
+import threading
 
 import pytest
 
@@ -125,6 +126,10 @@ def test_a_gradebook_that_takes_nothing_keeps_marks_and_rules(course, capsys):
     assert not read_rules(course, TOPIC)
 
 
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(),
+    reason="only the main thread is interrupted",
+)
 def test_an_interrupt_leaves_no_rule_without_its_marks(course, monkeypatch, capsys):
     real, before = ChapterMarks.regrade, scores(course)
 
