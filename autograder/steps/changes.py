@@ -29,10 +29,10 @@ from autograder.steps.words import (
 )
 
 EXCHANGED = {
-    ast.Add: (ast.Sub, "something is subtracted that should be added"),
-    ast.Sub: (ast.Add, "something is added that should be subtracted"),
-    ast.Mult: (ast.Div, "something is divided by that should be a factor"),
-    ast.Div: (ast.Mult, "something is a factor that should be divided by"),
+    ast.Add: (ast.Sub, "a difference stands where a sum belongs"),
+    ast.Sub: (ast.Add, "a sum stands where a difference belongs"),
+    ast.Mult: (ast.Div, "a division stands where a product belongs"),
+    ast.Div: (ast.Mult, "a product stands where a division belongs"),
     ast.BitAnd: (ast.BitOr, "one of two conditions is enough where both must hold"),
     ast.BitOr: (ast.BitAnd, "two conditions must hold where one is enough"),
 }
