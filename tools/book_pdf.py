@@ -234,6 +234,7 @@ def chapter(soup: BeautifulSoup, name: str, caption: str, names: set[str]) -> st
         redirect(link, name, names)
     for image in article.select("img[src]"):
         image["src"] = from_root(image["src"], posixpath.dirname(name))
+        image["loading"] = "eager"  # on paper, nothing ever comes near
     move_solutions_to_the_end(soup, article)
     heading = f'<p class="part-of-book">{html.escape(caption)}</p>' if caption else ""
     return (

@@ -40,6 +40,12 @@ MEASURE = """() => {
     figures: all('figure').map(e => e.querySelector('img')?.alt ?? ''),
   };
 }"""
+# Pictures wait until they are near; here, all of them are asked for.
+LOAD_PICTURES = """async () => {
+  const pictures = [...document.images];
+  pictures.forEach(picture => { picture.loading = 'eager'; });
+  await Promise.allSettled(pictures.map(picture => picture.decode()));
+}"""
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 
 
@@ -88,6 +94,7 @@ def visit(browser: Browser, site: str) -> Visit:
                     if width == WIDTHS[0]:
                         tab.goto(f"{site}{name}.html", wait_until="networkidle")
                         typeset(tab)
+                        tab.evaluate(LOAD_PICTURES)
                         page.seen = tab.evaluate(MEASURE)
                     page.overflow[width] = tab.evaluate(OVERFLOW)
             visited[name] = page

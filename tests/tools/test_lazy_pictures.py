@@ -1,0 +1,65 @@
+"""Pictures keep their room free and wait until they are near."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tools.lazy_pictures import size, with_lazy_pictures
+
+
+def test_a_picture_gets_its_size_and_waits(tmp_path: Path):
+    Image.new("L", (70, 30)).save(tmp_path / "drawn.gif")
+    body = '<p><img alt="words" src="../_images/a%20b.gif" /></p>'
+    files = {"a b.gif": tmp_path / "drawn.gif"}
+    assert with_lazy_pictures(body, files, tmp_path) == (
+        '<p><img loading="lazy" decoding="async" width="70" height="30" alt="words" '
+        'src="../_images/a%20b.gif" /></p>',
+        set(),
+    )
+
+
+def test_a_png_becomes_a_webp_with_the_same_pixels(tmp_path: Path):
+    numbers = np.random.default_rng(0).integers(0, 256, (30, 70, 4), dtype=np.uint8)
+    Image.fromarray(numbers).save(tmp_path / "drawn.png")
+    body = '<img src="../_images/a%20b.png">'
+    files = {"a b.png": tmp_path / "drawn.png"}
+    found, replaced = with_lazy_pictures(body, files, tmp_path / "out")
+    assert 'src="../_images/a%20b.webp"' in found
+    assert replaced == {"a b.png"}
+    with Image.open(tmp_path / "out" / "a b.webp") as picture:
+        assert np.array_equal(np.asarray(picture), numbers)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        '<img src="data:image/png;base64,AA">',
+        '<img loading="eager" src="a.png">',
+        "<img alt='no source'>",
+    ],
+)
+def test_other_pictures_stay_as_they_are(tag: str, tmp_path: Path):
+    assert with_lazy_pictures(tag, {}, tmp_path) == (tag, set())
+
+
+def test_a_size_that_was_given_stays(tmp_path: Path):
+    tag = '<img src="a.svg" style="width: 50%">'
+    found, _ = with_lazy_pictures(tag, {"a.svg": tmp_path / "never read"}, tmp_path)
+    assert 'loading="lazy"' in found
+    assert "height=" not in found
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ('width="72pt" height="36pt" viewBox="0 0 72 36"', (96, 48)),
+        ('width="40" height="20px"', (40, 20)),
+        ('width="100%" viewBox="0 0 300 150"', (300, 150)),
+    ],
+)
+def test_a_drawing_says_how_large_it_is(tmp_path: Path, attributes: str, expected):
+    file = tmp_path / "a.svg"
+    file.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}/>')
+    assert size(file) == expected
