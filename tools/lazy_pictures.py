@@ -69,7 +69,8 @@ def with_lazy_pictures(
         file = files.get(address.name)
         if file is not None and not SIZED.search(tag):
             width, height = size(file)
-            more += f' width="{width}" height="{height}"'
+            if width and height:
+                more += f' width="{width}" height="{height}"'
         if file is not None and file.suffix == ".png":
             replaced.add(address.name)
             webp(file, folder / f"{address.stem}.webp")
@@ -91,12 +92,13 @@ def webp(file: Path, target: Path) -> None:
 
 
 def size(file: Path) -> tuple[int, int]:
-    """Width and height of a picture in pixels of CSS."""
+    """Width and height of a picture in pixels of CSS; 0 if a drawing says neither."""
     if file.suffix != ".svg":
         with Image.open(file) as picture:
             return picture.size
     root = ElementTree.parse(file).getroot()
-    room = [float(number) for number in NUMBER.findall(root.get("viewBox", ""))[-2:]]
+    box = NUMBER.findall(root.get("viewBox", "")) or ("0", "0")
+    room = [float(number) for number in box[-2:]]
     width, height = _length(root.get("width")), _length(root.get("height"))
     return round(width or room[0]), round(height or room[1])
 

@@ -57,6 +57,7 @@ def test_a_size_that_was_given_stays(tmp_path: Path):
         ('width="72pt" height="36pt" viewBox="0 0 72 36"', (96, 48)),
         ('width="40" height="20px"', (40, 20)),
         ('width="100%" viewBox="0 0 300 150"', (300, 150)),
+        ("", (0, 0)),
     ],
 )
 def test_a_drawing_says_how_large_it_is(tmp_path: Path, attributes: str, expected):
