@@ -1,6 +1,5 @@
 """Every page of the book as a reader's browser shows it."""
 
-import gzip
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,10 +10,8 @@ from playwright.sync_api import Browser, BrowserContext
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
 from tools.formulas import typeset
-from tools.page_weight import PICTURES, weight
 
 WIDTHS = (1280, 360)
-HEAVIEST = 1_500_000  # bytes, compressed, without pictures
 
 MEASURE = """() => {
   const content = document.querySelector('main');
@@ -148,11 +145,6 @@ def words_of_prose(source: str) -> int:
     return len(re.findall(r"[A-Za-z]{2,}", prose.split("---", 2)[-1]))
 
 
-def test_a_page_is_light(browser: Browser, site: str):
-    for name in pages_of_the_site():
-        assert sum(weight(browser, f"{site}{name}.html").values()) < HEAVIEST, name
-
-
 ICONS = """async () => {
   const icons = [...document.querySelectorAll('.fa-solid')];
   await document.fonts.ready;
@@ -182,21 +174,6 @@ def test_icons_are_drawn_without_a_script_and_without_the_large_fonts(
     assert [url for url in asked if "webfonts" in url] == []
 
 
-def test_weight_counts_what_a_page_loads_and_no_pictures(
-    browser: Browser, tmp_path: Path
-):
-    script = b"/* a comment */" * 1000
-    (tmp_path / "a.js").write_bytes(script)
-    (tmp_path / "a.png").write_bytes(b"not a picture, but asked for")
-    page = b'<script src="a.js"></script><img src="a.png">'
-    (tmp_path / "page.html").write_bytes(page)
-    assert weight(browser, (tmp_path / "page.html").as_uri()) == {
-        "page.html": len(gzip.compress(page)),
-        "a.js": len(gzip.compress(script)),
-    }
-    assert ".png" in PICTURES
-
-
 @pytest.mark.parametrize("served", [True, False], ids=["server", "file"])
 def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site: str):
     home = site if served else html.as_uri() + "/"
@@ -217,6 +194,43 @@ def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site
         tab.wait_for_selector("article h1")
         assert "chapters/" in tab.url
     assert (page.complaints, page.foreign) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("query", "chapters"),
+    [
+        ("causal mask", {"masking"}),
+        ("why divide by sqrt", {"scaling"}),
+        ("RoPE", {"positional_encoding", "modern_attention"}),
+        ("MHA", {"multi_head"}),
+        ("beam sear", {"decoding"}),  # not yet all of it
+    ],
+)
+def test_the_best_answer_of_search_is_a_section_on_it(
+    query: str, chapters: set[str], browser: Browser, html: Path
+):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(f"{(html / 'search.html').as_uri()}?q={query}")
+        best = tab.locator("#search-results li a").first
+        address = best.get_attribute("href")
+        assert address.partition(".html")[0].removeprefix("chapters/") in chapters
+        best.click()
+        tab.wait_for_selector("article h1")
+        place = address.partition("#")[2]
+        assert not place or tab.locator(f"section[id='{place}']").count() == 1
+
+
+def test_search_says_when_it_finds_nothing(browser: Browser, html: Path):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        address = (html / "search.html").as_uri()
+        tab.goto(f"{address}?q=%3Cimg src=xyzzyq%3E")
+        tab.locator(".search-summary", has_text="finished").wait_for()
+        assert tab.locator("#search-results img").count() == 0
+        tab.goto(f"{address}?q=xyzzyq")
+        tab.locator(".search-summary", has_text="found nothing").wait_for()
+        assert tab.locator("#search-results li").count() == 0
 
 
 def test_the_root_is_a_page_and_sends_nobody_elsewhere(browser: Browser, site: str):

@@ -1,0 +1,158 @@
+"""Sphinx extension: a search that answers with sections.
+
+Sphinx's own index knows pages, counts code as if it were prose, and wants every word of
+a question. The index that is written here knows sections, by their titles and their
+prose, and in it each word has the weight that it gives a section: BM25F (Robertson,
+Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields"). A page
+only adds up weights: ``chapters/_static/search_page.js`` does, with Sphinx's stems.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.search.en import SearchEnglish
+
+INDEX, SCRIPT = "search_sections.js", "search_page.js"  # in the static files
+# What the field writes for short, beside what the book writes out.
+SHORT = {
+    "bpe": "byte pair encoding",
+    "ffn": "feed forward",
+    "gqa": "grouped query attention",
+    "kv": "key value",
+    "llm": "language model",
+    "mha": "multi head attention",
+    "mla": "latent attention",
+    "mqa": "multi query attention",
+    "rope": "rotary",
+    "sqrt": "square root",
+    "vit": "vision transformer",
+}
+# They ask, and say nothing of what is asked for.
+QUESTIONS = frozenset({"do", "does", "how", "should", "what", "when", "which", "why"})
+NO_PROSE = (
+    *(nodes.literal_block, nodes.doctest_block, nodes.raw, nodes.math),
+    *(nodes.math_block, nodes.comment, nodes.image, nodes.title),
+)
+TITLE, PAGE_TITLE = 4.0, 2.0  # as many times as in prose
+SATURATION, LENGTH = 1.2, 0.75  # k1 and b of BM25
+SCALE = 10  # weights are written as whole numbers
+
+
+class Section(NamedTuple):
+    """A place that search can find, with its stems."""
+
+    page: str
+    anchor: str
+    title: str
+    page_title: str
+    words: list[str]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("html-page-context", load_on_the_page_that_searches)
+    app.connect("build-finished", write_index)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def load_on_the_page_that_searches(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Ask for the index and for the script."""
+    if pagename == "search":
+        app.add_js_file(INDEX, loading_method="defer")
+        app.add_js_file(SCRIPT, loading_method="defer")
+
+
+def write_index(app: Sphinx, exception: Exception | None) -> None:
+    """Write the index of all pages."""
+    if exception or app.builder.format != "html":
+        return
+    index = json.dumps(index_of(list(sections(app.env))), separators=(",", ":"))
+    file = Path(app.outdir) / "_static" / INDEX
+    file.write_text(f"globalThis.searchSections = {index};\n", encoding="utf-8")
+
+
+def sections(env: BuildEnvironment) -> Iterator[Section]:
+    """The sections of all pages, in the order of their names."""
+    for page in sorted(env.found_docs):
+        doctree = env.get_doctree(page)
+        page_title = env.titles[page].astext()
+        for section in doctree.findall(has_title):
+            first = section.parent is doctree
+            anchor = "" if first else section["ids"][0]
+            words = list(stems(" ".join(prose(section))))
+            yield Section(page, anchor, section[0].astext(), page_title, words)
+
+
+def prose(section: nodes.Element) -> Iterator[str]:
+    """The texts of a section, without code, formulas and the sections in it."""
+    for child in section.children:
+        if isinstance(child, nodes.Text):
+            yield child.astext()
+        elif isinstance(child, NO_PROSE):
+            continue
+        elif not has_title(child):
+            yield from prose(child)
+
+
+def has_title(node: nodes.Node) -> bool:
+    """Whether a node is a section of a page. Parts of tasks have no title."""
+    return isinstance(node, nodes.section) and isinstance(node.next_node(), nodes.title)
+
+
+def stems(text: str) -> Iterator[str]:
+    """The words of a text as Sphinx stems them, and what is written for short."""
+    words = [word.lower() for word in ENGLISH.split(text)]
+    kept = [w for w in words if ENGLISH.word_filter(w) and w not in QUESTIONS]
+    yield from map(ENGLISH.stem, kept)
+    line = f" {' '.join(map(ENGLISH.stem, words))} "
+    for short, phrase in PHRASES.items():
+        yield from [short] * line.count(phrase)
+
+
+ENGLISH = SearchEnglish({})
+PHRASES = {
+    ENGLISH.stem(short): f" {' '.join(map(ENGLISH.stem, phrase.split()))} "
+    for short, phrase in SHORT.items()
+}
+
+
+def index_of(found: list[Section]) -> dict[str, Any]:
+    """What pages need: the sections, and the weight of each stem for each of them.
+
+    Returns:
+        ``sections``, [page, anchor, title, title of the page] each, and ``stems``, for
+        each stem the numbers of sections and its weights there, in turn.
+    """
+    mean = sum(len(section.words) for section in found) / max(1, len(found))
+    counts = [frequencies(section, mean) for section in found]
+    known = Counter(stem for count in counts for stem in count)
+    weights: dict[str, list[int]] = {stem: [] for stem in sorted(known)}
+    for number, count in enumerate(counts):
+        for stem, frequency in count.items():
+            rare = math.log(1 + (len(found) - known[stem] + 0.5) / (known[stem] + 0.5))
+            weight = rare * frequency * (SATURATION + 1) / (frequency + SATURATION)
+            weights[stem] += [number, max(1, round(SCALE * weight))]
+    return {"sections": [section[:4] for section in found], "stems": weights}
+
+
+def frequencies(section: Section, mean: float) -> Counter[str]:
+    """How often a stem is in a section, for its length, with titles counted more."""
+    shorter = 1 / (1 - LENGTH + LENGTH * len(section.words) / mean)
+    found: Counter[str] = Counter()
+    for stem in section.words:
+        found[stem] += shorter
+    for text, times in ((section.title, TITLE), (section.page_title, PAGE_TITLE)):
+        for stem in stems(text):
+            found[stem] += times
+    return found
