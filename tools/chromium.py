@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -50,10 +50,17 @@ def headless_chromium() -> Iterator[Browser]:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a web server on this machine that serves a folder."""
-    handler = partial(_Quiet, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+def served(
+    folder: Path, handler: Callable[..., SimpleHTTPRequestHandler] | None = None
+) -> Iterator[str]:
+    """The address of a web server on this machine that serves a folder.
+
+    Args:
+        folder: what is served.
+        handler: what answers requests; the library's own, unless another one is given.
+    """
+    answer = handler or partial(_Quiet, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), answer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/"

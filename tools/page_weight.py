@@ -1,4 +1,4 @@
-"""How many bytes a page loads, compressed as web servers do."""
+"""How many bytes a page loads at first, compressed as web servers do."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Response
 
-PICTURES = (".gif", ".ico", ".jpg", ".png", ".svg", ".webp")
+# Hosts do not compress what is compressed already.
+COMPRESSED = (".gif", ".jpg", ".png", ".webp", ".woff", ".woff2")
 
 
-def weight(browser: Browser, address: str, pictures: bool = False) -> dict[str, int]:
-    """Bytes, compressed, of every file that a page loads.
+def weight(browser: Browser, address: str) -> dict[str, int]:
+    """Bytes of every file that a page loads before anybody scrolls or types.
 
     Args:
         browser: where to open the page, with an empty cache.
         address: of the page.
-        pictures: count them as well.
 
     Returns:
-        The size of each file by its name.
+        The size of each file by its name, compressed.
     """
     answers: list[Response] = []
-    with browser.new_context() as context:
+    with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
         context.on("response", lambda answer: answers.append(answer))
         tab = context.new_page()
         tab.goto(address, wait_until="networkidle")
@@ -32,6 +32,8 @@ def weight(browser: Browser, address: str, pictures: bool = False) -> dict[str, 
             path = PurePosixPath(urlsplit(answer.url).path)
             if answer.url.startswith(("data:", "blob:")):
                 continue
-            if pictures or path.suffix not in PICTURES:
-                sizes[path.name] = len(gzip.compress(answer.body()))
+            body = answer.body()
+            sizes[path.name] = len(
+                body if path.suffix in COMPRESSED else gzip.compress(body)
+            )
     return sizes

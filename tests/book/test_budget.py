@@ -1,0 +1,63 @@
+"""What a page may load before anybody scrolls, types or plays, in compressed bytes.
+
+Only bytes are held against the budget, because they are the same on every machine;
+``python -m benchmarks.pages`` measures times as well.
+"""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.book.contents import pages_of_the_book, pages_of_the_site
+from tools.page_weight import weight
+
+# Measured: start page 97, chapters 91 to 215, playgrounds 280 and 324 thousand.
+START, PAGE, PLAYGROUND = 110_000, 250_000, 350_000
+# A language model has more numbers, and every word of its vocabulary.
+LANGUAGE_MODEL = "chapters/playground_write"
+
+
+def budget(name: str) -> int:
+    """The bytes that a page may load."""
+    if name == pages_of_the_book()[0]:
+        return START
+    if name == LANGUAGE_MODEL:
+        return 500_000
+    return PLAYGROUND if "playground" in name else PAGE
+
+
+@pytest.mark.parametrize("name", pages_of_the_site())
+def test_a_page_keeps_to_its_budget(name: str, browser: Browser, site: str):
+    files = weight(browser, f"{site}{name}.html")
+    assert sum(files.values()) <= budget(name), dict(
+        sorted(files.items(), key=lambda item: -item[1])
+    )
+
+
+NOT_AT_FIRST = re.compile(
+    r"vega\.js|searchindex\.js|mathjax|fa-solid|codemirror\.js|pyodide"
+)
+
+
+def test_what_is_only_needed_later_is_loaded_later(browser: Browser, site: str):
+    for name in pages_of_the_book():
+        loaded = weight(browser, f"{site}{name}.html")
+        assert [file for file in loaded if NOT_AT_FIRST.search(file)] == [], name
+
+
+def test_weight_counts_what_a_page_loads_as_servers_send_it(
+    browser: Browser, tmp_path: Path
+):
+    script, picture = b"/* a comment */" * 1000, b"not a picture, but asked for"
+    (tmp_path / "a.js").write_bytes(script)
+    (tmp_path / "a.png").write_bytes(picture)
+    page = b'<script src="a.js"></script><img src="a.png">'
+    (tmp_path / "page.html").write_bytes(page)
+    assert weight(browser, (tmp_path / "page.html").as_uri()) == {
+        "page.html": len(gzip.compress(page)),
+        "a.js": len(gzip.compress(script)),
+        "a.png": len(picture),
+    }
