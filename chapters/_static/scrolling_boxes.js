@@ -3,6 +3,7 @@
 
 const BOXES = [
   ".figure-box", ".interactive-chart-view", ".pst-scrollable-table-container", "div.math",
+  "div.math mjx-container",
 ].join();
 
 function nameBox(box) {

@@ -21,7 +21,8 @@ from tools.formulas import typeset
 CHARTS_DRAWN = """() => [...document.querySelectorAll('.interactive-chart')].every(
   chart => chart.classList.contains('is-live') || chart.scrollIntoView())"""
 BOXES_NAMED = """() => [...document.querySelectorAll(
-  '.figure-box, .interactive-chart-view, .pst-scrollable-table-container, div.math'
+  '.figure-box, .interactive-chart-view, .pst-scrollable-table-container, div.math, ' +
+  'div.math mjx-container'
 )].every(b => b.scrollWidth <= b.clientWidth + 1 || b.hasAttribute('tabindex'))"""
 # Every rule on a wide light page; in the dark and on a phone those that depend on it.
 LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
