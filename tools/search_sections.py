@@ -134,7 +134,8 @@ def index_of(found: list[Section]) -> dict[str, Any]:
         ``sections``, [page, anchor, title, title of the page] each, and ``stems``, for
         each stem the numbers of sections and its weights there, in turn.
     """
-    mean = sum(len(section.words) for section in found) / max(1, len(found))
+    words = sum(len(section.words) for section in found)
+    mean = max(1, words) / max(1, len(found))
     counts = [frequencies(section, mean) for section in found]
     known = Counter(stem for count in counts for stem in count)
     weights: dict[str, list[int]] = {stem: [] for stem in sorted(known)}

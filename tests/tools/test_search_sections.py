@@ -99,6 +99,11 @@ def test_a_title_weighs_more_than_a_mention_and_a_rare_word_more_than_a_common_o
     assert index["sections"][0] == ("page", "anchor", "T", "P")
 
 
+def test_a_book_without_a_word_has_an_index():
+    assert index_of([])["stems"] == {}
+    assert list(index_of([section("", title="Masks")])["stems"]) == ["mask", "p"]
+
+
 def test_one_mention_weighs_less_in_a_longer_section():
     index = index_of([section("mask"), section("mask " + "other " * 50), section("x")])
     mask = weights(index, "mask")
