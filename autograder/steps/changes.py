@@ -191,11 +191,11 @@ def _of_condition(test: ast.expr) -> Iterator[Told]:
     whatever = f"whatever {name} is" if name else "whatever a condition says"
     for value in (True, False):
         yield (
-            f"one of two ways is always taken, {whatever}",
+            f"the same branch is always taken, {whatever}",
             {id(test): ast.Constant(value)},
         )
     yield (
-        "a condition is the wrong way round",
+        "a condition is negated",
         {id(test): ast.UnaryOp(ast.Not(), test)},
     )
 
@@ -207,7 +207,7 @@ def _of_expression(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         if isinstance(node.op, ast.USub) and constant_of(node) is None:
             yield "a minus sign is missing", node.operand
         elif isinstance(node.op, ast.Invert | ast.Not):
-            yield "a condition or a mask is the wrong way round", node.operand
+            yield "a condition or a mask is inverted", node.operand
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
         yield from _of_comparison(node)
     elif isinstance(node, ast.Call):
@@ -225,10 +225,10 @@ def _of_expression(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 def _compared(number: float, right: float) -> str:
     if isinstance(right, float):
-        return "a number is another one than it should be"
+        return "a constant has the wrong value"
     if number == -right:
-        return "a number has the wrong sign"
-    return f"a number is {'larger' if number > right else 'smaller'} by one"
+        return "a constant has the wrong sign"
+    return f"a constant is too {'large' if number > right else 'small'} by one"
 
 
 def _of_operator(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
@@ -242,12 +242,12 @@ def _of_operator(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
         yield says, ast.BinOp(left, other(), right)
     if kind is ast.Sub:
         yield (
-            "a difference is taken the other way round",
+            "the terms of a difference are swapped",
             ast.BinOp(right, ast.Sub(), left),
         )
     if kind is ast.MatMult:
         yield (
-            "two factors of a product of matrices are in the other order",
+            "the factors of a matrix product are swapped",
             ast.BinOp(right, ast.MatMult(), left),
         )
 
@@ -262,13 +262,13 @@ def _of_comparison(node: ast.Compare) -> Iterator[tuple[str, ast.expr]]:
     (kind,) = (type(op) for op in node.ops)
     if kind in LIMITS:
         yield (
-            "a limit is off by one: it is included where it should not be, or the "
-            "other way round",
+            "a limit is off by one: it is included where it should not be, or left "
+            "out where it should be included",
             ast.Compare(node.left, [LIMITS[kind]()], node.comparators),
         )
     if kind in OPPOSITE:
         yield (
-            "a comparison is the wrong way round",
+            "a comparison is inverted",
             ast.Compare(node.left, [OPPOSITE[kind]()], node.comparators),
         )
 
@@ -278,7 +278,7 @@ def _of_order(node: ast.List | ast.Tuple) -> Iterator[tuple[str, ast.expr]]:
         swapped = list(node.elts)
         swapped[index : index + 2] = swapped[index : index + 2][::-1]
         yield (
-            "two things that stand side by side are exchanged",
+            "two neighbouring entries of a list are swapped",
             type(node)(swapped, ast.Load()),
         )
         for step in (0, 1):  # names in a list, one of which stands there twice
@@ -353,7 +353,7 @@ def _of_arguments(node: ast.Call) -> Iterator[Told]:
         swapped = list(node.args)
         swapped[index : index + 2] = swapped[index : index + 2][::-1]
         yield (
-            f"two arguments of `{name}` are exchanged",
+            f"two arguments of `{name}` are swapped",
             {id(node): ast.Call(node.func, swapped, node.keywords)},
         )
 

@@ -19,10 +19,7 @@ def dropped(statement: ast.stmt) -> Iterator[Replaced]:
     if isinstance(statement, ast.Break):
         yield "a loop does not end early", {id(statement): ast.Pass()}
     if isinstance(statement, ast.If) and not statement.orelse:
-        yield (
-            "what belongs to a condition is never done",
-            {id(statement): ast.Pass()},
-        )
+        yield "the body of an `if` is never run", {id(statement): ast.Pass()}
 
 
 def _renews(statement: ast.stmt) -> bool:
@@ -70,7 +67,7 @@ def added_again(function: ast.FunctionDef) -> Iterator[Replaced]:
         if _renews(statement) and isinstance(statement.value, ast.Call):
             total = ast.BinOp(statement.value, ast.Add(), ast.Name(name, ast.Load()))
             yield (
-                "to the result of a step, what went into it is added once more",
+                "the input of a step is added to its result once too often",
                 {id(statement.value): total},
             )
 
@@ -98,7 +95,7 @@ def exchanged_parts(function: ast.FunctionDef) -> Iterator[Replaced]:
                     )
         swap = {one: other, other: one}
         yield (
-            f"`{one}` and `{other}` are exchanged",
+            f"`{one}` and `{other}` are swapped",
             {id(n): _part(swap[n.attr]) for n in uses if n.attr in swap},
         )
 
@@ -173,7 +170,7 @@ def _with_old_value(
 
 
 def inputs_of_steps(function: ast.FunctionDef) -> Iterator[Replaced]:
-    """An argument itself is used in one place, where what was made of it belongs."""
+    """An argument is used in one place instead of a value computed from it."""
     arguments = {a.arg for a in function.args.args} - {"self"}
     settings = _settings(function)
     for body in _bodies(function):
@@ -184,8 +181,8 @@ def inputs_of_steps(function: ast.FunctionDef) -> Iterator[Replaced]:
             for source in sorted(_names(statement.value) & arguments):
                 for load in _loads(name, body[number + 1 :]):
                     yield (
-                        f"in one place, `{source}` itself is used where what was made "
-                        "of it belongs",
+                        f"in one place, `{source}` itself is used instead of the value "
+                        "computed from it",
                         {id(load): ast.Name(source, ast.Load())},
                     )
 

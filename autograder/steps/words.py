@@ -40,7 +40,7 @@ def described(node: ast.expr) -> str:
         return described(node.value)
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and _of_self(node.func):
-            return f"what `{node.func.attr}` gives"
+            return f"the output of `{node.func.attr}`"
         return _RESULTS.get(called(node), "")
     return ""
 

@@ -65,7 +65,7 @@ def _about_two(
     full = [([{**defaults, **call} for call in of], w) for of, w in known]
     for (one, first), (other, second) in itertools.combinations(single.items(), 2):
         if all(any(first(c) and second(c) for c in of) == w for of, w in full):
-            return f"Wrong are exactly the cases in which {one} and {other}."
+            return f"Exactly the cases in which {one} and {other} are wrong."
     return ""
 
 
@@ -92,27 +92,27 @@ def _about_sizes(known: Sequence[tuple[Sequence[Call], bool]]) -> str:
 
 
 _CONDITIONS: dict[str, Callable[[Any], bool]] = {
-    "Wrong are exactly the cases in which `{name}` is True.": lambda value: (
+    "Exactly the cases in which `{name}` is True are wrong.": lambda value: (
         value is True
     ),
-    "Wrong are exactly the cases in which `{name}` is False.": lambda value: (
+    "Exactly the cases in which `{name}` is False are wrong.": lambda value: (
         value is False
     ),
 }
 _GIVEN = {
-    "Wrong are exactly the cases in which `{name}` is given.": True,
-    "Wrong are exactly the cases in which `{name}` is left out: compare its default "
+    "Exactly the cases in which `{name}` is given are wrong.": True,
+    "Exactly the cases in which `{name}` is left out are wrong: compare its default "
     "with the stub, and what is done without it.": False,
 }
 _SIZES: dict[str, Callable[[tuple[int, ...]], bool]] = {
-    "Wrong are exactly the cases in which the last two sizes of `{name}` are equal, so "
-    "that no shape shows which axis is which.": lambda shape: (
+    "Exactly the cases in which the last two sizes of `{name}` are equal are wrong: no "
+    "shape shows there which axis is which.": lambda shape: (
         len(shape) > 1 and shape[-1] == shape[-2]
     ),
-    "Wrong are exactly the cases in which `{name}` has an axis of size one.": (
+    "Exactly the cases in which `{name}` has an axis of size one are wrong.": (
         lambda shape: 1 in shape
     ),
-    "Wrong are exactly the cases in which no axis of `{name}` has size one.": (
+    "Exactly the cases in which no axis of `{name}` has size one are wrong.": (
         lambda shape: len(shape) > 0 and 1 not in shape
     ),
 }

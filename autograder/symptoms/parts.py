@@ -41,8 +41,11 @@ def wrong_entries(outcomes: Sequence[Outcome]) -> str:
     if named < 2 * others:  # what is wrong is more than entries
         return ""
     listed = ", ".join(f"`{name}`" for name in sorted(wrong))
-    number = ", where N is any number" if any(".N." in name for name in wrong) else ""
-    return f"Of the entries, only {listed} {_verb(wrong)} wrong{number}."
+    number = (
+        " (N stands for any number)" if any(".N." in name for name in wrong) else ""
+    )
+    entries = "entry" if len(wrong) == 1 else "entries"
+    return f"Only the {entries} {listed} {_verb(wrong)} wrong{number}."
 
 
 def _verb(names: Sequence[str] | dict[str, None]) -> str:
@@ -66,8 +69,8 @@ def wrong_mode(outcomes: Sequence[Outcome]) -> str:
         (
             True,
             "Exactly what is computed in training is wrong; in evaluation it is right. "
-            "Dropout that nobody asks for would do that, or another step that depends "
-            "on the mode.",
+            "Possible causes: dropout that the task does not ask for, or another step "
+            "that depends on the mode.",
         ),
         (
             False,

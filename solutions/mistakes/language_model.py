@@ -989,9 +989,9 @@ def mean_over_sequences(logits, targets, pad_id=None):
 
 @mistake(perplexity)
 def mean_of_the_sequences(logits, targets, pad_id=None):
-    """You averaged the perplexities of the sequences. A mean of exponentials is larger
-    than the exponential of the mean, and one odd sequence decides it; all losses are
-    averaged first."""
+    """You averaged the perplexities of the sequences. A mean of exponentials is not
+    the exponential of the mean, and one odd sequence can decide it; the losses of all
+    tokens are averaged first."""
     token_losses(logits, targets, pad_id)
     each = [
         token_losses(row, ids, pad_id).mean().exp()

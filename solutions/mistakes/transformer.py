@@ -672,9 +672,9 @@ class QueriesFromTheMemory(RightDecoderLayer):
 
 @mistake(DecoderLayer)
 class QueriesFromTheInput(RightDecoderLayer):
-    """The queries of your cross-attention are made from the input of the layer. What
-    the tokens have learned from each other in the self-attention is to decide what they
-    look for in the memory."""
+    """The queries of your cross-attention are made from what enters the layer, before
+    its self-attention. What the tokens have learned from each other there is to decide
+    what they look for in the memory."""
 
     def forward(self, x, memory, mask=None, memory_padding_mask=None):
         self.input = self.norm2(x) if self.norm_first else x

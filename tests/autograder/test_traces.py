@@ -249,11 +249,23 @@ def calls_of(cases):
 @pytest.mark.parametrize(
     ("right", "wrong", "says"),
     [
-        (["plain", "causal"], ["mask", "plain mask"], "in which `mask` is given."),
-        (["mask", "mask"], ["plain", "none"], "in which `mask` is left out:"),
-        (["plain", "mask"], ["causal", "free"], "in which `causal` is given."),
-        (["free mask", "free"], ["causal"], "in which `causal` is True."),
-        (["causal", "causal"], ["free", "plain"], "in which `causal` is False."),
+        (
+            ["plain", "causal"],
+            ["mask", "plain mask"],
+            "in which `mask` is given are wrong.",
+        ),
+        (["mask", "mask"], ["plain", "none"], "in which `mask` is left out are wrong:"),
+        (
+            ["plain", "mask"],
+            ["causal", "free"],
+            "in which `causal` is given are wrong.",
+        ),
+        (["free mask", "free"], ["causal"], "in which `causal` is True are wrong."),
+        (
+            ["causal", "causal"],
+            ["free", "plain"],
+            "in which `causal` is False are wrong.",
+        ),
         (["plain mask", "plain"], ["mask"], ""),  # both have a mask
         (["plain"], ["mask"], ""),  # one case is right: too few to say
         (["plain", "causal"], ["plain"], ""),
@@ -379,4 +391,4 @@ def test_argument_of_the_init_that_only_wrong_cases_have_is_named():
         for case, seed in zip(exercise.cases, expected.seeds, strict=True)
     ]
     said = judge(exercise, given, expected).message
-    assert said.endswith("Wrong are exactly the cases in which `centred` is True.")
+    assert said.endswith("Exactly the cases in which `centred` is True are wrong.")

@@ -105,7 +105,7 @@ def transposed_if_square(weights, values, W_O):
         (
             "convert_bert_layer",
             packed_layer,
-            "Of the entries, only `self_attn.out_proj.bias`, "
+            "Only the entries `self_attn.out_proj.bias`, "
             "`self_attn.out_proj.weight` are wrong.",
         ),
         ("EncoderLayer", WithDropout, "Exactly what is computed in training is wrong"),
@@ -135,7 +135,7 @@ def entries(**wrong):
 def test_entries_of_all_layers_are_one_name():
     both = entries(layers_0_a=NUMBERS + 1, layers_1_a=2 * NUMBERS)
     assert wrong_entries([both]) == (
-        "Of the entries, only `layers.N.a` is wrong, where N is any number."
+        "Only the entry `layers.N.a` is wrong (N stands for any number)."
     )
 
 
@@ -155,7 +155,7 @@ def test_nothing_is_said_of_entries_where_it_would_not_hold(given):
 def test_a_result_that_entries_spoil_says_nothing_about_them():
     one = entries(b=NUMBERS + 1)
     spoiled = outcome(NUMBERS, NUMBERS + 1)  # computed with the entries
-    assert wrong_entries([one, one, spoiled]) == "Of the entries, only `b` is wrong."
+    assert wrong_entries([one, one, spoiled]) == "Only the entry `b` is wrong."
 
 
 # Modes --------------------------------------------------------------------------------
@@ -230,5 +230,5 @@ def test_two_arguments_that_wrong_cases_have_both():
         [{"norm_first": True}],
     ]
     told = find_condition(calls, [True, False, False, False], optional)
-    assert "in which `mask` is given and `norm_first` is False." in told
+    assert "in which `mask` is given and `norm_first` is False are wrong." in told
     assert find_condition(calls, [True, False, False, True], optional) == ""
