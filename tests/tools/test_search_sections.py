@@ -12,9 +12,7 @@ PAGE = """
 A page on masks
 ===============
 
-It opens with padding.
-
-.. code::
+It opens with padding. ::
 
    forbidden = words.of(code)
 
