@@ -62,8 +62,7 @@ class SmallLanguageModel(nn.Module):
         if positions == "learned":
             self.table = nn.Parameter(SMALL * torch.randn(max_length, d_model))
         else:
-            # As large beside the embeddings as learned ones are at first.
-            table = SMALL * math.sqrt(2) * sinusoids(max_length, d_model)
+            table = fixed_table(max_length, d_model)
             self.register_buffer("table", None if positions == "rotary" else table)
         self.layers = nn.ModuleList(
             _Layer(d_model, num_heads, d_ff, positions == "rotary")
@@ -134,10 +133,14 @@ def turned(x: Tensor) -> Tensor:
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
-def sinusoids(length: int, width: int) -> Tensor:
-    """(length, width) sines and cosines in turn, of falling frequency."""
+def fixed_table(length: int, width: int) -> Tensor:
+    """(length, width) sines and cosines in turn, of falling frequency.
+
+    They are as large beside the embeddings as learned positions are at first.
+    """
     angles = _angles(length, width)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+    waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+    return SMALL * math.sqrt(2) * waves
 
 
 def _angles(length: int, width: int) -> Tensor:

@@ -11,7 +11,7 @@ from toolkit.small_language_model import (
     POSITIONS,
     SMALL,
     SmallLanguageModel,
-    sinusoids,
+    fixed_table,
     turned,
 )
 
@@ -64,9 +64,8 @@ def test_the_tables_are_those_of_their_chapters():
     fixed = SmallLanguageModel(50, 300, "sinusoidal").table  # as large as a learned one
     assert fixed.square().mean().sqrt().item() == pytest.approx(SMALL, rel=1e-5)
     expected = sinusoidal_encoding(9, 8)
-    torch.testing.assert_close(
-        sinusoids(9, 8), expected, rtol=0, atol=1e-5, check_dtype=False
-    )
+    waves = fixed_table(9, 8) / (SMALL * 2**0.5)
+    torch.testing.assert_close(waves, expected, rtol=0, atol=1e-5, check_dtype=False)
 
 
 @torch.no_grad()
