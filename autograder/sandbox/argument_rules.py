@@ -150,8 +150,12 @@ _ARCH_PRCTL = (
     *(0x1021, 0x1022, 0x1023),  # ARCH_*_XCOMP_*: torch multiplies matrices in tiles
 )
 
-_CORE = 4  # RLIMIT_CORE: at 0, Linux still pipes a dump to a program of the host
-_LIMITS = tuple(number for number in range(16) if number != _CORE)
+_NO_LIMITS = (
+    0,  # RLIMIT_CPU and
+    15,  # RLIMIT_RTTIME: whoever they end seems to have been killed from outside
+    4,  # RLIMIT_CORE: at 0, Linux still pipes a dump to a program of the host
+)
+_LIMITS = tuple(number for number in range(16) if number not in _NO_LIMITS)
 
 _NOT_IN_REAL_TIME = (0, 3, 5)  # SCHED_OTHER, which ZeroMQ sets, _BATCH and _IDLE
 

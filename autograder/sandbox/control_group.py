@@ -181,7 +181,7 @@ def _relatives() -> set[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                stat = (entry / "stat").read_text().rpartition(")")[2].split()
+                stat = (entry / "stat").read_bytes().rpartition(b")")[2].split()
                 parents[int(entry.name)] = int(stat[1])
     above = {pid := os.getpid()}
     while pid := parents.get(pid, 0):

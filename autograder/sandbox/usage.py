@@ -23,14 +23,14 @@ MAPPINGS_SECONDS = 0.5  # between two counts of mappings, which take a while
 _MAPPING_BYTES, _THREAD_BYTES = 256, 32 * 1024
 # A socket keeps what nobody has read, whether or not a process holds the socket.
 _FREE_SOCKETS, _SOCKET_BYTES = 64, 256 * 1024
-_DATAGRAM, _DATAGRAMS = "0002", 10  # as many as Linux lets wait
+_DATAGRAM, _DATAGRAMS = b"0002", 10  # as many as Linux lets wait
 # A pipe has two descriptors and keeps 64 kB.
 _FREE_DESCRIPTORS, _DESCRIPTOR_BYTES = 512, 32 * 1024
 
 _HELD = ("RssAnon", "VmSwap", "HugetlbPages")  # in status
 _NUMBERS = {
-    *(*_HELD, "VmPTE", "Threads", "FDSize"),
-    *("Pss_Anon", "SwapPss", "Private_Dirty"),  # in smaps_rollup
+    *(name.encode() for name in (*_HELD, "VmPTE", "Threads", "FDSize")),
+    *(b"Pss_Anon", b"SwapPss", b"Private_Dirty"),  # in smaps_rollup
 }
 
 
@@ -163,8 +163,9 @@ class Sampling:
         does not take them, or connect to one that does not accept.
         """
         fd = os.open("net/unix", os.O_RDONLY, dir_fd=self._warden)
-        with open(fd) as table:
-            kinds = [line.split()[4] for line in table]
+        with open(fd, "rb") as table:
+            rows = [line.split() for line in table.read().split(b"\n")]
+        kinds = [row[4] for row in rows if len(row) > 4]  # names may break lines
         return len(kinds) + kinds.count(_DATAGRAM) * _DATAGRAMS
 
 
@@ -266,14 +267,18 @@ def _private_files() -> int:
 
 
 def _numbers(path: str, folder: int | None = None) -> dict[str, int]:
-    """The numbers in a file of /proc, memory in kB; none if it may not be read."""
+    """The numbers in a file of /proc, memory in kB; none if it may not be read.
+
+    Processes choose their own names, of any bytes. Linux writes a line feed in them as
+    two characters, so only that ends a line: a carriage return would not.
+    """
     fields = {}
     with (
         contextlib.suppress(OSError),
-        open(os.open(path, os.O_RDONLY, dir_fd=folder)) as lines,
+        open(os.open(path, os.O_RDONLY, dir_fd=folder), "rb") as file,
     ):
-        for line in lines:
-            name, _, value = line.partition(":")
+        for line in file.read().split(b"\n"):
+            name, _, value = line.partition(b":")
             if name in _NUMBERS:
-                fields[name] = int(value.split()[0])
+                fields[name.decode()] = int(value.split()[0])
     return fields

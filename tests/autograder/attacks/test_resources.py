@@ -487,6 +487,9 @@ UNCOUNTED = {
     "a better priority": "os.nice(-10)",
     "real-time scheduling": "os.sched_setscheduler(0, 1, os.sched_param(1))",
     "locked memory": "check(libc.mlockall(3))",
+    "an end that seems to come from outside": (
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 1))"
+    ),
 }
 
 
@@ -521,6 +524,37 @@ def test_memory_of_deleted_and_of_mapped_files_counts(needs_sandbox):
     )
     _, ended = run(code, memory=150 * MB, disk=100 * MB)
     assert ended == "memory limit of 150 MB"
+
+
+def test_a_process_cannot_take_memory_back_by_its_name(needs_sandbox):
+    code = (
+        "import ctypes, os, time\n"
+        "if os.fork() == 0:\n"  # nobody waits for it
+        "    ctypes.CDLL(None).prctl(15, b'\\rVmPTE:-9999999', 0, 0, 0)\n"
+        "    os._exit(0)\n"
+        "time.sleep(0.3)\n"
+        "for _ in range(3):\n"
+        "    if os.fork() == 0:\n"
+        "        x = b'x' * (100 * 2**20)\n"
+        "        time.sleep(60)\n"
+        "time.sleep(60)"
+    )
+    _, ended = run(code, memory=150 * MB)
+    assert ended == "memory limit of 150 MB"
+
+
+def test_names_of_processes_and_sockets_may_be_any_bytes(needs_sandbox):
+    code = (
+        "import ctypes, os, socket, time\n"
+        "ctypes.CDLL(None).prctl(15, b'\\xff\\n\\r:', 0, 0, 0)\n"
+        "names = [b'\\0a\\nb', b'\\0' + bytes(range(128, 160)), b'/tmp/L\\xf6sung']\n"
+        "sockets = [socket.socket(socket.AF_UNIX) for _ in names]\n"
+        "for one, name in zip(sockets, names): one.bind(name)\n"
+        "time.sleep(0.5)\n"
+        "print('done')"
+    )
+    (text,), ended = run(code)
+    assert (text, ended) == ("done\n", None)
 
 
 @pytest.mark.parametrize("size, told", [(120, None), (165, "memory limit of 150 MB")])
