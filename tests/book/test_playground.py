@@ -52,7 +52,8 @@ class Opened:
             self.complaints.append(f"asked for {asked.url}")
 
     def load(self, live: bool = True) -> Page:
-        self.page.goto(self.address)
+        # Whoever waits for a model may wait for it before the page counts as loaded.
+        self.page.goto(self.address, wait_until="load" if live else "domcontentloaded")
         if live:
             self.page.wait_for_selector(".playground.is-live", timeout=120_000)
         return self.page
