@@ -51,9 +51,8 @@ class Opened:
         if not asked.url.startswith(("file:", "data:", "blob:")):
             self.complaints.append(f"asked for {asked.url}")
 
-    def load(self, live: bool = True) -> Page:
-        # Whoever waits for a model may wait for it before the page counts as loaded.
-        self.page.goto(self.address, wait_until="load" if live else "domcontentloaded")
+    def load(self, live: bool = True, until: str = "load") -> Page:
+        self.page.goto(self.address, wait_until=until)
         if live:
             self.page.wait_for_selector(".playground.is-live", timeout=120_000)
         return self.page
@@ -716,7 +715,9 @@ def test_nothing_below_moves_when_the_model_arrives(html, browser, name, size):
     with browser.new_context(viewport=viewport) as context:
         held = []
         context.route("**/*.weights.js*", lambda route: held.append(route))
-        page = Opened(html, context, name).load(live=False)
+        # The page may count as loaded only when its model is.
+        opened = Opened(html, context, name)
+        page = opened.load(live=False, until="domcontentloaded")
         page.locator(".playground").scroll_into_view_if_needed()
         expect(page.locator(".playground-message")).to_contain_text("Loading")
         while not held:
