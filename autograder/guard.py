@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from autograder.answers import answer
@@ -61,6 +61,9 @@ _OPERATORS = {
 _KEYS = (  # of the dispatcher, under which a processor finds what to call
     *("CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd"),
     "CompositeExplicitAutogradNonFunctional",
+    *("NestedTensorCPU", "QuantizedCPU", "MkldnnCPU", "SparseCPU", "SparseCsrCPU"),
+    # Under torch.vmap, an operator is taken apart, or has a rule of its own.
+    *("FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode"),
 )
 _IMPORT = "<frozen importlib._bootstrap>"  # the file of who runs a module
 _OWN = tuple(
@@ -115,26 +118,26 @@ class Guard:
             self._modules.remove()
         if self._operators is not None:
             watched = self._still_refuses() and watched
-            self._operators._destroy()
+            self._operators.take_back()
         if not watched and not self.used:
             self._note(REMOVED)
 
     def _override(self) -> Any:
         """Put functions that refuse in the place of torch's operators, if it is loaded.
 
-        Taken back by the library object that holds them.
+        Taken back by the library objects that hold them.
         """
         torch = sys.modules.get("torch")
         if torch is None:
             return None
-        library = torch.library.Library("aten", "IMPL")
+        libraries = _Libraries()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that they are overridden is the point
             for name in sorted(self._names & _OPERATORS.keys()):
                 for operator, key in _kernels(_OPERATORS[name]):
-                    library.impl(operator, self._refusal(name), key)
-            library.impl(_UNUSED, self._refusal(_UNUSED), "CPU")
-        return library
+                    libraries.impl(operator, self._refusal(name), key)
+            libraries.impl(f"aten::{_UNUSED}", self._refusal(_UNUSED), "CPU")
+        return libraries
 
     def _still_refuses(self) -> bool:
         """Whether operators are still overridden; one that nobody needs is asked."""
@@ -225,7 +228,11 @@ class Guard:
         while frame is not None and frame.f_back is not None:
             code, outer = frame.f_code, frame.f_back
             begun = code.co_name == "<module>" and outer.f_code.co_filename == _IMPORT
-            if begun and code.co_filename.startswith(self._site):
+            if (
+                begun
+                and code.co_filename.startswith(self._site)
+                and code == _code_of(code.co_filename)
+            ):
                 return True
             frame = outer
         return False
@@ -233,6 +240,26 @@ class Guard:
     def _note(self, name: str) -> None:
         if name not in self.used:
             self.used.append(name)
+
+
+class _Libraries:
+    """What is put in the place of operators, by the namespaces of these."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, Any] = {}
+
+    def impl(self, operator: str, function: Callable[..., Any], key: str) -> None:
+        """Put a function in the place of a kernel."""
+        namespace, _, name = operator.partition("::")
+        if namespace not in self._of:
+            library = sys.modules["torch"].library.Library(namespace, "IMPL")
+            self._of[namespace] = library
+        self._of[namespace].impl(name, function, key)
+
+    def take_back(self) -> None:
+        """Give all operators their own kernels again."""
+        for library in self._of.values():
+            library._destroy()
 
 
 def guarded_answer(
@@ -266,13 +293,22 @@ def _kernels(words: Sequence[str]) -> list[tuple[str, str]]:
     """Operators with one of these words in their names, each with a dispatch key."""
     known = sys.modules["torch"]._C
     return [
-        (operator.removeprefix("aten::"), key)
+        (operator, key)
         for operator in sorted(known._dispatch_get_all_op_names())
-        if operator.startswith("aten::") and "backward" not in operator
+        if "backward" not in operator
         for key in _KEYS
         if any(word in operator for word in words)
         and known._dispatch_has_kernel_for_dispatch_key(operator, key)
     ]
+
+
+@cache
+def _code_of(file: str) -> CodeType | None:
+    """What an installed file holds. Code may have its name and be something else."""
+    try:
+        return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError):
+        return None
 
 
 def _site() -> tuple[str, ...]:

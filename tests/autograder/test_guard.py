@@ -74,6 +74,20 @@ LAYER_REFUSED = {
     "vmap": (
         "use = lambda x, *a: torch.vmap(lambda y: torch.layer_norm(y, *a))(x[None])[0]"
     ),
+    "vmap of another norm": (
+        "def use(x, shape, w, b, eps):\n"
+        "    centred = x - x.mean(-1, keepdim=True)\n"
+        "    f = lambda y: torch.rms_norm(y, shape, w, eps)\n"
+        "    return torch.vmap(f)(centred[None])[0] + b"
+    ),
+    "a nested tensor": (
+        "def use(x, shape, w, b, eps):\n"
+        "    flat = x.reshape(1, -1, *shape)\n"
+        "    whole = torch.ones(flat.shape[:2], dtype=torch.bool)\n"
+        "    nested = torch._nested_tensor_from_mask(flat, whole)\n"
+        "    done = torch.native_layer_norm(nested, list(shape), w, b, eps)[0]\n"
+        "    return done.to_padded_tensor(0.0)[0].reshape(x.shape)"
+    ),
     "an autograd function": (
         "class Hidden(torch.autograd.Function):\n"
         "    @staticmethod\n"
@@ -230,6 +244,16 @@ def layer_norm(x, weight, bias, eps=1e-5):
     module = __import__("sklearn.pre" + "processing", fromlist="_")
     rows = x.detach().reshape(-1, x.shape[-1]).numpy()
     return torch.from_numpy(module.scale(rows.T).T).reshape(x.shape) * weight + bias
+""",
+    "what seems to be imported": """
+import torch, torch._refs
+def layer_norm(x, weight, bias, eps=1e-5):
+    done, site = [], torch.__file__.rsplit("/", 2)[0]
+    names = {"f": torch._refs._normalize, "x": x, "n": x.dim() - 1, "done": done}
+    text = f"done.append(f(x, [n], {eps})[0])"
+    names["inner"] = compile(text, site + "/six.py", "exec")
+    exec(compile("exec(inner)", "<frozen importlib._bootstrap>", "exec"), names)
+    return done[0] * weight + bias
 """,
     "a layer of transformers": """
 import torch
