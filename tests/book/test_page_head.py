@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from matplotlib.image import imread
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.book.contents import pages_of_the_book, pages_of_the_site
 from tests.book.test_build import SmallBook
@@ -128,7 +128,7 @@ def test_the_page_for_missing_ones_needs_no_other_file(
         page.goto((html / "404.html").as_uri())
         assert len(asked) == 1
         page.get_by_role("link").click()
-        assert page.locator(".attention-scene").is_visible()
+        expect(page.locator(".attention-scene")).to_be_visible()
 
 
 @pytest.mark.parametrize(
