@@ -33,6 +33,17 @@ def press(page: Page, name: str, button: str) -> None:
     region(page, name).get_by_role("button", name=f"{button}: {name}").click()
 
 
+def press_at_once(page: Page, name: str, *buttons: str) -> None:
+    """Press all before anything can happen: files of this machine come in a moment."""
+    labels = [f"{button}: {name}" for button in buttons]
+    region(page, name).evaluate(
+        "(region, labels) => labels"
+        ".map((label) => region.querySelector(`[aria-label='${label}']`))"
+        ".forEach((button) => button.click())",
+        labels,
+    )
+
+
 def write(page: Page, name: str, code: str) -> None:
     """Put code in the place of what the editor has, as if it were pasted."""
     place = region(page, name).locator(".cm-content")
@@ -593,12 +604,7 @@ def test_loading_can_be_stopped_and_begun_again(browser: Browser, address: str):
     with browser.new_context() as context:
         page = context.new_page()
         page.goto(address)
-        start = (  # both at once: files of this machine are there in a moment
-            "region => { const [check, stop] = ['Check', 'Stop'].map((words) =>"
-            " region.querySelector(`[aria-label='${words}: softmax']`));"
-            " check.click(); stop.click(); }"
-        )
-        region(page, "softmax").evaluate(start)
+        press_at_once(page, "softmax", "Check", "Stop")
         expect(status(page, "softmax")).to_have_text("Stopped.", timeout=STARTS)
         assert page.workers == []
         assert check(page, "softmax")["score"] == "0"
@@ -635,12 +641,7 @@ def test_python_that_starts_while_somebody_writes_can_be_stopped(
         page = context.new_page()
         page.goto(address)
         page.evaluate("InPage.work.rememberRun()")
-        start = (
-            "region => { const [edit, check, stop] = ['Edit', 'Check', 'Stop'].map("
-            "(words) => region.querySelector(`[aria-label='${words}: softmax']`));"
-            " edit.click(); check.click(); stop.click(); }"
-        )
-        region(page, "softmax").evaluate(start)
+        press_at_once(page, "softmax", "Edit", "Check", "Stop")
         expect(status(page, "softmax")).to_have_text("Stopped.", timeout=STARTS)
         assert page.workers == []
         assert check(page, "softmax")["score"] == "0"

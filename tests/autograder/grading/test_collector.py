@@ -17,20 +17,12 @@ import pytest
 
 from autograder.grading.submissions import students
 from classroom.submissions import submission
+from tests.autograder.archives import zipped
 from tests.autograder.attacks.conftest import LIMITS
 from tests.autograder.conftest import TOPIC
 
 OTHER = "masking"
 MOODLE = "_assignsubmission_file_"
-
-
-def zipped(files):
-    """The bytes of an archive."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
 
 
 @pytest.fixture
@@ -185,12 +177,10 @@ def test_upload_that_cannot_be_unpacked_costs_nobody_else_anything(collected):
 
 
 def test_upload_that_unpacks_to_gigabytes_is_not_unpacked(collected):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(f"{TOPIC}.ipynb", bytes(300 * 2**20))
+    bomb = zipped({f"{TOPIC}.ipynb": bytes(300 * 2**20)}, zipfile.ZIP_DEFLATED)
     found, said = collected(
         {
-            f"Eve_66{MOODLE}/work.zip": buffer.getvalue(),
+            f"Eve_66{MOODLE}/work.zip": bomb,
             f"Ada_1{MOODLE}/{TOPIC}.ipynb": b"ada",
         }
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import zipfile
 
 import pytest
@@ -12,19 +11,11 @@ from autograder.lms import archives, gradescope
 from autograder.lms.archives import unpack
 from autograder.lms.collect import NothingCollected, collect
 from autograder.lms.names import readings
+from tests.autograder.archives import zipped
 from tests.autograder.conftest import TOPIC
 
 ANN = f"annx_1_10_{TOPIC}.ipynb"
 EVE = "eve_3_12_work.zip"
-
-
-def zipped(files, method=zipfile.ZIP_DEFLATED):
-    """The bytes of an archive."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
 
 
 def laid_out(place, files):

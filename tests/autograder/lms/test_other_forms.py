@@ -7,8 +7,6 @@ and ``QuizSubmissionZipper``, and ``mod_assign\\downloader``.
 from __future__ import annotations
 
 import csv
-import io
-import zipfile
 
 import pytest
 
@@ -17,19 +15,11 @@ from autograder.lms.collect import collect
 from autograder.lms.exports import write_lms_tables
 from autograder.lms.packed import NothingCollected
 from autograder.lms.record import HandedIn, write_record
+from tests.autograder.archives import zipped
 
 TOPIC = "simplified_attention"
 CANVAS_LIST = "Student,ID,SIS Login ID\n"
 MOODLE_LIST = "Identifier,Full name,Email address,Status\n"
-
-
-def zipped(files):
-    """The bytes of an archive."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    return content.getvalue()
 
 
 @pytest.fixture

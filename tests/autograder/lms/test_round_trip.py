@@ -22,6 +22,7 @@ from autograder.exercise import load_topic
 from autograder.lms.exports import write_lms_tables
 from autograder.lms.whole_class import report_on_class
 from classroom.submissions import cell_source, submission
+from tests.autograder.archives import zipped
 from tests.autograder.conftest import TOPIC
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
@@ -41,12 +42,6 @@ MOODLE = (
 FOLDER = "Al Cox_71_assignsubmission_file"
 
 
-def zipped(path, files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-
-
 @pytest.fixture(scope="module")
 def course(released_course, tmp_path_factory, master, right, needs_sandbox):
     """A course with people from three systems, graded once."""
@@ -59,23 +54,25 @@ def course(released_course, tmp_path_factory, master, right, needs_sandbox):
     blank = json.dumps(master)
     (place / "canvas.csv").write_text(CANVAS)
     (place / "moodle.csv").write_text(MOODLE)
-    zipped(
-        place / "canvas.zip",
-        {
-            f"doejane_12345_67890_{TOPIC}.ipynb": mistaken,
-            f"doejane_LATE_12346_67891_{TOPIC}-1.ipynb": blank,
-        },
+    (place / "canvas.zip").write_bytes(
+        zipped(
+            {
+                f"doejane_12345_67890_{TOPIC}.ipynb": mistaken,
+                f"doejane_LATE_12346_67891_{TOPIC}-1.ipynb": blank,
+            }
+        )
     )
-    zipped(place / "moodle.zip", {f"{FOLDER}/{TOPIC}.ipynb": solved})
-    zipped(
-        place / "gradescope.zip",
-        {
-            "export/submission_metadata.yml": (
-                "submission_501:\n  :submitters:\n  - :name: Cy Fox\n"
-                "    :sid: '300'\n    :email: cy@x.edu\n"
-            ),
-            f"export/submission_501/{TOPIC}.ipynb": solved,
-        },
+    (place / "moodle.zip").write_bytes(zipped({f"{FOLDER}/{TOPIC}.ipynb": solved}))
+    (place / "gradescope.zip").write_bytes(
+        zipped(
+            {
+                "export/submission_metadata.yml": (
+                    "submission_501:\n  :submitters:\n  - :name: Cy Fox\n"
+                    "    :sid: '300'\n    :email: cy@x.edu\n"
+                ),
+                f"export/submission_501/{TOPIC}.ipynb": solved,
+            }
+        )
     )
     at = ["--course", str(folder)]
     for system, words in {
