@@ -14,6 +14,7 @@ Vega's runtime, which comes with the book: see ``tools/interactive_charts.py``.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from toolkit import figures
@@ -47,7 +48,8 @@ STYLE: dict[str, Any] = {
         "titleFontWeight": "normal",
     },
     "title": {"anchor": "start", "color": "#222222", "fontSize": 13.5},
-    "mark": {"color": figures.WEIGHT},
+    "mark": {"color": figures.WEIGHT, "tooltip": True},
+    "tooltipFormat": {"numberFormat": ".4~g"},
     "line": {"strokeWidth": 2.5},
     "range": {
         "category": list(figures.SERIES),
@@ -104,13 +106,14 @@ def house_spec(chart: Any, alt: str) -> dict[str, Any]:
     It names no schema: JupyterLab's renderer is one version behind the one of the
     book, which matters to nothing but that name.
     """
-    spec = dict(chart if isinstance(chart, dict) else chart.to_dict())
+    spec = deepcopy(chart if isinstance(chart, dict) else chart.to_dict())
     spec.pop("$schema", None)
     config = dict(spec.get("config", {}))
     if not isinstance(chart, dict):
         config.pop("view", None)  # Altair's default: a fixed size
     spec["config"] = _merged(STYLE, config)
     spec["description"] = alt
+    _mix_in_rgb(spec)
     if "vconcat" in spec:
         spec["vconcat"] = [dict(part) for part in spec["vconcat"]]
     views = spec.get("vconcat", [spec])
@@ -133,6 +136,27 @@ def _parameters(spec: Any) -> set[str]:
     own = {str(each.get("name")) for each in spec.get("params", [])}
     views = ("layer", "vconcat", "hconcat", "concat", "spec")
     return own.union(*(_parameters(spec.get(view)) for view in views))
+
+
+def _mix_in_rgb(spec: Any) -> None:
+    """Let colours between those of a scale keep their hue.
+
+    Vega-Lite mixes them by hue, lightness and chroma. White has no hue, so the light
+    half of a scale from white to purple would be pink.
+    """
+    if isinstance(spec, list):
+        for part in spec:
+            _mix_in_rgb(part)
+    if not isinstance(spec, dict):
+        return
+    for channel in ("color", "fill", "stroke"):
+        how = spec.get("encoding", {}).get(channel)
+        if isinstance(how, dict) and how.get("type") == "quantitative":
+            scale = how.setdefault("scale", {})
+            if isinstance(scale, dict):
+                scale.setdefault("interpolate", "rgb")
+    for view in ("layer", "vconcat", "hconcat", "concat", "spec"):
+        _mix_in_rgb(spec.get(view))
 
 
 def _is_composed(spec: dict[str, Any]) -> bool:

@@ -61,7 +61,10 @@ LESS = re.compile(r"\b(?:less than|below|under|at most|up to)\s\W*$", re.I)
 PRINTED = re.compile(r"[−-]?\d+(?:[,_]\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?\s?%?")
 
 OUTPUTS = ".output.stream, .output.text_plain, .cell_output table"
-NO_PROSE = "script, style, pre, code, .math, .reference, .headerlink, .cell_input"
+NO_PROSE = (
+    "script, style, pre, code, .math, .reference, .headerlink, .cell_input, "
+    ".live-picture"  # it computes its numbers: see test_live_pictures.py
+)
 NUMBERED = ".section-number, .caption-number, .exercise-notebook, .admonition-title"
 PROSE = "p, li, td, th, dd, dt, figcaption, h2, h3"
 GAP = "\N{OBJECT REPLACEMENT CHARACTER}"

@@ -18,7 +18,8 @@ from tools.accessible_pages import mended
 from tools.formulas import typeset
 
 # Charts are drawn when they are near, so each is shown in turn.
-CHARTS_DRAWN = """() => [...document.querySelectorAll('.interactive-chart')].every(
+CHARTS_DRAWN = """() => [...document.querySelectorAll(
+  '.interactive-chart, .live-picture')].every(
   chart => chart.classList.contains('is-live') || chart.scrollIntoView())"""
 BOXES_NAMED = """() => [...document.querySelectorAll(
   '.figure-box, .interactive-chart-view, .pst-scrollable-table-container, div.math, ' +

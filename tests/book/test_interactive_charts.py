@@ -86,7 +86,16 @@ def test_the_arrow_keys_move_the_slider_and_the_chart_follows(page: Page):
     page.wait_for_timeout(200)  # the chart is drawn in the next frame
     warm = heights(page)
     assert warm[-1] - warm[0] < 0.5 * (cold[-1] - cold[0])
-    assert sum(warm) == pytest.approx(1)
+    assert sum(warm) == pytest.approx(1, abs=1e-3)  # four digits are told
+
+
+def test_a_bar_tells_its_numbers_under_the_pointer(page: Page):
+    page.locator(".interactive-chart [aria-roledescription=bar]").first.hover()
+    told = page.locator("#vg-tooltip-element")
+    told.wait_for(state="visible")
+    words = told.inner_text()
+    assert "weight" in words
+    assert all(len(n) <= 6 for n in re.findall(r"\d\.\d+", words)), words
 
 
 def test_the_chart_says_what_it_shows(page: Page):

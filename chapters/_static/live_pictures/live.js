@@ -1,0 +1,123 @@
+/* What all live pictures share: they are brought to life when they are near, by a script
+   of their own; handles follow pointer, finger and keys; numbers look as in
+   tools/live_pictures/markup.py. */
+"use strict";
+
+globalThis.LivePictures = (() => {
+  const NEAR = "400px 0px";
+  const scripts = new Map(); // what is being loaded, by its address
+  const kinds = new Map(); // what brings a picture to life, by its name
+
+  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+  /* The weights of some scores; minus infinity is masked, and a row without keys is 0. */
+  function softmax(scores) {
+    const highest = Math.max(...scores);
+    if (highest === -Infinity) return scores.map(() => 0);
+    const raised = scores.map((score) => Math.exp(score - highest));
+    const total = raised.reduce((sum, x) => sum + x, 0);
+    return raised.map((x) => x / total);
+  }
+
+  function fixed(number, decimals) {
+    const text = number.toFixed(decimals);
+    return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
+  }
+
+  const percent = (weight) => `${(weight * 100).toFixed(0)}\u00a0%`;
+
+  function listed(words) {
+    const quoted = words.map((word) => `“${word}”`);
+    if (quoted.length < 2) return quoted.join("");
+    return `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
+  }
+
+  /* Where in a drawing a pointer is. */
+  function pointIn(svg, event) {
+    const at = new DOMPoint(event.clientX, event.clientY);
+    const { x, y } = at.matrixTransform(svg.getScreenCTM().inverse());
+    return [x, y];
+  }
+
+  const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+  /* Let a handle be moved. It is told to a screen reader as a slider, the only role
+     with a value that keys change; what it says is up to the picture.
+
+     drag(point)   the pointer is at this point of the drawing
+     nudge(dx, dy) an arrow was pressed; Shift makes it larger
+     reset()       Home was pressed */
+  function handle(knob, svg, { drag, nudge, reset }) {
+    svg.removeAttribute("aria-label");
+    svg.setAttribute("role", "presentation");
+    knob.setAttribute("tabindex", "0");
+    knob.setAttribute("role", "slider");
+    // In a drawing, not every browser heeds touch-action: the page would scroll.
+    knob.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+    knob.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      event.preventDefault(); // no selection of text
+      knob.focus({ preventScroll: true });
+      knob.setPointerCapture(event.pointerId);
+    });
+    knob.addEventListener("pointermove", (event) => {
+      if (knob.hasPointerCapture(event.pointerId)) drag(pointIn(svg, event));
+    });
+    svg.addEventListener("click", (event) => {
+      if (!knob.contains(event.target)) drag(pointIn(svg, event));
+    });
+    knob.addEventListener("keydown", (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      const times = event.shiftKey ? 10 : 1;
+      if (event.key in ARROWS) nudge(...ARROWS[event.key].map((way) => way * times));
+      else if (event.key === "Home") reset();
+      else return;
+      event.preventDefault(); // the page does not scroll
+    });
+  }
+
+  /* The radio buttons of a picture: chosen(name) is the value of one group. */
+  function choices(picture, changed) {
+    const radios = [...picture.querySelectorAll("input[type=radio]")];
+    for (const radio of radios) {
+      radio.disabled = false;
+      radio.addEventListener("change", changed);
+    }
+    return (name) => Number(radios.find((r) => r.name === name && r.checked).value);
+  }
+
+  function load(address) {
+    if (!scripts.has(address)) {
+      scripts.set(address, new Promise((done, failed) => {
+        const script = document.createElement("script");
+        script.src = address;
+        script.onload = done;
+        script.onerror = () => failed(new Error(`${address} could not be loaded`));
+        document.head.append(script);
+      }));
+    }
+    return scripts.get(address);
+  }
+
+  async function bringToLife(picture) {
+    await load(picture.dataset.script);
+    const data = JSON.parse(picture.querySelector("script").textContent);
+    kinds.get(picture.dataset.livePicture)(picture, data);
+    picture.classList.add("is-live");
+  }
+
+  const near = new IntersectionObserver((changes) => {
+    for (const { isIntersecting, target } of changes) {
+      if (isIntersecting) {
+        near.unobserve(target);
+        bringToLife(target).catch((error) => console.error(error)); // it stays as it is
+      }
+    }
+  }, { rootMargin: NEAR });
+  document.querySelectorAll(".live-picture").forEach((picture) => near.observe(picture));
+
+  return {
+    define: (name, live) => kinds.set(name, live),
+    choices, dot, fixed, handle, listed, percent, softmax,
+  };
+})();

@@ -1,0 +1,264 @@
+"""Pictures moved with mouse, finger and keys; their numbers against NumPy and torch."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Browser, Locator, Page
+
+from tests.book.contents import ROOT
+from tools.attention_scene import LAST, OPENING, VECTORS
+from tools.live_pictures import FOLDER, PICTURES, picture_html
+from tools.live_pictures.query_plane import SHOWN
+
+STATIC = ROOT / "chapters" / "_static"
+PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>{name}</title>
+<link rel="stylesheet" href="{static}/house.css">
+<link rel="stylesheet" href="{static}/{folder}/live.css">
+<script src="{static}/{folder}/live.js" defer></script>
+<body class="bd-content"><main><p>Text before.</p>{picture}<p id="after">Text after.
+</p></main>"""
+# Everything that can be seen of a picture, but for the hint on how to move it.
+DRAWN = """picture => [...picture.querySelectorAll('*')].filter(
+  e => !e.closest('script, .live-hint, fieldset')).map(e => [
+    e.tagName, e.tagName === 'svg' ? '' : e.getAttribute('class') ?? '',
+    e.children.length ? '' : e.textContent,
+    ...['d', 'x1', 'y1', 'x2', 'y2', 'x', 'y', 'width', 'height', 'transform', 'style',
+        'stroke-width', 'stroke-opacity'].map(
+      a => (e.getAttribute(a) ?? '').replace(/[ ;]+$|(?<=:) /g, ''))])"""
+BOX = """() => ['.live-picture', '#after'].map(name => {
+  const box = document.querySelector(name).getBoundingClientRect();
+  return [box.x, box.y, box.width, box.height];
+})"""
+
+Open = Callable[..., AbstractContextManager[tuple[Page, Locator]]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page for each picture."""
+    folder = tmp_path_factory.mktemp("pictures")
+    for name in PICTURES:
+        address = f"{(STATIC / FOLDER / name).as_uri()}.js"
+        picture = picture_html(name).replace("<div", f'<div data-script="{address}"', 1)
+        text = PAGE.format(
+            name=name, static=STATIC.as_uri(), folder=FOLDER, picture=picture
+        )
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def opened(folder: Path, browser: Browser) -> Open:
+    """Opens a picture as a file, without a network; complaints fail the test."""
+
+    @contextmanager
+    def open_picture(name: str, width: int = 1280, **options) -> Iterator:
+        complaints: list[str] = []
+        with browser.new_context(
+            offline=True, viewport={"width": width, "height": 900}, **options
+        ) as context:
+            context.on("console", lambda message: complaints.append(message.text))
+            context.on("weberror", lambda error: complaints.append(str(error.error)))
+            context.on("requestfailed", lambda asked: complaints.append(asked.url))
+            page = context.new_page()
+            page.goto((folder / f"{name}.html").as_uri())
+            picture = page.locator(".live-picture")
+            if options.get("java_script_enabled", True):
+                page.wait_for_selector(".live-picture.is-live")
+            yield page, picture
+        assert complaints == []
+
+    return open_picture
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers in a text, as pictures write them."""
+    found = re.findall(r"−?\d+(?:\.\d+)?", text)
+    return [float(number.replace("−", "-")) for number in found]
+
+
+def rounded(drawn: list[list[str]]) -> list[tuple]:
+    """What is drawn, with numbers as precise as anybody can see."""
+    return [
+        tuple(
+            (re.sub(r"-?\d+(\.\d+)?(e-\d+)?", "#", text),
+             tuple(round(float(n), 1) + 0.0
+                   for n in re.findall(r"-?\d+(?:\.\d+)?(?:e-\d+)?", text)))
+            for text in texts
+        )
+        for texts in drawn
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("name", PICTURES)
+def test_nothing_changes_when_the_script_takes_over(
+    name: str, width: int, opened: Open
+):
+    with opened(name, width, java_script_enabled=False) as (page, picture):
+        before, where = picture.evaluate(DRAWN), page.evaluate(BOX)
+        assert picture.locator("[tabindex], input:not([disabled])").count() == 0
+        assert not picture.locator(".live-hint").is_visible()
+    with opened(name, width) as (page, picture):
+        after = picture.evaluate(DRAWN)
+        assert picture.locator(".live-hint").is_visible()
+        assert page.evaluate(BOX) == where
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for one, other in zip(rounded(before), rounded(after), strict=True):
+        for (text, values), (live_text, live_values) in zip(one, other, strict=True):
+            assert text == live_text
+            np.testing.assert_allclose(values, live_values, atol=0.11)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_without_javascript_there_is_a_described_picture(name: str, opened: Open):
+    with opened(name, java_script_enabled=False) as (_, picture):
+        drawn = picture.locator("[role=img]")
+        for one in drawn.all():
+            assert len(one.get_attribute("aria-label").split()) >= 15
+        assert drawn.count() or picture.locator("table, [role=grid]").count()
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_script_is_loaded_when_the_picture_is_near(
+    name: str, folder: Path, browser: Browser
+):
+    text = (folder / f"{name}.html").read_text(encoding="utf-8")
+    far = folder / f"far_{name}.html"
+    far.write_text(text.replace("<main>", '<main><p style="height: 5000px">far</p>'))
+    asked: list[str] = []
+    with browser.new_context(viewport={"width": 800, "height": 600}) as context:
+        context.on("request", lambda request: asked.append(request.url))
+        page = context.new_page()
+        page.goto(far.as_uri(), wait_until="networkidle")
+        assert not any(f"{name}.js" in url for url in asked)
+        page.locator(".live-picture").scroll_into_view_if_needed()
+        page.wait_for_selector(".live-picture.is-live")
+    assert sum(f"{name}.js" in url for url in asked) == 1
+
+
+# The query in the plane --------------------------------------------------------------
+
+
+def expected(q: tuple[float, float], last: str) -> tuple[np.ndarray, ...]:
+    """Scores, weights and output by torch."""
+    X = torch.tensor([VECTORS[w] for w in (*OPENING, last)], dtype=torch.float64)
+    query = torch.zeros(1, X.shape[1], dtype=X.dtype)
+    query[0, list(SHOWN)] = torch.tensor(q, dtype=X.dtype)
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    weights = sdpa(query, X, torch.eye(len(X), dtype=X.dtype))[0]
+    scores = (X * query / X.shape[1] ** 0.5).sum(dim=1)
+    output = sdpa(query, X, X)[0][list(SHOWN)]
+    return scores.numpy(), weights.numpy(), output.numpy()
+
+
+def check_plane(picture: Locator, q: tuple[float, float], last: str) -> None:
+    """Compare all numbers that the picture shows, and where it draws."""
+    scores, weights, output = expected(q, last)
+    said = picture.locator(".plane-query").get_attribute("aria-valuetext")
+    assert numbers(said) == pytest.approx(q)
+    shown = picture.locator(".live-score").all_inner_texts()
+    np.testing.assert_allclose(numbers(" ".join(shown)), scores, atol=0.0051)
+    shown = picture.locator(".live-weight").all_inner_texts()
+    np.testing.assert_allclose(numbers(" ".join(shown)), 100 * weights, atol=0.51)
+    says = picture.locator(".live-says").inner_text()
+    np.testing.assert_allclose(numbers(says)[-2:], output, atol=0.0051)
+    assert numbers(says)[0] == pytest.approx(100 * weights.max(), abs=0.51)
+    words = (*OPENING, last)
+    best = [
+        w for w, a in zip(words, weights, strict=True) if np.isclose(a, max(weights))
+    ]
+    named = re.findall("“(.+?)”", says)
+    assert named == (best if len(best) < len(words) else [])
+    where = {
+        name: centre(picture.locator(f".{name}"))
+        for name in (
+            "plane-grid",
+            "plane-output path",
+            "is-last rect",
+            "plane-query .live-reach",
+        )
+    }
+    middle, unit = where["plane-grid"], picture.locator(".plane-grid").bounding_box()
+    for name, point in [
+        ("plane-output path", output),
+        ("is-last rect", [VECTORS[last][feature] for feature in SHOWN]),
+        ("plane-query .live-reach", q),
+    ]:
+        right, down = (where[name] - middle) / unit["width"] * 6  # units of the plane
+        np.testing.assert_allclose([1 + right, 1 - down], point, atol=0.03)
+
+
+def centre(part: Locator) -> np.ndarray:
+    box = part.bounding_box()
+    return np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
+
+
+def in_page(picture: Locator, q: tuple[float, float]) -> tuple[float, float]:
+    """Where a point of the plane is on the screen."""
+    box = picture.locator(".plane-grid").bounding_box()
+    unit = box["width"] / 6
+    return box["x"] + (q[0] + 2) * unit, box["y"] + (4 - q[1]) * unit
+
+
+def test_the_query_follows_the_mouse(opened: Open):
+    with opened("query_plane") as (page, picture):
+        check_plane(picture, (3, 3), "money")
+        page.mouse.move(*in_page(picture, (3, 3)))
+        page.mouse.down()
+        for q in [(2.5, 0.5), (-1.2, 3.3), (0, 0), (4, -2)]:
+            page.mouse.move(*in_page(picture, q))
+            check_plane(picture, q, "money")
+        page.mouse.move(0, 0)  # out of the plane: it stays at the edge
+        check_plane(picture, (-2, 4), "money")
+        page.mouse.up()
+        page.mouse.move(*in_page(picture, (1, 1)))
+        check_plane(picture, (-2, 4), "money")
+        page.mouse.click(*in_page(picture, (1.5, -1.5)))
+        check_plane(picture, (1.5, -1.5), "money")
+
+
+def test_the_query_follows_the_keys(opened: Open):
+    with opened("query_plane", 360) as (page, picture):
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")
+        check_plane(picture, (3, 3), LAST[1])
+        page.keyboard.press("Tab")
+        knob = picture.get_by_role("slider", name="Query")
+        assert knob.evaluate("knob => knob === document.activeElement")
+        for key, q in [
+            ("ArrowLeft", (2.9, 3.0)),
+            ("ArrowDown", (2.9, 2.9)),
+            ("Shift+ArrowUp", (2.9, 3.9)),
+            ("Shift+ArrowUp", (2.9, 4.0)),
+            ("Shift+ArrowRight", (3.9, 4.0)),
+            ("Home", (3.0, 3.0)),
+        ]:
+            page.keyboard.press(key)
+            check_plane(picture, q, LAST[1])
+        assert page.evaluate("scrollY") == 0
+
+
+def test_the_query_follows_a_finger(opened: Open):
+    with opened("query_plane", 360, has_touch=True) as (page, picture):
+        page.touchscreen.tap(*in_page(picture, (-1, 2)))
+        check_plane(picture, (-1, 2), "money")
+        finger = page.context.new_cdp_session(page)
+
+        def touch(kind: str, *points: tuple[float, float]) -> None:
+            at = [dict(zip("xy", in_page(picture, q), strict=True)) for q in points]
+            asked = {"type": kind, "touchPoints": at}
+            finger.send("Input.dispatchTouchEvent", asked)
+
+        touch("touchStart", (-1, 2))
+        for q in [(0, 1.5), (1, 0), (2, -1)]:
+            touch("touchMove", q)
+        touch("touchEnd")
+        check_plane(picture, (2, -1), "money")
+        assert page.evaluate("scrollY") == 0

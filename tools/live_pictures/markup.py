@@ -1,0 +1,94 @@
+"""What all live pictures are made of: elements, and numbers as readers see them.
+
+``chapters/_static/live_pictures/live.js`` writes numbers in the same way.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+class Picture(NamedTuple):
+    """A picture in its first state.
+
+    Attributes:
+        label: its name, for a screen reader.
+        body: its HTML.
+        data: all that its script needs, as JSON can hold it.
+    """
+
+    label: str
+    body: str
+    data: dict[str, Any]
+
+
+def element(tag: str, content: str = "", **attributes: object) -> str:
+    """An element of HTML or SVG.
+
+    Args:
+        tag: its name.
+        content: HTML, which has to be escaped already.
+        attributes: their values are escaped; those that are None or False are left
+            out, and True stands for an attribute without a value. ``class_`` is
+            ``class``, and other underscores are hyphens.
+    """
+    written = "".join(
+        f" {name.rstrip('_').replace('_', '-')}"
+        + ("" if value is True else f'="{html.escape(str(value))}"')
+        for name, value in attributes.items()
+        if value is not None and value is not False
+    )
+    return f"<{tag}{written}>{content}</{tag}>"
+
+
+def fixed(number: float, decimals: int) -> str:
+    """A number such as ``−0.25``, with a real minus sign and never ``−0.00``."""
+    text = f"{number:.{decimals}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def percent(weight: float) -> str:
+    """A weight such as ``40 %``, on one line."""
+    return f"{weight * 100:.0f}{NO_BREAK}%"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Quoted words, such as ``“she”, “visits” and “the”``."""
+    quoted = [f"“{word}”" for word in words]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def says(sentence: str) -> str:
+    """The line that says in words what the picture shows."""
+    return element("p", html.escape(sentence), class_="live-says", aria_live="polite")
+
+
+def hint(sentence: str) -> str:
+    """How to move the picture; it is seen when it can be moved."""
+    return element("p", html.escape(sentence), class_="live-hint noprint")
+
+
+def choice(group: str, legend: str, options: Sequence[str], chosen: int) -> str:
+    """One of several options, which can be changed once the script takes over."""
+    buttons = "".join(
+        element(
+            "label",
+            f'<input type="radio" name="{group}" value="{place}"'
+            f"{' checked' * (place == chosen)} disabled>"
+            + element("span", html.escape(option)),
+        )
+        for place, option in enumerate(options)
+    )
+    return element(
+        "fieldset",
+        element("legend", html.escape(legend)) + buttons,
+        class_="live-choice",
+    )
