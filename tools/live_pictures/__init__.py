@@ -31,11 +31,8 @@ PICTURES: dict[str, Callable[[], Picture]] = {
 FOLDER = "live_pictures"  # of scripts and style, in the static files
 MARK = re.compile(r'data-live-picture="(\w+)"')
 ROOT = Path(__file__).resolve().parents[2]
-# Anything in these may change a number in a picture.
-MADE_OF = (
-    *("solutions/*.py", "toolkit/figures.py"),
-    *("tools/attention_scene.py", "tools/live_pictures/*.py"),
-)
+# What may change a picture, beside the references of the chapter that it is in.
+MADE_OF = ("tools/attention_scene.py", "tools/live_pictures/*.py")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -56,7 +53,8 @@ class LivePicture(SphinxDirective):
         if name not in PICTURES:
             known = ", ".join(sorted(PICTURES))
             raise self.error(f"live-picture: there is no {name!r}, only {known}")
-        for kind in MADE_OF:
+        topic = Path(self.env.docname).name
+        for kind in (*MADE_OF, f"solutions/{topic}.py"):
             for file in sorted(ROOT.glob(kind)):
                 self.env.note_dependency(str(file))
         return [nodes.raw("", picture_html(name), format="html")]
