@@ -17,8 +17,8 @@ from torch import Tensor
 def attention_flops(n: int, d: int) -> int:
     """Floating-point operations of the two matrix products of attention.
 
-    Scores and outputs take n * n * d multiplications and as many additions each; a
-    multiplication and an addition count as two operations. The softmax is left out.
+    A multiplication and the addition that follows it count as two operations. The
+    softmax and the scale are left out.
 
     Args:
         n: number of tokens, each a query and a key.
@@ -49,8 +49,8 @@ def attention_bytes(n: int, heads: int, bytes_per_value: int) -> int:
 def linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Attention whose weights are products of features, at a cost linear in N and T.
 
-    y_i = phi(q_i) S / (phi(q_i) . z),  S = sum_j phi(k_j) v_j^T,  z = sum_j phi(k_j)
-    with phi(x) = elu(x) + 1. There is no scale.
+    y_i = sum_j w_ij v_j / sum_j w_ij,  with w_ij = phi(q_i) . phi(k_j)
+    and phi(x) = elu(x) + 1. There is no scale.
 
     Args:
         query: (..., N, d) queries.
@@ -85,8 +85,8 @@ def linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 def causal_linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """Linear attention of token i to the tokens up to and including i.
 
-    S_i = S_{i-1} + phi(k_i) v_i^T,  z_i = z_{i-1} + phi(k_i),
-    y_i = phi(q_i) S_i / (phi(q_i) . z_i),  with phi(x) = elu(x) + 1
+    y_i = sum_{j <= i} w_ij v_j / sum_{j <= i} w_ij,  with w_ij = phi(q_i) . phi(k_j)
+    and phi(x) = elu(x) + 1. There is no scale.
 
     Args:
         query: (..., N, d) queries.
@@ -128,8 +128,8 @@ def online_softmax_sum(
 ) -> Tensor:
     """Values averaged with softmax weights, from scores that arrive in blocks.
 
-    y = sum_j exp(e_j - m) v_j / sum_j exp(e_j - m),  m = the largest score so far.
-    When m rises, both sums so far are multiplied by exp(old m - new m).
+    The result is that of one softmax over the scores of all blocks. Each block is seen
+    once and then gone, so only sums over its keys can be kept.
 
     Args:
         score_blocks: tensors (..., N, b), the scores of N queries with b keys; b may

@@ -41,8 +41,9 @@ def previous_token_score(weights: Tensor) -> Tensor:
 def induction_score(weights: Tensor, period: int) -> Tensor:
     """How much weight each head puts on the token that followed last time, on average.
 
-    The mean of weights[i, i - period + 1] over all queries i >= period, for a sequence
-    that repeats after ``period`` tokens
+    In a sequence that repeats after ``period`` tokens: the mean, over all queries whose
+    token has occurred before, of the weight on the token that followed its previous
+    occurrence
 
     Args:
         weights: (..., N, N) attention weights.
@@ -146,8 +147,10 @@ def patching_effect(
 ) -> dict[str, float]:
     """How much of a metric each activation of the clean run brings back, on its own.
 
-    (patched - corrupted) / (clean - corrupted), where the patched run is on the
-    corrupted inputs, with the clean run's activation of that name
+    The patched run is on the corrupted inputs, with the clean run's activation of that
+    name. The effect is a linear function of its metric: 0 where this equals the metric
+    of the unpatched run on the corrupted inputs, 1 where it equals that of the clean
+    run.
 
     Args:
         run: ``run(inputs, replace)`` returns a metric and a dictionary of all

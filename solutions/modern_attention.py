@@ -249,7 +249,8 @@ def delta_rule_step(
 ) -> np.ndarray:
     """Correct what a state returns for a key, by a fraction beta of the error.
 
-    S + beta k (v - k S), where k S is what the key finds before the step
+    A step of gradient descent in S on the error 1/2 |v - k S|^2, where k S is what the
+    key finds.
 
     Args:
         state: (d_k, d_v) the state S.

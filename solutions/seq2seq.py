@@ -20,7 +20,7 @@ def context_vector(
 ) -> tuple[Tensor, Tensor]:
     """Mix the encoder states, each weighted by how well it matches the decoder state.
 
-    a_t = exp(s . H_t) / sum over allowed u of exp(s . H_u),   c = sum over t of a_t H_t
+    The weights are the softmax of the dot products s . H_t over the allowed tokens t.
 
     Args:
         state: (B, h) decoder states s, the queries.

@@ -34,8 +34,9 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Te
 class EncoderLayer(nn.Module):
     """Self-attention and a feed-forward network, each with residual and norm.
 
-    norm_first=False:  x = norm1(x + attend(x));  x = norm2(x + feed_forward(x))
-    norm_first=True:   x = x + attend(norm1(x));  x = x + feed_forward(norm2(x))
+    Without norm_first, each sum of a residual connection is normalised. With it, the
+    input of each sublayer is normalised, and the sums are left as they are. norm1
+    belongs to the attention, norm2 to the feed-forward network.
 
     Args:
         d_model: width E of the tokens, before and after.
@@ -108,12 +109,11 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention, cross-attention to a memory, and a feed-forward network.
 
-    norm_first=False:  x = norm1(x + attend(x));  x = norm2(x + look_up(x))
-                       x = norm3(x + feed_forward(x))
-    norm_first=True:   x = x + attend(norm1(x));  x = x + look_up(norm2(x))
-                       x = x + feed_forward(norm3(x))
-
-    ``look_up`` takes its queries from x, its keys and values from the memory.
+    Without norm_first, each sum of a residual connection is normalised. With it, the
+    input of each sublayer is normalised, and the sums are left as they are. norm1,
+    norm2 and norm3 belong to the sublayers in the order above. Cross-attention takes
+    its queries from the tokens, its keys and values from the memory, which is never
+    normalised here.
 
     Args:
         d_model: width E of tokens and memory.

@@ -76,7 +76,8 @@ def unpatchify(patches: Tensor, patch_size: int, height: int, width: int) -> Ten
 class PatchEmbedding(nn.Module):
     """Make the tokens of a vision transformer from square images.
 
-    z = [class_token; patches W^T + b] + positions
+    The class token comes first, then the projected patches; each token is given a
+    position.
 
     Parameters: ``projection``, an ``nn.Linear`` from the C*p*p numbers of a patch, in
     the order of ``patchify``, to E; ``class_token`` (1, 1, E), which begins as zeros;
