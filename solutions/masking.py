@@ -49,8 +49,6 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
 def combine_masks(padding: Tensor, causal: Tensor) -> Tensor:
     """Allow what both masks allow, in the shape that heads and batches broadcast with.
 
-    mask[b, 0, i, j] = padding[b, j] and causal[i, j]
-
     Args:
         padding: (B, T) boolean, True where a key is a real token.
         causal: (N, T) boolean, True where a query may look at a key.

@@ -295,8 +295,6 @@ class MultiHeadAttention(nn.Module):
 def projection_parameter_count(embed_dim: int, num_heads: int) -> int:
     """Count the numbers in the four projections of multi-head attention.
 
-    4 E^2 weights + 4 E biases
-
     Args:
         embed_dim: E, width of the model.
         num_heads: h, which divides E. Each head has three projections to E / h features

@@ -38,9 +38,6 @@ def shift_matrix(offset: int, dim: int) -> Tensor:
 
     encoding[i + offset] = shift_matrix(offset, dim) @ encoding[i], for every i
 
-    It turns the pair (sin, cos) of frequency w_k by the angle offset * w_k and mixes
-    no two pairs.
-
     Args:
         offset: how many positions to move, of either sign.
         dim: features of the encoding, an even number.
@@ -96,10 +93,8 @@ def sinusoidal_encoding_2d(height: int, width: int, dim: int) -> Tensor:
 def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     """Turn each pair of features by an angle that grows with the position.
 
-    The pair (x[2i], x[2i + 1]) is turned by +position * base^(-2i / d):
-
-    y[2i]     = x[2i] cos(angle) - x[2i + 1] sin(angle)
-    y[2i + 1] = x[2i] sin(angle) + x[2i + 1] cos(angle)
+    The pair (x[2i], x[2i + 1]) is turned counter-clockwise, as a point in the plane, by
+    the angle position * base^(-2i / d).
 
     Args:
         x: (..., N, d) queries or keys, d even.

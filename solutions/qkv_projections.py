@@ -112,7 +112,7 @@ def attention_layer(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cross-attention: queries from rows of ``Q``, keys and values from rows of ``X``.
 
-    Y = softmax(Q W_Q (X W_K)^T / sqrt(d_k)) X W_V
+    The results are those of ``attention`` for the projected vectors.
 
     Args:
         Q: (N_Q, D_Q) the vectors that queries are computed from.
@@ -164,7 +164,7 @@ def self_attention_columns(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Self-attention in the column convention: every column of ``X`` is a token.
 
-    Y = W_V X A,  A = softmax((W_K X)^T (W_Q X) / sqrt(d_k)) over each column
+    Scores are scaled; the results are those of ``self_attention``, transposed.
 
     Args:
         X: (D, N) tokens, one a column.

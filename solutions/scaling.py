@@ -33,7 +33,7 @@ def dot_product_variance(d: int, num_samples: int, rng: np.random.Generator) -> 
 def softmax_jacobian(weights: np.ndarray) -> np.ndarray:
     """How each softmax weight reacts to each score.
 
-    J[i, j] = d a_i / d e_j = a_i (1[i = j] - a_j)
+    J[i, j] = d a_i / d e_j, which depends on the weights alone
 
     Args:
         weights: (N,) the weights a, which are the softmax of some scores e.

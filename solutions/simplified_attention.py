@@ -52,7 +52,7 @@ def alignment_scores(q: np.ndarray, X: np.ndarray) -> np.ndarray:
 def attend(q: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Average the inputs, weighted by how well they match one query.
 
-    a = softmax(X q / sqrt(D)),  y = sum_i a_i X_i
+    The weights are the softmax of the alignment scores.
 
     Args:
         q: (D,) query.
