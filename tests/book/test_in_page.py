@@ -634,6 +634,41 @@ def test_whoever_ran_something_before_finds_python_started_while_writing(
         assert len(later.workers) == 1
 
 
+def test_whoever_ran_something_before_finds_python_started_at_an_exercise_in_view(
+    browser: Browser, address: str
+):
+    with browser.new_context() as context:
+        first = context.new_page()
+        first.goto(address)
+        region(first, "softmax").scroll_into_view_if_needed()
+        first.wait_for_timeout(2000)
+        assert first.workers == []  # nobody has agreed to load anything
+        first.evaluate("InPage.work.rememberRun()")
+        later = context.new_page()
+        later.goto(address)
+        later.wait_for_timeout(2000)
+        assert later.workers == []  # no exercise is in view
+        with later.expect_event("worker", timeout=STARTS):
+            region(later, "softmax").scroll_into_view_if_needed()
+        source = inspect.getsource(right.softmax)
+        assert check(later, "softmax", source)["score"] == "7"
+        assert len(later.workers) == 1
+
+
+def test_whoever_saves_data_starts_python_alone(browser: Browser, address: str):
+    with browser.new_context() as context:
+        context.add_init_script(
+            "Object.defineProperty(navigator, 'connection', {value: {saveData: true}})"
+        )
+        page = context.new_page()
+        page.goto(address)
+        page.evaluate("InPage.work.rememberRun()")
+        page.reload()
+        region(page, "softmax").scroll_into_view_if_needed()
+        page.wait_for_timeout(2000)
+        assert page.workers == []
+
+
 def test_python_that_starts_while_somebody_writes_can_be_stopped(
     browser: Browser, address: str
 ):

@@ -6,6 +6,7 @@ globalThis.InPage ??= {};
   const { element, Demo, Exercise } = InPage;
   const chapter = location.pathname.split("/").pop().replace(/\.html$/, "");
   InPage.chapter = chapter;
+  const STAYS = 1000; // milliseconds in view until Python starts for who ran it before
   const cells = new Map(); // what runs, by its element
   const exercises = [];
   const bar = makeBar();
@@ -19,6 +20,9 @@ globalThis.InPage ??= {};
   }
   exercises[0].region.closest("article").querySelector("h1").after(bar.place);
   showProgress();
+  if (InPage.work.ranBefore() && !navigator.connection?.saveData) {
+    startInTime();
+  }
 
   /** The cells above one, as Python takes them. */
   InPage.above = (below) => {
@@ -87,6 +91,24 @@ globalThis.InPage ??= {};
       status,
     );
     return { place, progress, status };
+  }
+
+  /** Start Python while the reader looks at the first exercise and not at its check. */
+  function startInTime() {
+    const waits = new Map();
+    const watch = new IntersectionObserver((changes) => {
+      for (const { target, isIntersecting } of changes) {
+        clearTimeout(waits.get(target));
+        if (isIntersecting) {
+          waits.set(target, setTimeout(start, STAYS));
+        }
+      }
+    });
+    const start = () => {
+      watch.disconnect();
+      InPage.python.prepare();
+    };
+    exercises.forEach(({ region }) => watch.observe(region));
   }
 
   function showProgress() {
