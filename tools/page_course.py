@@ -42,6 +42,7 @@ def _files_of(topic: str) -> list[Path]:
     return files_imported((f"{package}.{topic}" for package in LOADED_BY_CHECK), ROOT)
 
 
+@cache
 def _machinery() -> list[Path]:
     return files_imported(STARTS, ROOT)
 

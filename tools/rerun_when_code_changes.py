@@ -12,6 +12,7 @@ import ast
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from jupyter_cache import get_cache
@@ -75,7 +76,7 @@ def files_imported(names: Iterable[str], root: Path) -> list[Path]:
         name = waiting.pop()
         for file in files_of_module(name, root) - files:
             files.add(file)
-            waiting |= set(imports(file.read_text(encoding="utf-8")))
+            waiting |= imports(file.read_text(encoding="utf-8"))
     return sorted(files)
 
 
@@ -92,17 +93,21 @@ def python_of(cell: str) -> str:
     return "\n".join("" if line.startswith(("%", "!")) else line for line in lines)
 
 
-def imports(code: str) -> Iterator[str]:
+@cache
+def imports(code: str) -> frozenset[str]:
     """Names of the modules that Python code may import, inside functions as well.
 
     Of ``from package import name``, ``package.name`` is given too: it may be a module.
+    The same files are asked about for every chapter, so each text is parsed once.
     """
+    found: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(found)
 
 
 def files_of_module(name: str, root: Path) -> set[Path]:

@@ -5,12 +5,15 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import altair as alt
 import pytest
+import vl_convert
 from playwright.sync_api import Browser, Page
 
 from toolkit.interactive import house_spec
+from tools import interactive_charts
 from tools.interactive_charts import RUNTIME, chart_html, runtime_source
 
 ALT = 'Five attention weights, "soft" at first, that even out as it <gets> warmer.'
@@ -164,6 +167,28 @@ def test_the_runtime_is_loaded_when_the_chart_is_near(folder: Path, browser: Bro
         tab.locator(".interactive-chart").scroll_into_view_if_needed()
         tab.wait_for_selector(".interactive-chart.is-live")
     assert sum(RUNTIME in url for url in asked) == 1
+
+
+def test_the_runtime_is_bundled_once_for_each_version(tmp_path, monkeypatch):
+    bundles = []
+
+    def bundle() -> str:
+        bundles.append("drawing")
+        return bundles[-1]
+
+    monkeypatch.setattr(interactive_charts, "javascript_bundle", bundle)
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=tmp_path)
+    interactive_charts.write_runtime(app)
+    file = tmp_path / "_static" / RUNTIME
+    whole = file.read_text()
+    assert "drawing" in whole
+    interactive_charts.write_runtime(app)
+    assert len(bundles) == 1
+    for other in (whole.replace(vl_convert.__version__, "0.1"), whole[:-9]):
+        file.write_text(other)
+        interactive_charts.write_runtime(app)
+        assert file.read_text() == whole
+    assert len(bundles) == 3
 
 
 def test_only_pages_with_a_chart_load_the_script(root: Path, tmp_path: Path):
