@@ -6,6 +6,8 @@ Only bytes are held against the budget, because they are the same on every machi
 
 import gzip
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,9 +33,15 @@ def budget(name: str) -> int:
     return PLAYGROUND if "playground" in name else PAGE
 
 
+@pytest.fixture(scope="module")
+def weigh(browser: Browser, site: str) -> Callable[[str], dict[str, int]]:
+    """What a page loads at first, by its name; each is opened once."""
+    return cache(lambda name: weight(browser, f"{site}{name}.html"))
+
+
 @pytest.mark.parametrize("name", pages_of_the_site())
-def test_a_page_keeps_to_its_budget(name: str, browser: Browser, site: str):
-    files = weight(browser, f"{site}{name}.html")
+def test_a_page_keeps_to_its_budget(name: str, weigh: Callable[[str], dict[str, int]]):
+    files = weigh(name)
     assert sum(files.values()) <= budget(name), dict(
         sorted(files.items(), key=lambda item: -item[1])
     )
@@ -44,10 +52,11 @@ NOT_AT_FIRST = re.compile(
 )
 
 
-def test_what_is_only_needed_later_is_loaded_later(browser: Browser, site: str):
-    for name in pages_of_the_book():
-        loaded = weight(browser, f"{site}{name}.html")
-        assert [file for file in loaded if NOT_AT_FIRST.search(file)] == [], name
+@pytest.mark.parametrize("name", pages_of_the_book())
+def test_what_is_only_needed_later_is_loaded_later(
+    name: str, weigh: Callable[[str], dict[str, int]]
+):
+    assert [file for file in weigh(name) if NOT_AT_FIRST.search(file)] == []
 
 
 def test_weight_counts_what_a_page_loads_as_servers_send_it(

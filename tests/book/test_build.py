@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -68,7 +68,8 @@ class SmallBook:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> SmallBook:
+def book(tmp_path: Path, lend_runtimes: Callable[[Path], None]) -> SmallBook:
+    lend_runtimes(tmp_path)
     return SmallBook(tmp_path)
 
 

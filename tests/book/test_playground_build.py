@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,8 @@ class Book:
 
 
 @pytest.fixture
-def book(tmp_path: Path, root: Path) -> Book:
+def book(tmp_path: Path, root: Path, lend_runtimes: Callable[[Path], None]) -> Book:
+    lend_runtimes(tmp_path)
     return Book(tmp_path, root)
 
 
