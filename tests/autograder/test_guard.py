@@ -522,15 +522,21 @@ NOTEBOOKS = {
 }
 
 
-@pytest.mark.parametrize("way", NOTEBOOKS)
-def test_hidden_call_in_a_notebook_is_refused(needs_sandbox, way):
+@pytest.fixture(scope="module")
+def chapter():
+    """The released notebook of a chapter, and what is expected of its exercises."""
     topic = load_topic("transformer")
     master = student_notebook(source_notebook("transformer"))
+    return topic, master, expected_answers(topic, draw_seeds(topic, b""))
+
+
+@pytest.mark.parametrize("way", NOTEBOOKS)
+def test_hidden_call_in_a_notebook_is_refused(needs_sandbox, chapter, way):
+    topic, master, expected = chapter
     right = right_answers("transformer")
     data = submission(master, {**right, "layer_norm": TAIL.strip()})
     setup = "import torch, torch.nn.functional as F"
     data["cells"][1:1] = [code_cell(source) for source in [setup, *NOTEBOOKS[way]]]
-    expected = expected_answers(topic, draw_seeds(topic, b""))
     limits = Limits(cell_seconds=20, submission_seconds=60)
     done = examine(master, data, topic, expected, limits, servers=fork_servers())
     (found,) = [e for e in done.report["exercises"] if e["name"] == "layer_norm"]

@@ -21,7 +21,7 @@ from autograder.break_exercise import BreakExercise
 from autograder.encoding import encode
 from autograder.exercise import load_topic
 from autograder.grading.seeds import expected_answers
-from autograder.judge import judge
+from autograder.judge import judge, mark
 from classroom.forgeries import IN_THE_SOLUTION
 from classroom.submissions import submission
 from tests.autograder.attacks.conftest import about, printed
@@ -156,9 +156,9 @@ def test_tags_that_were_changed_are_named(graded):
 
 
 def test_an_object_that_claims_points_is_not_a_number_in_the_gradebook(graded):
-    for mark in graded.marks.values():
-        assert np.isfinite(mark)
-        assert mark >= 0
+    for score in graded.marks.values():
+        assert np.isfinite(score)
+        assert score >= 0
 
 
 # The judge alone, on every chapter: what is known before the question is asked.
@@ -188,7 +188,7 @@ def test_answers_remembered_from_another_grading_earn_nothing(chapter):
             decode(answer(case, reference, seed))
             for case, seed in zip(exercise.cases, seeds, strict=True)
         ]
-        earned[name] = judge(exercise, given_answers, asked[name]).score
+        earned[name] = mark(exercise, given_answers, asked[name]).score
     assert not any(earned.values()), earned
 
 
@@ -210,7 +210,7 @@ def test_the_right_shape_filled_with_one_value_earns_nothing(chapter, constant):
             if isinstance(exercise, BreakExercise):  # there is no right shape
                 continue
             given = [replace(a, value=filled(a.value)) for a in asked[name].reference]
-            earned[name] = judge(exercise, given, asked[name]).score
+            earned[name] = mark(exercise, given, asked[name]).score
     assert not any(earned.values()), earned
 
 
