@@ -4,7 +4,10 @@ Sphinx's own index knows pages, counts code as if it were prose, and wants every
 a question. The index that is written here knows sections, by their titles and their
 prose, and in it each word has the weight that it gives a section: BM25F (Robertson,
 Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields"). A page
-only adds up weights: ``chapters/_static/search_page.js`` does, with Sphinx's stems.
+only adds up weights: ``chapters/_static/search_ranking.js`` does, with Sphinx's stems,
+for the page that searches and for the dialog that searches as one types.
+
+Nothing reads Sphinx's own index, so the builder that is registered here writes none.
 """
 
 from __future__ import annotations
@@ -12,16 +15,19 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.search.en import SearchEnglish
 
-INDEX, SCRIPT = "search_sections.js", "search_page.js"  # in the static files
+# In the static files. The dialog loads the first two by itself, when it is opened.
+INDEX, RANKING = "search_sections.js", "search_ranking.js"
+PAGE, DIALOG = "search_page.js", "search_dialog.js"
 # What the field writes for short, beside what the book writes out.
 SHORT = {
     "bpe": "byte pair encoding",
@@ -59,18 +65,32 @@ class Section(NamedTuple):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("html-page-context", load_on_the_page_that_searches)
+    app.add_builder(BuilderWithoutAnIndex, override=True)
+    app.connect("html-page-context", load_scripts)
     app.connect("build-finished", write_index)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def load_on_the_page_that_searches(
+class BuilderWithoutAnIndex(StandaloneHTMLBuilder):
+    """Sphinx's builder of pages, without the index that its own search would load."""
+
+    def load_indexer(self, docnames: Iterable[str]) -> None:
+        """Read nothing, because nothing was written."""
+
+    def index_page(self, pagename: str, doctree: nodes.document, title: str) -> None:
+        """Count no words: ``write_index`` does."""
+
+    def dump_search_index(self) -> None:
+        """Leave out the index, and remove that of an earlier build."""
+        Path(self.outdir, self.searchindex_filename).unlink(missing_ok=True)
+
+
+def load_scripts(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Ask for the index and for the script."""
-    if pagename == "search":
-        app.add_js_file(INDEX, loading_method="defer")
-        app.add_js_file(SCRIPT, loading_method="defer")
+    """Ask for the index on the page that searches alone, elsewhere for the dialog."""
+    for file in (INDEX, RANKING, PAGE) if pagename == "search" else (DIALOG,):
+        app.add_js_file(file, loading_method="defer")
 
 
 def write_index(app: Sphinx, exception: Exception | None) -> None:
@@ -131,8 +151,10 @@ def index_of(found: list[Section]) -> dict[str, Any]:
     """What pages need: the sections, and the weight of each stem for each of them.
 
     Returns:
-        ``sections``, [page, anchor, title, title of the page] each, and ``stems``, for
-        each stem the numbers of sections and its weights there, in turn.
+        ``sections``, [page, anchor, title, title of the page] each; ``stems``, for
+        each stem the numbers of sections and its weights there, in turn; ``titles``,
+        for each stem the numbers of sections with it in their title; and ``ignored``,
+        words of a question that say nothing of what is asked for.
     """
     words = sum(len(section.words) for section in found)
     mean = max(1, words) / max(1, len(found))
@@ -144,7 +166,16 @@ def index_of(found: list[Section]) -> dict[str, Any]:
             rare = math.log(1 + (len(found) - known[stem] + 0.5) / (known[stem] + 0.5))
             weight = rare * frequency * (SATURATION + 1) / (frequency + SATURATION)
             weights[stem] += [number, max(1, round(SCALE * weight))]
-    return {"sections": [section[:4] for section in found], "stems": weights}
+    titles: dict[str, list[int]] = {}
+    for number, section in enumerate(found):
+        for stem in sorted(set(stems(section.title))):
+            titles.setdefault(stem, []).append(number)
+    return {
+        "sections": [section[:4] for section in found],
+        "stems": weights,
+        "titles": titles,
+        "ignored": sorted(QUESTIONS),
+    }
 
 
 def frequencies(section: Section, mean: float) -> Counter[str]:

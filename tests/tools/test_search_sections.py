@@ -95,6 +95,7 @@ def test_a_title_weighs_more_than_a_mention_and_a_rare_word_more_than_a_common_o
     assert mask[1] > mask[3] > mask[0]
     assert mask[2] > mask[0] > token[4] > 0
     assert index["sections"][0] == ("page", "anchor", "T", "P")
+    assert index["titles"] == {"mask": [1], "t": [0, *range(2, 9)]}
 
 
 def test_a_book_without_a_word_has_an_index():

@@ -1,0 +1,240 @@
+"""The dialog that Ctrl-K opens finds sections as one types."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+from sphinx.application import Sphinx
+
+CHAPTER = "chapters/masking.html"
+
+
+@contextmanager
+def opened(browser: Browser, address: str, **context: object) -> Iterator[Page]:
+    """A page with the dialog open."""
+    with browser.new_context(reduced_motion="reduce", **context) as made:
+        page = made.new_page()
+        page.goto(address, wait_until="load")
+        page.keyboard.press("Control+k")
+        expect(page.get_by_role("combobox", name="Search this book")).to_be_focused()
+        yield page
+
+
+@pytest.fixture(params=["server", "file"])
+def chapter(
+    request: pytest.FixtureRequest, browser: Browser, html: Path, site: str
+) -> Iterator[Page]:
+    """A chapter with the dialog open, from a web server and as a file."""
+    home = site if request.param == "server" else html.as_uri() + "/"
+    with opened(browser, home + CHAPTER) as page:
+        yield page
+
+
+def test_sections_are_found_while_one_types_and_chosen_by_keyboard(chapter: Page):
+    options = chapter.get_by_role("option")
+    chapter.keyboard.type("divide by sqr")
+    expect(options.first).to_contain_text("square root")
+    field = chapter.get_by_role("combobox")
+    expect(field).to_have_attribute("aria-expanded", "true")
+    chapter.keyboard.press("ArrowDown")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    first = options.first.get_attribute("id")
+    expect(field).to_have_attribute("aria-activedescendant", first)
+    chapter.keyboard.press("ArrowUp")
+    expect(options.first).to_have_attribute("aria-selected", "false")
+    chapter.keyboard.press("ArrowUp")  # from the field to the last one
+    expect(options.last).to_have_attribute("aria-selected", "true")
+    chapter.keyboard.press("ArrowDown")
+    chapter.keyboard.press("ArrowDown")
+    title = options.first.locator(".search-choice-title").inner_text()
+    chapter.keyboard.press("Enter")
+    chapter.wait_for_url("**/chapters/scaling.html*#*")
+    place = chapter.url.partition("#")[2]
+    heading = chapter.locator(f"section[id='{place}'] > :is(h1, h2, h3)")
+    assert title in heading.inner_text()
+
+
+def test_a_section_of_the_page_itself_is_shown_and_the_dialog_closed(chapter: Page):
+    chapter.keyboard.type("causal mask")
+    option = chapter.locator(f"a[role=option][href*='{CHAPTER}#']").first
+    option.click()
+    expect(chapter.locator("#pst-search-dialog")).not_to_be_visible()
+    assert "masking.html#" in chapter.url
+    marked = "localStorage.getItem('sphinx_highlight_terms')"
+    assert chapter.evaluate(marked) is None  # for a page that is not opened
+
+
+def test_escape_closes_and_enter_alone_opens_the_page_that_searches(chapter: Page):
+    dialog = chapter.locator("#pst-search-dialog")
+    chapter.keyboard.type("padding mask")
+    expect(chapter.get_by_role("option").first).to_be_visible()
+    chapter.keyboard.press("Escape")
+    expect(dialog).not_to_be_visible()
+    chapter.keyboard.press("Control+k")
+    expect(dialog).to_be_visible()
+    chapter.keyboard.press("Enter")
+    chapter.wait_for_url("**/search.html?q=padding+mask*")
+
+
+def test_the_dialog_and_the_page_agree_on_the_order(browser: Browser, site: str):
+    for query in ("causal mask", "RoPE", "softmax temperature", "maski"):
+        with opened(browser, site + CHAPTER) as page:
+            page.keyboard.type(query)
+            options = page.get_by_role("option")
+            expect(options.first).to_be_visible()
+            hrefs = options.evaluate_all("all => all.map(option => option.pathname)")
+            page.keyboard.press("Enter")
+            results = page.locator("#search-results li a")
+            results.first.wait_for()
+            found = results.evaluate_all("all => all.map(link => link.pathname)")
+        assert hrefs == found[: len(hrefs)], query
+
+
+def test_a_count_is_said_politely_and_so_is_finding_nothing(
+    browser: Browser, site: str
+):
+    with opened(browser, site + CHAPTER) as page:
+        status = page.locator("#pst-search-dialog").get_by_role("status")
+        page.keyboard.type("softmax")
+        expect(status).to_have_text(re.compile(r"^\d+ sections\. "))
+        page.keyboard.type("<img src=x>qqqq")
+        page.locator("#pst-search-dialog input").fill("xyzzyq")
+        expect(status).to_have_text("No section found. Try other words.")
+        assert page.get_by_role("option").count() == 0
+        assert page.locator("#pst-search-dialog img").count() == 0
+
+
+def test_nothing_of_the_search_is_loaded_before_the_dialog_opens(
+    browser: Browser, site: str
+):
+    asked = []
+    with browser.new_context() as context:
+        context.on("request", lambda request: asked.append(request.url))
+        page = context.new_page()
+        page.goto(site + CHAPTER, wait_until="networkidle")
+        late = re.compile(r"search_sections|search_ranking|language_data")
+        assert [url for url in asked if late.search(url)] == []
+        page.keyboard.press("Control+k")
+        page.keyboard.type("mask")
+        page.get_by_role("option").first.wait_for()
+    assert len([url for url in asked if late.search(url)]) == 3
+
+
+def test_an_index_that_cannot_be_loaded_leaves_the_page_that_searches(
+    browser: Browser, site: str
+):
+    with browser.new_context() as context:
+        context.route("**/search_sections.js*", lambda route: route.abort())
+        page = context.new_page()
+        page.goto(site + CHAPTER, wait_until="load")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("mask")
+        status = page.locator("#pst-search-dialog").get_by_role("status")
+        expect(status).to_contain_text("could not be loaded")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search.html?q=mask*")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_dialog_fits_a_phone_and_axe_finds_nothing(
+    theme: str, browser: Browser, site: str
+):
+    size = {"width": 360, "height": 640}
+    with opened(browser, site + CHAPTER, color_scheme=theme, viewport=size) as page:
+        page.keyboard.type("attention weights")
+        page.get_by_role("option").first.wait_for()
+        page.keyboard.press("ArrowUp")  # the last one is moved into view
+        status = page.locator("#pst-search-dialog").get_by_role("status")
+        expect(status).to_contain_text("sections")
+        box = page.get_by_role("option").last.bounding_box()
+        dialog = page.locator("#pst-search-dialog").bounding_box()
+        assert dialog["x"] >= 0
+        assert dialog["x"] + dialog["width"] <= 360
+        assert dialog["y"] <= box["y"]
+        assert box["y"] + box["height"] <= status.bounding_box()["y"] + 1
+        assert status.bounding_box()["y"] <= 640
+        found = Axe().run(page, context="#pst-search-dialog").response["violations"]
+    assert [
+        (rule["id"], node["html"]) for rule in found for node in rule["nodes"]
+    ] == []
+
+
+def test_sphinx_leaves_no_index_that_nothing_reads(html: Path, tmp_path: Path):
+    assert not (html / "searchindex.js").exists()
+    (tmp_path / "conf.py").touch()
+    (tmp_path / "index.rst").write_text("Masks\n=====\n\nHidden keys.\n")
+    out = tmp_path / "html"
+    out.mkdir()
+    (out / "searchindex.js").write_text("of an earlier build")
+    Sphinx(
+        *(tmp_path, tmp_path, out, tmp_path / "doctrees", "html"),
+        confoverrides={"extensions": ["tools.search_sections"]},
+        status=None,
+    ).build()
+    assert not (out / "searchindex.js").exists()
+    assert (out / "search.html").exists()
+    assert "stopwords" in (out / "_static" / "language_data.js").read_text()
+    assert '"Masks"' in (out / "_static" / "search_sections.js").read_text()
+
+
+# The ranking by itself, on an index that can be read at a glance.
+INDEX = {
+    "sections": [
+        ["a", "", "Masks", "Masks"],
+        ["b", "causal", "Causal masks", "Decoder"],
+        ["b", "other", "Other", "Decoder"],
+    ],
+    "stems": {
+        "mask": [0, 50, 1, 20, 2, 60],
+        "causal": [1, 10, 2, 30],
+        "quantiz": [2, 9],
+        "the": [0, 99],
+    },
+    "titles": {"mask": [0, 1], "causal": [1]},
+    "ignored": ["why"],
+}
+
+
+@pytest.fixture
+def find(
+    browser: Browser, root: Path, html: Path
+) -> Iterator[Callable[[str], list[str]]]:
+    """Addresses that the ranking finds for a question."""
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.add_script_tag(
+            content="var DOCUMENTATION_OPTIONS = { LINK_SUFFIX: '.html' };"
+        )
+        page.add_script_tag(content=f"globalThis.searchSections = {json.dumps(INDEX)};")
+        page.add_script_tag(path=html / "_static" / "language_data.js")
+        page.add_script_tag(path=root / "chapters" / "_static" / "search_ranking.js")
+        yield lambda query: page.evaluate(
+            "query => BookSearch.find(query).map(found => found.address)", query
+        )
+
+
+@pytest.mark.parametrize(
+    ("query", "addresses"),
+    [
+        ("mask", ["a.html", "b.html#causal", "b.html#other"]),  # in titles: first
+        ("causal masks", ["b.html#causal", "b.html#other", "a.html"]),
+        ("caus", ["b.html#causal", "b.html#other"]),  # not yet all of it
+        ("maski", ["a.html", "b.html#causal", "b.html#other"]),  # nor of its ending
+        ("quantizatio", ["b.html#other"]),
+        ("why the causal", ["b.html#causal", "b.html#other"]),  # asks, says nothing
+        ("mask xyzzyq", ["a.html", "b.html#causal", "b.html#other"]),
+        ("xyzzyq", []),
+        ("why", []),
+        ("constructor __proto__", []),
+        ("  ", []),
+    ],
+)
+def test_titles_come_first_and_then_weights(
+    query: str, addresses: list[str], find: Callable[[str], list[str]]
+):
+    assert find(query) == addresses
