@@ -1,13 +1,13 @@
 """What readers wait for on a slow line, page by page, in a headless Chromium.
 
-    python -m benchmarks.pages [_build/html]
+    python -m benchmarks.pages [_build/html [PAGE ...]]
 
 A page weighs what it loads before anybody scrolls, each file compressed as web servers
-do. Times are those of a line of 1.6 Mbit/s with 150 ms to the server and a processor
-four times slower than this one: until the largest thing above the fold is seen, and how
-long scripts kept the page from answering (of each task, what exceeds 50 ms). The shift
-is Chromium's score for things that moved by themselves. Each page is opened three times
-with an empty cache; the middle time counts.
+do. Times are those of a phone's screen, a line of 1.6 Mbit/s with 150 ms to the server,
+and a processor four times slower than this one: until the largest thing above the fold
+is seen, and how long scripts kept the page from answering (of each task, what exceeds
+50 ms). The shift is Chromium's score for things that moved by themselves. Each page is
+opened three times with an empty cache; the middle time counts.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import gzip
 import statistics
 import sys
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
@@ -29,6 +30,12 @@ TIMES = 3
 LATENCY = 150  # ms
 BANDWIDTH = 1.6e6 / 8  # bytes a second
 SLOWER = 4
+PHONE = {
+    "viewport": {"width": 360, "height": 740},
+    "device_scale_factor": 2,
+    "is_mobile": True,
+    "has_touch": True,
+}
 WATCH = """
 window.seen = { largest: 0, blocked: 0, shift: 0 };
 const watch = (type, note) => new PerformanceObserver(
@@ -65,20 +72,24 @@ class Compressing(SimpleHTTPRequestHandler):
             self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content)
+        with suppress(ConnectionError):  # a page that was measured is closed
+            self.wfile.write(content)
 
     def log_message(self, *args: object) -> None:
         """Say nothing."""
 
 
 def main(arguments: list[str]) -> None:
-    """Print a table of all pages of a built book."""
+    """Print a table of all pages of a built book, or of those that are named."""
     html = Path(arguments[0] if arguments else "_build/html")
-    pages = sorted(html.glob("chapters/*.html"))
-    if not pages:
+    pages = [html / "index.html", *sorted(html.glob("chapters/*.html"))]
+    if len(pages) == 1:
         sys.exit(f"no pages in {html}: make book")
+    known = {page.stem: page for page in pages}
+    if unknown := [name for name in arguments[1:] if name not in known]:
+        sys.exit(f"no page {unknown[0]} in {html}; there are {', '.join(known)}")
     try:
-        measure(html, [html / "index.html", *pages])
+        measure(html, [known[name] for name in arguments[1:] or known])
     except NoChromium as error:
         sys.exit(f"needs Chromium; {error}")
 
@@ -103,8 +114,8 @@ def measure(html: Path, pages: list[Path]) -> None:
 
 
 def opened(browser: Browser, address: str) -> Seen:
-    """Open a page on the slow line and the slow processor."""
-    with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
+    """Open a page on a phone with the slow line and the slow processor."""
+    with browser.new_context(**PHONE) as context:
         tab = context.new_page()
         session = context.new_cdp_session(tab)
         session.send(

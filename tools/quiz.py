@@ -1,9 +1,10 @@
-"""Sphinx extension: questions that are answered in the page, without any script.
+"""Sphinx extension: questions that are answered in the page.
 
 An option is a ``details`` element: choosing it unfolds what there is to say about it.
-So a quiz works from a file, by keyboard and with a screen reader. On paper nothing
-unfolds; there the answers stand below the questions. ``autograder.release.quiz`` says
-how a ``{quiz}`` is written.
+So a quiz works from a file, by keyboard, with a screen reader and without any script;
+``chapters/_static/quiz.js`` makes the first choice count. On paper nothing unfolds;
+there the answers stand below the questions. ``autograder.release.quiz`` says how a
+``{quiz}`` is written.
 """
 
 from __future__ import annotations
@@ -118,9 +119,10 @@ def _begin_with(element: nodes.Element, words: str) -> None:
 def style_pages_with_a_quiz(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Load the style sheet on pages that need it."""
+    """Load the style sheet and the script on pages that need them."""
     if MARK in context.get("body", ""):
         app.add_css_file("quiz.css")
+        app.add_js_file("quiz.js", loading_method="defer")
 
 
 def _open_choice(writer: Any, node: Choice) -> None:

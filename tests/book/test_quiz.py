@@ -1,9 +1,14 @@
-"""A quiz is answered in the page: by keyboard, offline, without a script, on paper."""
+"""A quiz is answered in the page: by keyboard, offline, without a script, on paper.
 
+With its script, the first choice counts.
+"""
+
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from sphinx.application import Sphinx
 
 PAGE = """# Masks
@@ -108,6 +113,80 @@ def test_on_paper_the_answers_stand_below_the_questions(page: Page):
     expected = f"{right[0]} is right. Its score is minus infinity."
     assert answers.get_by_text(expected).is_visible()
     assert not page.locator(".quiz-explanation", has_text="You have read").is_visible()
+
+
+@pytest.fixture
+def scored(built: Path, browser: Browser) -> Iterator[Page]:
+    """The page with its script, in a browser that keeps what it is given."""
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.goto(built.as_uri())
+        yield page
+
+
+def choose(page: Page, words: str) -> None:
+    page.locator("summary", has_text=words).focus()
+    page.keyboard.press("Enter")
+
+
+def test_the_first_choice_counts_and_the_score_outlives_a_reload(scored: Page):
+    score = scored.get_by_role("status")
+    again = scored.get_by_role("button", name="Start over")
+    assert "first option that you choose counts" in score.inner_text()
+    assert not again.is_visible()
+    choose(scored, "A small one.")
+    expect(score).to_have_text("0 of 1 right, 1 question left.")
+    choose(scored, "None, 0.")  # too late, but it says why
+    assert scored.get_by_text("Its score is minus infinity.").first.is_visible()
+    expect(score).to_have_text("0 of 1 right, 1 question left.")
+    choose(scored, "Two.")
+    expect(score).to_have_text("1 of 2 right.")
+    scored.reload()
+    expect(score).to_have_text("1 of 2 right.")
+    chosen = scored.locator("details", has=scored.get_by_text("your answer"))
+    texts = [text.split(".")[1].strip() for text in chosen.all_inner_texts()]
+    assert sorted(texts) == ["A small one", "Two"]
+    assert scored.get_by_text("No. Small is not nothing.").is_visible()
+    again.click()
+    assert "first option that you choose counts" in score.inner_text()
+    assert scored.locator("details[open]").count() == 0
+    scored.reload()
+    assert "first option that you choose counts" in score.inner_text()
+
+
+def test_an_answer_belongs_to_the_words_of_its_question(scored: Page):
+    choose(scored, "Two.")
+    (key,) = scored.evaluate("Object.keys(localStorage)")
+    kept = "key => JSON.parse(localStorage.getItem(key))"
+    name = "And how many questions has this quiz?"
+    assert scored.evaluate(kept, key) == {name: "Two."}
+    strange = [{name: "Five."}, {"Another question?": "Two."}, {name: None}, 3, None]
+    for entry in (*map(json.dumps, strange), "no JSON"):
+        scored.evaluate(
+            "([key, text]) => localStorage.setItem(key, text)", [key, entry]
+        )
+        scored.reload()
+        assert scored.get_by_text("your answer").count() == 0
+        assert "first option" in scored.get_by_role("status").inner_text()
+    choose(scored, "Two.")
+    expect(scored.get_by_role("status")).to_have_text("1 of 1 right, 1 question left.")
+
+
+def test_a_browser_that_keeps_nothing_counts_until_the_page_is_left(
+    built: Path, browser: Browser
+):
+    with browser.new_context(offline=True) as context:
+        context.add_init_script(
+            "Object.defineProperty(window, 'localStorage',"
+            " { get() { throw new DOMException('no', 'SecurityError'); } });"
+        )
+        page = context.new_page()
+        page.goto(built.as_uri())
+        choose(page, "Two.")
+        choose(page, "All of it.")
+        expect(page.get_by_role("status")).to_have_text("1 of 2 right.")
+        page.get_by_role("button", name="Start over").click()
+        assert page.get_by_text("your answer").count() == 0
 
 
 def test_a_broken_quiz_is_a_complaint_of_the_build(root: Path, tmp_path: Path):

@@ -1,0 +1,115 @@
+/* The first option that a reader chooses is the answer to a question: it is marked, counts,
+   and is kept in this browser. The others can be unfolded afterwards, to compare. Without
+   this script, options unfold and nothing counts. */
+"use strict";
+
+{
+  const PREFIX = "attention-from-scratch-quiz/";
+  const KEY = PREFIX + location.pathname.split("/").pop().replace(/\.html$/, "");
+  const HELP = "The first option that you choose counts, and stays in this browser.";
+
+  /** The answers of this page, by the words of the question; none where storage is forbidden. */
+  function recall() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(KEY));
+      return kept && typeof kept === "object" ? kept : {};
+    } catch {
+      return {};
+    }
+  }
+
+  function keep(answers) {
+    try {
+      localStorage.setItem(KEY, JSON.stringify(answers));
+    } catch {
+      // then the score lasts as long as the page
+    }
+  }
+
+  function element(tag, className, ...children) {
+    const made = document.createElement(tag);
+    made.className = className;
+    made.append(...children);
+    return made;
+  }
+
+  const wordsOf = (place) => place.textContent.replace(/\s+/g, " ").trim();
+
+  /** What a question is called in the storage: itself, so that a new one has no answer. */
+  const nameOf = (question) =>
+    [...question.children].filter((e) => e.tagName !== "DETAILS").map(wordsOf).join(" ");
+
+  class Quiz {
+    constructor(list) {
+      this.questions = new Map(); // by name: the options, by their words
+      this.score = element("span", "quiz-score");
+      this.score.setAttribute("role", "status");
+      this.again = element("button", "btn btn-sm", "Start over");
+      this.again.type = "button";
+      this.again.addEventListener("click", () => this.forget());
+      for (const question of list.children) {
+        const options = new Map();
+        this.questions.set(nameOf(question), options);
+        for (const option of question.querySelectorAll(":scope > details.quiz-option")) {
+          const title = option.querySelector("summary");
+          const words = wordsOf(title).replace(/^[A-Z]\. /, "");
+          options.set(words, option);
+          title.addEventListener("click", () => this.answer(nameOf(question), words));
+        }
+      }
+      list.after(element("p", "quiz-result noprint", this.score, " ", this.again));
+      this.show();
+    }
+
+    /** The option that counts for a question, if it is still one of them. */
+    chosen(name) {
+      const words = recall()[name] ?? this.unkept?.[name];
+      return this.questions.get(name).get(words);
+    }
+
+    answer(name, words) {
+      if (!this.chosen(name)) {
+        this.unkept = { ...this.unkept, [name]: words };
+        keep({ ...recall(), [name]: words });
+        this.show(false);
+      }
+    }
+
+    forget() {
+      const answers = recall();
+      for (const [name, options] of this.questions) {
+        delete answers[name];
+        options.forEach((option) => { option.open = false; });
+      }
+      this.unkept = {};
+      keep(answers);
+      this.show();
+      this.questions.values().next().value.values().next().value.querySelector("summary").focus();
+    }
+
+    /** Mark the answers and count them. @param {boolean} unfold  also show what they say */
+    show(unfold = true) {
+      let right = 0, answered = 0;
+      for (const [name, options] of this.questions) {
+        const chosen = this.chosen(name);
+        for (const option of options.values()) {
+          option.querySelector(".quiz-choice")?.remove();
+        }
+        if (chosen) {
+          chosen.open ||= unfold;
+          chosen.querySelector("summary").append(element("span", "quiz-choice", "your answer"));
+          answered += 1;
+          right += Number(chosen.classList.contains("quiz-right"));
+        }
+      }
+      const left = this.questions.size - answered;
+      const questions = left === 1 ? "1 question" : `${left} questions`;
+      this.again.hidden = !answered;
+      this.score.textContent = answered
+        ? `${right} of ${answered} right${left ? `, ${questions} left` : ""}.`
+        : HELP;
+    }
+  }
+
+  document.querySelectorAll("ol.quiz-questions").forEach((list) => new Quiz(list));
+}
