@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 from docutils.utils import new_document
 from jupyter_cache import get_cache
 from myst_nb.core.config import NbParserConfig
@@ -205,3 +206,11 @@ def test_only_notebooks_are_chapters(tmp_path):
     found = chapters(files, MdParserConfig())
     assert [(c.name, c.sources[-1]) for c in found] == [("page", "x = 1")]
     assert isinstance(found[0], Chapter)
+
+
+def test_what_is_to_be_executed_first_are_notebooks_of_the_book(root):
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    first = config["sphinx"]["config"]["execute_first"]
+    found = chapters([root / f"{name}.md" for name in first], MdParserConfig())
+    assert [f"chapters/{chapter.name}" for chapter in found] == first
+    assert len(set(first)) == len(first)
