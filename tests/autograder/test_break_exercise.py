@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from autograder.exercise import (
     load_topic,
     topic_names,
 )
-from autograder.expected import expect, public_seeds
+from autograder.expected import Expected, expect, public_seeds
 from autograder.failing import failing_call
 from autograder.hints import hints_on
 from autograder.judge import Report, judge
@@ -55,10 +56,16 @@ BREAKS = [
 ]
 
 
-def report_on(topic_name: str, name: str, function) -> Report:
+@cache
+def expected_of(topic_name: str, name: str) -> Expected:
     topic = load_topic(topic_name)
     exercise = topic.exercises[name]
-    expected = expect(topic, exercise, public_seeds(exercise))
+    return expect(topic, exercise, public_seeds(exercise))
+
+
+def report_on(topic_name: str, name: str, function) -> Report:
+    exercise = load_topic(topic_name).exercises[name]
+    expected = expected_of(topic_name, name)
     given = [
         decode(answer(case, function, seed))
         for case, seed in zip(exercise.cases, expected.seeds, strict=True)

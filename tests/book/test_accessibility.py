@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from colorspacious import cspace_convert, deltaE
 from playwright.sync_api import Browser
 
-from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
+from tests.book.contents import ROOT, pages_of_the_site
 from toolkit import figures
 from tools.accessible_pages import mended
 from tools.formulas import typeset
@@ -89,28 +89,29 @@ def test_names_are_what_can_be_read_and_tables_have_heads(
     assert [(r["id"], n["html"]) for r in found for n in r["nodes"]] == []
 
 
-def test_every_id_is_given_once_and_links_begin_with_a_word(html: Path):
-    for name in pages_of_the_site():
-        page = (html / f"{name}.html").read_text(encoding="utf-8")
-        soup = BeautifulSoup(page, "html.parser")
-        ids = Counter(element["id"] for element in soup.select("[id]"))
-        assert [one for one, count in ids.items() if count > 1] == [], name
-        links = soup.select(".solution > .admonition-title a")
-        assert [a for a in links if a.get_text()[0].isspace()] == [], name
-        titles = soup.select(".solution > .admonition-title")
-        for title in titles:
-            assert re.match(r"Solution to Exercise \d", title.get_text()), name
+@pytest.fixture(scope="module", params=pages_of_the_site())
+def parsed(request: pytest.FixtureRequest, html: Path) -> BeautifulSoup:
+    """Each page in turn, without a browser."""
+    page = (html / f"{request.param}.html").read_text(encoding="utf-8")
+    return BeautifulSoup(page, "html.parser")
 
 
-def test_a_table_below_a_stub_says_whose_answer_it_is_about(html: Path):
-    for name in pages_of_the_book():
-        page = (html / f"{name}.html").read_text(encoding="utf-8")
-        soup = BeautifulSoup(page, "html.parser")
-        for cell in soup.select(".cell.tag_check"):
-            said = cell.select_one(".cell_output > p:first-child")
-            assert said is not None, (name, cell.get_text())
-            assert "right answer" in said.get_text()
-            assert cell.select_one(".cell_output > p ~ *")
+def test_every_id_is_given_once_and_links_begin_with_a_word(parsed: BeautifulSoup):
+    ids = Counter(element["id"] for element in parsed.find_all(id=True))
+    assert [one for one, count in ids.items() if count > 1] == []
+    titles = parsed.select(".solution > .admonition-title")
+    links = [link for title in titles for link in title.find_all("a")]
+    assert [a for a in links if a.get_text()[0].isspace()] == []
+    for title in titles:
+        assert re.match(r"Solution to Exercise \d", title.get_text())
+
+
+def test_a_table_below_a_stub_says_whose_answer_it_is_about(parsed: BeautifulSoup):
+    for cell in parsed.select(".cell.tag_check"):
+        said = cell.select_one(".cell_output > p:first-child")
+        assert said is not None, cell.get_text()
+        assert "right answer" in said.get_text()
+        assert cell.select_one(".cell_output > p ~ *")
 
 
 def test_a_picture_wider_than_a_phone_is_moved_with_the_keyboard(

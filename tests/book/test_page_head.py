@@ -2,10 +2,11 @@
 
 import struct
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, SoupStrainer
 from matplotlib.image import imread
 from playwright.sync_api import Browser, expect
 
@@ -20,9 +21,12 @@ FORMULA = (
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
+def published(
+    tmp_path_factory: pytest.TempPathFactory, lend_runtimes: Callable[[Path], None]
+) -> SmallBook:
     """A built book of two pages whose repository is known."""
     book = SmallBook(tmp_path_factory.mktemp("published"))
+    lend_runtimes(book.folder)
     config = (book.folder / "_config.yml").read_text(encoding="utf-8")
     assert "https://github.com/OWNER/REPOSITORY" in config
     config = config.replace("OWNER/REPOSITORY", "Owner/course")
@@ -38,11 +42,17 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
     return book
 
 
-def head(file: Path) -> dict[str, list[str]]:
+def read_head(file: Path) -> BeautifulSoup:
+    """The head of a page, and what belongs there wherever it stands."""
+    only = SoupStrainer(["head", "meta"])
+    text = file.read_text(encoding="utf-8")
+    return BeautifulSoup(text, "html.parser", parse_only=only)
+
+
+def head(page: BeautifulSoup) -> dict[str, list[str]]:
     """What the ``meta`` elements of a page say, by their name."""
-    soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
     found: dict[str, list[str]] = {}
-    for tag in soup.select("head meta[content]"):
+    for tag in page.select("head meta[content]"):
         name = tag.get("name") or tag.get("property")
         found.setdefault(name, []).append(tag["content"])
     return found
@@ -50,7 +60,9 @@ def head(file: Path) -> dict[str, list[str]]:
 
 def test_a_page_says_what_it_is_about(published: SmallBook):
     built = published.folder / "_build" / "html"
-    first, second = head(built / "index.html"), head(built / "chapters/page.html")
+    first, second = (
+        head(read_head(built / name)) for name in ("index.html", "chapters/page.html")
+    )
     assert first["description"] == ['A page about "quotes" & <angles>.']
     assert first["og:description"] == first["description"]
     assert second["description"] == ["Its second paragraph has none."]
@@ -61,7 +73,7 @@ def test_a_page_says_what_it_is_about(published: SmallBook):
 
 def test_addresses_are_complete_where_the_book_is_published(published: SmallBook):
     built = published.folder / "_build" / "html"
-    page = head(built / "chapters/page.html")
+    page = head(read_head(built / "chapters/page.html"))
     assert page["og:url"] == [f"{ADDRESS}chapters/page.html"]
     (picture,) = page["og:image"]
     assert picture.startswith(ADDRESS)
@@ -84,26 +96,26 @@ def test_the_address_is_that_of_github_pages(repository: str, address: str):
 
 def test_every_page_has_one_title_one_width_and_one_description(html: Path):
     for name in pages_of_the_site():
-        soup = BeautifulSoup((html / f"{name}.html").read_text(), "html.parser")
-        assert len(soup.select('meta[name="viewport"]')) == 1, name
-        (title,) = soup.select("head title")
+        page = read_head(html / f"{name}.html")
+        assert len(page.select('meta[name="viewport"]')) == 1, name
+        (title,) = page.select("head title")
         halves = title.get_text().split(" — ")
         assert len(set(halves)) == len(halves), title
         if name in pages_of_the_book():
-            (about,) = head(html / f"{name}.html")["description"]
+            (about,) = head(page)["description"]
             assert 20 < len(about) <= LONGEST, name
             assert "$" not in about
 
 
 def test_no_site_map_names_an_address_that_nobody_knows(html: Path):
     assert not (html / "sitemap.xml").exists()
-    assert "og:url" not in head(html / "index.html")
+    assert "og:url" not in head(read_head(html / "index.html"))
 
 
 def test_messengers_get_a_picture_of_the_size_that_they_show(html: Path):
     file = html / "_static" / "preview.png"
     width, height = struct.unpack(">II", file.read_bytes()[16:24])
-    found = head(html / "index.html")
+    found = head(read_head(html / "index.html"))
     assert [str(width), str(height)] == [
         *found["og:image:width"], *found["og:image:height"],
     ]  # fmt: skip

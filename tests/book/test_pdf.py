@@ -73,13 +73,15 @@ def test_every_link_leads_to_a_place_in_the_book_or_out(pdf: PdfReader):
 
 def test_every_figure_is_there_and_places_have_one_name(html: Path):
     printed = BeautifulSoup(book_as_one_page(ROOT, html), "html.parser")
+    named = printed.select("[id]")
+    places = {element["id"]: element for element in named}
     for name in pages_on_paper():
         source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
         for figure in re.findall(r"^ +name: (fig-\S+)$", source, re.M):
-            place = printed.find(id=f"{name.rpartition('/')[2]}--{figure}")
+            place = places.get(f"{name.rpartition('/')[2]}--{figure}")
             assert place is not None, figure
             assert place.select_one("img[src]"), figure
-    ids = Counter(element["id"] for element in printed.select("[id]"))
+    ids = Counter(element["id"] for element in named)
     for link in printed.select('a[href^="#"]'):
         assert ids[link["href"][1:]] == 1, link
     for code in printed.select("pre, code"):
