@@ -34,9 +34,8 @@ def sequence_cross_entropy(
 ) -> Tensor:
     """Mean cross-entropy of the true tokens, padding left out.
 
-    - sum over v of p(v) log softmax(logits)_v, averaged over all tokens of the batch
-    that are not padding, where p(v) = label_smoothing / V, plus 1 - label_smoothing
-    for the true token
+    The mean is taken over all tokens of the batch that are not padding, and each of
+    them is compared with its smoothed distribution.
 
     Args:
         logits: (B, T, V) scores of the token to predict at each position.
@@ -60,8 +59,6 @@ def sequence_cross_entropy(
 
 def warmup_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
     """Learning rate that rises in a straight line, then falls with the root of time.
-
-    d_model^(-1/2) min(step^(-1/2), step warmup_steps^(-3/2))
 
     Args:
         step: number of the training step; the first is 1.

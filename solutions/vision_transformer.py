@@ -95,8 +95,8 @@ class VisionTransformer(nn.Module):
 def attention_rollout(attentions: list[Tensor]) -> Tensor:
     """Follow the attention of the class token through all layers down to the patches.
 
-    R = M_L ... M_2 M_1, where M_l is the mean of layer l's heads plus the identity,
-    each row divided by its sum
+    Each layer mixes the outputs of the one before it, by the mean of its heads plus the
+    identity, each row divided by its sum; R is the mixture of all layers together.
 
     Args:
         attentions: one (B, h, N, N) tensor of weights for each layer, the first layer
