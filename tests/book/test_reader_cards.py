@@ -1,0 +1,149 @@
+"""A term and a citation are explained beside their links."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from sphinx.application import Sphinx
+
+BOOK = {
+    "chapters/page.md": """# Page
+
+Words that come first, and many of them, so that lines are long.
+
+A {term}`mask` hides {term}`keys <key>`, says {cite:p}`one`. [Elsewhere](other).
+""",
+    "chapters/other.md": """# Other
+
+```{glossary}
+mask
+  A table that says *which* {term}`key` <b>counts</b> for
+  which query.
+
+key
+  What a query is compared with.
+```
+
+```{bibliography}
+```
+""",
+    "index.md": "# Book\n\n```{toctree}\nchapters/page\nchapters/other\n```\n",
+    "book.bib": "@misc{one, title={On masks}, author={Ada Author}, year={2001}}\n",
+}
+MASK = "mask: A table that says which key <b>counts</b> for which query."
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page with the links, as a file."""
+    folder = tmp_path_factory.mktemp("cards")
+    for name, text in BOOK.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "conf.py").touch()
+    static = Path("chapters/_static").resolve()
+    Sphinx(
+        *(folder, folder, folder / "html", folder / "doctrees", "html"),
+        confoverrides={
+            "extensions": ["myst_parser", "sphinxcontrib.bibtex", "tools.reader_cards"],
+            "bibtex_bibfiles": ["book.bib"],
+            "html_static_path": [str(static)],
+            "html_css_files": ["house.css"],
+        },
+        status=None,
+    ).build()
+    return folder / "html" / "chapters" / "page.html"
+
+
+@pytest.fixture
+def page(built: Path, browser: Browser) -> Iterator[Page]:
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.goto(built.as_uri())
+        yield page
+
+
+def test_a_term_is_explained_while_the_pointer_is_on_it_or_on_its_card(page: Page):
+    card = page.get_by_role("tooltip")
+    link = page.get_by_role("link", name="mask", exact=True)
+    expect(card).not_to_be_visible()
+    link.hover()
+    expect(card).to_have_text(MASK)  # as text: nothing of it is a tag
+    expect(link).to_have_attribute("aria-describedby", "reader-card")
+    card.hover()
+    page.wait_for_timeout(600)  # longer than cards stay without the pointer
+    expect(card).to_be_visible()
+    page.get_by_role("link", name="keys").hover()
+    expect(card).to_have_text("key: What a query is compared with.")
+    assert link.get_attribute("aria-describedby") is None
+    page.mouse.move(0, 0)
+    expect(card).not_to_be_visible()
+
+
+def test_the_focus_shows_a_card_and_escape_takes_it_away(page: Page):
+    card = page.get_by_role("tooltip")
+    link = page.get_by_role("link", name="mask", exact=True)
+    page.get_by_role("link", name="keys").focus()
+    page.keyboard.press("Shift+Tab")
+    expect(link).to_be_focused()
+    expect(card).to_have_text(MASK)
+    page.keyboard.press("Escape")
+    expect(card).not_to_be_visible()
+    page.keyboard.press("Tab")
+    expect(card).to_have_text("key: What a query is compared with.")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/other.html#term-key")
+
+
+def test_a_citation_shows_the_paper_and_not_the_browsers_own_tip(page: Page):
+    link = page.locator("a.reference[title]")
+    assert "On masks" in link.get_attribute("title")
+    link.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("tooltip")).to_contain_text("Ada Author. On masks. 2001.")
+    assert page.locator("a.reference[title]").count() == 0
+
+
+def test_other_links_have_no_card(page: Page):
+    page.get_by_role("link", name="Elsewhere").focus()
+    page.wait_for_timeout(600)
+    expect(page.get_by_role("tooltip")).not_to_be_visible()
+
+
+def test_the_first_tap_shows_the_card_and_the_second_follows(
+    built: Path, browser: Browser
+):
+    size = {"width": 360, "height": 640}
+    with browser.new_context(offline=True, has_touch=True, viewport=size) as context:
+        page = context.new_page()
+        page.goto(built.as_uri())
+        card = page.get_by_role("tooltip")
+        link = page.get_by_role("link", name="mask", exact=True)
+        link.tap()
+        expect(card).to_have_text(MASK)
+        box = card.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+        assert page.url.endswith("page.html")
+        page.get_by_role("heading").first.tap()
+        expect(card).not_to_be_visible()
+        link.tap()
+        expect(card).to_be_visible()
+        link.tap()
+        page.wait_for_url("**/other.html#term-mask")
+
+
+def test_without_the_terms_a_link_is_a_link(built: Path, browser: Browser):
+    with browser.new_context() as context:
+        context.route("**/glossary_terms.js", lambda route: route.abort())
+        page = context.new_page()
+        page.goto(built.as_uri())
+        link = page.get_by_role("link", name="mask", exact=True)
+        with page.expect_event("requestfailed"):
+            link.hover()
+        expect(page.get_by_role("tooltip")).not_to_be_visible()
+        link.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/other.html#term-mask")
