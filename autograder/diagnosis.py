@@ -17,7 +17,7 @@ from autograder.lessons import about_errors, lesson
 from autograder.rows import disagreement
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
-from autograder.symptoms.pairs import find_pair, find_part
+from autograder.symptoms.pairs import LEAST_CASES, find_pair, find_part
 from autograder.symptoms.search import find_cause, find_trace
 from autograder.symptoms.structure import NOTHING_RETURNED
 from autograder.variants import Probe, Variant
@@ -125,11 +125,16 @@ def _symptom(
     told = find_cause(outcomes)
     if told:
         return told
+    part = ""
     if probe and any(answer.raised is None for answer in failed):
+        most = LEAST_CASES - 1
         for variant in itertools.chain(probe.variants, probe.steps):
-            if _is_variant(exercise, variant, given, expected, wrong):
+            count = _explained(exercise, variant, given, expected, wrong)
+            if count == len(failed):
                 return variant.says
-    told = _two_slips(outcomes, expected)
+            if count > most:
+                most, part = count, _in_part(variant, count, len(failed))
+    told = _two_slips(outcomes, expected) or part
     if told:
         return told
     told = find_trace(outcomes) or about_errors(failed)
@@ -180,27 +185,42 @@ def _about_test(
     return None, lesson(given)
 
 
-def _is_variant(
+def _explained(
     exercise: Exercise,
     variant: Variant,
     given: Sequence[Answer],
     expected: Expected,
     wrong: Sequence[bool],
-) -> bool:
-    """Whether an altered reference answers as the student does, errors aside.
+) -> int:
+    """In how many wrong cases an altered reference answers as the student does.
 
-    The cases that the student got wrong come first: most alterations fail there.
+    In none, if it differs in the first of them, as most alterations do, in half of
+    them, or in one that is right. Cases that ask for an error do not count.
     """
-    order = sorted(range(len(given)), key=lambda number: not wrong[number])
-    agreed = 0
-    for number in order:
-        if expected.reference[number].raised is not None:
-            continue
+    asked = [n for n, right in enumerate(expected.reference) if right.raised is None]
+    asked.sort(key=lambda n: (not wrong[n], given[n].raised is not None))
+    of = sum(wrong[number] for number in asked)
+    agreed = missed = 0
+    for number in asked:
         case, seed = exercise.cases[number], expected.seeds[number]
         theirs = variant.answer(number, case, seed)
-        if theirs.raised is not None or theirs.unreadable is not None:
-            return False
-        if disagreement(case, theirs, given[number]) is not None:
-            return False
-        agreed += wrong[number]
-    return agreed > 0
+        if (
+            theirs.raised is None
+            and theirs.unreadable is None
+            and disagreement(case, theirs, given[number]) is None
+        ):
+            agreed += wrong[number]
+            continue
+        missed += 1
+        if not agreed or not wrong[number] or 2 * missed >= of:
+            return 0
+    return agreed
+
+
+def _in_part(variant: Variant, count: int, of: int) -> str:
+    """What is said of an altered reference that explains most of the wrong cases."""
+    others = "the other" if of - count == 1 else "the others"
+    return (
+        f"In {count} of the {of} failing cases that ask for a value, this holds: "
+        f"{variant.says} It does not explain {others}."
+    )

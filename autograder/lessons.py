@@ -61,6 +61,10 @@ _UNPACKED = (
     "The number of names on the left differs from the number of results or axes on the "
     "right. Inputs may have more or fewer leading axes than you unpack."
 )
+_LETTERS = (
+    "The letters of einsum and the shapes do not fit: each operand has one letter for "
+    "each of its axes, and a letter has one size wherever it stands."
+)
 
 # The type of the error, what its text contains, and what it usually comes from.
 _LESSONS: list[tuple[str, str, str]] = [
@@ -123,6 +127,13 @@ _LESSONS: list[tuple[str, str, str]] = [
         "AttributeError",
         r"before Module\.__init__|cannot assign (parameters|module)",
         "A module has to call super().__init__() before it gets parameters or parts.",
+    ),
+    (
+        "TypeError",
+        r"unsupported operand .*('Tensor' and 'tuple'|'tuple' and 'Tensor')",
+        "A tensor and a tuple meet. nn.MultiheadAttention, nn.LSTM and others return "
+        "several results: unpack them, or take the one that you need by its index. A "
+        "comma at the end of a line makes a tuple, too.",
     ),
     ("AttributeError", r"'(list|tuple)' object has no attribute", _A_LIST),
     (
@@ -244,6 +255,7 @@ _LESSONS: list[tuple[str, str, str]] = [
         "A mask of True and False is needed here, and this one holds numbers: a "
         "comparison, such as mask != 0, makes one.",
     ),
+    ("ValueError", r"einstein sum|with remapped shapes", _LETTERS),
     ("ValueError", r"mismatch in its core|not aligned|matmul", _INNER_SIZES),
     ("RuntimeError", r"mat1 and mat2 shapes|batch[12]|size mismatch", _INNER_SIZES),
     (
@@ -322,12 +334,7 @@ _LESSONS: list[tuple[str, str, str]] = [
         "Two lists that are walked through together have different lengths: look at "
         "what each of them is split along.",
     ),
-    (
-        "RuntimeError",
-        r"einsum\(\)",
-        "The letters of einsum and the shapes do not fit: each operand has one letter "
-        "for each of its axes, and a letter has one size wherever it stands.",
-    ),
+    ("RuntimeError", r"einsum\(\)", _LETTERS),
     (
         "RuntimeError",
         r"equal size, but got|Sizes of tensors must match",

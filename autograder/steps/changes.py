@@ -8,6 +8,7 @@ and no name of a variable.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -120,6 +121,9 @@ def changes(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Change]:
         found += earlier_values(function)
         found += inputs_of_steps(function)
         for says, nodes in found:
+            yield Change(says, function, nodes)
+    for function in functions:
+        for says, nodes in (*_of_two_keywords(function), *_from_the_end(function)):
             yield Change(says, function, nodes)
 
 
@@ -356,6 +360,31 @@ def _of_arguments(node: ast.Call) -> Iterator[Told]:
             f"two arguments of `{name}` are swapped",
             {id(node): ast.Call(node.func, swapped, node.keywords)},
         )
+
+
+def _of_two_keywords(function: ast.FunctionDef) -> Iterator[Told]:
+    """Two keywords of one call are left out, so that both have their defaults."""
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call):
+            continue
+        matter = [k for k in node.keywords if not is_axis(k) and k.arg not in NO_MATTER]
+        for one, other in itertools.combinations(matter, 2):
+            rest = [k for k in node.keywords if k not in (one, other)]
+            yield (
+                f"`{one.arg}` and `{other.arg}` are not handed on to `{called(node)}`",
+                {id(node): ast.Call(node.func, node.args, rest)},
+            )
+
+
+def _from_the_end(function: ast.FunctionDef) -> Iterator[Told]:
+    """The last entries are taken where the first ones belong."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Slice) and node.upper is not None and not node.lower:
+            start = ast.UnaryOp(ast.USub(), node.upper)
+            yield (
+                "the last entries are taken where the first ones belong",
+                {id(node): ast.Slice(start, None, node.step)},
+            )
 
 
 def _other_axes(name: str, axis: ast.expr) -> Iterator[Told]:

@@ -181,22 +181,61 @@ def wrong_along(pairs: Sequence[Pair]) -> str | None:
 
 @detectors.cause
 def low_precision(pairs: Sequence[Pair]) -> str | None:
-    """All values are nearly right, as after a computation in fewer bits."""
-    if not comparable(pairs) or not telling(pairs):
+    """All values are nearly right, and fit into fewer bits, as the right ones do not.
+
+    Small differences alone have other reasons, too: see ``nearly_right``.
+    """
+    if not _are_near(pairs):
         return None
-    largest = 0.0
-    for pair in pairs:
-        scale = np.abs(pair.right).max()
-        if scale == 0:
-            return None
-        largest = max(largest, float(np.abs(pair.given - pair.right).max() / scale))
-    if 1e-8 < largest < 3e-3:
-        bits = "half" if largest > 2e-5 else "single"
-        return (
-            "The values are nearly right. Differences of this size come from "
-            f"{bits} precision; compute in the precision of the inputs."
-        )
+    for name, fits in _PRECISIONS.items():
+        if all(fits(p.given) for p in pairs) and not any(fits(p.right) for p in pairs):
+            return (
+                f"The values are nearly right, and rounded to {name} precision; "
+                "compute in the precision of the inputs."
+            )
     return None
+
+
+@detectors.trace
+def nearly_right(pairs: Sequence[Pair]) -> str | None:
+    """All values are nearly right."""
+    if not _are_near(pairs):
+        return None
+    return (
+        "The values are nearly right. Differences as small as these come from another "
+        "eps, an approximation of a function, a term that hardly counts, or a lower "
+        "precision on the way."
+    )
+
+
+def _are_near(pairs: Sequence[Pair]) -> bool:
+    """Whether real numbers differ from the right ones by little, but in all results."""
+    if not comparable(pairs) or not telling(pairs):
+        return False
+    if any(pair.kinds != ("f", "f") for pair in pairs):
+        return False  # a count that is off by a few is wrong
+    scales = [float(np.abs(pair.right).max()) for pair in pairs]
+    if not all(scales):
+        return False
+    largest = max(
+        float(np.abs(pair.given - pair.right).max() / scale)
+        for pair, scale in zip(pairs, scales, strict=True)
+    )
+    return 1e-8 < largest < 3e-3
+
+
+def _fits_half(values: np.ndarray) -> bool:
+    """Whether all values are numbers of 16 bits, of either kind."""
+    bits = values.astype(np.float32).view(np.uint32)
+    brain = bool((bits & 0xFFFF == 0).all()) and _fits_single(values)
+    return brain or bool((values.astype(np.float16) == values).all())
+
+
+def _fits_single(values: np.ndarray) -> bool:
+    return bool((values.astype(np.float32) == values).all())
+
+
+_PRECISIONS = {"half": _fits_half, "single": _fits_single}
 
 
 def _softmax_of_right(pair: Pair) -> bool:

@@ -16,6 +16,7 @@ from autograder.symptoms import (
     zeros,
 )
 from autograder.symptoms.detectors import Detector
+from autograder.symptoms.names import names_differ, other_names
 from autograder.symptoms.outcomes import (
     Outcome,
     Pair,
@@ -26,7 +27,6 @@ from autograder.symptoms.outcomes import (
 from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.structure import (
     inputs_changed,
-    names_differ,
     none_for_a_result,
     nothing_returned,
     other_structure,
@@ -134,7 +134,7 @@ def _trace(outcomes: Sequence[Outcome]) -> str:
             f"{names} {verb} different after the call: something was changed in place. "
             "Mend that first; other differences may follow from it."
         )
-    told = _one_of_several(outcomes, pairs)
+    told = other_names(outcomes) or _one_of_several(outcomes, pairs)
     if told:
         return told
     for detectors in (CAUSES, TRACES):

@@ -16,6 +16,7 @@ from autograder.symptoms.outcomes import (
     every,
     varied,
 )
+from autograder.symptoms.zeros import infinity_from
 
 detectors = Detectors()
 
@@ -101,7 +102,9 @@ def not_finite(pairs: Sequence[Pair]) -> str | None:
     origin = (
         "0/0, infinity minus infinity, or 0 times infinity"
         if nan
-        else "an overflow or a division by zero"
+        else infinity_from(
+            p.given[~np.isfinite(p.given) & np.isfinite(p.right)] for p in pairs
+        )
     )
     return (
         f"In the cases that fail, {where} came out {what}, and the others are right. "

@@ -98,31 +98,6 @@ def inputs_changed(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def names_differ(outcomes: Sequence[Outcome]) -> str:
-    """All that is wrong are the names in a dictionary; what both have is right."""
-    found, common = [], 0
-    for outcome in valued(outcomes):
-        for _, right, given in aligned(outcome):
-            if agree(outcome, right, given):
-                continue
-            if not isinstance(right, dict) or not isinstance(given, dict):
-                return ""
-            shared = right.keys() & given.keys()
-            if not all(agree(outcome, right[name], given[name]) for name in shared):
-                return ""
-            common += len(shared)
-            lacks, more = right.keys() - given.keys(), given.keys() - right.keys()
-            found.append((bool(lacks), bool(more)))
-    if not found or not common:
-        return ""
-    some_lack, some_more = (any(side) for side in zip(*found, strict=True))
-    if some_lack and some_more:
-        what = "names are missing and others are too many: some are spelled otherwise"
-    else:
-        what = "names are missing" if some_lack else "there are names too many"
-    return f"In the dictionary, {what}. Everything under the other names is right."
-
-
 def none_for_a_result(outcomes: Sequence[Outcome]) -> str:
     """None and a result where the other one is asked for; what is there is right."""
     lost = extra = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -12,10 +12,24 @@ from autograder.symptoms.outcomes import LEAST_VALUES, Pair, comparable, wrong_a
 detectors = Detectors()
 
 
+def infinity_from(infinite: Iterable[np.ndarray]) -> str:
+    """What infinite values may come from: minus infinity hides, too."""
+    if all(np.isneginf(values).all() for values in infinite):
+        return (
+            "a mask or a cut that reaches too far, an overflow, or a logarithm of zero"
+        )
+    return "an overflow, or a division by zero"
+
+
+def _may_be_hidden(pair: Pair) -> bool:
+    """Whether a zero can mean that something is hidden; among ids it is one of them."""
+    return pair.right.ndim > 0 and pair.kinds[0] not in "iu"
+
+
 @detectors.trace
 def zeros_only(pairs: Sequence[Pair]) -> str | None:
     """Wrong only where zeros should be, or only where there should be none."""
-    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
+    if not comparable(pairs) or not all(map(_may_be_hidden, pairs)):
         return None
     wrong = [wrong_at(pair) for pair in pairs]
     if sum(int(w.sum()) for w in wrong) < LEAST_VALUES or all(w.all() for w in wrong):
@@ -36,7 +50,7 @@ def zeros_only(pairs: Sequence[Pair]) -> str | None:
 @detectors.trace
 def zeros_filled(pairs: Sequence[Pair]) -> str | None:
     """No zero where all the zeros should be, as if nothing were hidden."""
-    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
+    if not comparable(pairs) or not all(map(_may_be_hidden, pairs)):
         return None
     if any((p.right[p.given == 0] != 0).any() for p in pairs):
         return None
@@ -94,7 +108,7 @@ def not_finite_besides(pairs: Sequence[Pair]) -> str | None:
         "0/0, infinity minus infinity, 0 times infinity, or a root or logarithm of a "
         "negative number"
         if nan
-        else "an overflow, or a division by zero"
+        else infinity_from(p.given[b] for p, b in zip(pairs, bad, strict=True))
     )
     return (
         f"Each wrong result holds values that are {what}, and others that are wrong. "

@@ -427,9 +427,9 @@ def word_by_word(text, merges):
 
 @mistake(bpe_encode)
 def greedy_pass_of_pairs(text, merges):
-    """You went through the text once and merged what had just been put together. A
-    later pair may have an earlier number, and goes first: every merge goes through the
-    whole sequence before the next one begins."""
+    """You merged known pairs from the left, whichever came first in the text. A pair
+    further on may have been learned earlier, and then goes first: every merge goes
+    through the whole sequence before the next one begins."""
     numbers, ids = {tuple(p): 256 + i for i, p in enumerate(merges)}, []
     for byte in text.encode("utf-8"):
         ids.append(byte)

@@ -132,7 +132,15 @@ ERRORS = {
     "flatten joins": [lambda: T.flatten(1, 0)],
     "do not go together": [lambda: T.mean(keepdim=True)],
     "walked through together": [lambda: [*zip([1], [1, 2], strict=True)]],
-    "letters of einsum": [lambda: torch.einsum("ij,jk", T, T)],
+    "letters of einsum": [
+        lambda: torch.einsum("ij,jk", T, T),
+        lambda: np.einsum("ij,jk", A, A),
+        lambda: np.einsum("ijk", A),
+    ],
+    "return several results": [
+        lambda: T + nn.MultiheadAttention(4, 2)(T, T, T),
+        lambda: (T, T) - T,
+    ],
     "look at dim": [
         lambda: torch.stack([T, T[0]]),
         lambda: torch.cat([T, T[:, :2]]),

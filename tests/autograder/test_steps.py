@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -10,12 +11,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.answers import answer, decode
-from autograder.exercise import find_topic
-from autograder.expected import public_seeds
+from autograder.answers import Answer, answer, decode
+from autograder.diagnosis import _explained
+from autograder.exercise import Exercise, Topic, find_topic
+from autograder.expected import expect, public_seeds
 from autograder.rows import disagreement
 from autograder.steps.altered import altered_steps
+from autograder.variants import Variant
 from tests.autograder.unnamed import told
+from toolkit.patches import PatchTokens
 
 # Written as students would, and not as the references are.
 
@@ -96,6 +100,47 @@ class AlwaysGelu(EncoderLayer):
         return self.linear2(F.gelu(self.linear1(x)))
 
 
+class FirstInputAddedAfter(EncoderLayer):
+    def forward(self, x, mask=None, padding_mask=None):
+        if self.norm_first:
+            return super().forward(x, mask, padding_mask)
+        y = self.norm1(x + self.attend(x, mask, padding_mask))
+        return self.norm2(x + self.mix(y))
+
+
+class FixedEpsAsWell(FirstInputAddedAfter):
+    def __init__(self, *sizes, eps=1e-5, **more):
+        super().__init__(*sizes, **more)
+
+
+class DefaultLayers(nn.Module):
+    """A vision transformer whose layers normalise after the sum and use relu."""
+
+    def __init__(self, size, patch, channels, width, layers, heads, mlp, classes, eps):
+        super().__init__()
+        if patch < 1 or size % patch or heads < 1 or width % heads:
+            raise ValueError("sizes")
+        to_tokens = nn.Linear(channels * patch**2, width)
+        self.embedding = PatchTokens(to_tokens, (size // patch) ** 2, patch)
+        options = {"dropout": 0.0, "layer_norm_eps": eps, "batch_first": True}
+        stack = [
+            nn.TransformerEncoderLayer(width, heads, mlp, **options)
+            for _ in range(layers)
+        ]
+        self.layers, self.norm = nn.ModuleList(stack), nn.LayerNorm(width, eps=eps)
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, images):
+        x = self.embedding(images)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x)[:, 0])
+
+
+def vision_transformer(*sizes, eps=1e-6):
+    return DefaultLayers(*sizes, eps)
+
+
 class Encoder(nn.Module):
     def __init__(self, layer, num_layers, norm=None):
         super().__init__()
@@ -119,6 +164,11 @@ SLIPS = [
         "`norm1` is used in one place where `norm2` belongs",
     ),
     ("EncoderLayer", AlwaysGelu, "`gelu` is taken, whatever `activation` is"),
+    (
+        "VisionTransformer",
+        vision_transformer,
+        "`activation` and `norm_first` are not handed on",
+    ),
     ("Encoder", Encoder, "the last round of a loop is left out"),
 ]
 
@@ -128,6 +178,75 @@ def test_the_step_is_named(name, slip, says):
     message = told(name, slip)
     assert message.startswith("A right solution gives your result if one step is wrong")
     assert says in message
+
+
+PART = re.compile(r"In (\d) of the (\d) failing cases that ask for a value, this holds")
+
+
+def test_a_step_that_explains_most_of_the_wrong_cases_is_told_as_a_part():
+    message = told("EncoderLayer", FixedEpsAsWell)
+    assert "the value from before the step with `norm1`" in message
+    explained, of = map(int, PART.match(message).groups())
+    assert of / 2 < explained < of
+    # Counted without the steps: where it is wrong, is it as with the first slip alone?
+    exercise = find_topic("EncoderLayer").exercises["EncoderLayer"]
+    right = find_topic("EncoderLayer").reference("EncoderLayer")
+    wrong = alike = 0
+    for case, seed in zip(exercise.cases, public_seeds(exercise), strict=True):
+        one, both, expected = (
+            decode(answer(case, version, seed))
+            for version in (FirstInputAddedAfter, FixedEpsAsWell, right)
+        )
+        if disagreement(case, expected, both) is not None:
+            wrong += 1
+            alike += disagreement(case, one, both) is None
+    assert (alike, wrong) == (explained, of)
+
+
+negative = Exercise("negative")
+for number in range(6):
+
+    @negative.case(title=f"case {number}", points=1)
+    def drawn(negative, rng):
+        return negative(rng.standard_normal(5))
+
+
+class OneExercise(Topic):
+    def reference(self, exercise):
+        return np.negative
+
+    def mistakes(self, exercise):
+        return []
+
+
+@pytest.mark.parametrize(
+    ("answers", "explained"),
+    [
+        ("++++++", 6),
+        ("++++??", 4),
+        ("+++???", 0),  # half of them
+        ("?+++++", 0),  # not the first one
+        ("+++++ ", 0),  # the step would spoil what is right
+    ],
+)
+def test_a_step_explains_most_of_what_is_wrong_and_spoils_nothing(answers, explained):
+    topic = OneExercise("one", {negative.name: negative})
+    expected = expect(topic, negative, public_seeds(negative))
+    signs = {"+": -1.0, "?": 3.0, " ": 1.0}
+    given = [
+        Answer(signs[sign] * right.value)
+        for sign, right in zip(answers, expected.reference, strict=True)
+    ]
+    step = Variant("a minus sign is missing", lambda x: +x, {})
+    wrong = [sign != " " for sign in answers]
+    assert _explained(negative, step, given, expected, wrong) == explained
+
+
+def test_the_last_entries_are_taken():
+    assert (
+        "the last entries are taken where the first ones belong",
+        [4, 5],
+    ) in results(first_ones, [1, 2, 3, 4, 5], 2)
 
 
 def test_the_layer_that_slips_replace_is_right():
@@ -159,6 +278,10 @@ def root_mean_square(x):
 
 def mean_of_squares(x):
     return np.mean(x**2)
+
+
+def first_ones(x, count):
+    return x[:count]
 
 
 def partial_sums(x):

@@ -12,6 +12,10 @@ from autograder.answers import answer, decode
 from autograder.exercise import Exercise, Topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
+from autograder.symptoms.outcomes import Pair
+from autograder.symptoms.places import low_precision, nearly_right
+from autograder.symptoms.shapes import not_finite
+from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
 from tests.autograder.unnamed import told_in
 
 scores = Exercise("scores")
@@ -380,3 +384,60 @@ def test_other_cases_that_raise_are_not_called_right():
     said = told(scores, transposed)
     assert "transposed" in said
     assert "right." not in said.partition("swapped.")[2]
+
+
+# What a small difference, a zero and an infinity mean ---------------------------------
+
+
+def pair(right, given):
+    right, given = np.asarray(right), np.asarray(given)
+    kinds = right.dtype.kind, given.dtype.kind
+    return Pair(right.astype(float), given.astype(float), 0, 0, None, kinds)
+
+
+NUMBERS = np.random.default_rng(1).standard_normal(20)
+
+
+@pytest.mark.parametrize(
+    ("given", "precision"),
+    [
+        (NUMBERS.astype(np.float16), "half"),
+        (torch.from_numpy(NUMBERS).bfloat16().double().numpy(), "half"),
+        (NUMBERS.astype(np.float32), "single"),
+    ],
+)
+def test_a_precision_is_named_only_if_all_values_have_it(given, precision):
+    assert f"rounded to {precision} precision" in low_precision([pair(NUMBERS, given)])
+    given = given.astype(float)
+    given[3] += 1e-9
+    assert low_precision([pair(NUMBERS, given)]) is None
+
+
+def test_values_that_are_nearly_right_have_several_reasons():
+    given = NUMBERS * (1 + 1e-4 * np.sin(np.arange(20.0)))
+    assert low_precision([pair(NUMBERS, given)]) is None
+    assert "another eps, an approximation" in nearly_right([pair(NUMBERS, given)])
+
+
+def test_counts_that_are_off_by_a_few_are_not_nearly_right():
+    counts = np.array([10_000, 20_500, 33_000, 47_001])
+    for detect in (low_precision, nearly_right):
+        assert detect([pair(counts, counts + 3)]) is None
+
+
+def test_ids_that_are_zero_hide_nothing():
+    ids, zeros = np.array([3, 7, 2, 5, 9, 4]), np.zeros(6, dtype=int)
+    some = np.where(np.arange(6) < 5, zeros, ids)
+    assert zeros_only([pair(ids, some)]) is None
+    assert "something is hidden" in zeros_only([pair(ids * 1.0, some * 1.0)])
+    assert zeros_filled([pair(some, ids + 1)]) is None
+    assert "takes part" in zeros_filled([pair(some * 1.0, ids + 1.0)])
+
+
+def test_minus_infinity_may_be_a_mask():
+    minus = np.where(np.arange(20) < 5, -np.inf, NUMBERS)
+    for detect, given in ((not_finite, minus), (not_finite_besides, minus + 1)):
+        assert "a mask or a cut that reaches too far" in detect([pair(NUMBERS, given)])
+        said = detect([pair(NUMBERS, -given)]) or detect([pair(-NUMBERS, -given)])
+        assert "a mask" not in said
+        assert "an overflow" in said

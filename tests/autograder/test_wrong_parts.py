@@ -10,6 +10,7 @@ from torch import nn
 
 from autograder.answers import Answer
 from autograder.symptoms.calls import find_condition
+from autograder.symptoms.names import NAMES_TOO_MANY, other_names
 from autograder.symptoms.outcomes import Outcome, Pair
 from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.shapes import other_infinities
@@ -68,6 +69,31 @@ class WithDropout(nn.Module):
         return self.norm2(x + mix(x))
 
 
+class Sequential(nn.Module):
+    def __init__(
+        self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
+    ):
+        super().__init__()
+        self.self_attn = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+        linear = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.mlp = nn.Sequential(linear[0], nn.ReLU(), linear[1])
+        self.norm1 = nn.LayerNorm(d_model, eps=eps)
+        self.norm2 = nn.LayerNorm(d_model, eps=eps)
+        self.norm_first = norm_first
+
+    def forward(self, x, mask=None, padding_mask=None):
+        if self.norm_first:
+            x = x + self.attend(self.norm1(x), mask, padding_mask)
+            return x + self.mlp(self.norm2(x))
+        x = self.norm1(x + self.attend(x, mask, padding_mask))
+        return self.norm2(x + self.mlp(x))
+
+    def attend(self, x, mask, padding_mask):
+        attn_mask = None if mask is None else ~mask
+        padding = None if padding_mask is None else ~padding_mask
+        return self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=padding)[0]
+
+
 def transposed_if_square(weights, values, W_O):
     fits = weights.ndim == values.ndim == 4 and W_O.ndim == 3
     if not fits or weights.shape[3] != values.shape[2] or len(weights) != len(values):
@@ -89,6 +115,13 @@ def transposed_if_square(weights, values, W_O):
             packed_layer,
             "Only the entries `self_attn.out_proj.bias`, "
             "`self_attn.out_proj.weight` are wrong.",
+        ),
+        (
+            "EncoderLayer",
+            Sequential,
+            "Names are missing in a dictionary: `linear1.bias`, `linear1.weight`, "
+            "`linear2.bias`, `linear2.weight`. What is there under other names has the "
+            "same shapes",
         ),
         ("EncoderLayer", WithDropout, "Exactly what is computed in training is wrong"),
         ("head_contributions", transposed_if_square, "the last two sizes of `weights`"),
@@ -138,6 +171,36 @@ def test_a_result_that_entries_spoil_says_nothing_about_them():
     one = entries(b=NUMBERS + 1)
     spoiled = outcome(NUMBERS, NUMBERS + 1)  # computed with the entries
     assert wrong_entries([one, one, spoiled]) == "Only the entry `b` is wrong."
+
+
+# Names --------------------------------------------------------------------------------
+
+
+def named(*names, size=6):
+    return {name: np.zeros(size) for name in names}
+
+
+def test_missing_names_are_listed_once_for_all_layers():
+    right = named("layers.0.a", "layers.1.a", "b")
+    said = other_names([outcome(right, named("stack.0.a", "stack.1.a", "b"))])
+    assert said.startswith(
+        "Names are missing in a dictionary: `layers.N.a` (N stands for any number). "
+        "What is there under other names has the same shapes"
+    )
+    assert "stack" not in said  # a name that a student made up
+
+
+def test_other_shapes_are_not_what_is_missing():
+    said = other_names([outcome(named("a", "b"), {**named("a"), **named("c", size=5)})])
+    assert "`b`" in said
+    assert "same shapes" not in said
+    assert "same shapes" not in other_names([outcome(named("a", "b"), named("a"))])
+
+
+def test_names_too_many_and_right_names():
+    assert other_names([outcome(named("a"), named("a", "b"))]) == NAMES_TOO_MANY
+    assert other_names([outcome(named("a"), named("a"))]) == ""
+    assert other_names([outcome(NUMBERS, NUMBERS + 1)]) == ""
 
 
 # Modes --------------------------------------------------------------------------------
