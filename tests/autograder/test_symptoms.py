@@ -413,6 +413,11 @@ def test_a_precision_is_named_only_if_all_values_have_it(given, precision):
     assert low_precision([pair(NUMBERS, given)]) is None
 
 
+def test_a_precision_that_the_right_values_have_explains_nothing():
+    right = NUMBERS.astype(np.float16)
+    assert low_precision([pair(right, np.nextafter(right, np.float16(9)))]) is None
+
+
 def test_values_that_are_nearly_right_have_several_reasons():
     given = NUMBERS * (1 + 1e-4 * np.sin(np.arange(20.0)))
     assert low_precision([pair(NUMBERS, given)]) is None
