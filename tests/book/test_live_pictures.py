@@ -1,5 +1,6 @@
 """Pictures moved with mouse, finger and keys; their numbers against NumPy and torch."""
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 from tests.book.contents import ROOT
 from tools.attention_scene import LAST, OPENING, VECTORS
-from tools.live_pictures import FOLDER, PICTURES, picture_html
+from tools.live_pictures import FOLDER, PICTURES, mask_grid, picture_html, score_spread
 from tools.live_pictures.query_plane import SHOWN
 
 STATIC = ROOT / "chapters" / "_static"
@@ -262,3 +263,196 @@ def test_the_query_follows_a_finger(opened: Open):
         touch("touchEnd")
         check_plane(picture, (2, -1), "money")
         assert page.evaluate("scrollY") == 0
+
+
+# The mask ----------------------------------------------------------------------------
+
+N = len(mask_grid.WORDS)
+CAUSAL = np.tril(np.ones((N, N), dtype=bool))
+
+
+def check_mask(picture: Locator, allowed: np.ndarray) -> None:
+    """Compare weights, sums, marks and words with torch's attention."""
+    scores = torch.tensor(mask_grid.SCORES, dtype=torch.float64)
+    weights = scores.masked_fill(~torch.from_numpy(allowed), -torch.inf).softmax(dim=-1)
+    weights = weights.nan_to_num(0.0).numpy()  # of rows that are fully masked
+    cells = picture.locator(".mask-cell")
+    pressed = cells.evaluate_all("all => all.map(c => c.ariaPressed === 'true')")
+    np.testing.assert_array_equal(pressed, allowed.ravel())
+    shown = cells.evaluate_all("all => all.map(c => c.textContent)")
+    for text, weight, may in zip(shown, weights.ravel(), allowed.ravel(), strict=True):
+        assert (text == "hidden") == (not may)
+        assert not may or numbers(text) == pytest.approx([weight], abs=0.0051)
+    sums = numbers(" ".join(picture.locator(".mask-sum").all_inner_texts()))
+    np.testing.assert_allclose(sums, weights.sum(axis=1), atol=0.0051)
+    leaks = allowed & (np.arange(N)[:, None] < np.arange(N))
+    marked = cells.evaluate_all("all => all.map(c => c.matches('.is-leak'))")
+    np.testing.assert_array_equal(marked, leaks.ravel())
+    told = cells.evaluate_all("all => all.map(c => c.ariaLabel.endsWith('a leak'))")
+    np.testing.assert_array_equal(told, leaks.ravel())
+    words = np.array(mask_grid.WORDS)
+    leaking, empty = words[leaks.any(axis=1)], words[~allowed.any(axis=1)]
+    says = picture.locator(".live-says").inner_text()
+    assert re.findall("“(.+?)”", says) == [*leaking, *empty]
+    assert says.startswith("No leak:") == (not leaking.size)
+    assert ("fully masked" in says) == bool(empty.size)
+
+
+def test_the_words_and_scores_are_those_of_the_chapter():
+    text = (ROOT / "chapters" / "masking.md").read_text(encoding="utf-8")
+    code = re.search(r"^four = .*?^\)", text, re.M | re.S)[0]
+    given: dict = {"torch": torch}
+    exec(code, given)
+    assert tuple(given["four"]) == mask_grid.WORDS
+    assert given["scores"].tolist() == [list(row) for row in mask_grid.SCORES]
+
+
+def over(picture: Locator, query: int, key: int) -> tuple[float, float]:
+    return tuple(centre(picture.locator(".mask-cell").nth(query * N + key)))
+
+
+def test_cells_are_painted_with_the_mouse(opened: Open):
+    with opened("mask_grid") as (page, picture):
+        check_mask(picture, CAUSAL)
+        allowed = CAUSAL.copy()
+        page.mouse.move(*over(picture, 3, 0))
+        page.mouse.down()
+        allowed[3, 0] = False
+        check_mask(picture, allowed)
+        for key in (1, 2, 1, 3):  # what is painted stays painted
+            page.mouse.move(*over(picture, 3, key))
+            allowed[3, key] = False
+            check_mask(picture, allowed)
+        page.mouse.up()
+        page.mouse.move(*over(picture, 1, 1))
+        check_mask(picture, allowed)
+        page.mouse.click(*over(picture, 1, 3))
+        allowed[1, 3] = True
+        check_mask(picture, allowed)
+        for name, preset in [
+            ("hide all", np.zeros_like(CAUSAL)),
+            ("allow all", np.ones_like(CAUSAL)),
+            ("causal", CAUSAL),
+        ]:
+            picture.get_by_role("button", name=name, exact=True).click()
+            check_mask(picture, preset)
+
+
+def test_cells_are_changed_with_the_keys(opened: Open):
+    with opened("mask_grid", 360) as (page, picture):
+        picture.get_by_role("button", name="hide all").focus()
+        page.keyboard.press("Tab")
+        allowed = CAUSAL.copy()
+        for keys, place in [
+            ([], (0, 0)),
+            (["ArrowUp", "ArrowLeft", "ArrowRight"], (0, 1)),
+            (["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown"], (3, 1)),
+        ]:
+            for key in keys:
+                page.keyboard.press(key)
+            for pressed in ("Space", "Enter", "Space"):
+                page.keyboard.press(pressed)
+                allowed[place] ^= True
+                check_mask(picture, allowed)
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")  # the grid is one stop, at the last cell
+        page.keyboard.press("Space")
+        allowed[3, 1] ^= True
+        check_mask(picture, allowed)
+
+
+def test_cells_are_painted_with_a_finger(opened: Open):
+    with opened("mask_grid", 360, has_touch=True) as (page, picture):
+        allowed = CAUSAL.copy()
+        page.touchscreen.tap(*over(picture, 2, 3))
+        allowed[2, 3] = True
+        check_mask(picture, allowed)
+        finger = page.context.new_cdp_session(page)
+        for kind, places in [
+            ("touchStart", [(0, 2)]),
+            *[("touchMove", [(row, 2)]) for row in (1, 2, 3)],
+            ("touchEnd", []),
+        ]:
+            at = [dict(zip("xy", over(picture, *p), strict=True)) for p in places]
+            asked = {"type": kind, "touchPoints": at}
+            finger.send("Input.dispatchTouchEvent", asked)
+        allowed[:, 2] = True
+        check_mask(picture, allowed)
+
+
+# The spread of scores ----------------------------------------------------------------
+
+
+def check_spread(picture: Locator, power: int) -> None:
+    """Compare both rows of dots with the vectors themselves."""
+    d = 2**power
+    rng = np.random.default_rng(score_spread.SEED)
+    query, *keys = (
+        rng.standard_normal(2**score_spread.LARGEST)[:d]
+        for _ in range(1 + score_spread.NUM_KEYS)
+    )
+    said = numbers(picture.locator(".live-says").inner_text())
+    assert said[0] == d
+    told = picture.locator(".spread-width").get_attribute("aria-valuetext")
+    assert told == f"d = {d}"
+    for row, scale, (deviation, largest) in [
+        ("is-raw", 1.0, said[1:3]),
+        ("is-scaled", math.sqrt(d), said[3:5]),
+    ]:
+        raw = torch.tensor([query @ key / scale for key in keys])
+        scores, weights = raw.numpy(), raw.softmax(dim=0).numpy()
+        dots = picture.locator(f".{row} title").evaluate_all(
+            "all => all.map(title => title.textContent)"
+        )
+        shown = np.array([numbers(dot) for dot in dots])
+        np.testing.assert_allclose(shown[:, 0], scores, atol=0.0061)
+        np.testing.assert_allclose(shown[:, 1], 100 * weights, atol=0.55)
+        assert deviation == pytest.approx(scores.std(), abs=0.051)
+        assert largest == pytest.approx(100 * weights.max(), abs=0.55)
+        where = picture.locator(f".{row} circle").evaluate_all(
+            "all => all.map(dot => Number(dot.getAttribute('cx')))"
+        )
+        assert np.diff(np.array(where)[scores.argsort()]).min() >= -0.01
+        radii = picture.locator(f".{row} circle").evaluate_all(
+            "all => all.map(dot => Number(dot.getAttribute('r')))"
+        )
+        assert np.diff(np.array(radii)[weights.argsort()]).min() >= -0.01
+        assert max(radii) == pytest.approx(
+            score_spread.SMALLEST + score_spread.GROWTH * weights.max() ** 0.5, abs=0.01
+        )
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_width_of_vectors_follows_mouse_and_keys(width: int, opened: Open):
+    last = score_spread.LARGEST
+    with opened("score_spread", width, reduced_motion="reduce") as (page, picture):
+        knob = picture.get_by_role("slider", name="Width d")
+        check_spread(picture, score_spread.START)
+        ends = picture.locator(".spread-track").bounding_box()
+
+        def at(power: float) -> tuple[float, float]:
+            x = ends["x"] + ends["width"] * power / last
+            return x, ends["y"] + ends["height"] / 2
+
+        page.mouse.move(*at(score_spread.START))
+        page.mouse.down()
+        for power in (8.2, 10.9, 0.1, -3, last + 4):
+            page.mouse.move(*at(power))
+            check_spread(picture, min(last, max(0, round(power))))
+        page.mouse.up()
+        page.mouse.click(*at(2))
+        check_spread(picture, 2)
+        knob.focus()
+        for key, power in [("ArrowRight", 3), ("ArrowUp", 4), ("ArrowLeft", 3),
+                           ("ArrowDown", 2), ("Home", score_spread.START)]:  # fmt: skip
+            page.keyboard.press(key)
+            check_spread(picture, power)
+
+
+def test_dots_move_unless_a_reader_wants_none(opened: Open):
+    for motion, moves in (("reduce", False), ("no-preference", True)):
+        with opened("score_spread", reduced_motion=motion) as (_, picture):
+            seconds = picture.locator(".is-raw circle").first.evaluate(
+                "dot => getComputedStyle(dot).transitionDuration"
+            )
+        assert any(float(s.rstrip(" s")) > 0 for s in seconds.split(",")) == moves
