@@ -69,7 +69,7 @@ def picture() -> Picture:
     )
     body = "\n".join(
         [
-            element("div", presets, class_="live-buttons"),
+            element("div", presets, class_="live-buttons noprint"),
             _grid(allowed, masked_weights(allowed)),
             says(sentence(allowed)),
             hint(
