@@ -44,11 +44,16 @@ class _Statement:
     def text(self) -> str:
         """Its own source, written out when an answer reaches it."""
         if self.node is None:
-            return self.source
+            return python_in(self.source)
         try:
             return ast.unparse(self.node)
         except UNREADABLE:  # what is read is not always what can be written out
-            return self.source
+            return python_in(self.source)
+
+    @cached_property
+    def used(self) -> set[str]:
+        """The names that it may use. It was parsed once; that is slow enough."""
+        return _words(self.source) if self.node is None else _names_in(self.node)
 
 
 class StudentCode:
@@ -73,18 +78,16 @@ class StudentCode:
         not into what answers other exercises.
         """
         definitions = self._before_the_check(exercise)
-        waiting = [self._rebuilt.answers.get(exercise, "")]
+        answer = self._rebuilt.answers.get(exercise, "")
+        reached = {python_in(answer): None}
         # Another cell may define it anew; a star import may bring in any name.
-        for name in (exercise, "*"):
-            waiting += [one.text for one in definitions.pop(name, ())]
-        reached: dict[str, None] = {}
-        while waiting:
-            text = waiting.pop()
-            if text not in reached:
-                reached[text] = None
-                for used in sorted(_names(text) & definitions.keys()):
-                    waiting += [one.text for one in definitions.pop(used)]
-        return "\n".join(map(python_in, reached))
+        names = [exercise, "*", *sorted(_names(answer))]
+        while names:
+            for one in definitions.pop(names.pop(), ()):
+                if one.text not in reached:
+                    reached[one.text] = None
+                    names += sorted(one.used & definitions.keys())
+        return "\n".join(reached)
 
     def _before_the_check(self, exercise: str) -> dict[str, list[_Statement]]:
         """The statements that run before a check, by the names that they bind.
@@ -156,6 +159,10 @@ def _names(source: str) -> set[str]:
     tree = parsed(source)
     if tree is None:
         return _words(source)
+    return _names_in(tree)
+
+
+def _names_in(tree: ast.AST) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
