@@ -12,6 +12,9 @@ asleep, or waiting for something that does not come.
 * That it was idle is no proof while others are examined: it may have waited for
   something that they hold. It is examined again, alone. Then idle time counts like
   processor time, so an endless sleep ends, and ends as its own fault.
+* That nobody can say what it did is no proof either. But as soon as somebody can, the
+  time until then counts like any other: a submission gains nothing by keeping its
+  warden busy, and one whose warden had no processor loses nothing.
 * What it waited for a processor never counts. When a submission has waited for long,
   the machine is too busy, and nobody is to blame.
 """
@@ -25,6 +28,7 @@ from typing import Protocol
 
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.sandbox.limits import PATIENCE, Limits
+from autograder.sandbox.provisioner import ANSWER_SECONDS
 
 FIRST_STEP = 0.25  # seconds; most cells are done before
 STEP = 0.5
@@ -118,21 +122,24 @@ class Clock:
         """
         cell = _Stretch(self.limits.cell_seconds, self.limits.called("cell_seconds"))
         before: Used | None = None
-        step, last = FIRST_STEP, time.monotonic()
+        step, last, ready = FIRST_STEP, time.monotonic(), 0.0
         try:
             while not (await asyncio.wait([execution], timeout=step))[0]:
+                asked = time.monotonic()
                 used = await meter.used() if meter is not None else Used(0.0, 0.0)
                 now = time.monotonic()
+                # For the rest of the time, this process itself was held up.
+                ready += min(asked - last, 2 * STEP)
+                ready += min(now - asked, 2 * ANSWER_SECONDS)
                 elapsed, last, step = now - last, now, STEP
-                if used is None:
-                    own = charged = 0.0
-                elif before is None:
-                    own, charged = 0.0, min(elapsed, 2 * FIRST_STEP)
-                else:
+                own = charged = 0.0
+                if used is not None and before is None:
+                    charged = min(ready, 2 * FIRST_STEP)
+                elif used is not None:  # of all the time since it was known last
                     own = max(0.0, used.own - before.own)
-                    ready = min(elapsed, 2 * STEP)  # else this process was held up
                     charged = max(own, ready - max(0.0, used.waited - before.waited))
-                before = used or before
+                if used is not None:
+                    before, ready = used, 0.0
                 for stretch in (cell, self._whole):
                     stretch.add(elapsed, own, charged)
                     stretch.judge(self.alone)

@@ -22,7 +22,7 @@ from autograder.sandbox.limits import Limits
 from autograder.sandbox.warden import ABANDONED, CHANNELS, OVERDUE
 
 KILL_SECONDS = 5
-TRIES, TRY_SECONDS = 100, 0.01  # to hear what a kernel has used
+ANSWER_SECONDS, TRY_SECONDS = 1.0, 0.01  # to hear what a kernel has used
 
 
 def how_it_exited(code: int) -> str:
@@ -150,7 +150,7 @@ class SandboxProvisioner(KernelProvisionerBase):
         self._spent = None
         with contextlib.suppress(OSError):
             self._lifeline.send(b"?")
-        for _ in range(TRIES):
+        for _ in range(round(ANSWER_SECONDS / TRY_SECONDS)):
             if await self.poll() is not None or self._spent is not None:
                 break
             await asyncio.sleep(TRY_SECONDS)

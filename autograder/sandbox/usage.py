@@ -16,8 +16,7 @@ from typing import Protocol
 
 from autograder.sandbox.confine import PRIVATE_FOLDERS
 from autograder.sandbox.limits import Limits
-
-MAPPINGS_SECONDS = 0.5  # between two counts of mappings, which take a while
+from autograder.sandbox.mappings import Mappings
 
 # Memory of the system that belongs to a process, in bytes. It may differ a little.
 _MAPPING_BYTES, _THREAD_BYTES = 256, 32 * 1024
@@ -29,7 +28,7 @@ _FREE_DESCRIPTORS, _DESCRIPTOR_BYTES = 512, 32 * 1024
 
 _HELD = ("RssAnon", "VmSwap", "HugetlbPages")  # in status
 _NUMBERS = {
-    *(name.encode() for name in (*_HELD, "VmPTE", "Threads", "FDSize")),
+    *(name.encode() for name in (*_HELD, "VmPTE", "VmSize", "Threads", "FDSize")),
     *(b"Pss_Anon", b"SwapPss", b"Private_Dirty"),  # in smaps_rollup
 }
 
@@ -48,6 +47,10 @@ class Meter(Protocol):
 
     def look(self) -> Usage:
         """All that was used until now; after the submission has ended, too."""
+        ...
+
+    def seconds(self) -> float:
+        """Processor time alone, in a moment, whatever the submission holds."""
         ...
 
 
@@ -71,7 +74,11 @@ class ControlGroup:
         """See ``Meter``; more memory than the limit if the system ended it for that."""
         killed = _lines(self._memory_events).get("oom_kill", 0)
         memory = self._limits.memory + 1 if killed else 0
-        return Usage(memory, _lines(self._cpu_stat)["usage_usec"] / 1e6)
+        return Usage(memory, self.seconds())
+
+    def seconds(self) -> float:
+        """See ``Meter``."""
+        return _lines(self._cpu_stat)["usage_usec"] / 1e6
 
 
 def _lines(fd: int) -> dict[str, int]:
@@ -92,8 +99,7 @@ class Sampling:
         self._limits = limits
         self._warden = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY)
         self._imports = 0  # memory of a fork that has done nothing yet
-        self._mappings: dict[str, int] = {}
-        self._mappings_counted = 0.0
+        self._mappings = Mappings()
         self._clock = _Clock()
 
     def start(self) -> None:
@@ -112,13 +118,16 @@ class Sampling:
             return self._look(exact=True)
         return Usage(max(0, used.memory - self._imports), used.seconds, used.sessions)
 
+    def seconds(self) -> float:
+        """See ``Meter``. Memory is left out: to measure that may take long."""
+        times = [_Times.of(process) for process in processes()]
+        return self._clock.seconds([found for found in times if found is not None])
+
     def _look(self, exact: bool) -> Usage:
         memory, descriptors, imported, sessions = _private_files(), 0, 0, set()
         share = self._share_of_imports() if exact else 0
-        found = processes()
-        self._count_mappings(found)
-        times = []
-        for process in found:
+        times, sizes = [], {}
+        for process in processes():
             fields = _numbers(f"/proc/{process}/status")
             held = sum(fields.get(name, 0) for name in _HELD) * 1024
             if exact and (parts := _numbers(f"/proc/{process}/smaps_rollup")):
@@ -126,11 +135,12 @@ class Sampling:
                 held = (parts["Pss_Anon"] + parts["SwapPss"]) * 1024
             memory += held + fields.get("VmPTE", 0) * 1024
             memory += fields.get("Threads", 0) * _THREAD_BYTES
-            memory += self._mappings.get(process, 0) * _MAPPING_BYTES
+            sizes[process] = fields.get("VmSize", 0) * 1024
             descriptors += fields.get("FDSize", 0)
             if time_of := _Times.of(process):
                 times.append(time_of)
                 sessions.add(time_of.session)
+        memory += self._mappings.look(sizes) * _MAPPING_BYTES
         memory += max(0, descriptors - _FREE_DESCRIPTORS) * _DESCRIPTOR_BYTES
         memory += max(0, self._sockets() - _FREE_SOCKETS) * _SOCKET_BYTES
         memory -= min(imported, self._imports)  # large programs may look like forks
@@ -143,18 +153,6 @@ class Sampling:
         """
         parts = _numbers("smaps_rollup", self._warden)
         return max(0, parts["Pss_Anon"] - parts["Private_Dirty"]) * 1024
-
-    def _count_mappings(self, processes: list[str]) -> None:
-        now = time.monotonic()
-        if now < self._mappings_counted + MAPPINGS_SECONDS:
-            return
-        self._mappings_counted, self._mappings = now, {}
-        for process in processes:
-            with (
-                contextlib.suppress(OSError),
-                open(f"/proc/{process}/maps", "rb") as maps,
-            ):
-                self._mappings[process] = maps.read().count(b"\n")
 
     def _sockets(self) -> int:
         """Sockets in the network of the submission, one that takes datagrams as more.

@@ -12,6 +12,10 @@ looks, the longest wait of a single thread counts.
   that it waited. Of threads that wait in turns, some of it is lost; such a submission
   is examined again, and has ``limits.PATIENCE`` all the same.
 
+The warden counts as one of these threads. Where it answers late because others have the
+processor, that is what it waited for; and where it is kept busy by looking at what the
+submission made, that is none of the neighbours' doing.
+
 The kernel also knows how long all threads of a control group waited at once (its
 ``cpu.pressure``). That would say both exactly, but not every machine has control groups
 for us, or counts pressure, and one rule for all is easier to trust than two.
@@ -20,6 +24,7 @@ for us, or counts pressure, and one rule for all is easier to trust than two.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -39,21 +44,39 @@ def threads_waited() -> dict[Thread, int]:
     return found
 
 
+def own_waits() -> int | None:
+    """A descriptor that tells what this process waits; ``None`` where none is counted.
+
+    Open it before ``/proc`` shows the submission alone.
+    """
+    with contextlib.suppress(OSError):
+        return os.open("/proc/self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+    return None
+
+
 class Waits:
     """Adds up what counts, from look to look.
 
     Args:
         read: tells how long each thread has waited; see ``threads_waited``.
+        watcher: descriptor from ``own_waits`` of the process that watches them.
     """
 
-    def __init__(self, read: Callable[[], Mapping[Thread, int]] = threads_waited):
+    def __init__(
+        self,
+        read: Callable[[], Mapping[Thread, int]] = threads_waited,
+        watcher: int | None = None,
+    ) -> None:
         self._read = read
+        self._watcher = watcher
         self._before: Mapping[Thread, int] = {}
         self._waited = 0  # nanoseconds
 
     def seconds(self) -> float:
         """What was waited until now."""
-        now = self._read()
+        now = dict(self._read())
+        if self._watcher is not None:
+            now["", ""] = int(os.pread(self._watcher, 100, 0).split()[1])
         self._waited += max(
             (waited - self._earlier(thread, waited) for thread, waited in now.items()),
             default=0,

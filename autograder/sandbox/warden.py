@@ -19,7 +19,7 @@ from autograder.sandbox.confine import drop_privileges, enter_namespaces
 from autograder.sandbox.limits import PATIENCE, Limits
 from autograder.sandbox.relay import Relay
 from autograder.sandbox.usage import ControlGroup, Meter, Sampling, Usage
-from autograder.sandbox.waits import Waits
+from autograder.sandbox.waits import Waits, own_waits
 
 # How a kernel ended that the grader let go of, or has forgotten.
 ABANDONED, OVERDUE = "it was abandoned", "it was forgotten"
@@ -58,6 +58,7 @@ def supervise(request: dict, fds: list[int]) -> None:
         for sock in answers:
             relay.join(sock)
         meter = ControlGroup(limits, *group[1:]) if group else Sampling(limits)
+        waits = Waits(watcher=own_waits())
         hears, tells = os.pipe()
         kernel = os.fork()
         if kernel == 0:
@@ -70,7 +71,7 @@ def supervise(request: dict, fds: list[int]) -> None:
                 raise RuntimeError(told.read().strip() or "it ended at once")
         if isinstance(meter, Sampling):
             meter.start()
-        ended = _watch(kernel, lifeline, poller, relay, limits, meter)
+        ended = _watch(kernel, lifeline, poller, relay, limits, meter, waits)
     except Exception as error:
         reason = traceback.format_exception_only(error)[-1].strip()
         ended = {"exit": None, "limit": None, "failed": reason}
@@ -115,6 +116,7 @@ def _watch(
     relay: Relay,
     limits: Limits,
     meter: Meter,
+    waits: Waits,
 ) -> dict:
     """Wait until the kernel ends, is abandoned by the grader, or breaks a limit."""
     ending = os.pidfd_open(kernel)
@@ -122,7 +124,6 @@ def _watch(
     poller.register(lifeline, select.POLLIN | select.POLLHUP)
     start = look = time.monotonic()
     reason, running = None, True
-    waits = Waits()
     while running and reason is None:
         wait = max(0.0, look - time.monotonic())
         for fd, event in poller.poll(wait * 1000):
@@ -130,8 +131,7 @@ def _watch(
                 running = False
             elif fd == lifeline.fileno():
                 if _is_asked(lifeline):
-                    used = meter.look().seconds
-                    spent = {"own": used, "waited": waits.seconds()}
+                    spent = {"own": meter.seconds(), "waited": waits.seconds()}
                     lifeline.send(json.dumps(spent).encode())
                 else:
                     reason = ABANDONED

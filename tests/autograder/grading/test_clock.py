@@ -14,6 +14,7 @@ import pytest
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.grading.clock import Clock, Used
 from autograder.sandbox.limits import PATIENCE, Limits
+from autograder.sandbox.provisioner import ANSWER_SECONDS
 
 LIMITS = Limits(cell_seconds=1, submission_seconds=100)
 
@@ -104,6 +105,41 @@ def test_many_short_cells_fill_the_time_of_a_submission():
     assert fault is SubmissionFault
     fault, _ = watch(Meter(), alone=False, limits=limits, seconds=0.1, cells=30)
     assert fault is GraderFault
+
+
+class Late(Meter):
+    """Says nothing for a while, and then tells of all the time."""
+
+    asked = 0
+
+    async def used(self):
+        self.asked += 1
+        if self.asked % 5:
+            await asyncio.sleep(ANSWER_SECONDS)
+            return None
+        return await super().used()
+
+
+@pytest.mark.parametrize("runs", [0.0, 1.0])
+def test_who_keeps_the_meter_busy_is_to_blame_all_the_same(runs):
+    limits = Limits(cell_seconds=20, submission_seconds=1000)
+    fault, seconds = watch(Late(runs=runs), True, limits, seconds=500)
+    assert fault is SubmissionFault
+    assert seconds < 2 * limits.cell_seconds
+
+
+def test_who_keeps_the_meter_busy_beside_others_is_examined_again():
+    limits = Limits(cell_seconds=20, submission_seconds=1000)
+    assert watch(Late(), False, limits, seconds=500)[0] is GraderFault
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_whose_meter_has_no_processor_is_never_to_blame(alone):
+    limits = Limits(cell_seconds=20, submission_seconds=1000)
+    meter = Late(runs=0.03, waits=0.97)
+    fault, seconds = watch(meter, alone, limits, seconds=500)
+    assert fault is GraderFault
+    assert seconds >= PATIENCE * limits.cell_seconds
 
 
 def test_that_nobody_can_say_is_no_proof():

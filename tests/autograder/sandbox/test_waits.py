@@ -14,7 +14,7 @@ from autograder.errors import GraderFault, SubmissionFault
 from autograder.grading.clock import Clock, Used
 from autograder.sandbox import waits as waiting
 from autograder.sandbox.limits import PATIENCE, Limits
-from autograder.sandbox.waits import Waits, threads_waited
+from autograder.sandbox.waits import Waits, own_waits, threads_waited
 
 LIMITS = Limits(cell_seconds=10, submission_seconds=1000)
 SECOND = 10**9
@@ -111,9 +111,38 @@ def test_the_longest_wait_since_the_last_look_counts():
     assert waits.seconds() == 5.25
 
 
-@pytest.mark.skipif(
+def test_what_the_watcher_waits_counts_as_that_of_a_thread(tmp_path):
+    told = tmp_path / "schedstat"
+    told.write_text(f"5 {2 * SECOND} 7\n")
+    machine = Machine()
+    with told.open() as file:
+        waits = Waits(machine.read, watcher=file.fileno())
+        machine.waited = {("1", "1"): 1.0}
+        assert waits.seconds() == 2.0
+        machine.waited = {("1", "1"): 4.0}
+        told.write_text(f"9 {3 * SECOND} 9\n")
+        assert waits.seconds() == 5.0
+        told.write_text(f"9 {9 * SECOND} 9\n")
+        assert waits.seconds() == 11.0
+
+
+COUNTED = pytest.mark.skipif(
     not Path("/proc/self/schedstat").exists(), reason="Linux counts no waits here"
 )
+
+
+@COUNTED
+def test_a_process_reads_its_own_waits():
+    told = own_waits()
+    try:
+        waits = Waits(dict, watcher=told)
+        first = waits.seconds()
+        assert 0 <= first <= waits.seconds()
+    finally:
+        os.close(told)
+
+
+@COUNTED
 def test_real_processes_on_one_processor_are_counted_once(monkeypatch):
     count, processor = 12, min(os.sched_getaffinity(0))
     children, parent, waits = [], os.getpid(), Waits()
