@@ -10,7 +10,8 @@ that is run, behind another name) is found here, when it is called:
 * code that implements torch once more is refused whole, whatever it is called: parts of
   torch that are neither its public functions nor what carries them out, and modules of
   other packages that compute with torch;
-* code that was compiled is refused as it is entered: what it holds cannot be seen.
+* code that was compiled is refused as it is entered: what it holds cannot be seen;
+* what runs code unseen (trace functions and the like, see ``unseen``) is refused too.
 
 Who catches the refusal is refused all the same, and who takes the guard away too.
 """
@@ -19,7 +20,6 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +30,14 @@ from typing import Any
 
 from autograder.answers import answer
 from autograder.exercise import BUILD_IT_YOURSELF, Case, Exercise, Implementation
+from autograder.unseen import (
+    NOBODY_SEES,
+    PROFILED,
+    STARTERS,
+    THREAD,
+    WAYS,
+    Unseen,
+)
 
 LIBRARIES = ("torch", "numpy", "scipy", "sklearn")
 
@@ -76,6 +84,7 @@ _COMPILED = (  # files of torch in which a call of compiled code begins
 )
 COMPILED = "compiled code (torch.jit, torch.compile, torch.fx)"
 SECOND = "another implementation of it"
+FORGED = "code that forges the name of its file"
 REMOVED = "something that takes away the guard"
 
 
@@ -101,19 +110,18 @@ class Guard:
     def __enter__(self) -> Guard:
         if self._names:
             self._operators = self._override()
-            self._before = sys.getprofile(), threading.getprofile()
-            self._modules = self._watch_modules()
             self._hook = self._frame_hook()
-            threading.setprofile(self._hook)
-            sys.setprofile(self._hook)
+            self._modules = self._watch_modules()
+            self._unseen = Unseen(self._refuse_unseen, self._hook)
+            for way in self._unseen.close():
+                self._note(way)
         return self
 
     def __exit__(self, *_: object) -> None:
         if not self._names:
             return
         watched = sys.getprofile() is self._hook
-        sys.setprofile(self._before[0])
-        threading.setprofile(self._before[1])
+        self._unseen.open()
         if self._modules is not None:
             self._modules.remove()
         if self._operators is not None:
@@ -158,33 +166,62 @@ class Guard:
 
         return refuse
 
+    def _refuse_unseen(self, way: str) -> None:
+        """Refuse what runs code unseen.
+
+        When a profile function raises, Python itself takes it away, and announces that.
+        """
+        if not (way == PROFILED and self.used):
+            self._refusal(way)()
+
     def _watch_modules(self) -> Any:
-        """Refuse modules that run without a frame; a handle that takes it back."""
+        """Refuse modules that run without a frame; a handle that takes it back.
+
+        Also where nobody watches, as in a thread of an earlier cell, modules tell when
+        they are called, and then who has called them can be asked.
+        """
         torch = sys.modules.get("torch")
         if torch is None:
             return None
 
         def before(module: Any, _: Any) -> None:
-            if isinstance(module, torch.jit.ScriptModule):
+            if issubclass(type(module), torch.jit.ScriptModule):
                 self._refusal(COMPILED)()
+            frame = None if sys.getprofile() is self._hook else sys._getframe(1)
+            while frame is not None:
+                place = self._place(frame)
+                if place is not None and (name := self._forbidden(frame, *place)):
+                    self._refusal(name)()
+                frame = frame.f_back
 
         return torch.nn.modules.module.register_module_forward_pre_hook(before)
 
     def _frame_hook(self) -> Callable[[FrameType, str, Any], None]:
         """A profile function that sees frames begin.
 
-        What is raised there ends the call, and Python then watches no longer.
+        What is raised there ends the call, and Python then watches no longer. Nor does
+        it watch a profile function; but to look at a frame may run code of whoever made
+        what is in it, so there Python is told to watch all the same.
         """
-        places: dict[str, tuple[list[str], str] | None] = {}  # by file; see _place
+        # By file; see _place. This one is looked at by nobody.
+        places: dict[str, tuple[list[str], str] | None]
+        places = {Guard._place.__code__.co_filename: None}
 
-        def hook(frame: FrameType, event: str, _: Any) -> None:
-            if event == "call":
-                file = frame.f_code.co_filename
-                if file not in places:
-                    places[file] = self._place(frame)
-                place = places[file]
-                if place is not None and (name := self._forbidden(frame, *place)):
-                    self._refusal(name)()
+        def hook(frame: FrameType, event: str, called: Any) -> None:
+            if event == "c_call" and called in STARTERS:
+                self._unseen.asked(THREAD, frame)
+            if event != "call":
+                return
+            file = frame.f_code.co_filename
+            if type(file) is not str:  # whose methods could be anything
+                self._refusal(FORGED)()
+            if file not in places:
+                places[file] = sys.call_tracing(self._place, (frame,))
+            place = places[file]
+            if place is None:
+                return
+            if name := sys.call_tracing(self._forbidden, (frame, *place)):
+                self._refusal(name)()
 
         return hook
 
@@ -283,7 +320,8 @@ def guarded_answer(
         return given
 
     def refused(*_: Any) -> None:
-        raise ForbiddenCall(f"uses {', '.join(guard.used)}, {BUILD_IT_YOURSELF}")
+        why = NOBODY_SEES if set(guard.used) <= set(WAYS) else BUILD_IT_YOURSELF
+        raise ForbiddenCall(f"uses {', '.join(guard.used)}, {why}")
 
     return answer(replace(case, run=refused), implementation, seed)
 

@@ -17,6 +17,7 @@ from autograder.errors import GraderFault
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise
 from autograder.expected import Expected
 from autograder.rows import NOT_YET, CaseReport, case_reports
+from autograder.unseen import NOBODY_SEES, WAYS
 
 _log = logging.getLogger(__name__)
 
@@ -68,10 +69,14 @@ def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Rep
     library was called (see ``guard``) costs the exercise.
     """
     for answered in given:
-        if answered.raised == "RuntimeError" and BUILD_IT_YOURSELF in answered.detail:
+        said = answered.detail if answered.raised == "RuntimeError" else ""
+        if BUILD_IT_YOURSELF in said or NOBODY_SEES in said:
             if not answered.private:
-                return refuse(exercise, answered.detail)
-            named = [name for name in exercise.forbidden if name in answered.detail]
+                return refuse(exercise, said)
+            named = [name for name in exercise.forbidden if name in said]
+            ways = [way for way in WAYS if way in said]
+            if ways and not named:
+                return refuse(exercise, f"uses {', '.join(ways)}, {NOBODY_SEES}")
             return refuse_calls(exercise, named or exercise.forbidden)
     cases = case_reports(
         exercise.cases,

@@ -17,6 +17,7 @@ from traitlets import Type, observe
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
 
+from autograder import unseen
 from autograder.respond import CHANNEL
 
 _FORKED = "ipc:///tmp/.printed-by-forked-processes"
@@ -176,6 +177,7 @@ def run_kernel(key: str, channels: dict[str, int], answers: Sequence[int]) -> No
         channels: file descriptor of the listening socket of each channel.
         answers: that of the connected socket for answers, if there is one.
     """
+    unseen.listen()
     for fd in answers:
         os.set_inheritable(fd, False)
         os.environ[CHANNEL] = str(fd)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
+import io
+import subprocess
 import sys
 import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import pytest
 import torch
+import torch._refs
 import torch.nn.functional as F
 from torch import nn
 
@@ -19,7 +24,7 @@ from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.grading.examine import examine
 from autograder.grading.seeds import draw_seeds, expected_answers
-from autograder.guard import Guard, guarded_answer
+from autograder.guard import ForbiddenCall, Guard, guarded_answer
 from autograder.judge import judge
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
@@ -457,8 +462,14 @@ def operators_given_back(*_):
             thing._destroy()
 
 
-@pytest.mark.parametrize("take_away", [unwatched, operators_given_back])
-def test_who_takes_the_guard_away_earns_nothing(take_away):
+@pytest.mark.parametrize(
+    ("take_away", "told"),
+    [
+        (unwatched, "uses sys.setprofile, which can run code"),
+        (operators_given_back, "takes away the guard"),
+    ],
+)
+def test_who_takes_the_guard_away_earns_nothing(take_away, told):
     right = defined(BY_HAND + TAIL, "layer_norm")
 
     def layer_norm(*inputs):
@@ -468,7 +479,216 @@ def test_who_takes_the_guard_away_earns_nothing(take_away):
     free, guarded = reports("transformer", "layer_norm", layer_norm)
     assert free.score == free.max_score
     assert guarded.score == 0
-    assert "takes away the guard" in guarded.message
+    assert told in guarded.message
+
+
+# A library layer, run where a profile function does not look.
+UNSEEN = """
+import _thread, operator, sys, threading
+from functools import partial
+Base = getattr(nn, "Trans" + "formerEncoderLayer")
+class Mine(Base):
+    def forward(self, x, mask=None, padding_mask=None):
+        flip = lambda t: None if t is None else ~t
+        return unseen(lambda: Base.forward(self, x, flip(mask), flip(padding_mask)))
+def EncoderLayer(d_model, num_heads, d_ff, norm_first=False, activation=F.relu,
+                 eps=1e-5):
+    return unseen(lambda: Mine(d_model, num_heads, d_ff, 0.0, activation, eps,
+                               batch_first=True, norm_first=norm_first))
+def unseen(call):
+    done, lock = [], _thread.allocate_lock()
+    lock.acquire()
+    def run(*_):
+        if not done:
+            try: done.append((call(), None))
+            except BaseException as error: done.append((None, error))
+            if lock.locked(): lock.release()
+    begin(run, lock)
+    value, error = done[0]
+    if error is not None: raise error
+    return value
+"""
+WAYS_UNSEEN = {
+    "a thread": (
+        "def begin(run, lock):\n    _thread.start_new_thread(run, ()); lock.acquire()",
+        "_thread.start_new_thread",
+    ),
+    "a thread that C begins": (
+        "def begin(run, lock):\n"
+        "    begins = partial(_thread.start_new_thread, run, ())\n"
+        "    list(map(operator.call, [begins, lock.acquire]))",
+        "",
+    ),
+    "a thread of an earlier cell": (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "pool = ThreadPoolExecutor(1); pool.submit(int).result()\n"
+        "def begin(run, lock): pool.submit(run).result()",
+        "TransformerEncoderLayer",
+    ),
+    "a thread that begins in its own way": (
+        "class Own(threading.Thread):\n"
+        "    def _set_ident(self): super()._set_ident(); self._target()\n"
+        "def begin(run, lock):\n"
+        "    Own(target=run).start(); lock.acquire()",
+        "_thread.start_new_thread",
+    ),
+    "a trace function": (
+        "def begin(run, lock):\n"
+        "    sys.settrace(run); (lambda: None)(); sys.settrace(None)",
+        "sys.settrace",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_UNSEEN)
+def test_a_layer_that_runs_unseen_is_refused(way):
+    source, told = WAYS_UNSEEN[way]
+    answer_of = defined(UNSEEN + source, "EncoderLayer")
+    free, guarded = reports("transformer", "EncoderLayer", answer_of)
+    assert free.score == free.max_score, [case.message for case in free.cases]
+    assert guarded.score == 0
+    assert told in guarded.message
+
+
+def test_a_trace_function_of_an_earlier_cell_sees_nothing_and_is_given_back():
+    seen = []
+
+    def trace(frame, event, _):
+        seen.append(frame.f_code.co_name)
+
+    def here():
+        return sys.gettrace(), threading.gettrace()
+
+    before = here()
+    sys.settrace(trace)
+    threading.settrace(trace)
+    try:
+        with Guard(["layer_norm"]) as guard:
+            assert here() == (None, None)
+        assert here() == (trace, trace)
+    finally:
+        sys.settrace(before[0])
+        threading.settrace(before[1])
+    assert "here" not in seen[: seen.index("__exit__")]
+    assert guard.used == []
+
+
+class Monitoring(types.SimpleNamespace):
+    """Stands for ``sys.monitoring``, which Python has since 3.12."""
+
+    def __init__(self):
+        self.events = types.SimpleNamespace(NO_EVENTS=0, PY_START=1, LINE=32)
+        self.callbacks = {(3, 32): print}
+
+    def register_callback(self, tool, event, callback):
+        sys.audit("sys.monitoring.register_callback", callback)
+        before = self.callbacks.pop((tool, event), None)
+        if callback is not None:
+            self.callbacks[tool, event] = callback
+        return before
+
+
+def test_callbacks_of_monitoring_are_set_aside_and_no_more_are_taken(monkeypatch):
+    monitoring = Monitoring()
+    monkeypatch.setattr(sys, "monitoring", monitoring, raising=False)
+    with Guard(["layer_norm"]) as guard:
+        assert monitoring.callbacks == {}
+        with pytest.raises(ForbiddenCall, match="sys.monitoring"):
+            monitoring.register_callback(1, 1, print)
+    assert monitoring.callbacks == {(3, 32): print}
+    assert guard.used == ["sys.monitoring"]
+
+
+HOOKS = """
+import sys
+from autograder.guard import ForbiddenCall, Guard
+from autograder.unseen import listen
+
+listen()
+with Guard(["layer_norm"]) as guard:
+    sys.addaudithook(lambda *_: None)  # Python keeps quiet about the refusal
+print(guard.used)
+with Guard(["layer_norm"]) as guard:
+    pass
+print(guard.used)
+sys.addaudithook(lambda *_: None)
+with Guard(["layer_norm"]) as guard:
+    pass
+print(guard.used)
+"""
+
+
+def test_audit_hooks_are_refused_also_those_of_earlier_cells():
+    """In a process of its own: nobody can take an audit hook away."""
+    done = subprocess.run(
+        [sys.executable, "-c", HOOKS], capture_output=True, text=True, check=True
+    )
+    refused = ["sys.addaudithook"]
+    assert done.stdout.splitlines() == [str(refused), "[]", str(refused)]
+
+
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, number):
+        return torch.full((2,), float(number))
+
+
+def test_threads_of_libraries_are_left_alone():
+    from tqdm import tqdm
+
+    done = []
+    with Guard(load_topic("transformer").exercises["layer_norm"].forbidden) as guard:
+        x = torch.ones(3, 4, requires_grad=True)
+        for batch in tqdm(torch.utils.data.DataLoader(Rows(), 2), file=io.StringIO()):
+            (x.sum() * batch.sum()).backward()
+        thread = threading.Thread(target=lambda: done.append(x.grad.sum()))
+        thread.start()
+        thread.join()
+        with ThreadPoolExecutor(2) as pool:
+            done += pool.map(torch.sin, [x, x])
+    assert guard.used == []
+    assert len(done) == 3
+
+
+class Text(str):
+    """Part of what makes a library's frame look like none, or runs code unseen."""
+
+    __slots__ = ()
+
+    def __hash__(self):
+        return str.__hash__(self)
+
+    def startswith(self, *_):
+        return False
+
+
+def test_a_forged_file_name_is_refused():
+    code = (lambda: None).__code__
+    forged = types.FunctionType(code.replace(co_filename=Text("x")), {})
+    with Guard(["layer_norm"]) as guard, pytest.raises(ForbiddenCall):
+        forged()
+    assert guard.used == ["code that forges the name of its file"]
+
+
+def test_what_the_guard_looks_at_runs_nothing_unseen():
+    layer = nn.TransformerEncoderLayer(8, 2, 5, 0.0, batch_first=True)
+    x = torch.randn(1, 3, 8)
+
+    class Looked:
+        """An argument that runs the library when it is asked for its class."""
+
+        @property
+        def __class__(self):
+            type(layer).forward(layer, x)
+            return object
+
+    forbidden = load_topic("transformer").exercises["EncoderLayer"].forbidden
+    given = Looked()
+    with Guard(forbidden) as guard, contextlib.suppress(Exception):
+        torch._refs.sum(given)
+    assert guard.used
 
 
 def test_what_is_right_by_hand_keeps_its_points_and_leaves_nothing_behind():

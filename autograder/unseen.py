@@ -1,0 +1,155 @@
+"""Ways in which Python runs code that no profile function sees, closed for a while.
+
+Python watches nothing that runs in a callback of its own watching: in a trace function,
+in one of ``sys.monitoring``, in an audit hook. And a thread that is begun with
+``_thread`` alone has no profile function. No answer needs any of these, so asking for
+one is refused, and what was set before is set aside until the end. Python announces
+such requests to audit hooks, of which ours cannot be taken away, and threads to those
+only in newer versions: before, the profile function has to see who begins one.
+"""
+
+from __future__ import annotations
+
+import _thread
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+TRACED, PROFILED = "sys.settrace", "sys.setprofile"
+MONITORED, AUDITED = "sys.monitoring", "sys.addaudithook"
+THREAD = "_thread.start_new_thread"
+WAYS = (TRACED, PROFILED, MONITORED, AUDITED, THREAD)
+NOBODY_SEES = "which can run code where the grader does not see what it calls"
+
+_ANNOUNCED = {
+    **{event: event for event in (TRACED, PROFILED, AUDITED, THREAD)},
+    "_thread.start_joinable_thread": THREAD,
+    "sys.monitoring.register_callback": MONITORED,
+}
+_TOOLS = 6  # of sys.monitoring, numbered from 0
+# What a thread runs before it is watched, as it is before anybody can change it.
+_BEGIN: dict[str, Callable[..., Any]] = {
+    name: getattr(threading.Thread, name)
+    for name in ("_bootstrap", "_bootstrap_inner", "_set_ident", "__getattribute__")
+}
+_INNER: CodeType = threading.Thread._bootstrap_inner.__code__
+_START: CodeType = threading.Thread.start.__code__
+STARTERS = tuple(  # what begins a thread, by the names that it has in some version
+    vars(_thread)[name]
+    for name in ("start_new_thread", "start_joinable_thread")
+    if name in vars(_thread)
+)
+
+_closed: list[Unseen] = []  # the last one is at work
+_told: list[str] = []  # what was announced while nobody was at work, and lasts
+_listening = False
+
+
+def listen() -> None:
+    """From now on, know which audit hooks are added: they can never be removed."""
+    global _listening
+    if not _listening:
+        sys.addaudithook(_hear)
+        _listening = True
+
+
+def _hear(event: str, _: tuple[Any, ...]) -> None:
+    if event not in _ANNOUNCED:
+        return
+    if _closed:
+        _closed[-1].asked(_ANNOUNCED[event], sys._getframe(1))
+    elif event == AUDITED and AUDITED not in _told:
+        _told.append(AUDITED)
+
+
+class Unseen:
+    """Closes these ways from ``close`` to ``open``.
+
+    Args:
+        refuse: told which of ``WAYS`` was tried; what it raises is raised there.
+        hook: the profile function that new threads have.
+    """
+
+    def __init__(self, refuse: Callable[[str], None], hook: Callable) -> None:
+        self._refuse = refuse
+        self._hook = hook
+        self._mine = False  # whether the guard itself asks
+
+    def close(self) -> list[str]:
+        """Close them; what was open before and cannot be closed."""
+        listen()
+        _closed.append(self)
+        self._mine = True
+        self._traced = sys.gettrace(), threading.gettrace()
+        self._profiled = sys.getprofile(), threading.getprofile()
+        if self._traced[0] is not None:
+            sys.settrace(None)
+        threading.settrace(None)
+        self._monitored = _without_monitoring()
+        threading.setprofile(self._hook)
+        sys.setprofile(self._hook)
+        self._mine = False
+        return list(_told)
+
+    def open(self) -> None:
+        """Give back what was there before."""
+        self._mine = True
+        sys.setprofile(self._profiled[0])
+        threading.setprofile(self._profiled[1])
+        for tool, event, callback in self._monitored:
+            sys.monitoring.register_callback(tool, event, callback)
+        threading.settrace(self._traced[1])
+        if self._traced[0] is not None:
+            sys.settrace(self._traced[0])
+        _closed.remove(self)
+
+    def asked(self, way: str, by: FrameType) -> None:
+        """Refuse, but for the guard, and for threads that are watched.
+
+        Args:
+            way: one of ``WAYS``.
+            by: the frame in which it was asked for.
+        """
+        if self._mine or (way == PROFILED and by.f_code is _INNER):
+            return
+        begins = way == THREAD and by.f_code is _START
+        if begins and self._is_watched(by.f_locals["self"]):
+            return
+        self._refuse(way)
+
+    def _is_watched(self, thread: threading.Thread) -> bool:
+        """Whether a thread sets the profile function first, and nothing before.
+
+        Looking runs no code of the thread's class.
+        """
+        return (
+            threading.getprofile() is self._hook
+            and _BEGIN["_bootstrap_inner"].__code__ is _INNER
+            and type(inspect.getattr_static(thread, "_started")) is threading.Event
+            and all(
+                inspect.getattr_static(thread, name) is own
+                for name, own in _BEGIN.items()
+            )
+        )
+
+
+def _without_monitoring() -> list[tuple[int, int, Callable]]:
+    """Take all callbacks from ``sys.monitoring``; what they were, by tool and event."""
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is None:  # before Python 3.12
+        return []
+    events = [
+        value
+        for name, value in vars(monitoring.events).items()
+        if name.isupper() and value
+    ]
+    taken = []
+    for tool in range(_TOOLS):
+        for event in events:
+            callback = monitoring.register_callback(tool, event, None)
+            if callback is not None:
+                taken.append((tool, event, callback))
+    return taken
