@@ -84,7 +84,7 @@ _COMPILED = (  # files of torch in which a call of compiled code begins
 )
 COMPILED = "compiled code (torch.jit, torch.compile, torch.fx)"
 SECOND = "another implementation of it"
-FORGED = "code that forges the name of its file"
+FORGED = "code that forges its own name"
 REMOVED = "something that takes away the guard"
 
 
@@ -190,7 +190,7 @@ class Guard:
             frame = None if sys.getprofile() is self._hook else sys._getframe(1)
             while frame is not None:
                 place = self._place(frame)
-                if place is not None and (name := self._forbidden(frame, *place)):
+                if place is not None and (name := self._named(frame.f_code, place[0])):
                     self._refusal(name)()
                 frame = frame.f_back
 
@@ -213,14 +213,19 @@ class Guard:
             if event != "call":
                 return
             file = frame.f_code.co_filename
-            if type(file) is not str:  # whose methods could be anything
-                self._refusal(FORGED)()
+            name = frame.f_code.co_qualname
+            if type(file) is not str or type(name) is not str:
+                self._refusal(FORGED)()  # methods of a class of its own see no hook
             if file not in places:
                 places[file] = sys.call_tracing(self._place, (frame,))
             place = places[file]
             if place is None:
                 return
-            if name := sys.call_tracing(self._forbidden, (frame, *place)):
+            modules, why = place
+            name = self._named(frame.f_code, modules)
+            if name is None and (why or file.endswith(_COMPILED)):
+                name = sys.call_tracing(self._refused_whole, (frame, why))
+            if name is not None:
                 self._refusal(name)()
 
         return hook
@@ -244,17 +249,19 @@ class Guard:
             return None
         return inside, f"{SECOND} ({names.get('__name__')})"
 
-    def _forbidden(self, frame: FrameType, modules: list[str], why: str) -> str | None:
+    def _named(self, code: CodeType, modules: list[str]) -> str | None:
         """The name by which a function of a library is forbidden, if it is.
 
-        Its own, that of its class, or that of a module on the way to it; else why its
-        file is refused whole, if there is something to compute with.
+        Its own, that of its class, or that of a module on the way to it.
         """
-        code = frame.f_code
         for part in (*code.co_qualname.split("."), *reversed(modules)):
             if part in self._names:
                 return part
-        if code.co_filename.endswith(_COMPILED):
+        return None
+
+    def _refused_whole(self, frame: FrameType, why: str) -> str | None:
+        """Why the file of a function is refused whole, if there is what to compute."""
+        if frame.f_code.co_filename.endswith(_COMPILED):
             return None if self._is_imported(frame) else COMPILED
         if why and _is_given_numbers(frame) and not self._is_imported(frame):
             return why

@@ -664,12 +664,13 @@ class Text(str):
         return False
 
 
-def test_a_forged_file_name_is_refused():
+@pytest.mark.parametrize("name", ["co_filename", "co_qualname"])
+def test_a_forged_name_is_refused(name):
     code = (lambda: None).__code__
-    forged = types.FunctionType(code.replace(co_filename=Text("x")), {})
+    forged = types.FunctionType(code.replace(**{name: Text("x")}), {})
     with Guard(["layer_norm"]) as guard, pytest.raises(ForbiddenCall):
         forged()
-    assert guard.used == ["code that forges the name of its file"]
+    assert guard.used == ["code that forges its own name"]
 
 
 def test_what_the_guard_looks_at_runs_nothing_unseen():
