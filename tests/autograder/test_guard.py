@@ -30,6 +30,7 @@ from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
+from classroom.forgeries import CALLS, CALLS_EXERCISE, CALLS_TOPIC
 from classroom.submissions import right_answers, submission
 from tests.autograder.conftest import code_cell
 from tests.autograder.test_borrowed import earners
@@ -548,6 +549,15 @@ def test_a_layer_that_runs_unseen_is_refused(way):
     assert free.score == free.max_score, [case.message for case in free.cases]
     assert guarded.score == 0
     assert told in guarded.message
+
+
+@pytest.mark.parametrize("way", CALLS)
+def test_calls_of_the_table_of_attacks_earn_points_without_the_guard(way):
+    answer_of = defined(CALLS[way], CALLS_EXERCISE)
+    free, guarded = reports(CALLS_TOPIC, CALLS_EXERCISE, answer_of)
+    assert free.score >= free.max_score / 2, [case.message for case in free.cases]
+    assert guarded.score == 0
+    assert guarded.message
 
 
 def test_a_trace_function_of_an_earlier_cell_sees_nothing_and_is_given_back():
