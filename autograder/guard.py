@@ -33,10 +33,10 @@ from autograder.exercise import BUILD_IT_YOURSELF, Case, Exercise, Implementatio
 from autograder.unseen import (
     NOBODY_SEES,
     PROFILED,
-    STARTERS,
     THREAD,
     WAYS,
     Unseen,
+    begins_thread,
 )
 
 LIBRARIES = ("torch", "numpy", "scipy", "sklearn")
@@ -208,7 +208,7 @@ class Guard:
         places = {Guard._place.__code__.co_filename: None}
 
         def hook(frame: FrameType, event: str, called: Any) -> None:
-            if event == "c_call" and called in STARTERS:
+            if event == "c_call" and begins_thread(called):
                 self._unseen.asked(THREAD, frame)
             if event != "call":
                 return

@@ -10,12 +10,11 @@ only in newer versions: before, the profile function has to see who begins one.
 
 from __future__ import annotations
 
-import _thread
 import inspect
 import sys
 import threading
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import BuiltinFunctionType, CodeType, FrameType
 from typing import Any
 
 TRACED, PROFILED = "sys.settrace", "sys.setprofile"
@@ -37,11 +36,8 @@ _BEGIN: dict[str, Callable[..., Any]] = {
 }
 _INNER: CodeType = threading.Thread._bootstrap_inner.__code__
 _START: CodeType = threading.Thread.start.__code__
-STARTERS = tuple(  # what begins a thread, by the names that it has in some version
-    vars(_thread)[name]
-    for name in ("start_new_thread", "start_joinable_thread")
-    if name in vars(_thread)
-)
+# What begins a thread; by name, since a module may be made anew with other objects.
+_BEGINS = ("start_new_thread", "start_new", "start_joinable_thread")
 
 _closed: list[Unseen] = []  # the last one is at work
 _told: list[str] = []  # what was announced while nobody was at work, and lasts
@@ -63,6 +59,11 @@ def _hear(event: str, _: tuple[Any, ...]) -> None:
         _closed[-1].asked(_ANNOUNCED[event], sys._getframe(1))
     elif event == AUDITED and AUDITED not in _told:
         _told.append(AUDITED)
+
+
+def begins_thread(called: object) -> bool:
+    """Whether a function that is written in C begins a thread of Python."""
+    return type(called) is BuiltinFunctionType and called.__name__ in _BEGINS
 
 
 class Unseen:

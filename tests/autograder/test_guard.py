@@ -514,6 +514,17 @@ WAYS_UNSEEN = {
         "def begin(run, lock):\n    _thread.start_new_thread(run, ()); lock.acquire()",
         "_thread.start_new_thread",
     ),
+    "a thread by its old name": (
+        "def begin(run, lock): _thread.start_new(run, ()); lock.acquire()",
+        "_thread.start_new_thread",
+    ),
+    "a thread of a module that was made anew": (
+        "import importlib.util as util\n"
+        "copy = util.module_from_spec(_thread.__spec__)\n"
+        "_thread.__spec__.loader.exec_module(copy)\n"
+        "def begin(run, lock): copy.start_new_thread(run, ()); lock.acquire()",
+        "_thread.start_new_thread",
+    ),
     "a thread that C begins": (
         "def begin(run, lock):\n"
         "    begins = partial(_thread.start_new_thread, run, ())\n"
