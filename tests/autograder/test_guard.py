@@ -772,17 +772,37 @@ def chapter():
     return topic, master, expected_answers(topic, draw_seeds(topic, b""))
 
 
-@pytest.mark.parametrize("way", NOTEBOOKS)
-def test_hidden_call_in_a_notebook_is_refused(needs_sandbox, chapter, way):
+@pytest.fixture
+def told(needs_sandbox, chapter):
+    """Tells what a notebook with these cells and right answers, but for some, earns."""
     topic, master, expected = chapter
-    right = right_answers("transformer")
-    data = submission(master, {**right, "layer_norm": TAIL.strip()})
+
+    def told(cells, **answers):
+        data = submission(master, {**right_answers("transformer"), **answers})
+        data["cells"][1:1] = [code_cell(source) for source in cells]
+        limits = Limits(cell_seconds=20, submission_seconds=60)
+        done = examine(master, data, topic, expected, limits, servers=fork_servers())
+        return done.report["exercises"]
+
+    return told
+
+
+@pytest.mark.parametrize("way", NOTEBOOKS)
+def test_hidden_call_in_a_notebook_is_refused(told, way):
     setup = "import torch, torch.nn.functional as F"
-    data["cells"][1:1] = [code_cell(source) for source in [setup, *NOTEBOOKS[way]]]
-    limits = Limits(cell_seconds=20, submission_seconds=60)
-    done = examine(master, data, topic, expected, limits, servers=fork_servers())
-    (found,) = [e for e in done.report["exercises"] if e["name"] == "layer_norm"]
+    exercises = told([setup, *NOTEBOOKS[way]], layer_norm=TAIL.strip())
+    (found,) = [e for e in exercises if e["name"] == "layer_norm"]
     assert found["score"] == 0
     assert "layer_norm, which this exercise asks you to build" in found["message"]
-    others = [e for e in done.report["exercises"] if e["name"] != "layer_norm"]
+    others = [e for e in exercises if e["name"] != "layer_norm"]
     assert all(e["score"] == e["max_score"] for e in others)
+
+
+def test_an_audit_hook_of_an_earlier_cell_costs_what_may_not_call_all(told, chapter):
+    exercises = chapter[0].exercises
+    for found in told(["import sys\nsys.addaudithook(lambda *_: None)"]):
+        if exercises[found["name"]].forbidden:
+            assert found["score"] == 0
+            assert "uses sys.addaudithook, which can run code" in found["message"]
+        else:
+            assert found["score"] == found["max_score"]
