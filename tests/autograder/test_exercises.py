@@ -15,7 +15,7 @@ from autograder.break_exercise import BreakExercise
 from autograder.exercise import find_topic, load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.guard import guarded_answer
-from autograder.judge import judge
+from autograder.judge import Report, judge
 from autograder.rows import disagreement
 
 SEED_OFFSETS = [0, 12_345, 987_654]
@@ -35,6 +35,13 @@ def at_seeds(topic_name: str, name: str, offset: int) -> tuple:
     return topic, exercise, expect(topic, exercise, seeds)
 
 
+@cache
+def reports_on_mistakes(topic: str, name: str, offset: int) -> dict[str, Report]:
+    """What is said of each known mistake, by its name."""
+    _, exercise, expected = at_seeds(topic, name, offset)
+    return {m.name: judge(exercise, m.answers, expected) for m in expected.mistakes}
+
+
 @pytest.mark.parametrize("offset", SEED_OFFSETS)
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)
 def test_reference_has_full_points_and_every_mistake_loses_some(topic, name, offset):
@@ -42,10 +49,9 @@ def test_reference_has_full_points_and_every_mistake_loses_some(topic, name, off
     report = judge(exercise, expected.reference, expected)
     assert report.score == report.max_score
     assert report.mistake is None
-    for known in expected.mistakes:
-        report = judge(exercise, known.answers, expected)
-        assert report.score < report.max_score, f"{known.name} was not caught"
-        assert report.mistake == known.name, f"{known.name} taken for {report.mistake}"
+    for mistake, report in reports_on_mistakes(topic, name, offset).items():
+        assert report.score < report.max_score, f"{mistake} was not caught"
+        assert report.mistake == mistake, f"{mistake} taken for {report.mistake}"
 
 
 @pytest.mark.parametrize("offset", SEED_OFFSETS)
@@ -65,11 +71,9 @@ def test_no_two_mistakes_give_the_same_answers(topic, name, offset):
 def test_luck_decides_at_most_one_case_of_a_mistake(topic, name):
     outcomes: dict[str, list] = {}
     for offset in SEED_OFFSETS:
-        _, exercise, expected = at_seeds(topic, name, offset)
-        for known in expected.mistakes:
-            report = judge(exercise, known.answers, expected)
+        for mistake, report in reports_on_mistakes(topic, name, offset).items():
             passed = [case.passed for case in report.cases]
-            outcomes.setdefault(known.name, []).append(passed)
+            outcomes.setdefault(mistake, []).append(passed)
     for mistake, rows in outcomes.items():
         by_luck = [len(set(column)) > 1 for column in zip(*rows, strict=True)]
         assert sum(by_luck) <= 1, f"{mistake} passes cases by luck: {rows}"
