@@ -13,7 +13,14 @@ from playwright.sync_api import Browser, Locator, Page
 
 from tests.book.contents import ROOT
 from tools.attention_scene import LAST, OPENING, VECTORS
-from tools.live_pictures import FOLDER, PICTURES, mask_grid, picture_html, score_spread
+from tools.live_pictures import (
+    FOLDER,
+    PICTURES,
+    mask_grid,
+    picture_html,
+    position_curve,
+    score_spread,
+)
 from tools.live_pictures.query_plane import SHOWN
 
 STATIC = ROOT / "chapters" / "_static"
@@ -456,3 +463,70 @@ def test_dots_move_unless_a_reader_wants_none(opened: Open):
                 "dot => getComputedStyle(dot).transitionDuration"
             )
         assert any(float(s.rstrip(" s")) > 0 for s in seconds.split(",")) == moves
+
+
+# Positions ---------------------------------------------------------------------------
+
+
+def check_positions(picture: Locator, query: int, key: int) -> None:
+    """Compare the curve with a closed form: the cosines of all angles between two."""
+    frequencies = 10000.0 ** (
+        -2 * np.arange(position_curve.DIM // 2) / position_curve.DIM
+    )
+    apart = np.arange(position_curve.LENGTH) - query  # (N,)
+    cosines = np.cos(apart[:, None] * frequencies).mean(axis=1)  # (N,)
+    said = numbers(picture.locator(".live-says").inner_text())
+    assert said[:2] == [query, key]
+    assert said[2:-1] == ([abs(key - query)] if key != query else [])
+    assert said[-1] == pytest.approx(cosines[key], abs=0.00051)
+    drawn = np.array(
+        re.findall(r"-?[\d.]+", picture.locator(".position-curve").get_attribute("d")),
+        dtype=float,
+    ).reshape(-1, 2)
+    assert len(drawn) == position_curve.LENGTH
+    below = (drawn[:, 1] - position_curve.TOP) / (
+        position_curve.GROUND - position_curve.TOP
+    )
+    np.testing.assert_allclose(1 - below, cosines, atol=0.001)
+    square = picture.locator(".position-key").get_attribute("transform")
+    place = [float(n) for n in re.findall(r"-?[\d.]+", square)]
+    np.testing.assert_allclose(place, drawn[key], atol=0.02)
+    for who, position in (("Query", query), ("Key", key)):
+        knob = picture.get_by_role("slider", name=who)
+        assert knob.get_attribute("aria-valuenow") == str(position)
+        told = numbers(knob.get_attribute("aria-valuetext"))
+        assert told == pytest.approx([position, cosines[key]], abs=0.00051)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_positions_are_dragged_and_their_dot_products_follow(width: int, opened: Open):
+    last = position_curve.LENGTH - 1
+    query, key = position_curve.START
+    with opened("position_curve", width) as (page, picture):
+        check_positions(picture, query, key)
+        box = picture.locator(".plane-grid").bounding_box()
+
+        def at(position: float, who: str) -> tuple[float, float]:
+            knob = picture.locator(f".position-{who} .live-reach")
+            return box["x"] + box["width"] * position / last, float(centre(knob)[1])
+
+        for who in ("query", "key"):
+            page.mouse.move(*at({"query": query, "key": key}[who], who))
+            page.mouse.down()
+            for position in (33, 61, 200, 12.2):
+                page.mouse.move(*at(position, who))
+                moved = min(last, round(position))
+                query, key = (moved, key) if who == "query" else (query, moved)
+                check_positions(picture, query, key)
+            page.mouse.up()
+        page.mouse.click(at(40, "query")[0], box["y"] + 5)
+        check_positions(picture, 40, key)
+        picture.get_by_role("slider", name="Key").focus()
+        for pressed, position in [("ArrowRight", 13), ("Shift+ArrowUp", 23),
+                                  ("ArrowLeft", 22), ("Shift+ArrowDown", 12),
+                                  ("Home", position_curve.START[1])]:  # fmt: skip
+            page.keyboard.press(pressed)
+            check_positions(picture, 40, position)
+        picture.get_by_role("slider", name="Query").focus()
+        page.keyboard.press("Home")
+        check_positions(picture, *position_curve.START)

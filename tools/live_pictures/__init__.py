@@ -22,11 +22,17 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tools.live_pictures import mask_grid, query_plane, score_spread
+from tools.live_pictures import (
+    mask_grid,
+    position_curve,
+    query_plane,
+    score_spread,
+)
 from tools.live_pictures.markup import Picture
 
 PICTURES: dict[str, Callable[[], Picture]] = {
     "mask_grid": mask_grid.picture,
+    "position_curve": position_curve.picture,
     "query_plane": query_plane.picture,
     "score_spread": score_spread.picture,
 }

@@ -46,8 +46,9 @@ globalThis.LivePictures = (() => {
 
      drag(point)   the pointer is at this point of the drawing
      nudge(dx, dy) an arrow was pressed; Shift makes it larger
-     reset()       Home was pressed */
-  function handle(knob, svg, { drag, nudge, reset }) {
+     reset()       Home was pressed
+     takesClicks   whether it also comes to where the drawing is clicked */
+  function handle(knob, svg, { drag, nudge, reset, takesClicks = true }) {
     svg.removeAttribute("aria-label");
     svg.setAttribute("role", "presentation");
     knob.setAttribute("tabindex", "0");
@@ -64,7 +65,8 @@ globalThis.LivePictures = (() => {
       if (knob.hasPointerCapture(event.pointerId)) drag(pointIn(svg, event));
     });
     svg.addEventListener("click", (event) => {
-      if (!knob.contains(event.target)) drag(pointIn(svg, event));
+      const onHandle = event.target.closest(".live-handle");
+      if (takesClicks && !onHandle) drag(pointIn(svg, event));
     });
     knob.addEventListener("keydown", (event) => {
       if (event.altKey || event.ctrlKey || event.metaKey) return;
