@@ -10,6 +10,7 @@ only in newer versions: before, the profile function has to see who begins one.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 import threading
@@ -150,7 +151,9 @@ def _without_monitoring() -> list[tuple[int, int, Callable]]:
     taken = []
     for tool in range(_TOOLS):
         for event in events:
-            callback = monitoring.register_callback(tool, event, None)
+            callback = None
+            with contextlib.suppress(ValueError):  # in some version it takes none
+                callback = monitoring.register_callback(tool, event, None)
             if callback is not None:
                 taken.append((tool, event, callback))
     return taken

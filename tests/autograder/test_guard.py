@@ -598,11 +598,13 @@ class Monitoring(types.SimpleNamespace):
     """Stands for ``sys.monitoring``, which Python has since 3.12."""
 
     def __init__(self):
-        self.events = types.SimpleNamespace(NO_EVENTS=0, PY_START=1, LINE=32)
+        self.events = types.SimpleNamespace(NO_EVENTS=0, PY_START=1, LINE=32, ODD=3)
         self.callbacks = {(3, 32): print}
 
     def register_callback(self, tool, event, callback):
         sys.audit("sys.monitoring.register_callback", callback)
+        if event == self.events.ODD:
+            raise ValueError("one event at a time")
         before = self.callbacks.pop((tool, event), None)
         if callback is not None:
             self.callbacks[tool, event] = callback
