@@ -26,7 +26,10 @@ from tools.quantised_weights import quantised
 
 FOLDER = "playground"  # in the static files
 COMPUTING = {
-    "dates": ("weights", "tensor", "attention", "transformer", "doubts", "view"),
+    "dates": (
+        *("weights", "tensor", "attention", "transformer", "doubts", "view"),
+        *("answer", "pair", "scene", "heads", "address"),
+    ),
     "digits": ("weights", "tensor", "attention", "vit", "view", "drawing"),
     "write": (
         *("weights", "tensor", "attention", "bpe", "sampling", "language_model"),

@@ -123,6 +123,10 @@ class Watched:
 
 @pytest.fixture
 def translator(html: Path) -> nn.Module:
+    return trained_translator(html)
+
+
+def trained_translator(html: Path) -> nn.Module:
     """The chapter's class with the weights that the page has."""
     model = Translator()
     _, tensors = weights_file(html, "dates")
@@ -300,13 +304,13 @@ def test_the_model_passes_its_exam_with_nearly_the_chapters_score(
 def test_a_date_is_written_and_can_be_stepped_through(dates: Page):
     dates.get_by_label("A date, as people write it").fill("July 4, 1984")
     expect(dates.locator("#dates-result")).to_have_text("1984-07-04")
-    assert dates.get_by_role("radio", name=re.compile("place")).count() == 11
-    dates.get_by_role("radio", name=re.compile("place 1:")).focus()
+    assert dates.get_by_role("radio", name=re.compile("position")).count() == 11
+    dates.get_by_role("radio", name=re.compile("position 1:")).focus()
     dates.keyboard.press("Space")
     status = dates.locator("#dates-status")
-    expect(status).to_contain_text("Place 1 of 11 has read start and writes 1")
+    expect(status).to_contain_text("Position 1 of 11 has read start and writes 1")
     dates.get_by_role("button", name="forward").click()
-    expect(status).to_contain_text("Place 2 of 11 has read 1 and writes 9")
+    expect(status).to_contain_text("Position 2 of 11 has read 1 and writes 9")
     dates.get_by_role("button", name="back").click()
     expect(dates.get_by_role("button", name="back")).to_be_disabled()
 
@@ -333,7 +337,7 @@ def test_with_teacher_forcing_the_decoder_reads_what_it_is_told(dates: Page):
     truth = dates.get_by_label("Text that the decoder reads")
     assert truth.input_value() == "2026-07-03"  # begins with what was written
     truth.fill("1999-12")
-    reads = dates.locator(".playground-reads").all_inner_texts()
+    reads = dates.locator("#dates-scene .is-queries small").all_inner_texts()
     assert reads == ["start", *"1999-12"]
     dates.get_by_label("teacher forcing").uncheck()
     expect(dates.locator("#dates-result")).to_have_text("2026-07-03")
@@ -421,32 +425,16 @@ def test_accents_count_however_they_are_typed(dates: Page):
     expect(dates.locator("#dates-result")).to_have_text("2001-05-05")
 
 
-def test_each_kind_of_attention_is_shown_for_each_head(dates: Page):
-    strips = dates.locator(".playground-strip")
-    for kind, length in [("decoder, in the source", 21), ("what it has read", 6)]:
-        dates.get_by_role("radio", name=kind).check()
-        assert strips.count() == 8
-        assert dates.locator(".playground-strip").first.locator("[title]").count() == (
-            length
-        )
-    dates.get_by_role("radio", name="encoder").check()
-    dates.get_by_role("slider", name="for the character").focus()
-    before = strips.all_inner_texts()
-    dates.keyboard.press("End")
-    expect(dates.locator("#dates-query-text")).to_have_text("21, 6")
-    assert strips.all_inner_texts() != before
-
-
 def test_a_head_that_is_switched_off_changes_the_answer_of_the_others(dates: Page):
     before = shares(dates, "dates")
     dates.get_by_label("temperature").fill("3")
-    boxes = dates.get_by_role("checkbox", name=re.compile("layer"))
-    for n in range(8):
-        boxes.nth(n).uncheck()
+    for head in dates.locator("[name=dates-head]").all():
+        head.check()
+        dates.get_by_label("this head is on").uncheck()
     assert shares(dates, "dates") != before
-    assert dates.locator(".playground-strip.is-off").count() == 8
+    assert dates.locator("#dates-heads .is-off").count() == 8
     dates.get_by_role("button", name="all heads on").click()
-    assert dates.locator(".playground-strip.is-off").count() == 0
+    assert dates.locator("#dates-heads .is-off").count() == 0
     expect(dates.locator("#dates-result")).to_have_text("2026-07-03")
 
 

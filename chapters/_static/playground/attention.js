@@ -14,7 +14,8 @@ globalThis.Playground ??= {};
       @param part  the four projections, and how many heads
       @param visible  (n, t) => may query n look at key t?
       @param isOff  (head) => is the head switched off? Then it passes on zeros.
-      @returns output (N, E), and weights[head][n], an array of T */
+      @returns output (N, E), weights[head][n], an array of T, and the parts they are made
+          of: query (N, E), key and value (T, E), and how many heads divide them */
   function multiHeadAttention(x, memory, part, { visible = () => true, isOff }) {
     const query = linear(x, part.query); // (N, E)
     const key = linear(memory, part.key); // (T, E)
@@ -40,14 +41,15 @@ globalThis.Playground ??= {};
         }
       }
     }
-    return { output: linear(read, part.output), weights };
+    const parts = { query, key, value, heads: part.heads };
+    return { output: linear(read, part.output), weights, parts };
   }
 
   /** What a layer adds to its input: attention, or two linear maps. Norm first. */
   function attend(x, norm, part, options, memory = null) {
     const normed = layerNorm(x, norm);
     const read = multiHeadAttention(normed, memory ?? normed, part, options);
-    return { x: add(x, read.output), weights: read.weights };
+    return { x: add(x, read.output), weights: read.weights, parts: read.parts };
   }
 
   function feedForward(x, norm, { first, activation, second }) {
@@ -60,6 +62,7 @@ globalThis.Playground ??= {};
     return {
       x: feedForward(self.x, layer.norms[1], layer.feedForward),
       weights: self.weights,
+      parts: self.parts,
     };
   }
 

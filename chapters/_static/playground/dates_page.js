@@ -2,11 +2,22 @@
 "use strict";
 {
   const {
-    Weights, Translator, UnknownCharacters, row, softmax,
-    start, element, percent, showBars, showStrip, headSwitch, offerExam, doubts,
+    Weights, Translator, Answer, problemWith, row, softmax, start, element, percent,
+    showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
+    settled, shareScene, fieldNumber,
   } = Playground;
 
-  const SURE = 0.9; // a character of less probability looks unsure
+  const OUTPUT = "Queries: the output (small: the decoder's input)";
+  const KINDS = {
+    cross: { keys: "Keys: the source", queries: OUTPUT },
+    decoder: { keys: "Keys: what the decoder has read so far", queries: OUTPUT },
+    encoder: { keys: "Keys: the source", queries: "Queries: the source as well" },
+  };
+  const [LAYERS, HEADS] = [2, 4];
+  const STEP = 900; // milliseconds from one position to the next, while it plays
+  const SPOKEN = { " ": "space", "-": "hyphen", ".": "full stop", ",": "comma" };
+  const spoken = (character) => SPOKEN[character] ?? character;
+  const largest = (numbers) => numbers.indexOf(Math.max(...numbers));
 
   start("dates", load, run);
 
@@ -19,11 +30,26 @@
 
   function run(model, board) {
     const part = (name) => board.querySelector(`#dates-${name}`);
-    const chosen = (name) => board.querySelector(`[name=dates-${name}]:checked`).value;
     const off = new Set(); // heads switched off, such as "cross 0 3"
-    let place = 5; // the first character of the month
+    const shown = {
+      kind: "cross", layer: 0, head: 0,
+      position: 5, // the first character of the month
+      letter: 0, // the query where the encoder reads the source
+      key: null, // null: the one that the query reads most
+    };
     let done = null; // what the model did with the source
-    const heads = makeHeads();
+    let answer = null; // what it wrote
+    let playing = null;
+    const scene = new Scene(part("scene"), "dates", {
+      query: (n) => choose({ [queryName()]: n }),
+      key: (t) => choose({ key: t }),
+    });
+    const pair = new Pair(part("pair"));
+    const sizes = { layers: LAYERS, heads: HEADS };
+    const heads = new Heads(part("heads"), "dates", sizes, (layer, head) =>
+      choose({ layer, head }),
+    );
+    const say = settled((text) => (part("said").textContent = text));
 
     for (const [source] of model.heldOut.slice(0, 24)) {
       part("example").append(element("option", {}, source));
@@ -32,183 +58,265 @@
       const source = part("example").value;
       part("source").value = source;
       part("truth").value = new Map(model.heldOut).get(source) ?? part("truth").value;
-      read();
+      readAnew();
     });
     part("source").addEventListener("input", () => {
       part("example").selectedIndex = 0;
-      read();
+      readAnew();
     });
-    part("truth").addEventListener("input", read);
+    part("truth").addEventListener("input", readAnew);
     part("forcing").addEventListener("change", () => {
-      const wanted = part("forcing").checked;
-      part("truth").disabled = !wanted;
-      if (wanted && part("truth").value === "" && done) {
+      if (part("forcing").checked && part("truth").value === "") {
         part("truth").value = model.text(done.written);
       }
-      read();
+      readAnew();
     });
-    part("places").addEventListener("change", () => goTo(Number(chosen("place"))));
-    part("back").addEventListener("click", () => goTo(place - 1));
-    part("forward").addEventListener("click", () => goTo(place + 1));
-    part("temperature").addEventListener("input", showPlace);
-    part("kind").addEventListener("change", showHeads);
-    part("query").addEventListener("input", showHeads);
+    part("kind").addEventListener("change", ({ target }) =>
+      choose({ kind: target.value, key: null }),
+    );
+    part("back").addEventListener("click", () => step(-1));
+    part("forward").addEventListener("click", () => step(1));
+    part("play").addEventListener("click", () => play(playing === null));
+    part("temperature").addEventListener("input", showNext);
+    part("on").addEventListener("change", () => {
+      off[part("on").checked ? "delete" : "add"](headName());
+      readAnew();
+    });
     part("all-on").addEventListener("click", () => {
       off.clear();
-      read();
+      readAnew();
     });
     offerExam(
       model.heldOut,
-      ([source, target]) => translation(source) === target,
+      ([source, target]) => model.text(model.translate(source, { off }).written) === target,
       { button: part("exam"), progress: part("progress"), result: part("score") },
       () => (off.size ? `with ${off.size} of 24 heads switched off` : "with all heads"),
     );
     read();
+    const share = shareScene("line", restore);
 
-    function translation(source) {
-      return model.text(model.translate(source, { off }).written);
+    /* What is shown. */
+
+    function queryName() {
+      return shown.kind === "encoder" ? "letter" : "position";
+    }
+
+    function headName(layer = shown.layer, head = shown.head) {
+      return `${shown.kind} ${layer} ${head}`;
+    }
+
+    /** The reader chose something: show it, and keep it in the address. */
+    function choose(changes) {
+      play(false);
+      Object.assign(shown, changes);
+      show();
+      remember();
+    }
+
+    /** The reader changed what the model reads, or its heads. */
+    function readAnew() {
+      play(false);
+      read();
+      remember();
+    }
+
+    function remember() {
+      share({
+        line: part("source").value,
+        forced: part("forcing").checked ? part("truth").value : null,
+        attention: shown.kind,
+        head: `${shown.layer + 1}.${shown.head + 1}`,
+        position: shown.position + 1,
+        letter: shown.kind === "encoder" ? shown.letter + 1 : null,
+        key: shown.key === null ? null : shown.key + 1,
+        off: [...off].join(",") || null,
+      });
+    }
+
+    /** Show what an address says; what makes no sense is left as it is. */
+    function restore(fields) {
+      part("source").value = fields.get("line").slice(0, part("source").maxLength);
+      part("example").selectedIndex = 0;
+      part("forcing").checked = fields.has("forced");
+      part("truth").value = (fields.get("forced") ?? "").slice(0, part("truth").maxLength);
+      shown.kind = Object.keys(KINDS).find((kind) => kind === fields.get("attention")) ?? shown.kind;
+      const [, layer, head] = /^([12])\.([1-4])$/.exec(fields.get("head")) ?? [];
+      if (head) {
+        Object.assign(shown, { layer: layer - 1, head: head - 1 });
+      }
+      const limit = part("source").maxLength;
+      shown.position = fieldNumber(fields, "position", limit, shown.position);
+      shown.letter = fieldNumber(fields, "letter", limit, 0);
+      const key = fieldNumber(fields, "key", limit, null);
+      off.clear();
+      (fields.get("off") ?? "").match(/\b(cross|decoder|encoder) [01] [0-3]\b/g)
+        ?.forEach((name) => off.add(name));
+      read();
+      shown.key = key;
+      show();
+    }
+
+    function step(by) {
+      const name = queryName();
+      choose({ [name]: shown[name] + by });
+      say(part("status").textContent);
+    }
+
+    /** Step through the queries, from the first after the last, until stopped. */
+    function play(isWanted) {
+      clearInterval(playing);
+      playing = null;
+      part("play").textContent = isWanted ? "pause" : "play";
+      if (isWanted) {
+        const name = queryName();
+        const advance = () => {
+          shown[name] += 1;
+          show();
+          if (shown[name] === count() - 1) {
+            play(false);
+            remember();
+            say(part("status").textContent);
+          }
+        };
+        if (shown[name] >= count() - 1) {
+          shown[name] = -1;
+          advance();
+        }
+        playing = setInterval(advance, STEP);
+      }
+    }
+
+    function count() {
+      return shown.kind === "encoder" ? done.source.length : done.prefix.length;
     }
 
     /** Translate what is in the field, or say what is wrong with it. */
     function read() {
       const source = part("source").value.normalize("NFC");
       const truth = part("forcing").checked ? part("truth").value : null;
+      part("truth").disabled = truth === null;
       const problem =
-        problemWith(source, model.source) || problemWith(truth ?? "", model.target);
+        problemWith(model, source, model.source) ||
+        problemWith(model, truth ?? "", model.target);
       const last = done ? ` Below is still what it wrote for “${done.source.join("")}”.` : "";
       part("problem").textContent = problem && problem + last;
       part("answer").classList.toggle("is-stale", problem !== "");
       if (problem) {
+        say(part("problem").textContent);
         return;
       }
+      if (done?.source.join("") !== source) {
+        shown.key = null;
+      }
       done = { ...model.translate(source, { off, truth }), source: [...source] };
-      showResult(source, truth === null);
-      part("query").max = done.source.length - 1;
       part("all-on").disabled = off.size === 0;
-      showPlaces();
-      goTo(place);
+      answer = new Answer(model, done, truth === null ? source : null);
+      showAnswer();
+      show();
     }
 
-    /** The answer; what is unsure in it, or cannot be right, looks so.
-
-        @param {boolean} isFree  it wrote by itself, so the answer is about the source */
-    function showResult(source, isFree) {
-      const text = model.text(done.written);
-      const found = isFree && text ? doubts(source, text) : [];
-      const shares = [...text].map((_, t) => softmax(row(done.logits, t))[done.written[t]]);
-      const characters = [...text].map((character, t) => {
-        const span = element("span", {}, character);
-        span.classList.toggle("is-unsure", shares[t] < SURE);
-        span.classList.toggle("is-doubted", found.some(({ from, to }) => from <= t && t < to));
-        return span;
-      });
+    /** The answer in one piece, and the reasons to doubt it. */
+    function showAnswer() {
+      const { text, reasons } = answer;
+      const characters = [...text].map((character, t) =>
+        element("span", { class: answer.looks(t) }, character),
+      );
       part("result").replaceChildren(...(text ? characters : ["nothing"]));
-      const reasons = found.map(({ why }) => why);
-      if (shares.some((share) => share < SURE)) {
-        const least = percent(Math.min(...shares));
-        reasons.push(`its least sure character had a probability of ${least}`);
-      }
-      part("doubts").textContent = reasons.length ? `Doubtful: ${reasons.join("; ")}.` : "";
+      part("doubts").textContent = reasons;
+      say(`It writes ${text || "nothing"}. ${reasons}`);
     }
 
-    /** What to tell the reader about a text that the model cannot read, or nothing. */
-    function problemWith(text, vocabulary) {
-      if (text === "" && vocabulary === model.source) {
-        return "Type a date.";
-      }
-      try {
-        model.ids(text, vocabulary);
-        return "";
-      } catch (error) {
-        if (!(error instanceof UnknownCharacters)) {
-          throw error;
-        }
-        const quoted = error.characters.map((c) => `“${c}”`).join(", ");
-        const known = vocabulary.join("").trim();
-        return `The model has no ids for ${quoted}. It knows the space and ${known}`;
-      }
-    }
-
-    /** A choice for each place: above what it has read, below what it writes. */
-    function showPlaces() {
-      const labels = done.prefix.map((id, t) => {
-        const name = "dates-place";
-        const radio = element("input", { type: "radio", name, value: t });
-        const reads = element("span", { class: "playground-reads" }, symbol(id));
-        const next = symbol(done.written[t]);
-        const writes = element("span", { class: "playground-writes" }, next);
-        const spoken = `place ${t + 1}: has read ${symbol(id)}, writes ${next}`;
-        radio.setAttribute("aria-label", spoken);
-        return element("label", {}, radio, reads, "↓", writes);
-      });
-      const hadFocus = part("places").contains(document.activeElement);
-      part("places").replaceChildren(...labels);
-      if (hadFocus) {
-        labels[Math.min(place, labels.length - 1)].firstChild.focus();
-      }
-    }
-
-    /** Name of an id of the target; the space would not be seen. */
+    /** Name of an id of the target, to be seen; a space would not be. */
     function symbol(id) {
       return model.name(id) === " " ? "␣" : model.name(id);
     }
 
-    function goTo(next) {
-      place = Math.max(0, Math.min(next, done.prefix.length - 1));
-      const labels = [...part("places").children];
-      labels[place].firstChild.checked = true;
-      labels.forEach((label, t) => label.classList.toggle("is-later", t > place));
-      part("back").disabled = place === 0;
-      part("forward").disabled = place === labels.length - 1;
-      showPlace();
-      showHeads();
+    /** Everything that depends on what is chosen. */
+    function show() {
+      const last = done.prefix.length - 1;
+      shown.position = Math.max(0, Math.min(shown.position, last));
+      shown.letter = Math.max(0, Math.min(shown.letter, done.source.length - 1));
+      const query = shown[queryName()];
+      const weights = seenBy(done[shown.kind][shown.layer][shown.head]);
+      const read = weights[query];
+      if (shown.key >= read.length) {
+        shown.key = null;
+      }
+      const key = shown.key ?? largest(read);
+      const keys = keysOf(query);
+      board.querySelector(`[name=dates-kind][value=${shown.kind}]`).checked = true;
+      scene.show(KINDS[shown.kind], keys, queries(weights, keys), weights, query, key);
+      heads.show(paintHead, shown, (layer, head) => off.has(headName(layer, head)));
+      part("on").checked = !off.has(headName());
+      part("back").disabled = query === 0;
+      part("forward").disabled = query === count() - 1;
+      showPair(query, key, keys, read);
+      showNext();
     }
 
-    /** The probabilities at the place, at the chosen temperature. */
-    function showPlace() {
+    /** The weights of each query on the keys that it can see. */
+    function seenBy(weights) {
+      return shown.kind === "decoder" ? weights.map((read, n) => read.slice(0, n + 1)) : weights;
+    }
+
+    function keysOf(query) {
+      if (shown.kind === "decoder") {
+        return done.prefix.map((id, t) => ({
+          text: symbol(id), spoken: spoken(model.name(id)), off: t > query,
+          kind: id === done.prefix[0] ? "is-word" : "",
+        }));
+      }
+      return done.source.map((character) => ({ text: character, spoken: spoken(character) }));
+    }
+
+    function queries(weights, keys) {
+      const names = keys.map(({ spoken }) => spoken);
+      const most = (n) => `reads most: ${largestOf(names.slice(0, weights[n].length), weights[n])}`;
+      if (shown.kind === "encoder") {
+        return keys.map((cell, n) => ({ ...cell, spoken: `${cell.spoken}, ${most(n)}` }));
+      }
+      return done.written.map((id, t) => ({
+        text: symbol(id),
+        note: symbol(done.prefix[t]),
+        kind: `${id < 3 ? "is-word" : ""} ${answer.looks(t)} ${t > shown.position ? "is-later" : ""}`,
+        spoken:
+          `position ${t + 1}: has read ${spoken(model.name(done.prefix[t]))}, ` +
+          `writes ${spoken(model.name(id))}, ${most(t)}`,
+      }));
+    }
+
+    function paintHead(picture, layer, head) {
+      const query = shown[queryName()];
+      const weights = seenBy(done[shown.kind][layer][head])[query];
+      paintStrip(picture, weights);
+      const names = keysOf(query).map(({ spoken }) => spoken);
+      return `reads most: ${largestOf(names.slice(0, weights.length), weights)}`;
+    }
+
+    /** The numbers behind one weight. */
+    function showPair(query, key, keys, read) {
+      const asks =
+        shown.kind === "encoder"
+          ? `“${done.source[query]}” (${query + 1})`
+          : `position ${query + 1}`;
+      const parts = done.parts[shown.kind][shown.layer];
+      const numbers = numbersOfPair(parts, shown.head, query, key, read.length);
+      pair.show(
+        `Head ${shown.layer + 1}.${shown.head + 1}: query of ${asks}, key of “${keys[key].text}” (${key + 1})`,
+        numbers, { key: `“${keys[key].text}”` }, off.has(headName()),
+      );
+    }
+
+    /** The probabilities of the next character, at the chosen temperature. */
+    function showNext() {
       const temperature = Number(part("temperature").value);
-      const logits = row(done.logits, place);
-      const shares = softmax(logits, temperature);
+      const shares = softmax(row(done.logits, shown.position), temperature);
       showBars(part("shares"), shares.map((_, id) => symbol(id)), shares);
-      const [reads, writes] = [done.prefix[place], done.written[place]];
+      const [reads, writes] = [done.prefix[shown.position], done.written[shown.position]];
       part("degrees").textContent = temperature.toFixed(1);
       part("status").textContent =
-        `Place ${place + 1} of ${done.prefix.length} has read ${symbol(reads)} and ` +
+        `Position ${shown.position + 1} of ${done.prefix.length} has read ${symbol(reads)} and ` +
         `writes ${symbol(writes)}, with probability ${percent(shares[writes])}.`;
-    }
-
-    /** What each head of the chosen kind reads. */
-    function showHeads() {
-      const kind = chosen("kind");
-      const ofEncoder = kind === "encoder";
-      part("query-field").hidden = !ofEncoder;
-      const query = ofEncoder ? Number(part("query").value) : place;
-      part("query-text").textContent = `${query + 1}, ${done.source[query] ?? ""}`;
-      const read = done.prefix.slice(0, place + 1); // it sees no more
-      const keys = kind === "decoder" ? read.map(symbol) : done.source;
-      for (const { layer, head, box, strip } of heads) {
-        const weights = done[kind][layer][head][query].slice(0, keys.length);
-        showStrip(strip, keys, weights);
-        box.checked = !off.has(`${kind} ${layer} ${head}`);
-        strip.classList.toggle("is-off", !box.checked);
-      }
-    }
-
-    /** A row for each layer and head: its switch, and a strip for what it reads. */
-    function makeHeads() {
-      const numbers = [...Array(8).keys()]; // 2 layers of 4 heads
-      return numbers.map((n) => makeHead(Math.floor(n / 4), n % 4));
-    }
-
-    function makeHead(layer, head) {
-      const strip = element("span", { class: "playground-strip" });
-      const name = `layer ${layer + 1}, head ${head + 1}`;
-      const { box, label } = headSwitch(name, (isOff) => {
-        off[isOff ? "add" : "delete"](`${chosen("kind")} ${layer} ${head}`);
-        read();
-      });
-      part("heads").append(element("li", {}, label, strip));
-      return { layer, head, box, strip };
     }
   }
 }

@@ -61,26 +61,31 @@ globalThis.Playground ??= {};
       return this.target[id - FIRST_CHARACTER] ?? ["padding", "start", "end"][id];
     }
 
-    /** Memory (T, E) of the source, and who looked where: weights[layer][head][n].
+    /** Memory (T, E) of the source, who looked where, weights[layer][head][n], and the
+        queries, keys and values of each layer.
 
         @param {Set} off  heads switched off: "encoder 0 3" is head 3 of layer 0 */
     read(ids, off = new Set()) {
       const positions = sinusoids(ids.length, SIZES.width);
       let x = add(gather(this.sourceTable, ids), positions);
-      const weights = this.encoder.map((layer, l) => {
+      const done = this.encoder.map((layer, l) => {
         const isOff = (head) => off.has(`encoder ${l} ${head}`);
-        const done = encoderLayer(x, layer, { isOff });
-        x = done.x;
-        return done.weights;
+        const read = encoderLayer(x, layer, { isOff });
+        x = read.x;
+        return read;
       });
-      return { memory: layerNorm(x, this.encoderNorm), weights };
+      return {
+        memory: layerNorm(x, this.encoderNorm),
+        weights: done.map(({ weights }) => weights),
+        parts: done.map(({ parts }) => parts),
+      };
     }
 
     /** Logits (t, V) after each place of the prefix; a place sees none behind it. */
     write(prefix, memory, off = new Set()) {
       const positions = sinusoids(prefix.length, SIZES.width);
       let x = add(gather(this.targetTable, prefix), positions);
-      const looked = { decoder: [], cross: [] };
+      const looked = { decoder: [], cross: [], parts: { decoder: [], cross: [] } };
       this.decoder.forEach((layer, l) => {
         const self = attend(x, layer.norms[0], layer.self, {
           visible: (n, t) => t <= n,
@@ -93,6 +98,8 @@ globalThis.Playground ??= {};
         x = feedForward(cross.x, layer.norms[2], layer.feedForward);
         looked.decoder.push(self.weights);
         looked.cross.push(cross.weights);
+        looked.parts.decoder.push(self.parts);
+        looked.parts.cross.push(cross.parts);
       });
       return { logits: linear(layerNorm(x, this.decoderNorm), this.output), ...looked };
     }
@@ -101,10 +108,11 @@ globalThis.Playground ??= {};
 
         @param {string|null} truth  teacher forcing: read this in place of what was
             written
-        @returns {{prefix, written, logits, encoder, decoder, cross}} place t has read
-            prefix[0..t] and writes written[t] */
+        @returns {{prefix, written, logits, encoder, decoder, cross, parts}} position t
+            has read prefix[0..t] and writes written[t]; parts are the queries, keys and
+            values behind the weights, parts.cross[layer] for those of cross[layer] */
     translate(text, { off = new Set(), truth = null } = {}) {
-      const { memory, weights: encoder } = this.read(this.ids(text), off);
+      const { memory, weights: encoder, parts } = this.read(this.ids(text), off);
       const prefix = [START];
       if (truth !== null) {
         prefix.push(...this.ids(truth, this.target).slice(0, LENGTH - 1));
@@ -119,7 +127,7 @@ globalThis.Playground ??= {};
       }
       const done = this.write(prefix, memory, off); // once more, for all places
       const written = prefix.map((_, t) => largest(row(done.logits, t)));
-      return { prefix, written, encoder, ...done };
+      return { ...done, prefix, written, encoder, parts: { ...done.parts, encoder: parts } };
     }
 
     /** The text of what was written, up to its end. */

@@ -1,4 +1,4 @@
-/* What both pages need to show numbers: bars, shaded texts, and clear messages. */
+/* What the pages need to show numbers: bars, shades, and clear messages. */
 "use strict";
 
 globalThis.Playground ??= {};
@@ -98,21 +98,6 @@ globalThis.Playground ??= {};
     cell.classList.toggle("is-strong", shown > 0.75);
   }
 
-  /** A text whose characters are shaded by how much they are read. */
-  function showStrip(strip, symbols, weights) {
-    const characters = symbols.map((symbol, t) => {
-      const title = `${symbol} ${percent(weights[t])}`;
-      const span = element("span", { title }, symbol);
-      span.classList.toggle("is-word", symbol.length > 1);
-      shade(span, weights[t]);
-      return span;
-    });
-    const text = element("span", { "aria-hidden": "true" }, ...characters);
-    const spoken = `reads most: ${largestOf(symbols, weights)}`;
-    const words = element("span", { class: "playground-spoken" }, spoken);
-    strip.replaceChildren(text, words);
-  }
-
   /** The three that are read most, in words. */
   function largestOf(names, weights) {
     const order = weights.map((_, t) => t).sort((a, b) => weights[b] - weights[a]);
@@ -159,7 +144,7 @@ globalThis.Playground ??= {};
   }
 
   Object.assign(Playground, {
-    start, element, percent, showBars, shade, showStrip, largestOf,
+    start, element, percent, showBars, shade, largestOf,
     headSwitch, offerExam,
   });
 }

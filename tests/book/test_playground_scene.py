@@ -1,0 +1,303 @@
+"""One scene: characters, the lines of attention between them, and their numbers."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode
+
+import pytest
+import torch
+import torch.nn.functional as F
+from playwright.sync_api import Browser, Page, expect
+from torch import Tensor, nn
+
+from tests.book.test_playground import (
+    RUN_TRANSLATOR,
+    START,
+    Opened,
+    open_page,
+    trained_translator,
+)
+from toolkit import datasets
+
+LINE, ANSWER = "Freitag, 3. Juli 2026", "2026-07-03"
+SHOWN = {"rtol": 0, "atol": 0.0051 + 1e-4}  # two decimals, of nearly equal numbers
+
+
+@pytest.fixture
+def dates(html: Path, browser: Browser) -> Iterator[Page]:
+    yield from open_page(html, browser, "playground_dates")
+
+
+def opened_at(html: Path, context, **fields: object) -> Opened:
+    """The page of dates, with a scene in its address."""
+    opened = Opened(html, context, "playground_dates")
+    opened.address += f"#{urlencode(fields)}"
+    return opened
+
+
+def number(text: str) -> float:
+    return float(re.search(r"[−\d.]+(?=\D*$)", text)[0].replace("−", "-"))
+
+
+# The numbers behind a line
+
+
+@torch.no_grad()
+def head_in_torch(
+    model: nn.Module, kind: str, layer: int, head: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries (N, d), keys (T, d) and values (T, d) of one head, for the line above."""
+    part = {
+        "encoder": model.encoder.layers[layer].self_attn,
+        "decoder": model.decoder.layers[layer].self_attn,
+        "cross": model.decoder.layers[layer].multihead_attn,
+    }[kind]
+    inputs = []
+    hook = part.register_forward_pre_hook(lambda part, given: inputs.extend(given[:3]))
+    source, target = datasets.date_vocabularies()
+    prefix = torch.tensor([[START, *target.encode(ANSWER)]])
+    model(torch.tensor([source.encode(LINE)]), prefix)
+    hook.remove()
+    maps = zip(part.in_proj_weight.chunk(3), part.in_proj_bias.chunk(3), strict=True)
+    return tuple(
+        F.linear(x[0], *projection).chunk(part.num_heads, dim=-1)[head]
+        for x, projection in zip(inputs, maps, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "layer", "head", "query", "key"),
+    [
+        ("cross", 0, 0, 5, 12),
+        ("cross", 1, 3, 10, 0),
+        ("decoder", 0, 2, 7, 7),
+        ("decoder", 1, 1, 6, 2),
+        ("encoder", 1, 2, 20, 3),
+    ],
+)
+def test_the_numbers_of_a_line_are_those_of_torch(
+    html: Path, browser: Browser, kind: str, layer: int, head: int, query: int, key: int
+):
+    q, k, v = head_in_torch(trained_translator(html), kind, layer, head)
+    if kind == "decoder":
+        k, v = k[: query + 1], v[: query + 1]
+    output = F.scaled_dot_product_attention(q[query : query + 1], k, v)[0]
+    scores = q[query] @ k.T / q.shape[-1] ** 0.5
+    weight = scores.softmax(dim=-1)[key]
+    with browser.new_context(offline=True) as context:
+        fields = {"attention": kind, "head": f"{layer + 1}.{head + 1}", "key": key + 1}
+        name = "letter" if kind == "encoder" else "position"
+        page = opened_at(html, context, line=LINE, **fields, **{name: query + 1}).load()
+        rows = page.locator("#dates-pair tbody tr").all()
+        cells = [
+            [number(text) for text in row.locator("td").all_inner_texts()]
+            for row in rows
+        ]
+        steps = page.locator("#dates-pair li b").all_inner_texts()
+    expected = [q[query], k[key], q[query] * k[key], v[key], weight * v[key], output]
+    torch.testing.assert_close(torch.tensor(cells), torch.stack(expected, 1), **SHOWN)
+    total, score, share = map(number, steps)
+    assert total == pytest.approx((q[query] @ k[key]).item(), abs=0.006)
+    assert score == pytest.approx(scores[key].item(), abs=0.006)
+    assert share == pytest.approx(100 * weight.item(), abs=0.06)
+
+
+def pairs(page: Page) -> dict[tuple[int, int], float]:
+    """The lines that are shown: query and key, and how wide each line is."""
+    drawn = page.locator("#dates-scene g").evaluate(
+        """g => [...g.querySelectorAll('.is-hit')].map(hit =>
+          [hit.dataset.pair, hit.previousSibling.getAttribute('stroke-width')])"""
+    )
+    return {tuple(map(int, pair.split())): float(width) for pair, width in drawn}
+
+
+def test_a_line_is_the_wider_the_more_is_read(dates: Page):
+    (done,) = dates.evaluate(RUN_TRANSLATOR, [[[LINE, ANSWER]], []])
+    weights = done["cross"][0][0][5]
+    widths = pairs(dates)
+    assert {query for query, _ in widths} == {5}
+    assert {key for _, key in widths} == {
+        key for key, weight in enumerate(weights) if weight >= 0.01
+    }
+    keys = sorted((key for _, key in widths), key=lambda key: weights[key])
+    assert [widths[5, key] for key in keys] == sorted(widths.values())
+
+
+def test_a_character_under_the_pointer_lights_what_it_reads(dates: Page):
+    before = pairs(dates)
+    dates.locator("#dates-scene .is-queries label").nth(2).hover()
+    assert {query for query, _ in pairs(dates)} == {2}
+    dates.locator("#dates-scene .is-keys label").nth(12).hover()
+    assert {key for _, key in pairs(dates)} == {12}
+    assert len(pairs(dates)) > 1
+    dates.mouse.move(0, 0)
+    assert pairs(dates) == before
+
+
+def test_a_line_that_is_clicked_shows_its_numbers(dates: Page):
+    pair = dates.locator("#dates-pair")
+    expect(pair).to_contain_text("key of “J” (13)")  # the one that is read most
+    other = next(key for query, key in pairs(dates) if key != 12)
+    x, y = dates.locator(f"#dates-scene [data-pair='5 {other}']").evaluate(
+        """path => {
+          const point = path.getPointAtLength(path.getTotalLength() / 3);
+          const box = path.ownerSVGElement.getBoundingClientRect();
+          return [box.left + point.x, box.top + point.y];
+        }"""
+    )
+    dates.mouse.click(x, y)
+    expect(pair).to_contain_text(f"key of “{LINE[other]}” ({other + 1})")
+    radio = dates.locator("[name=dates-key]").nth(other)
+    expect(radio).to_be_checked()
+
+
+def test_the_decoder_does_not_read_what_it_has_not_written(dates: Page):
+    dates.get_by_label("decoder self-attention").check()
+    keys = dates.locator("[name=dates-key]")
+    assert [keys.nth(n).is_enabled() for n in range(11)] == [True] * 6 + [False] * 5
+    dates.get_by_role("button", name="forward").click()
+    expect(keys.nth(6)).to_be_enabled()
+
+
+# Without a mouse
+
+
+def test_the_scene_is_used_with_the_keyboard_alone(dates: Page):
+    focused = "document.activeElement.name"
+    dates.get_by_label("A date, as people write it").focus()
+    stops = []
+    while dates.evaluate(focused) != "dates-head":
+        dates.keyboard.press("Tab")
+        stops.append(dates.evaluate("document.activeElement.name"))
+        assert len(stops) < 12
+    for group in ("dates-kind", "dates-key", "dates-position", "dates-head"):
+        assert stops.count(group) == 1  # one stop for each group
+    dates.keyboard.press("ArrowRight")
+    title = dates.locator("#dates-pair .playground-title")
+    expect(title).to_contain_text("Head 1.2")
+    dates.locator("[name=dates-position]:checked").focus()
+    dates.keyboard.press("ArrowRight")
+    expect(title).to_contain_text("position 7")
+    dates.keyboard.press("Shift+Tab")
+    assert dates.evaluate(focused) == "dates-key"
+    before = title.inner_text()
+    dates.keyboard.press("ArrowLeft")
+    expect(title).not_to_have_text(before)
+    spoken = dates.evaluate("document.activeElement.ariaLabel")
+    assert re.search(r"weight [\d.]+ %", spoken)
+
+
+def test_a_reader_who_types_is_told_once(dates: Page):
+    dates.evaluate(
+        """() => {
+          const said = document.querySelector('#dates-said');
+          window.heard = [];
+          new MutationObserver(() => heard.push(said.textContent))
+            .observe(said, { childList: true });
+          const field = document.querySelector('#dates-source');
+          for (const length of [1, 4, 6, 8, 12]) {
+            field.value = 'July 4, 1776'.slice(0, length);
+            field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+          }
+        }"""
+    )
+    dates.wait_for_function("heard.some(text => text.includes('1776'))")
+    told = dates.evaluate("heard")
+    assert told == [told[0]]
+    assert told[0].startswith("It writes 1976-07-04. Doubtful:")
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_nothing_glides_for_readers_who_want_less_motion(html, browser, motion):
+    with browser.new_context(reduced_motion=motion, offline=True) as context:
+        page = opened_at(html, context, line=LINE, position=10).load()
+        lasting = page.locator("#dates-scene path").first.evaluate(
+            "path => getComputedStyle(path).transitionDuration"
+        )
+        assert (lasting == "0s") == (motion == "reduce")
+        play = page.get_by_role("button", name="play")
+        play.click()  # steps, which the reader asked for
+        expect(page.locator("#dates-status")).to_contain_text("Position 11 of 11")
+        expect(play).to_be_visible()  # it ends by itself
+
+
+def test_playing_ends_when_the_reader_chooses(dates: Page):
+    button = dates.locator("#dates-play")
+    button.click()
+    expect(button).to_have_text("pause")
+    expect(dates.locator("#dates-status")).to_contain_text("Position 7")
+    dates.locator("[name=dates-position]").nth(1).check()
+    expect(button).to_have_text("play")
+
+
+# The address
+
+
+def test_a_scene_is_kept_in_the_address_and_restored_from_it(html, browser):
+    with browser.new_context(offline=True) as context:
+        opened = Opened(html, context, "playground_dates")
+        page = opened.load()
+        assert "#" not in page.url  # nothing was chosen yet
+        page.get_by_label("A date, as people write it").fill("2026. július 3.")
+        page.get_by_label("encoder self-attention").check()
+        page.locator("[name=dates-head]").nth(6).check()
+        page.get_by_label("this head is on").uncheck()
+        page.locator("[name=dates-position]").nth(8).check()
+        page.locator("[name=dates-key]").nth(3).check()
+        page.wait_for_url(re.compile("key=4"))
+        assert parse_qs(page.url.split("#")[1])["line"] == ["2026. július 3."]
+        scene = "#dates-pair, #dates-result, #dates-heads .is-off"
+        before = page.locator(scene).all_inner_texts()
+        page.reload()
+        page.wait_for_selector(".playground.is-live")
+        assert page.locator(scene).all_inner_texts() == before
+        assert "query of “l” (9)" in "".join(before)
+        page.goto(f"{opened.address}#line=July+4,+1984")  # pasted over it
+        expect(page.locator("#dates-result")).to_have_text("1984-07-04")
+        assert page.locator("#dates-heads .is-off").count() == 0
+        assert opened.complaints == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"line": "Ж" * 500, "head": "9.9", "position": "-3", "key": "1e9"},
+        {"line": "", "attention": "<b>", "off": "cross 9 9,<script>", "forced": "Ж"},
+        {"line": LINE, "position": "9999", "key": "80", "letter": "80", "head": "2"},
+        {"what-to-try": ""},
+    ],
+)
+def test_an_address_that_makes_no_sense_leaves_a_scene(html, browser, fields):
+    with browser.new_context(offline=True) as context:
+        opened = opened_at(html, context, **fields)
+        page = opened.load()
+        expect(page.locator("#dates-result")).to_have_text(ANSWER)
+        assert page.locator("#dates-pair tbody tr").count() == 16
+        assert page.locator("#dates-heads .is-off").count() == 0
+        assert opened.complaints == []
+
+
+# Its place on the page
+
+
+def test_the_whole_scene_is_above_the_fold_of_a_laptop(html, browser):
+    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
+        page = Opened(html, context, "playground_dates").load()
+        for part in ("#dates-source", "#dates-scene", "#dates-heads", "#dates-pair"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] + box["height"] <= 900, part
+
+
+def test_nothing_moves_while_a_reader_steps_through(html, browser):
+    with browser.new_context(viewport={"width": 360, "height": 740}) as context:
+        page = Opened(html, context, "playground_dates").load()
+        place = "document.querySelector('#what-to-try').getBoundingClientRect().top"
+        page.locator("[name=dates-position]").first.check()
+        before = page.evaluate(place)
+        for head in range(8):
+            page.locator("[name=dates-head]").nth(head).check()
+            for _ in range(3):
+                page.locator("#dates-forward").click()
+                assert page.evaluate(place) == pytest.approx(before, abs=0.5)
+            page.locator("[name=dates-position]").first.check()
