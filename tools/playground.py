@@ -30,7 +30,10 @@ COMPUTING = {
         *("weights", "tensor", "attention", "transformer", "doubts", "view"),
         *("answer", "pair", "scene", "heads", "address"),
     ),
-    "digits": ("weights", "tensor", "attention", "vit", "view", "drawing"),
+    "digits": (
+        *("weights", "tensor", "attention", "vit", "view", "drawing"),
+        *("patches", "pair", "heads", "address"),
+    ),
     "write": (
         *("weights", "tensor", "attention", "bpe", "sampling", "language_model"),
         *("written_text", "view", "write_view"),

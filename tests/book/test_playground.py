@@ -137,6 +137,11 @@ def trained_translator(html: Path) -> nn.Module:
 
 @pytest.fixture
 def vit(html: Path) -> nn.Module:
+    return trained_vit(html)
+
+
+def trained_vit(html: Path) -> nn.Module:
+    """The chapter's class with the weights that the page has."""
     model = VisionTransformer(8, 2, 1, 64, 4, 4, 128, 10)
     _, tensors = weights_file(html, "digits")
     model.load_state_dict(tensors)
@@ -503,7 +508,7 @@ def test_a_digit_is_drawn_with_the_keyboard_alone(digits: Page):
     ]:
         digits.keyboard.press(key)
     expect(digits.locator("#digits-result")).to_contain_text("says 1,")
-    expect(digits.locator("#digits-pen-status")).to_contain_text("Pen up, row 14")
+    expect(digits.locator("#digits-said")).to_contain_text("Pen up, row 14")
     digits.keyboard.press("Backspace")
     expect(digits.locator("#digits-result")).to_contain_text("board is empty")
     digits.keyboard.press("Tab")  # the board does not hold the focus
@@ -524,7 +529,7 @@ def test_an_empty_board_shows_no_answer(digits: Page):
 def test_the_darkest_square_is_the_one_read_most_in_every_theme(html, browser, theme):
     with browser.new_context(color_scheme=theme) as context:
         page = Opened(html, context, "playground_digits").load()
-        drawn = page.locator("#digits-heads .playground-map").first
+        drawn = page.locator("#digits-heads .playground-picture").first
         weights = drawn.evaluate(
             "map => [...map.children].map(e => +e.style.getPropertyValue('--weight'))"
         )
@@ -549,12 +554,13 @@ def test_without_positions_the_order_of_the_patches_does_not_matter(digits: Page
     assert shares(digits, "digits") != pytest.approx(before, abs=0.11)
 
 
-def test_a_patch_is_taken_out_by_pressing_it(digits: Page):
+def test_a_patch_is_taken_out(digits: Page):
     before = shares(digits, "digits")
-    patch = digits.get_by_role("button", name=re.compile("row 2 column 2"))
-    patch.focus()
-    digits.keyboard.press("Enter")
-    assert patch.get_attribute("aria-pressed") == "true"
+    digits.get_by_role("radio", name=re.compile("row 2 column 2")).focus()
+    digits.keyboard.press("Space")
+    digits.get_by_label("this patch is in the sequence").uncheck()
+    patch = digits.get_by_role("radio", name=re.compile("row 2 column 2, taken out"))
+    expect(patch).to_be_checked()
     assert shares(digits, "digits") != before
     expect(digits.locator("#digits-result")).to_contain_text("1 of 16 patches")
     digits.get_by_role("button", name="all as it was").click()

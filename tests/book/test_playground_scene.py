@@ -1,4 +1,4 @@
-"""One scene: characters, the lines of attention between them, and their numbers."""
+"""One scene each: characters or patches, what is read of them, and the numbers."""
 
 import re
 from collections.abc import Iterator
@@ -16,9 +16,12 @@ from tests.book.test_playground import (
     START,
     Opened,
     open_page,
+    seen,
     trained_translator,
+    trained_vit,
+    weights_file,
 )
-from toolkit import datasets
+from toolkit import datasets, images
 
 LINE, ANSWER = "Freitag, 3. Juli 2026", "2026-07-03"
 SHOWN = {"rtol": 0, "atol": 0.0051 + 1e-4}  # two decimals, of nearly equal numbers
@@ -29,9 +32,16 @@ def dates(html: Path, browser: Browser) -> Iterator[Page]:
     yield from open_page(html, browser, "playground_dates")
 
 
-def opened_at(html: Path, context, **fields: object) -> Opened:
-    """The page of dates, with a scene in its address."""
-    opened = Opened(html, context, "playground_dates")
+@pytest.fixture
+def digits(html: Path, browser: Browser) -> Iterator[Page]:
+    yield from open_page(html, browser, "playground_digits")
+
+
+def opened_at(
+    html: Path, context, name: str = "playground_dates", **fields: object
+) -> Opened:
+    """A page with a scene in its address."""
+    opened = Opened(html, context, name)
     opened.address += f"#{urlencode(fields)}"
     return opened
 
@@ -59,11 +69,38 @@ def head_in_torch(
     prefix = torch.tensor([[START, *target.encode(ANSWER)]])
     model(torch.tensor([source.encode(LINE)]), prefix)
     hook.remove()
+    return projected(part, head, inputs)
+
+
+def projected(
+    part: nn.MultiheadAttention, head: int, inputs: list[Tensor]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One head's queries, keys and values of the first inputs of a batch."""
     maps = zip(part.in_proj_weight.chunk(3), part.in_proj_bias.chunk(3), strict=True)
     return tuple(
         F.linear(x[0], *projection).chunk(part.num_heads, dim=-1)[head]
         for x, projection in zip(inputs, maps, strict=True)
     )
+
+
+def assert_numbers(
+    page: Page, q: Tensor, k: Tensor, v: Tensor, query: int, key: int
+) -> None:
+    """The page shows what follows from queries (N, d), keys and values (T, d)."""
+    output = F.scaled_dot_product_attention(q[query : query + 1], k, v)[0]
+    scores = q[query] @ k.T / q.shape[-1] ** 0.5
+    weight = scores.softmax(dim=-1)[key]
+    cells = [
+        [number(text) for text in row.locator("td").all_inner_texts()]
+        for row in page.locator(".playground-pair tbody tr").all()
+    ]
+    expected = [q[query], k[key], q[query] * k[key], v[key], weight * v[key], output]
+    torch.testing.assert_close(torch.tensor(cells), torch.stack(expected, 1), **SHOWN)
+    steps = page.locator(".playground-pair li b").all_inner_texts()
+    total, score, share = map(number, steps)
+    assert total == pytest.approx((q[query] @ k[key]).item(), abs=0.006)
+    assert score == pytest.approx(scores[key].item(), abs=0.006)
+    assert share == pytest.approx(100 * weight.item(), abs=0.06)
 
 
 @pytest.mark.parametrize(
@@ -82,25 +119,11 @@ def test_the_numbers_of_a_line_are_those_of_torch(
     q, k, v = head_in_torch(trained_translator(html), kind, layer, head)
     if kind == "decoder":
         k, v = k[: query + 1], v[: query + 1]
-    output = F.scaled_dot_product_attention(q[query : query + 1], k, v)[0]
-    scores = q[query] @ k.T / q.shape[-1] ** 0.5
-    weight = scores.softmax(dim=-1)[key]
     with browser.new_context(offline=True) as context:
         fields = {"attention": kind, "head": f"{layer + 1}.{head + 1}", "key": key + 1}
         name = "letter" if kind == "encoder" else "position"
         page = opened_at(html, context, line=LINE, **fields, **{name: query + 1}).load()
-        rows = page.locator("#dates-pair tbody tr").all()
-        cells = [
-            [number(text) for text in row.locator("td").all_inner_texts()]
-            for row in rows
-        ]
-        steps = page.locator("#dates-pair li b").all_inner_texts()
-    expected = [q[query], k[key], q[query] * k[key], v[key], weight * v[key], output]
-    torch.testing.assert_close(torch.tensor(cells), torch.stack(expected, 1), **SHOWN)
-    total, score, share = map(number, steps)
-    assert total == pytest.approx((q[query] @ k[key]).item(), abs=0.006)
-    assert score == pytest.approx(scores[key].item(), abs=0.006)
-    assert share == pytest.approx(100 * weight.item(), abs=0.06)
+        assert_numbers(page, q, k, v, query, key)
 
 
 def pairs(page: Page) -> dict[tuple[int, int], float]:
@@ -278,14 +301,125 @@ def test_an_address_that_makes_no_sense_leaves_a_scene(html, browser, fields):
         assert opened.complaints == []
 
 
+# Patches
+
+
+def sample(n: int) -> tuple[Tensor, str]:
+    """A test image (1, 8, 8) from 0 to 1, and how an address has it."""
+    image = images.digits().test_images[n : n + 1]
+    levels = (16 * image).round().int().flatten().tolist()
+    return image, "".join("0123456789abcdefg"[level] for level in levels)
+
+
+@pytest.mark.parametrize(
+    ("layer", "head", "patch"), [(0, 1, 5), (3, 0, 15), (2, 3, 16)]
+)
+@torch.no_grad()
+def test_the_numbers_of_a_patch_are_those_of_torch(
+    html: Path, browser: Browser, layer: int, head: int, patch: int
+):
+    image, text = sample(7)
+    model, (facts, _) = trained_vit(html), weights_file(html, "digits")
+    inputs = []
+    part = model.layers[layer].self_attn
+    part.register_forward_pre_hook(lambda part, given: inputs.extend(given[:3]))
+    seen(model, facts, image)
+    q, k, v = projected(part, head, inputs)
+    with browser.new_context(offline=True) as context:
+        fields = {"head": f"{layer + 1}.{head + 1}", "patch": patch + 1}
+        page = opened_at(
+            html, context, "playground_digits", image=text, **fields
+        ).load()
+        assert_numbers(page, q, k, v, 0, 0 if patch == 16 else patch + 1)
+
+
+@torch.no_grad()
+def test_the_share_of_a_patch_in_the_rollout_is_the_chapters(html, browser):
+    image, text = sample(11)
+    facts, _ = weights_file(html, "digits")
+    *_, rollout = seen(trained_vit(html), facts, image)
+    with browser.new_context(offline=True) as context:
+        page = opened_at(
+            html, context, "playground_digits", image=text, head="rollout", patch=7
+        ).load()
+        title = page.locator("#digits-pair .playground-title")
+        expect(title).to_contain_text(f"Rollout: {100 * rollout[0, 6]:.1f} %")
+        expect(title).to_contain_text("row 2 column 3")
+        expect(page.locator("#digits-pair table")).not_to_be_visible()
+
+
+def test_a_patch_is_chosen_with_a_click_or_with_the_arrow_keys(digits: Page):
+    title = digits.locator("#digits-pair .playground-title")
+    digits.locator("#digits-patches label").nth(4).click()
+    expect(title).to_contain_text("row 2 column 1")
+    digits.keyboard.press("ArrowRight")
+    expect(title).to_contain_text("row 2 column 2")
+    digits.keyboard.press("Tab")  # one stop for all of them
+    assert digits.evaluate("document.activeElement.name") != "digits-patch"
+    digits.get_by_label("class token").check()
+    expect(title).to_contain_text("key of class token")
+    assert digits.get_by_label("this patch is in the sequence").is_disabled()
+
+
+def test_a_drawing_is_kept_in_the_address_and_restored_from_it(html, browser):
+    with browser.new_context(offline=True) as context:
+        opened = Opened(html, context, "playground_digits")
+        page = opened.load()
+        page.get_by_role("button", name="clear").click()
+        box = page.locator("#digits-canvas").bounding_box()
+        for n, (x, y) in enumerate([(0.4, 0.3), (0.5, 0.1), (0.5, 0.9)]):
+            page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+            if n == 0:
+                page.mouse.down()
+        page.mouse.up()
+        page.locator("[name=digits-patch]").nth(9).check()
+        page.get_by_label("this patch is in the sequence").uncheck()
+        page.locator("[name=digits-head]").nth(3).check()
+        page.get_by_label("this head is on").uncheck()
+        page.get_by_role("button", name="shuffle").click()
+        page.get_by_label("leave the positions out").check()
+        page.wait_for_url(re.compile("positions=out"))
+        scene = "#digits-result, #digits-shares, #digits-pair"
+        before = page.locator(scene).all_inner_texts()
+        assert "patches shuffled, no positions, 1 of 16 patches" in before[0]
+        page.reload()
+        page.wait_for_selector(".playground.is-live")
+        assert page.locator(scene).all_inner_texts() == before
+        assert opened.complaints == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"image": "0" * 63, "head": "5.1", "patch": "18", "off": "4 4"},
+        {"image": "<b>", "order": "0123", "out": "0,17,-1", "positions": "<i>"},
+        {"image": "", "order": "0" * 16},
+    ],
+)
+def test_an_address_without_an_image_leaves_the_example(html, browser, fields):
+    with browser.new_context(offline=True) as context:
+        opened = opened_at(html, context, "playground_digits", **fields)
+        page = opened.load()
+        expect(page.locator("#digits-result")).to_contain_text("says 3,")
+        expect(page.locator("#digits-result")).to_contain_text("nothing changed")
+        assert opened.complaints == []
+
+
 # Its place on the page
 
 
-def test_the_whole_scene_is_above_the_fold_of_a_laptop(html, browser):
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("dates", ["source", "scene", "heads", "pair"]),
+        ("digits", ["canvas", "patches", "shares", "heads"]),
+    ],
+)
+def test_the_whole_scene_is_above_the_fold_of_a_laptop(html, browser, name, parts):
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
-        page = Opened(html, context, "playground_dates").load()
-        for part in ("#dates-source", "#dates-scene", "#dates-heads", "#dates-pair"):
-            box = page.locator(part).bounding_box()
+        page = Opened(html, context, f"playground_{name}").load()
+        for part in parts:
+            box = page.locator(f"#{name}-{part}").bounding_box()
             assert box["y"] + box["height"] <= 900, part
 
 

@@ -13,12 +13,12 @@
     decoder: { keys: "Keys: what the decoder has read so far", queries: OUTPUT },
     encoder: { keys: "Keys: the source", queries: "Queries: the source as well" },
   };
-  const [LAYERS, HEADS] = [2, 4];
   const STEP = 900; // milliseconds from one position to the next, while it plays
   const SPOKEN = { " ": "space", "-": "hyphen", ".": "full stop", ",": "comma" };
   const spoken = (character) => SPOKEN[character] ?? character;
   const largest = (numbers) => numbers.indexOf(Math.max(...numbers));
 
+  const heads = new Heads("dates", { layers: 2, heads: 4 });
   start("dates", load, run);
 
   function load() {
@@ -45,15 +45,12 @@
       key: (t) => choose({ key: t }),
     });
     const pair = new Pair(part("pair"));
-    const sizes = { layers: LAYERS, heads: HEADS };
-    const heads = new Heads(part("heads"), "dates", sizes, (layer, head) =>
-      choose({ layer, head }),
-    );
     const say = settled((text) => (part("said").textContent = text));
 
     for (const [source] of model.heldOut.slice(0, 24)) {
       part("example").append(element("option", {}, source));
     }
+    heads.chosen = (layer, head) => choose({ layer, head });
     part("example").addEventListener("change", () => {
       const source = part("example").value;
       part("source").value = source;

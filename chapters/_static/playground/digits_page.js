@@ -2,18 +2,19 @@
 "use strict";
 {
   const {
-    Weights, VisionTransformer, Board, rasterise, pixels, fit, patchify, rollout,
-    row, softmax, start, element, percent, showBars, shade, largestOf, headSwitch,
-    offerExam,
+    Weights, VisionTransformer, Board, rasterise, pixels, fit, rollout, softmax,
+    start, element, percent, showBars, largestOf, offerExam,
+    Patches, paintMap, PLACES, Heads, Pair, numbersOfPair, settled, shareScene, fieldNumber,
   } = Playground;
   const [HEADS_DARKEST, ROLLOUT_DARKEST] = [0.5, 0.15]; // shares shown darkest
   const DIGITS = [..."0123456789"];
   const PATCHES = [...Array(16).keys()];
-  const PLACES = PATCHES.map(
-    (place) => `row ${Math.floor(place / 4) + 1} column ${(place % 4) + 1}`,
-  );
+  const CLASS = 16; // the class token's place, after those of the patches
+  const LEVELS = 16; // of a pixel, from paper to ink
   const largest = (numbers) => numbers.indexOf(Math.max(...numbers));
 
+  const patches = new Patches("digits");
+  const heads = new Heads("digits", { layers: 4, heads: 4 });
   start("digits", load, run);
 
   function load() {
@@ -22,46 +23,56 @@
     const images = weights.facts.test_images; // each 64 numbers from 0 to 16
     const labels = weights.facts.test_labels;
     model.test = images.map((image, i) => ({
-      image: Float32Array.from(image, (ink) => ink / 16), label: labels[i],
+      image: Float32Array.from(image, (ink) => ink / LEVELS), label: labels[i],
     }));
     return model;
   }
 
   function run(model, page) {
     const part = (name) => page.querySelector(`#digits-${name}`);
-    const say = (text) => (part("pen-status").textContent = text);
-    const board = new Board(part("canvas"), part("pen"), drawn, say);
-    const options = { order: PATCHES, positions: true };
-    Object.assign(options, { hidden: new Set(), off: new Set() });
-    let example = null; // a test image that is shown in place of a drawing
-    const patches = makePatches();
-    const heads = makeHeads();
-    const whole = makeMap(part("rollout"), "playground-map is-large");
+    const say = settled((text) => (part("said").textContent = text));
+    const board = new Board(part("canvas"), part("pen"), drawn, (text) =>
+      say(`${text}. ${part("result").textContent}`),
+    );
+    const options = { order: PATCHES, positions: true, hidden: new Set(), off: new Set() };
+    const shown = { layer: 3, head: 0, patch: null }; // null: the one that is read most
+    let example = null; // an image that is shown in place of a drawing
+    let image = null; // what the model gets
+    let done = null; // what it did
+    const pair = new Pair(part("pair"));
 
     for (const digit of DIGITS) {
       part("example").append(element("option", { value: digit }, `a ${digit}`));
     }
-    part("example").addEventListener("change", showExample);
-    part("next").addEventListener("click", showExample);
+    patches.chosen = (patch) => choose({ patch });
+    heads.chosen = (layer, head) => choose({ layer, head });
+    part("example").addEventListener("change", takeExample);
+    part("next").addEventListener("click", takeExample);
     part("undo").addEventListener("click", () => board.undo());
     part("clear").addEventListener("click", () => board.undo(true));
-    part("fit").addEventListener("change", () => see(true));
+    part("fit").addEventListener("change", seeAnew);
+    part("rollout").addEventListener("change", () => choose({ layer: null, head: null }));
     part("positions").addEventListener("change", () => {
       options.positions = !part("positions").checked;
-      see(true);
+      seeAnew();
     });
     part("shuffle").addEventListener("click", () => {
       const keys = PATCHES.map(() => Math.random());
       options.order = PATCHES.toSorted((a, b) => keys[a] - keys[b]);
-      see(true);
+      seeAnew();
+    });
+    part("in").addEventListener("change", () => {
+      options.hidden[part("in").checked ? "delete" : "add"](place());
+      shown.patch = place();
+      seeAnew();
+    });
+    part("on").addEventListener("change", () => {
+      options.off[part("on").checked ? "delete" : "add"](headName());
+      seeAnew();
     });
     part("reset").addEventListener("click", () => {
-      options.order = PATCHES;
-      options.hidden.clear();
-      options.off.clear();
-      options.positions = true;
-      part("positions").checked = false;
-      see(true);
+      reset();
+      seeAnew();
     });
     offerExam(
       model.test,
@@ -71,15 +82,95 @@
     );
     part("example").value = 3;
     showExample();
+    const share = shareScene("image", restore);
+
+    /* What is shown. */
+
+    function headName(layer = shown.layer, head = shown.head) {
+      return `${layer} ${head}`;
+    }
+
+    function isRollout() {
+      return shown.layer === null;
+    }
+
+    function reset() {
+      options.order = PATCHES;
+      options.hidden.clear();
+      options.off.clear();
+      options.positions = true;
+    }
+
+    /** The reader chose something: show it, and keep it in the address. */
+    function choose(changes) {
+      Object.assign(shown, changes);
+      show();
+      remember();
+    }
+
+    /** The reader changed what the model gets, or the model. */
+    function seeAnew() {
+      see(true);
+      remember();
+    }
+
+    function remember() {
+      const isBlank = image.every((ink) => ink === 0);
+      share({
+        image: [...image].map((ink) => Math.round(LEVELS * ink).toString(17)).join(""),
+        head: isRollout() ? "rollout" : `${shown.layer + 1}.${shown.head + 1}`,
+        patch: shown.patch === null || isBlank ? null : shown.patch + 1,
+        out: [...options.hidden].map((place) => place + 1).join(",") || null,
+        off: [...options.off].join(",") || null,
+        order: options.order === PATCHES ? null : options.order.map((n) => n.toString(16)).join(""),
+        positions: options.positions ? null : "out",
+      });
+    }
+
+    /** Show what an address says; what makes no sense is left as it is. */
+    function restore(fields) {
+      reset();
+      const levels = /^[0-9a-g]{64}$/.test(fields.get("image")) ? [...fields.get("image")] : null;
+      if (levels) {
+        example = { image: Float32Array.from(levels, (n) => Number.parseInt(n, 17) / LEVELS) };
+        board.strokes = [];
+        part("truth").textContent = "The image of the address.";
+      }
+      const [, layer, head] = /^([1-4])\.([1-4])$/.exec(fields.get("head")) ?? [];
+      if (head) {
+        Object.assign(shown, { layer: layer - 1, head: head - 1 });
+      } else if (fields.get("head") === "rollout") {
+        Object.assign(shown, { layer: null, head: null });
+      }
+      shown.patch = fieldNumber(fields, "patch", CLASS + 1, null);
+      (fields.get("out") ?? "").match(/\b([1-9]|1[0-6])\b/g)
+        ?.forEach((place) => options.hidden.add(place - 1));
+      (fields.get("off") ?? "").match(/\b[0-3] [0-3]\b/g)
+        ?.forEach((name) => options.off.add(name));
+      const order = [...(fields.get("order") ?? "")].map((n) => Number.parseInt(n, 16));
+      if (order.toSorted((a, b) => a - b).join() === PATCHES.join()) {
+        options.order = order;
+      }
+      options.positions = fields.get("positions") !== "out";
+      see(true);
+    }
 
     /** The board has changed: what was drawn takes the place of an example. */
     function drawn(complete) {
       example = null;
       part("truth").textContent = "";
       see(complete);
+      if (complete) {
+        remember();
+      }
     }
 
-    /** Another test image of the chosen digit. */
+    /** Another test image of the chosen digit, for a reader who asked for it. */
+    function takeExample() {
+      showExample();
+      remember();
+    }
+
     function showExample() {
       const digit = Number(part("example").value);
       const all = model.test.filter(({ label }) => label === digit);
@@ -94,32 +185,25 @@
         @param {boolean} complete  false in the middle of a stroke: do not speak yet */
     function see(complete) {
       const strokes = part("fit").checked ? fit(board.strokes) : board.strokes;
-      const image = example?.image ?? pixels(rasterise(strokes));
+      image = example?.image ?? pixels(rasterise(strokes));
       board.show(example?.image ?? rasterise(board.strokes));
+      part("positions").checked = !options.positions;
       const isBlank = image.every((ink) => ink === 0);
-      part("seen").hidden = isBlank;
-      if (isBlank) {
-        part("result").textContent = "The board is empty: draw a digit.";
-        showBars(part("shares"), DIGITS, null);
-        return;
+      for (const name of ["patches", "seen", "pair"]) {
+        part(name).classList.toggle("is-blank", isBlank);
+        part(name).inert = isBlank;
       }
-      const { logits, weights, places } = model.forward(image, options);
-      const shares = softmax(logits);
-      showPatches(image);
-      showBars(part("shares"), DIGITS, shares);
-      for (const { layer, head, map, box } of heads) {
-        const [itself, ...read] = weights[layer][head][0]; // row 0: the class token's
-        const name = `layer ${layer + 1}, head ${head + 1}`;
-        showMap(map, read, places, HEADS_DARKEST, `${name}; itself ${percent(itself)}`);
-        box.checked = !options.off.has(`${layer} ${head}`);
-        map.parentElement.classList.toggle("is-off", !box.checked);
-      }
-      showMap(whole, rollout(weights), places, ROLLOUT_DARKEST, "rollout");
+      done = model.forward(image, options);
+      const shares = softmax(done.logits);
+      showBars(part("shares"), DIGITS, isBlank ? null : shares);
+      show();
       if (complete) {
         const winner = largest(shares);
-        part("result").textContent =
-          `The model says ${winner}, with probability ${percent(shares[winner])}, ` +
-          `${conditions()}.`;
+        const text = isBlank
+          ? "The board is empty: draw a digit."
+          : `The model says ${winner}, with ${percent(shares[winner])}, ${conditions()}.`;
+        part("result").textContent = text;
+        say(text);
       }
     }
 
@@ -133,64 +217,61 @@
       return changed.join(", ") || "nothing changed";
     }
 
-    /** The patches at the places where the model meets them. */
-    function showPatches(image) {
-      const shown = patchify(image);
-      patches.forEach(({ button, cells }, place) => {
-        const ink = row(shown, options.order[place]);
-        cells.forEach((cell, i) => (cell.style.opacity = ink[i]));
-        whole.children[place].replaceChildren(...cells.map((cell) => cell.cloneNode()));
-        const isHidden = options.hidden.has(place);
-        const sum = ink.reduce((total, value) => total + value, 0);
-        button.setAttribute("aria-pressed", isHidden);
-        button.setAttribute("aria-label", `${PLACES[place]}, ink ${percent(sum / 4)}`);
-      });
+    /** What the class token reads of each place, and at last of itself. */
+    function weightsOf(layer, head) {
+      const [itself, ...read] =
+        layer === null ? [undefined, ...rollout(done.weights)] : done.weights[layer][head][0];
+      const all = Array(CLASS + 1);
+      done.places.forEach((place, n) => (all[place] = read[n]));
+      all[CLASS] = itself;
+      return all;
     }
 
-    function makePatches() {
-      return PATCHES.map((place) => {
-        const cells = PATCHES.slice(0, 4).map(() => element("span"));
-        const button = element("button", { type: "button" }, ...cells);
-        button.addEventListener("click", () => {
-          options.hidden[options.hidden.has(place) ? "delete" : "add"](place);
-          see(true);
-        });
-        part("patches").append(button);
-        return { button, cells };
-      });
+    /** The place that is chosen, or else the patch that is read most. */
+    function place() {
+      const weights = weightsOf(shown.layer, shown.head);
+      return shown.patch ?? largest(PATCHES.map((place) => weights[place] ?? 0));
     }
 
-    function makeHeads() {
-      const numbers = [...Array(16).keys()]; // 4 layers of 4 heads
-      return numbers.map((n) => makeHead(Math.floor(n / 4), n % 4));
+    /** Everything that depends on what is chosen. */
+    function show() {
+      const weights = weightsOf(shown.layer, shown.head);
+      const darkest = isRollout() ? ROLLOUT_DARKEST : HEADS_DARKEST;
+      patches.show(image, options.order, options.hidden, weights, darkest, place());
+      part("rollout").checked = isRollout();
+      heads.show(paintHead, shown, (layer, head) => options.off.has(headName(layer, head)));
+      part("on").disabled = isRollout();
+      part("on").checked = !options.off.has(headName());
+      part("in").disabled = place() === CLASS;
+      part("in").checked = !options.hidden.has(place());
+      showPair(weights);
     }
 
-    function makeHead(layer, head) {
-      const { box, label } = headSwitch(`${layer + 1}.${head + 1}`, (isOff) => {
-        options.off[isOff ? "add" : "delete"](`${layer} ${head}`);
-        see(true);
-      });
-      box.setAttribute("aria-label", `layer ${layer + 1}, head ${head + 1}`);
-      const item = element("li", {}, label);
-      part("heads").append(item);
-      return { layer, head, box, map: makeMap(item, "playground-map") };
+    function paintHead(picture, layer, head) {
+      const weights = weightsOf(layer, head);
+      paintMap(picture, weights, HEADS_DARKEST);
+      const places = done.places;
+      const words = places.map((place) => PLACES[place]);
+      return `reads most: ${largestOf(words, places.map((place) => weights[place]))}`;
     }
 
-    function makeMap(parent, kind) {
-      const map = element("div", { class: kind, role: "img" });
-      map.append(...PATCHES.map(() => element("span")));
-      parent.append(map);
-      return map;
-    }
-
-    /** Shares of the places that are left, as a map of all sixteen. */
-    function showMap(map, shares, places, darkest, name) {
-      [...map.children].forEach((cell, place) => {
-        const share = shares[places.indexOf(place)] ?? 0;
-        shade(cell, share / darkest);
-      });
-      const most = largestOf(places.map((place) => PLACES[place]), [...shares]);
-      map.setAttribute("aria-label", `${name}; reads most: ${most}`);
+    /** The numbers behind one weight, or the share of a rollout. */
+    function showPair(weights) {
+      const name = PLACES[place()];
+      const weight = weights[place()];
+      part("pair").classList.toggle("is-without-numbers", isRollout() || weight === undefined);
+      if (weight === undefined) {
+        pair.say(`${name}: ${place() === CLASS ? "left out of the rollout" : "taken out of the sequence"}`);
+      } else if (isRollout()) {
+        pair.say(`Rollout: ${percent(weight)} of the class token came from ${name}`);
+      } else {
+        const token = place() === CLASS ? 0 : done.places.indexOf(place()) + 1;
+        const numbers = numbersOfPair(done.parts[shown.layer], shown.head, 0, token);
+        pair.show(
+          `Head ${shown.layer + 1}.${shown.head + 1}: query of the class token, key of ${name}`,
+          numbers, { key: name }, options.off.has(headName()),
+        );
+      }
     }
   }
 }

@@ -7,32 +7,29 @@ globalThis.Playground ??= {};
   const { element } = Playground;
 
   class Heads {
-    /** @param {Element} box  a fieldset, to which the heads are added
-        @param {string} name  of the playground, for the group
-        @param {{layers: number, heads: number}} sizes
-        @param {(layer, head) => void} chosen */
-    constructor(box, name, { layers, heads }, chosen) {
-      this.all = [];
+    /** Made before there is a model, so that the page has its height from the beginning.
+
+        @param {string} name  of the playground; the heads are added to #NAME-heads
+        @param {{layers: number, heads: number}} sizes */
+    constructor(name, { layers, heads }) {
+      this.chosen = () => {}; // to be replaced: called with layer and head
       const list = element("div", { class: "playground-heads" });
-      for (let layer = 0; layer < layers; layer++) {
-        for (let head = 0; head < heads; head++) {
-          const radio = element("input", {
-            type: "radio", name: `${name}-head`, value: `${layer} ${head}`,
-          });
-          radio.addEventListener("change", () => chosen(layer, head));
-          const picture = element("span", { class: "playground-picture", "aria-hidden": "true" });
-          const number = element("span", {}, `${layer + 1}.${head + 1}`);
-          const label = element("label", {}, radio, number, picture);
-          list.append(label);
-          this.all.push({ layer, head, radio, picture, label });
-        }
-      }
-      box.append(list);
+      this.all = Array.from({ length: layers * heads }, (_, n) => {
+        const [layer, head] = [Math.floor(n / heads), n % heads];
+        const radio = element("input", { type: "radio", name: `${name}-head`, value: n });
+        radio.addEventListener("change", () => this.chosen(layer, head));
+        const picture = element("span", { class: "playground-picture", "aria-hidden": "true" });
+        const number = element("span", {}, `${layer + 1}.${head + 1}`);
+        const label = element("label", {}, radio, number, picture);
+        list.append(label);
+        return { layer, head, radio, picture, label };
+      });
+      document.querySelector(`#${name}-heads`).append(list);
     }
 
     /** @param {(picture: Element, layer, head) => string} paint  draws what a head reads,
             and says it in words
-        @param {{layer, head}} chosen
+        @param {{layer, head}} chosen  neither, where something else than a head is
         @param {(layer, head) => boolean} isOff */
     show(paint, chosen, isOff) {
       for (const { layer, head, radio, picture, label } of this.all) {

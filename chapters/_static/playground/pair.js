@@ -86,8 +86,13 @@ globalThis.Playground ??= {};
       this.rows = table.appendChild(element("tbody"));
     }
 
-    show(title, numbers, names, isOff) {
+    /** Only a title; the numbers before are to be hidden. */
+    say(title) {
       this.title.textContent = title;
+    }
+
+    show(title, numbers, names, isOff) {
+      this.say(title);
       this.list.replaceChildren(...steps(numbers, names, isOff));
       const rows = Array.from(numbers.query, (_, j) => {
         const cells = COLUMNS.map(([name, , kind]) =>

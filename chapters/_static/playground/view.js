@@ -107,14 +107,6 @@ globalThis.Playground ??= {};
       .join(", ");
   }
 
-  /** A switch for one head: a labelled checkbox that keeps a set up to date. */
-  function headSwitch(label, changed) {
-    const box = element("input", { type: "checkbox" });
-    box.checked = true;
-    box.addEventListener("change", () => changed(!box.checked));
-    return { box, label: element("label", {}, box, ` ${label}`) };
-  }
-
   /** Put a question to the model many times without freezing the page.
 
       @param {Array} questions
@@ -145,6 +137,6 @@ globalThis.Playground ??= {};
 
   Object.assign(Playground, {
     start, element, percent, showBars, shade, largestOf,
-    headSwitch, offerExam,
+    offerExam,
   });
 }

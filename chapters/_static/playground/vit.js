@@ -46,21 +46,24 @@ globalThis.Playground ??= {};
         @param options.hidden  places whose token is taken out of the sequence
         @param options.off  heads switched off: "2 0" is head 0 of layer 2
         @returns logits (10 numbers), weights[layer][head][n] for the tokens that are
-            left, and places, where those after the class token stand */
+            left, parts[layer], the queries, keys and values behind them, and places,
+            where those after the class token stand */
     forward(image, options = {}) {
       const { order = IN_ORDER, positions = true, hidden = new Set() } = options;
       const off = options.off ?? new Set();
       const places = IN_ORDER.filter((place) => !hidden.has(place));
       const left = [0, ...places.map((place) => place + 1)]; // the class token is first
       let x = gather(this.embed(image, order, positions), left);
-      const weights = this.layers.map((layer, l) => {
-        const done = encoderLayer(x, layer, { isOff: (h) => off.has(`${l} ${h}`) });
-        x = done.x;
-        return done.weights;
+      const done = this.layers.map((layer, l) => {
+        const read = encoderLayer(x, layer, { isOff: (h) => off.has(`${l} ${h}`) });
+        x = read.x;
+        return read;
       });
+      const weights = done.map((layer) => layer.weights);
+      const parts = done.map((layer) => layer.parts);
       const classToken = gather(x, [0]);
       const logits = linear(layerNorm(classToken, this.norm), this.head).data;
-      return { logits, weights, places };
+      return { logits, weights, parts, places };
     }
 
     /** (17, E): the class token, then a token for each place; then the positions. */
