@@ -58,7 +58,7 @@ globalThis.Playground ??= {};
       element("li", {}, element("span", {}, name), " ", element("b", {}, what));
     const passed = isOff
       ? "This head is switched off: it passes on zeros."
-      : `So much of the value of ${names.key} is added to what the head passes on, Σ a v.`;
+      : `This fraction of the value of ${names.key} goes into the head's output, Σ a v.`;
     return [
       line("q · k, the sum of all q × k", number(sum)),
       line(`divided by √${query.length}`, number(score)),

@@ -115,6 +115,9 @@ globalThis.Playground ??= {};
         @param {number} key  the one that is chosen */
     show(names, keys, queries, weights, query, key) {
       Object.assign(this, { weights, query, key });
+      if (this.pointed?.query >= queries.length || this.pointed?.key >= keys.length) {
+        this.pointed = null; // what was under the pointer is gone
+      }
       const legends = this.box.querySelectorAll("legend");
       [names.keys, names.queries].forEach((name, n) => (legends[n].textContent = name));
       const read = weights[query];
@@ -140,8 +143,8 @@ globalThis.Playground ??= {};
     }
 
     draw() {
-      if (!this.weights?.[this.pointed?.query ?? this.query]) {
-        return;
+      if (!this.weights) {
+        return; // nothing was read yet
       }
       const frame = this.box.getBoundingClientRect();
       const place = (row, edge) =>
