@@ -292,15 +292,17 @@
 
     /** The numbers behind one weight. */
     function showPair(query, key, keys, read) {
+      const seen = (character) => `“${character === " " ? "␣" : character}”`;
       const asks =
         shown.kind === "encoder"
-          ? `“${done.source[query]}” (${query + 1})`
+          ? `${seen(done.source[query])} (${query + 1})`
           : `position ${query + 1}`;
+      const name = seen(keys[key].text);
       const parts = done.parts[shown.kind][shown.layer];
       const numbers = numbersOfPair(parts, shown.head, query, key, read.length);
       pair.show(
-        `Head ${shown.layer + 1}.${shown.head + 1}: query of ${asks}, key of “${keys[key].text}” (${key + 1})`,
-        numbers, { key: `“${keys[key].text}”` }, off.has(headName()),
+        `Head ${shown.layer + 1}.${shown.head + 1}: query of ${asks}, key of ${name} (${key + 1})`,
+        numbers, { key: name }, off.has(headName()),
       );
     }
 

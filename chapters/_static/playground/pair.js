@@ -45,12 +45,12 @@ globalThis.Playground ??= {};
     ["output", "Σ a v", ""],
   ];
 
-  /** Signs stand below each other; the minus is as wide as a digit. */
-  const number = (x) => x.toFixed(2).replace("-", "−");
+  /** Two decimals, with a minus that is as wide as a digit; none before a zero. */
+  const number = (x) => x.toFixed(2).replace(/^-(?!0\.00$)/, "−").replace("-", "");
 
   /** The steps from the products to the output, as a list.
 
-      @param {{query: string, key: string}} names  of the pair
+      @param {{key: string}} names  what the key belongs to
       @param {boolean} isOff  the head is switched off, and passes on zeros instead */
   function steps({ sum, score, scores, weight, query }, names, isOff) {
     const total = scores.reduce((all, one) => all + Math.exp(one), 0);
