@@ -314,10 +314,11 @@ def test_a_date_is_written_and_can_be_stepped_through(dates: Page):
     dates.keyboard.press("Space")
     status = dates.locator("#dates-status")
     expect(status).to_contain_text("Position 1 of 11 has read start and writes 1")
-    dates.get_by_role("button", name="forward").click()
+    dates.get_by_role("button", name="one position forward").click()
     expect(status).to_contain_text("Position 2 of 11 has read 1 and writes 9")
-    dates.get_by_role("button", name="back").click()
-    expect(dates.get_by_role("button", name="back")).to_be_disabled()
+    back = dates.get_by_role("button", name="one position back")
+    back.click()
+    expect(back).to_be_disabled()
 
 
 def shares(page: Page, name: str) -> list[float]:
