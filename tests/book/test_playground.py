@@ -362,7 +362,7 @@ def test_a_character_without_an_id_is_named_and_the_last_answer_stays_in_grey(
     expect(problem).to_contain_text("what it wrote for “July 4, 1984”")
     expect(result).to_be_visible()
     expect(result).to_have_text("1984-07-04")
-    assert GREY in answer.locator("> p").first.evaluate(
+    assert GREY in answer.locator("> div").first.evaluate(
         "e => getComputedStyle(e).filter"
     )
     field.fill("")
@@ -371,7 +371,7 @@ def test_a_character_without_an_id_is_named_and_the_last_answer_stays_in_grey(
     expect(problem).to_be_empty()
     expect(result).to_have_text("2026-07-03")
     assert (
-        answer.locator("> p").first.evaluate("e => getComputedStyle(e).filter")
+        answer.locator("> div").first.evaluate("e => getComputedStyle(e).filter")
         == "none"
     )
 
