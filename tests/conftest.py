@@ -43,6 +43,7 @@ LONG = (
     "autograder/grading/test_faults.py",
     "book/test_in_page.py",
     "book/test_playground.py",
+    "book/test_playground_scene.py",
     "book/test_accessibility.py",
     "book/test_pages.py",
     "book/test_pdf.py",
