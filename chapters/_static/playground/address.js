@@ -46,5 +46,10 @@ globalThis.Playground ??= {};
     return value >= 0 && value < limit ? value : otherwise;
   }
 
-  Object.assign(Playground, { settled, shareScene, fieldNumber });
+  /** The entries of a list among the fields that look as they should. */
+  function fieldList(fields, name, pattern) {
+    return (fields.get(name) ?? "").split(",").filter((entry) => pattern.test(entry));
+  }
+
+  Object.assign(Playground, { settled, shareScene, fieldNumber, fieldList });
 }

@@ -4,7 +4,7 @@
   const {
     Weights, Translator, Answer, problemWith, row, softmax, start, element, percent,
     showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
-    settled, shareScene, fieldNumber,
+    settled, shareScene, fieldNumber, fieldList,
   } = Playground;
 
   const OUTPUT = "Queries: the output (small: the decoder's input)";
@@ -146,8 +146,8 @@
       shown.letter = fieldNumber(fields, "letter", limit, 0);
       const key = fieldNumber(fields, "key", limit, null);
       off.clear();
-      (fields.get("off") ?? "").match(/\b(cross|decoder|encoder) [01] [0-3]\b/g)
-        ?.forEach((name) => off.add(name));
+      const heads = fieldList(fields, "off", /^(cross|decoder|encoder) [01] [0-3]$/);
+      heads.forEach((name) => off.add(name));
       read();
       shown.key = key;
       show();

@@ -4,7 +4,8 @@
   const {
     Weights, VisionTransformer, Board, rasterise, pixels, fit, rollout, softmax,
     start, element, percent, showBars, largestOf, offerExam,
-    Patches, paintMap, PLACES, Heads, Pair, numbersOfPair, settled, shareScene, fieldNumber,
+    Patches, paintMap, PLACES, Heads, Pair, numbersOfPair, settled, shareScene,
+    fieldNumber, fieldList,
   } = Playground;
   const [HEADS_DARKEST, ROLLOUT_DARKEST] = [0.5, 0.15]; // shares shown darkest
   const DIGITS = [..."0123456789"];
@@ -143,10 +144,8 @@
         Object.assign(shown, { layer: null, head: null });
       }
       shown.patch = fieldNumber(fields, "patch", CLASS + 1, null);
-      (fields.get("out") ?? "").match(/\b([1-9]|1[0-6])\b/g)
-        ?.forEach((place) => options.hidden.add(place - 1));
-      (fields.get("off") ?? "").match(/\b[0-3] [0-3]\b/g)
-        ?.forEach((name) => options.off.add(name));
+      fieldList(fields, "out", /^([1-9]|1[0-6])$/).forEach((n) => options.hidden.add(n - 1));
+      fieldList(fields, "off", /^[0-3] [0-3]$/).forEach((name) => options.off.add(name));
       const order = [...(fields.get("order") ?? "")].map((n) => Number.parseInt(n, 16));
       if (order.toSorted((a, b) => a - b).join() === PATCHES.join()) {
         options.order = order;
