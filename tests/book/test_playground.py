@@ -557,10 +557,10 @@ def test_without_positions_the_order_of_the_patches_does_not_matter(digits: Page
 
 def test_a_patch_is_taken_out(digits: Page):
     before = shares(digits, "digits")
-    digits.get_by_role("radio", name=re.compile("row 2 column 2")).focus()
+    digits.get_by_role("radio", name=re.compile("^row 2 column 2")).focus()
     digits.keyboard.press("Space")
     digits.get_by_label("this patch is in the sequence").uncheck()
-    patch = digits.get_by_role("radio", name=re.compile("row 2 column 2, taken out"))
+    patch = digits.get_by_role("radio", name=re.compile("^row 2 column 2, taken out"))
     expect(patch).to_be_checked()
     assert shares(digits, "digits") != before
     expect(digits.locator("#digits-result")).to_contain_text("1 of 16 patches")
