@@ -455,7 +455,13 @@ _LESSONS: list[tuple[str, str, str]] = [
     ),
     ("ZeroDivisionError", r"", "A number was divided by zero."),
     ("KeyError", r"", "A dictionary was asked for a key that it does not have."),
-    ("AssertionError", r"", "An assert statement does not hold."),
+    (
+        "AssertionError",
+        r"",
+        "An assert statement does not hold. If these arguments are allowed, something "
+        "before it has another shape or value than it demands; if they are not, the "
+        "exercise names the error to raise.",
+    ),
 ]
 
 

@@ -69,8 +69,8 @@ def refused(outcomes: Sequence[Outcome]) -> str:
     if kinds == {"ValueError"} and valued(outcomes):
         return (
             "The cases that fail raise a ValueError where a value was expected; all "
-            "other values are right. A check refuses too much, or a shape is not "
-            "foreseen."
+            "other values are right. See which line raises it, and what that line was "
+            "given."
         )
     return ""
 

@@ -280,8 +280,8 @@ class LastLayerSkipped(RightModel):
 
 @mistake(VisionTransformer)
 class HeadsNotChecked(RightModel):
-    """You leave it to torch to find that the heads do not divide the width, which it
-    reports as an AssertionError. Sizes that cannot work are a ValueError in this
+    """Heads that do not divide the width end in an AssertionError, from an assert
+    statement of yours or of torch. Sizes that cannot work are a ValueError in this
     book."""
 
     def __init__(self, *sizes, **kwargs):
@@ -575,8 +575,9 @@ def four_times_as_wide(image_size, patch_size, channels, E, L, M, K):
 
 @mistake(vit_parameter_count)
 def one_norm_a_layer(image_size, patch_size, channels, E, L, M, K):
-    """You counted one norm for each layer. A layer has two, before attention and before
-    the feed-forward layer, each with a weight and a bias."""
+    """Your count is too small by 2 * embed_dim for each layer. Either one of its two
+    norms is not counted, each of which has a weight and a bias, or queries, keys and
+    values have one bias in place of three."""
     return counted(image_size, patch_size, channels, E, L, M, K, norms=2 * E)
 
 
