@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from autograder.errors import SubmissionFault
 
-READING_SECONDS = 20.0  # for each stage; the longest notebook allowed takes under two
+READING_SECONDS = 20.0  # a stage; the worst of the longest took ten on a busy machine
 AGAIN_SECONDS = 0.2
 
 
