@@ -191,7 +191,8 @@ def test_what_is_sent_costs_the_grader_little_and_earns_nothing(
     assert any(words in said for words in EXPLAINED), said
     assert scores(report)["softmax"] == 0
     assert report["score"] <= honest["score"], said  # it may cost the attacker more
-    assert cost.megabytes < 100, said
+    # A few messages of 8 MB at a time, some of them once more with 4 bytes a letter.
+    assert cost.megabytes < 200, said
     assert cost.seconds < 10, said
     assert seconds < 40, said
 
