@@ -313,9 +313,9 @@ def test_a_date_is_written_and_can_be_stepped_through(dates: Page):
     dates.get_by_role("radio", name=re.compile("position 1:")).focus()
     dates.keyboard.press("Space")
     status = dates.locator("#dates-status")
-    expect(status).to_contain_text("Position 1 of 11 has read start and writes 1")
+    expect(status).to_contain_text("Position 1 of 11 has read “start” and writes “1”")
     dates.get_by_role("button", name="one position forward").click()
-    expect(status).to_contain_text("Position 2 of 11 has read 1 and writes 9")
+    expect(status).to_contain_text("Position 2 of 11 has read “1” and writes “9”")
     back = dates.get_by_role("button", name="one position back")
     back.click()
     expect(back).to_be_disabled()
@@ -564,7 +564,7 @@ def test_a_patch_is_taken_out(digits: Page):
     expect(patch).to_be_checked()
     assert shares(digits, "digits") != before
     expect(digits.locator("#digits-result")).to_contain_text("1 of 16 patches")
-    digits.get_by_role("button", name="all as it was").click()
+    digits.get_by_role("button", name="undo all experiments").click()
     assert shares(digits, "digits") == before
 
 

@@ -73,7 +73,10 @@
     );
     part("back").addEventListener("click", () => step(-1));
     part("forward").addEventListener("click", () => step(1));
-    part("play").addEventListener("click", () => play(playing === null));
+    part("play").addEventListener("click", () => {
+      play(playing === null);
+      remember();
+    });
     part("temperature").addEventListener("input", showNext);
     part("on").addEventListener("change", () => {
       off[part("on").checked ? "delete" : "add"](headName());
@@ -195,8 +198,8 @@
       const problem =
         problemWith(model, source, model.source) ||
         problemWith(model, truth ?? "", model.target);
-      const last = done ? ` Below is still what it wrote for “${done.source.join("")}”.` : "";
-      part("problem").textContent = problem && problem + last;
+      const last = done ? `Below is still what it wrote for “${done.source.join("")}”. ` : "";
+      part("problem").textContent = problem && last + problem;
       part("answer").classList.toggle("is-stale", problem !== "");
       if (problem) {
         say(part("problem").textContent);
@@ -314,8 +317,8 @@
       const [reads, writes] = [done.prefix[shown.position], done.written[shown.position]];
       part("degrees").textContent = temperature.toFixed(1);
       part("status").textContent =
-        `Position ${shown.position + 1} of ${done.prefix.length} has read ${symbol(reads)} and ` +
-        `writes ${symbol(writes)}, with probability ${percent(shares[writes])}.`;
+        `Position ${shown.position + 1} of ${done.prefix.length} has read “${symbol(reads)}” and ` +
+        `writes “${symbol(writes)}”, with probability ${percent(shares[writes])}.`;
     }
   }
 }

@@ -149,7 +149,9 @@ globalThis.Playground ??= {};
       const frame = this.box.getBoundingClientRect();
       const place = (row, edge) =>
         row.cells.map((cell) => {
-          const rect = cell.lastChild.getBoundingClientRect();
+          const [small, , span] = cell.children; // a line ends above the small text
+          const end = edge === "top" && small.textContent ? small : span;
+          const rect = end.getBoundingClientRect();
           return [rect.left + rect.width / 2 - frame.left, rect[edge] - frame.top];
         });
       const [above, below] = [place(this.keys, "bottom"), place(this.queries, "top")];
