@@ -3,12 +3,14 @@
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, expect
 
+from tests.book import pictures_alone
 from tools.chromium import headless_chromium, served
 
 expect.set_options(timeout=120_000)  # for a machine that does other things as well
@@ -54,6 +56,20 @@ def browser(needs_chromium: None) -> Iterator[Browser]:
     """
     with headless_chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="module")
+def picture_pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a page for each live picture."""
+    folder = tmp_path_factory.mktemp("pictures")
+    pictures_alone.write_pages(folder)
+    return folder
+
+
+@pytest.fixture
+def opened(picture_pages: Path, browser: Browser) -> pictures_alone.Open:
+    """Opens a live picture by its name: see ``pictures_alone.opened``."""
+    return partial(pictures_alone.opened, picture_pages, browser)
 
 
 @pytest.fixture(scope="session")

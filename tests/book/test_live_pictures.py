@@ -2,35 +2,19 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator
 
 from tests.book.contents import ROOT
+from tests.book.pictures_alone import Open, centre, numbers
 from tools.attention_scene import LAST, OPENING, VECTORS
-from tools.live_pictures import (
-    FOLDER,
-    PICTURES,
-    mask_grid,
-    picture_html,
-    position_curve,
-    score_spread,
-)
+from tools.live_pictures import PICTURES, mask_grid, position_curve, score_spread
 from tools.live_pictures.query_plane import SHOWN
 
-STATIC = ROOT / "chapters" / "_static"
-PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">
-<meta name="viewport" content="width=device-width"><title>{name}</title>
-<link rel="stylesheet" href="{static}/house.css">
-<link rel="stylesheet" href="{static}/{folder}/live.css">
-<script src="{static}/{folder}/live.js" defer></script>
-<body class="bd-content"><main><p>Text before.</p>{picture}<p id="after">Text after.
-</p></main>"""
 # Everything that can be seen of a picture, but for the hint on how to move it.
 DRAWN = """picture => [...picture.querySelectorAll('*')].filter(
   e => !e.closest('script, .live-hint, fieldset')).map(e => [
@@ -43,52 +27,6 @@ BOX = """() => ['.live-picture', '#after'].map(name => {
   const box = document.querySelector(name).getBoundingClientRect();
   return [box.x, box.y, box.width, box.height];
 })"""
-
-Open = Callable[..., AbstractContextManager[tuple[Page, Locator]]]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page for each picture."""
-    folder = tmp_path_factory.mktemp("pictures")
-    for name in PICTURES:
-        address = f"{(STATIC / FOLDER / name).as_uri()}.js"
-        picture = picture_html(name).replace("<div", f'<div data-script="{address}"', 1)
-        text = PAGE.format(
-            name=name, static=STATIC.as_uri(), folder=FOLDER, picture=picture
-        )
-        (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    return folder
-
-
-@pytest.fixture
-def opened(folder: Path, browser: Browser) -> Open:
-    """Opens a picture as a file, without a network; complaints fail the test."""
-
-    @contextmanager
-    def open_picture(name: str, width: int = 1280, **options) -> Iterator:
-        complaints: list[str] = []
-        with browser.new_context(
-            offline=True, viewport={"width": width, "height": 900}, **options
-        ) as context:
-            context.on("console", lambda message: complaints.append(message.text))
-            context.on("weberror", lambda error: complaints.append(str(error.error)))
-            context.on("requestfailed", lambda asked: complaints.append(asked.url))
-            page = context.new_page()
-            page.goto((folder / f"{name}.html").as_uri())
-            picture = page.locator(".live-picture")
-            if options.get("java_script_enabled", True):
-                page.wait_for_selector(".live-picture.is-live")
-            yield page, picture
-        assert complaints == []
-
-    return open_picture
-
-
-def numbers(text: str) -> list[float]:
-    """The numbers in a text, as pictures write them."""
-    found = re.findall(r"−?\d+(?:\.\d+)?", text)
-    return [float(number.replace("−", "-")) for number in found]
 
 
 def rounded(drawn: list[list[str]]) -> list[tuple]:
@@ -135,10 +73,10 @@ def test_without_javascript_there_is_a_described_picture(name: str, opened: Open
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_script_is_loaded_when_the_picture_is_near(
-    name: str, folder: Path, browser: Browser
+    name: str, picture_pages: Path, browser: Browser
 ):
-    text = (folder / f"{name}.html").read_text(encoding="utf-8")
-    far = folder / f"far_{name}.html"
+    text = (picture_pages / f"{name}.html").read_text(encoding="utf-8")
+    far = picture_pages / f"far_{name}.html"
     far.write_text(text.replace("<main>", '<main><p style="height: 5000px">far</p>'))
     asked: list[str] = []
     with browser.new_context(viewport={"width": 800, "height": 600}) as context:
@@ -201,11 +139,6 @@ def check_plane(picture: Locator, q: tuple[float, float], last: str) -> None:
     ]:
         right, down = (where[name] - middle) / unit["width"] * 6  # units of the plane
         np.testing.assert_allclose([1 + right, 1 - down], point, atol=0.03)
-
-
-def centre(part: Locator) -> np.ndarray:
-    box = part.bounding_box()
-    return np.array([box["x"] + box["width"] / 2, box["y"] + box["height"] / 2])
 
 
 def in_page(picture: Locator, q: tuple[float, float]) -> tuple[float, float]:

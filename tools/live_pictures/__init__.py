@@ -23,6 +23,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tools.live_pictures import (
+    head_loop,
     mask_grid,
     position_curve,
     query_plane,
@@ -31,6 +32,7 @@ from tools.live_pictures import (
 from tools.live_pictures.markup import Picture
 
 PICTURES: dict[str, Callable[[], Picture]] = {
+    "head_loop": head_loop.picture,
     "mask_grid": mask_grid.picture,
     "position_curve": position_curve.picture,
     "query_plane": query_plane.picture,

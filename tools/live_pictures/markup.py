@@ -92,3 +92,29 @@ def choice(group: str, legend: str, options: Sequence[str], chosen: int) -> str:
         element("legend", html.escape(legend)) + buttons,
         class_="live-choice",
     )
+
+
+def word_table(
+    words: Sequence[str], scores: Sequence[float], weights: Sequence[float]
+) -> str:
+    """Words, each with its score and its weight, which a bar shows as well."""
+    rows = "".join(
+        element(
+            "tr",
+            element("th", html.escape(word), scope="row")
+            + element("td", fixed(score, 2), class_="live-score")
+            + element("td", percent(weight), class_="live-weight")
+            + '<td class="live-track" aria-hidden="true"><span></span></td>',
+            style=f"--weight:{weight:.4f}",
+        )
+        for word, score, weight in zip(words, scores, weights, strict=True)
+    )
+    head = (
+        '<tr><th scope="col">word</th><th scope="col">score</th>'
+        '<th scope="col">weight</th><td aria-hidden="true"></td></tr>'
+    )
+    return element(
+        "table",
+        element("thead", head) + element("tbody", rows),
+        class_="live-table",
+    )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograder.exercise import load_topic
-from tools.attention_scene import FEATURES, LAST, OPENING, VECTORS
+from tools.attention_scene import FEATURES, LAST, OPENING, VECTORS, percent
 from tools.live_pictures.markup import (
     Picture,
     choice,
@@ -20,8 +20,8 @@ from tools.live_pictures.markup import (
     fixed,
     hint,
     listed,
-    percent,
     says,
+    word_table,
 )
 
 SHOWN = (FEATURES.index("finance"), FEATURES.index("water"))  # along x, along y
@@ -74,7 +74,7 @@ def picture() -> Picture:
     words = [*OPENING, LAST[0]]
     X = np.array([VECTORS[word] for word in words])  # (N, D)
     scores, weights, output = attend(START, X)
-    table = _table(words, scores, weights)
+    table = word_table(words, scores, weights)
     body = "\n".join(
         [
             choice("query-plane-last", "She visits the bank for", LAST, 0),
@@ -181,26 +181,3 @@ def _knob() -> str:
         + element("text", "q", x=13, y=-9),
         class_="plane-query live-handle", transform=f"translate({x:g} {y:g})",
     )  # fmt: skip
-
-
-def _table(words: Sequence[str], scores: np.ndarray, weights: np.ndarray) -> str:
-    rows = "".join(
-        element(
-            "tr",
-            element("th", html.escape(word), scope="row")
-            + element("td", fixed(score, 2), class_="live-score")
-            + element("td", percent(weight), class_="live-weight")
-            + '<td class="live-track" aria-hidden="true"><span></span></td>',
-            style=f"--weight:{weight:.4f}",
-        )
-        for word, score, weight in zip(words, scores, weights, strict=True)
-    )
-    head = (
-        '<tr><th scope="col">word</th><th scope="col">score</th>'
-        '<th scope="col">weight</th><td aria-hidden="true"></td></tr>'
-    )
-    return element(
-        "table",
-        element("thead", head) + element("tbody", rows),
-        class_="live-table",
-    )

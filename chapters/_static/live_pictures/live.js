@@ -19,6 +19,10 @@ globalThis.LivePictures = (() => {
     return raised.map((x) => x / total);
   }
 
+  /* The mean of some vectors with these weights, which sum to one. */
+  const average = (weights, vectors) =>
+    vectors[0].map((_, d) => weights.reduce((sum, w, n) => sum + w * vectors[n][d], 0));
+
   function fixed(number, decimals) {
     const text = number.toFixed(decimals);
     return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
@@ -30,6 +34,16 @@ globalThis.LivePictures = (() => {
     const quoted = words.map((word) => `“${word}”`);
     if (quoted.length < 2) return quoted.join("");
     return `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1)}`;
+  }
+
+  /* The rows of a table of words, as tools/live_pictures/markup.py made it. */
+  function tabulate(table, words, scores, weights) {
+    [...table.tBodies[0].rows].forEach((row, n) => {
+      row.style.setProperty("--weight", weights[n]);
+      row.querySelector("th").textContent = words[n];
+      row.querySelector(".live-score").textContent = fixed(scores[n], 2);
+      row.querySelector(".live-weight").textContent = percent(weights[n]);
+    });
   }
 
   /* Where in a drawing a pointer is. */
@@ -120,6 +134,6 @@ globalThis.LivePictures = (() => {
 
   return {
     define: (name, live) => kinds.set(name, live),
-    choices, dot, fixed, handle, listed, percent, softmax,
+    average, choices, dot, fixed, handle, listed, percent, softmax, tabulate,
   };
 })();

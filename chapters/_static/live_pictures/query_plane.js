@@ -2,12 +2,12 @@
 "use strict";
 
 LivePictures.define("query_plane", (picture, data) => {
-  const { choices, dot, fixed, handle, listed, percent, softmax } = LivePictures;
+  const { average, choices, dot, fixed, handle, listed, percent, softmax, tabulate } =
+    LivePictures;
   const part = (name) => picture.querySelector(`.${name}`);
   const svg = part("plane");
   const knob = part("plane-query");
   const pulls = [...picture.querySelectorAll(".plane-pull")];
-  const rows = [...picture.querySelectorAll(".live-table tbody tr")];
   const clamp = (x) => Math.min(data.high, Math.max(data.low, Math.round(10 * x) / 10));
   const place = ([x, y]) => [(x - data.low) * data.unit, (data.high - y) * data.unit];
   const shown = (vector) => data.shown.map((feature) => vector[feature]);
@@ -19,8 +19,7 @@ LivePictures.define("query_plane", (picture, data) => {
     data.shown.forEach((feature, axis) => { query[feature] = q[axis]; });
     const scores = X.map((x) => dot(x, query) / Math.sqrt(x.length));
     const weights = softmax(scores);
-    const output = X[0].map((_, d) => weights.reduce((y, w, n) => y + w * X[n][d], 0));
-    return { scores, weights, output };
+    return { scores, weights, output: average(weights, X) };
   }
 
   function sentence(words, weights, [finance, water]) {
@@ -52,11 +51,8 @@ LivePictures.define("query_plane", (picture, data) => {
       const width = data.thinnest + (data.thickest - data.thinnest) * weight;
       pulls[n].setAttribute("stroke-width", width);
       pulls[n].setAttribute("stroke-opacity", 0.15 + 0.6 * Math.sqrt(weight));
-      rows[n].style.setProperty("--weight", weight);
-      rows[n].querySelector("th").textContent = words[n];
-      rows[n].querySelector(".live-score").textContent = fixed(scores[n], 2);
-      rows[n].querySelector(".live-weight").textContent = percent(weight);
     });
+    tabulate(part("live-table"), words, scores, weights);
     knob.setAttribute("aria-valuenow", q[0]);
     knob.setAttribute("aria-valuetext", `finance ${fixed(q[0], 1)}, water ${fixed(q[1], 1)}`);
     part("live-says").textContent = sentence(words, weights, y);

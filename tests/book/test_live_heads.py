@@ -1,0 +1,140 @@
+"""The picture of two heads; its numbers against torch's own layer."""
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Locator
+
+from tests.book.contents import ROOT
+from tests.book.pictures_alone import Open, centre, numbers
+from tools.live_pictures import head_loop
+
+N = len(head_loop.WORDS)
+
+
+def chapter() -> dict:
+    """What the cell of the chapter defines that writes the sentence by hand."""
+    text = (ROOT / "chapters" / "multi_head.md").read_text(encoding="utf-8")
+    code = re.search(r"^words = .*?^W_K = [^\n]*", text, re.M | re.S)[0]
+    given: dict = {"torch": torch, "math": math}
+    exec(code, given)
+    return given
+
+
+def expected(num_heads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (h, N, N) and output (N, E), by torch's layer."""
+    given = chapter()
+    E = len(given["features"])
+    layer = torch.nn.MultiheadAttention(E, num_heads, bias=False, batch_first=True)
+    W_V = torch.eye(E)[:, [0, 1, 2, 3, 0, 1, 2, 3]]  # topic and word class, twice
+    packed = torch.cat([given["W_Q"], given["W_K"], W_V], dim=1).T
+    layer.load_state_dict({"in_proj_weight": packed, "out_proj.weight": torch.eye(E)})
+    X = given["X"]
+    with torch.no_grad():
+        output, weights = layer(X, X, X, average_attn_weights=False)
+    return weights.numpy(), output.numpy()
+
+
+def test_the_sentence_and_its_projections_are_those_of_the_chapter():
+    given = chapter()
+    assert given["words"] == list(head_loop.WORDS)
+    assert given["features"] == list(head_loop.FEATURES)
+    queries = head_loop.SHARPNESS * head_loop.selecting(head_loop.QUERIES)
+    for theirs, ours in [
+        (given["X"], head_loop.tokens()),
+        (given["W_Q"], queries),
+        (given["W_K"], head_loop.selecting(head_loop.KEYS)),
+    ]:
+        assert theirs.tolist() == ours.tolist()
+
+
+def check(picture: Locator, view: int, query: int) -> None:
+    """Compare all that the picture shows of one head and one query."""
+    num_heads, head = (1, 0) if view == 2 else (2, view)
+    weights, output = expected(num_heads)
+    row, output = weights[head, query], output[query]
+    word = head_loop.WORDS[query]
+    shown = picture.locator(".heads-keys .live-weight").all_inner_texts()
+    np.testing.assert_allclose(numbers(" ".join(shown)), 100 * row, atol=0.51)
+    lines = picture.locator(".heads-lines path").evaluate_all(
+        "all => all.map(l => [l.getAttribute('class'), l.getAttribute('stroke-width')])"
+    )
+    widths = np.array([float(width) for _, width in lines]) / head_loop.THICKEST
+    np.testing.assert_allclose(widths.reshape(N, N), weights[head], atol=0.001)
+    asking = [kind == "is-asking" for kind, _ in lines]
+    assert np.flatnonzero(asking).tolist() == list(range(query * N, query * N + N))
+    cells = numbers(" ".join(picture.locator(".heads-output td").all_inner_texts()))
+    side_by_side = output.reshape(2, -1).T.ravel()
+    np.testing.assert_allclose(cells, side_by_side, atol=0.0051)
+    joined = numbers(" ".join(picture.locator(".heads-joined li").all_inner_texts()))
+    np.testing.assert_allclose(joined, output, atol=0.0051)
+    chosen = picture.locator(".heads-joined li").evaluate_all(
+        "all => all.map(cell => cell.matches('.is-chosen'))"
+    )
+    halves = [view in (0, 2)] * 4 + [view in (1, 2)] * 4
+    assert chosen == halves
+    names = picture.locator(".heads-name").all_inner_texts()
+    assert names == (["one head"] * 2 if view == 2 else ["head 1", "head 2"])
+    assert picture.locator(".heads-output b").inner_text() == word
+    check_sentence(picture.locator(".live-says").inner_text(), view, query, row)
+
+
+def check_sentence(says: str, view: int, query: int, row: np.ndarray) -> None:
+    """The words named are those with much weight, each with its own."""
+    about = says.split(". ")[0]
+    assert about.startswith(("In head 1", "In head 2", "In a single head")[view])
+    if np.ptp(row) < 1e-6:
+        assert "all words equally" in about
+        return
+    told = re.findall(r"(itself|“\w+”) \((\d+)\s%\)", about)
+    keys = np.flatnonzero(row >= head_loop.LEAST)
+    names = ["itself" if k == query else f"“{head_loop.WORDS[k]}”" for k in keys]
+    assert [name for name, _ in told] == names
+    for (_, share), key in zip(told, keys, strict=True):
+        assert int(share) == pytest.approx(100 * row[key], abs=0.51)
+
+
+def test_no_weight_is_so_close_to_the_least_that_rounding_decides():
+    rows = np.concatenate([expected(h)[0].reshape(-1, N) for h in (1, 2)])
+    assert np.abs(rows - head_loop.LEAST).min() > 1e-3
+
+
+def test_each_head_shows_what_it_attends_to_for_every_word(opened: Open):
+    with opened("head_loop") as (_, picture):
+        check(picture, *head_loop.START)
+        for view, query in itertools.product(range(3), range(N)):
+            picture.get_by_text(head_loop.VIEWS[view], exact=True).click()
+            radio = picture.locator(f"input[name=head-loop-query][value='{query}']")
+            radio.locator("xpath=..").click()
+            check(picture, view, query)
+
+
+def test_heads_and_words_are_chosen_with_the_keys(opened: Open):
+    with opened("head_loop", 360) as (page, picture):
+        view, query = head_loop.START
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")
+        check(picture, view + 1, query)
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        check(picture, view + 1, query + 2)
+        page.keyboard.press("ArrowUp")
+        check(picture, view + 1, query + 1)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_words_are_as_high_as_the_ends_of_their_lines_and_as_a_finger_needs(
+    width: int, opened: Open
+):
+    with opened("head_loop", width) as (_, picture):
+        lines = picture.locator(".heads-lines").bounding_box()
+        for side in (".heads-queries label", ".heads-keys tbody tr"):
+            for n, row in enumerate(picture.locator(side).all()):
+                end = lines["y"] + lines["height"] * (n + 0.5) / N
+                assert centre(row)[1] == pytest.approx(end, abs=3)
+                assert row.bounding_box()["height"] >= 24
