@@ -7,31 +7,35 @@ held to limits of its own, and nothing in it speaks for the class.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from autograder.files import printable
 from autograder.lms.members import Member, in_tar, in_zip, is_notebook, shown
-from autograder.lms.names import of_a_person
+from autograder.lms.names import of_a_person, whose
 from autograder.notebooks import MAX_FILE_BYTES
 
 MAX_UPLOAD = 64 * 2**20  # bytes of an archive that a student handed in
-MAX_UNPACKED = 128 * 2**20  # bytes of the notebooks in it
-MAX_MEMBERS = 1000  # files in it
+MAX_UNPACKED = 128 * 2**20  # bytes of all notebooks that one person handed in
+MAX_MEMBERS = 1000  # how many these may be, and how many files such an archive has
 MAX_LIST = 256 * 2**20  # bytes of Gradescope's list of a class
 MAX_DEPTH = 8  # folders
 METADATA = "submission_metadata.yml"  # who handed in what, by Gradescope
+MAX_ENTRIES = 20_000  # as many as may be listed at all: the list is read as a whole
+_ENTRY = b"PK\1\2"  # with which each of them begins in a ZIP archive
 Tell = Callable[[str, str], None]
 
 
 def unpack(source: Path, target: Path, tell: Tell) -> list[tuple[str, ...]]:
     """Take the notebooks out of an archive, or of a folder with archives and files.
 
-    An archive that a student handed in is opened too, as a folder of its name.
+    A ZIP archive that a student handed in is opened too, as a folder of its name.
 
     Args:
         source: the archive or the folder.
@@ -41,24 +45,21 @@ def unpack(source: Path, target: Path, tell: Tell) -> list[tuple[str, ...]]:
     Returns:
         The folders and the name of each other file.
     """
-    others: list[tuple[str, ...]] = []
+    found = _Unpacked(target, tell)
     if source.is_file():
-        _take(_members(source), target, source.name, tell, others)
-        return others
+        found.take(_members(source), [], source.name)
+        return found.others
     for path in sorted(source.rglob("*")):
         if path.is_symlink() or not path.is_file():
             continue
         name = "/".join(path.relative_to(source).parts)
         beside = Member(name, path.stat().st_size, partial(path.open, "rb"))
-        called = f"{source.name}/{name}"
-        if _kind(path.name) not in (".tar", ".zip"):
-            _take([beside], target, source.name, tell, others)
-        elif not of_a_person(beside.parts):
-            _take(_members(path), target.joinpath(*beside.parts), called, tell, others)
+        archive = _kind(path.name) in (".tar", ".zip")
+        if archive and not of_a_person(beside.parts):
+            found.take(_members(path), beside.parts, f"{source.name}/{name}")
         else:
-            others.append(tuple(beside.parts))
-            _take_upload(beside, _members(path), target, called, tell)
-    return others
+            found.take([beside], [], source.name)
+    return found.others
 
 
 def is_archive(path: Path) -> bool:
@@ -77,80 +78,92 @@ def _kind(name: str) -> str:
     return ".tar" if suffix in (".gz", ".tgz", ".tar") else suffix
 
 
-def _take_upload(
-    upload: Member, members: Iterable[Member], target: Path, name: str, tell: Tell
-) -> None:
-    """Write the notebooks in an archive that a student handed in."""
-    if upload.size > MAX_UPLOAD:
-        tell(shown(name), f"more than {MAX_UPLOAD / 2**20:.0f} MB")
-        return
-    _take(members, target.joinpath(*_within(upload)), name, tell, None)
+@dataclass
+class _Unpacked:
+    """What was written into a folder, and nowhere else.
 
-
-def _take(
-    members: Iterable[Member],
-    place: Path,
-    name: str,
-    tell: Tell,
-    others: list[tuple[str, ...]] | None,
-) -> None:
-    """Write the notebooks among some files into a folder, and nowhere else.
-
-    ``others`` takes the names of the rest; it is None in what a student packed.
+    Attributes:
+        target: the folder.
+        tell: gets what could not be read, and why.
+        others: the folders and the name of each file that is no notebook, but for
+            those in what a student packed.
+        written: how many notebooks, and bytes of them, are there of each person.
     """
-    room, inside = MAX_UNPACKED, others is None
-    try:
-        for number, member in enumerate(members):
-            if inside and number >= MAX_MEMBERS:
-                raise ValueError(f"more than {MAX_MEMBERS} files")
-            called = f"{name}/{member.name}"
-            written = _take_one(member, place, called, tell, others)
-            if inside and (room := room - written) < 0:
-                most = MAX_UNPACKED / 2**20
-                raise ValueError(f"notebooks of more than {most:.0f} MB")
-    except Exception as error:  # each decoder has errors of its own; so below
-        _tell(tell, name, error)
 
+    target: Path
+    tell: Tell
+    others: list[tuple[str, ...]] = field(default_factory=list)
+    written: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
 
-def _take_one(
-    member: Member,
-    place: Path,
-    name: str,
-    tell: Tell,
-    others: list[tuple[str, ...]] | None,
-) -> int:
-    """Write a file if it is of use; the bytes that were written."""
-    parts = _within(member)
-    if not parts or "__MACOSX" in parts:  # a Mac's notes on each file
-        return 0
-    kind = Path(member.name).suffix.lower()
-    try:
+    def take(self, members: Iterable[Member], place: list[str], name: str) -> None:
+        """Write the notebooks among the files that a system packed.
+
+        Args:
+            members: the files.
+            place: the folders in which they are, within that of what was given.
+            name: of what holds them, to be told.
+        """
+        with self._told(name):
+            for member in members:
+                with self._told(f"{name}/{member.name}"):
+                    self._take_one(member, place, f"{name}/{member.name}")
+
+    def _take_one(self, member: Member, place: list[str], name: str) -> None:
+        parts = _within(member)
+        if not parts or "__MACOSX" in parts:  # a Mac's notes on each file
+            return
         if is_notebook(member.name):
-            return _write(place.joinpath(*parts), member.read(MAX_FILE_BYTES))
-        if others is None:
-            return 0
+            self._keep(member, [*place, *parts])
+            return
         if parts[-1] == METADATA and len(parts) <= 2 and not of_a_person(parts[:-1]):
-            return _write(place.joinpath(*parts), member.read(MAX_LIST))
-        others.append(tuple(parts))
-        if kind == ".zip":
-            content = io.BytesIO(member.read(MAX_UPLOAD))
-            _take_upload(member, in_zip(content), place, name, tell)
-    except Exception as error:
-        _tell(tell, name, error)
-    return 0
+            _write(self.target.joinpath(*place, *parts), member.read(MAX_LIST))
+            return
+        self.others.append((*place, *parts))
+        if Path(member.name).suffix.lower() == ".zip":
+            self._take_upload(member.read(MAX_UPLOAD), [*place, *parts], name)
+
+    def _take_upload(self, content: bytes, place: list[str], name: str) -> None:
+        """Write the notebooks in a ZIP archive that a student handed in."""
+        if content.count(_ENTRY) > MAX_ENTRIES:
+            raise ValueError(f"more than {MAX_ENTRIES} files")
+        for number, member in enumerate(in_zip(io.BytesIO(content))):
+            if number >= MAX_MEMBERS:
+                raise ValueError(f"more than {MAX_MEMBERS} files")
+            parts = _within(member)
+            if is_notebook(member.name) and parts and "__MACOSX" not in parts:
+                with self._told(f"{name}/{member.name}"):
+                    self._keep(member, [*place, *parts])
+
+    def _keep(self, member: Member, parts: list[str]) -> None:
+        """Write a notebook, unless its person has too many already."""
+        content, person = member.read(MAX_FILE_BYTES), whose(parts)
+        if person is not None:
+            count, size = self.written.get(person, (0, 0))
+            count, size = count + 1, size + len(content)
+            if count > MAX_MEMBERS:
+                raise ValueError(f"more than {MAX_MEMBERS} notebooks of one person")
+            if size > MAX_UNPACKED:
+                most = MAX_UNPACKED / 2**20
+                raise ValueError(f"notebooks of more than {most:.0f} MB of one person")
+            self.written[person] = count, size
+        _write(self.target.joinpath(*parts), content)
+
+    @contextlib.contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        """Tell what cannot be read, and go on with what comes next."""
+        try:
+            yield
+        except Exception as error:  # each decoder has errors of its own
+            what = " ".join(printable(str(error)).split())[:100]
+            self.tell(shown(name), f"{type(error).__name__}: {what}")
 
 
 def _within(member: Member) -> list[str]:
     return member.parts[:MAX_DEPTH] + member.parts[MAX_DEPTH:][-1:]
 
 
-def _write(path: Path, content: bytes) -> int:
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     while path.exists():  # an archive may hold one name twice
         path = path.with_name(f"again-{path.name}")
-    return path.write_bytes(content)
-
-
-def _tell(tell: Tell, name: str, error: Exception) -> None:
-    what = " ".join(printable(str(error)).split())[:100]
-    tell(shown(name), f"{type(error).__name__}: {what}")
+    path.write_bytes(content)

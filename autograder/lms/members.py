@@ -16,6 +16,9 @@ from typing import IO
 from autograder.files import printable
 
 MAX_PART = 240  # bytes of a file's name
+# Of other methods, zipfile unpacks into memory all that it was asked to read, whatever
+# size a file is said to have: 600 bytes of BZip2 become as many megabytes.
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _UTF_8 = 0x800  # the flag of a name in a ZIP archive
 # A browser that takes a notebook for a text adds another ending to its name.
 _NOTEBOOK = re.compile(r"\.ipynb(?:\.(?:json|txt))?$", re.IGNORECASE)
@@ -43,7 +46,8 @@ class Member:
         """Its content.
 
         Raises:
-            ValueError: it is a link, or has more bytes than ``limit``.
+            ValueError: it is a link, or has more bytes than ``limit``, or it is
+                compressed by a method of which no bound for these is known.
         """
         if self.is_link:
             raise ValueError("it is a link")
@@ -59,8 +63,16 @@ def in_zip(file: Path | IO[bytes]) -> Iterator[Member]:
         for info in archive.infolist():
             if not info.is_dir():
                 link = stat.S_ISLNK(info.external_attr >> 16)
-                open_it = partial(archive.open, info)
+                open_it = partial(_open_in_zip, archive, info)
                 yield Member(_name_in_zip(info), info.file_size, open_it, link)
+
+
+def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    if info.compress_type not in _BOUNDED:
+        raise ValueError(
+            "it is not compressed with Deflate, as ZIP archives usually are"
+        )
+    return archive.open(info)
 
 
 def _name_in_zip(info: zipfile.ZipInfo) -> str:

@@ -19,8 +19,9 @@ So a name may be read in several ways, and does not say which one the system mea
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from autograder.grading.submissions import MAX_NAME
@@ -129,8 +130,23 @@ def is_submission(part: str) -> bool:
 
 
 def of_a_person(parts: Iterable[str]) -> bool:
-    """Whether a path leads through what one person handed in."""
-    return any(shape_of(part) or is_submission(part) for part in parts)
+    """Whether a path leads through what one person, or one group, handed in."""
+    return whose(parts) is not None
+
+
+def whose(parts: Iterable[str]) -> Hashable | None:
+    """What stands for the person whose file a path leads to; None if nothing does.
+
+    It is for counting what one person handed in, and not for deciding whose that is. A
+    name that can be read in several ways is counted apart from that of the person in
+    the first of them, which may be somebody else.
+    """
+    for part in parts:
+        if found := readings(part):
+            return found[0].system, found[0].person, len(found) > 1
+        if is_submission(part) or _NO_NUMBER.search(part):
+            return part
+    return None
 
 
 def notebook_at(
@@ -152,12 +168,17 @@ def notebook_at(
         return "no part of its path has the form that Canvas or Moodle gives"
     (shape, *others), last = found[place], len(parts) - 1
     # The archive of a class may happen to be named as Canvas names one upload.
-    top = root / parts[0]
-    within = top.iterdir() if shape.system == CANVAS and place == 0 < last else ()
-    if any(shape_of(entry.name, systems) for entry in within):
+    inside = shape.system == CANVAS and place == 0 < last
+    if inside and _holds_uploads(root / parts[0], tuple(systems)):
         return f"{parts[0]} is named like the upload of one person: rename it"
     title = (shape.file or "") if place == last else path.name
     return Notebook(path, shape, title_of(title), parts[place], tuple(others))
+
+
+@lru_cache(maxsize=1)  # asked for each notebook in a folder, one after the other
+def _holds_uploads(folder: Path, systems: tuple[str, ...]) -> bool:
+    """Whether anything in a folder is named as a system names an upload."""
+    return any(shape_of(entry.name, systems) for entry in folder.iterdir())
 
 
 def notebooks_of_submission(

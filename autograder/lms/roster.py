@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from autograder.grading.submissions import bad_name
@@ -61,11 +62,16 @@ class Roster:
 
     def find(self, kind: str, value: str) -> Person | None:
         """The person whom a system calls so."""
-        if not value:
-            return None
-        wanted = value.casefold()
-        same = (p for p in self.people if p.ids.get(kind, "").casefold() == wanted)
-        return next(same, None)
+        return self._by_id.get((kind, value.casefold())) if value else None
+
+    @cached_property
+    def _by_id(self) -> dict[tuple[str, str], Person]:
+        """The people by what a system calls them; the first of those called alike."""
+        found: dict[tuple[str, str], Person] = {}
+        for person in self.people:
+            for kind, value in person.ids.items():
+                found.setdefault((kind, value.casefold()), person)
+        return found
 
 
 def read_roster(path: Path) -> Roster:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
+import struct
+import tarfile
 import zipfile
 
 import pytest
 
-from autograder.lms import archives, gradescope
+from autograder.lms import archives, gradescope, names
 from autograder.lms.archives import unpack
 from autograder.lms.collect import NothingCollected, collect
 from autograder.lms.names import readings
@@ -131,11 +134,24 @@ def test_student_whose_notebook_cannot_be_kept_is_the_only_one_without(
 
 @pytest.mark.parametrize("folder", [False, True])
 def test_damaged_compression_costs_its_own_file_alone(collected, folder):
-    raw = bytearray(zipped({f"{TOPIC}.ipynb": "e" * 500}, zipfile.ZIP_LZMA))
-    raw[30 + len(f"{TOPIC}.ipynb") + 4] = 0xFF  # what LZMA was set to
+    raw = bytearray(zipped({f"{TOPIC}.ipynb": "e" * 500}, zipfile.ZIP_DEFLATED))
+    raw[30 + len(f"{TOPIC}.ipynb")] = 0xFF  # the kind of the first block
     done, found = collected({EVE: bytes(raw), ANN: "ann"}, folder)
     assert found == {"annx_1": "ann"}
-    assert any("LZMAError" in why for _, why in done.left_out)
+    assert any("while decompressing" in why for _, why in done.left_out)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_compression_that_unpacks_without_a_bound_is_not_opened(
+    collected, method, folder
+):
+    raw = bytearray(zipped({f"{TOPIC}.ipynb": bytes(2**20)}, method))
+    said = raw.rindex(b"PK\1\2") + 24  # how many bytes it has: 5
+    raw[said : said + 4] = struct.pack("<I", 5)
+    done, found = collected({EVE: bytes(raw), ANN: "ann"}, folder)
+    assert found == {"annx_1": "ann"}
+    assert any("not compressed with Deflate" in why for _, why in done.left_out)
 
 
 def test_archive_of_a_student_has_its_limits_in_a_folder_too(tmp_path, monkeypatch):
@@ -152,6 +168,80 @@ def test_archive_of_a_student_has_its_limits_in_a_folder_too(tmp_path, monkeypat
     count = {p.name: len(list(p.iterdir())) for p in (tmp_path / "unpacked").iterdir()}
     assert count == {EVE: 5, "class.zip": 9}
     assert ["more than 5 files" in told[0], "more than 0 MB" in told[1]] == [True, True]
+
+
+def unpacked(files, tmp_path, folder):
+    """What was told of files, and where how many bytes were written."""
+    told, place = [], tmp_path / "unpacked"
+    source = tmp_path / "class.zip"
+    if folder:
+        source = laid_out(tmp_path / "download", files)
+    else:
+        source.write_bytes(zipped(files))
+    unpack(source, place, lambda *line: told.append(" ".join(line)))
+    found = [path for path in place.rglob("*") if path.is_file()]
+    return told, {str(p.relative_to(place)): p.stat().st_size for p in found}
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "eve_3_{}_work.zip",
+        "eve_3_{}_1_{}_work.zip",  # which may be of others, too
+        "Eve E_3_assignsubmission_file/{}.zip",
+        "Team E_assignsubmission_file/{}.zip",
+        "submission_3/{}.zip",
+    ],
+)
+@pytest.mark.parametrize(("size", "most"), [(40, 100), (0, 3)])
+def test_many_archives_of_one_person_do_not_fill_the_disk(
+    tmp_path, monkeypatch, folder, name, size, most
+):
+    monkeypatch.setattr(archives, "MAX_UNPACKED", 100)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 3)
+    inside = zipped({"a.ipynb": bytes(size), "b.ipynb": bytes(size)})
+    files = {name.format(n, n): inside for n in range(5)}
+    told, found = unpacked({**files, "fay_4_13_x.ipynb": "f" * 90}, tmp_path, folder)
+    assert found.pop("fay_4_13_x.ipynb") == 90
+    assert len(found) <= most and sum(found.values()) <= most
+    assert found and all("of one person" in line for line in told)
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_list_of_very_many_files_is_not_even_read(tmp_path, monkeypatch, folder):
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 5)
+    files = {EVE: zipped({f"{number}.ipynb": "e" for number in range(6)}), ANN: "ann"}
+    told, found = unpacked(files, tmp_path, folder)
+    assert found == {ANN: 3}
+    assert "more than 5 files" in told[0]
+
+
+def test_of_the_archives_of_students_only_zip_is_opened(tmp_path):
+    class_, eves = io.BytesIO(), tmp_path / "eve.tar.gz"
+    with tarfile.open(fileobj=class_, mode="w:gz") as archive:
+        info = tarfile.TarInfo(ANN)
+        archive.addfile(info)
+    eves.write_bytes(class_.getvalue())
+    files = {"class.tar.gz": class_.getvalue(), "eve_3_12_work.tgz": eves.read_bytes()}
+    told, found = unpacked(files, tmp_path, folder=True)
+    assert (told, found) == ([], {f"class.tar.gz/{ANN}": 0})
+
+
+def test_list_of_a_class_is_none_in_the_folder_of_a_group(tmp_path):
+    group = "Team E_assignsubmission_file"
+    files = {f"{group}/{archives.METADATA}": "- x", f"{group}/x.ipynb": "e"}
+    assert unpacked(files, tmp_path, folder=False)[1] == {f"{group}/x.ipynb": 1}
+
+
+def test_time_to_tell_whose_they_are_grows_as_the_number_of_notebooks(
+    collected, monkeypatch
+):
+    asked = []
+    shape_of = names.shape_of
+    monkeypatch.setattr(names, "shape_of", lambda *a: asked.append(a) or shape_of(*a))
+    collected({EVE: zipped({f"{number}.ipynb": "e" for number in range(100)})})
+    assert len(asked) < 10 * 100
 
 
 GRADEBOOK = "Student,ID,SIS Login ID\n"
