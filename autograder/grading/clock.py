@@ -4,8 +4,8 @@ A time limit counts what a submission does with its time, not what its neighbour
 Three things are known at each step of the clock: the processor time that the
 submission used itself; the time that it waited for a processor that others had
 (``sandbox/waits.py`` says how that is told from waiting for its own threads); and
-whether this process itself was held up. In the rest of the wall time it was idle:
-asleep, or waiting for something that does not come.
+whether this thread, which reads what the submission sends, was held up. In the rest of
+the wall time it was idle: asleep, or waiting for something that does not come.
 
 * What it used itself is proof at any time: a limit that it filled with processor time
   is broken by itself.
@@ -15,6 +15,10 @@ asleep, or waiting for something that does not come.
 * That nobody can say what it did is no proof either. But as soon as somebody can, the
   time until then counts like any other: a submission gains nothing by keeping its
   warden busy, and one whose warden had no processor loses nothing.
+* That this thread is late is no proof: it may have had no processor. But as long as it
+  worked, the submission had it work: nothing else happens here while a cell runs. That
+  time counts like idle time, so nothing is gained by sending what is slow to read; and
+  where this thread was only held up, nothing is lost.
 * What it waited for a processor never counts. When a submission has waited for long,
   the machine is too busy, and nobody is to blame.
 """
@@ -53,6 +57,24 @@ class Meter(Protocol):
 
     async def used(self) -> Used | None:
         """What it has used by now; ``None`` if nobody can say in time."""
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """A point in time, in seconds: of the wall, and of what this thread has worked."""
+
+    wall: float = field(default_factory=lambda: time.monotonic())
+    worked: float = field(default_factory=lambda: time.thread_time())
+
+    def ready(self, earlier: _Moment, meant: float) -> float:
+        """For how long since then this thread was not held up by others.
+
+        Args:
+            earlier: when it began to wait.
+            meant: for how long it wanted to wait at most, if nothing was to be done.
+        """
+        worked = self.worked - earlier.worked
+        return min(self.wall - earlier.wall, meant + max(meant, worked))
 
 
 @dataclass
@@ -122,24 +144,23 @@ class Clock:
         """
         cell = _Stretch(self.limits.cell_seconds, self.limits.called("cell_seconds"))
         before: Used | None = None
-        step, last, ready = FIRST_STEP, time.monotonic(), 0.0
+        step, last, ready, worked = FIRST_STEP, _Moment(), 0.0, 0.0
         try:
             while not (await asyncio.wait([execution], timeout=step))[0]:
-                asked = time.monotonic()
+                asked = _Moment()
                 used = await meter.used() if meter is not None else Used(0.0, 0.0)
-                now = time.monotonic()
-                # For the rest of the time, this process itself was held up.
-                ready += min(asked - last, 2 * STEP)
-                ready += min(now - asked, 2 * ANSWER_SECONDS)
-                elapsed, last, step = now - last, now, STEP
+                now = _Moment()
+                ready += asked.ready(last, STEP) + now.ready(asked, ANSWER_SECONDS)
+                worked += now.worked - last.worked
+                elapsed, last, step = now.wall - last.wall, now, STEP
                 own = charged = 0.0
                 if used is not None and before is None:
-                    charged = min(ready, 2 * FIRST_STEP)
+                    charged = min(ready, 2 * FIRST_STEP + worked)
                 elif used is not None:  # of all the time since it was known last
                     own = max(0.0, used.own - before.own)
                     charged = max(own, ready - max(0.0, used.waited - before.waited))
                 if used is not None:
-                    before, ready = used, 0.0
+                    before, ready, worked = used, 0.0, 0.0
                 for stretch in (cell, self._whole):
                     stretch.add(elapsed, own, charged)
                     stretch.judge(self.alone)
@@ -149,7 +170,7 @@ class Clock:
             if not execution.cancelled():
                 execution.exception()  # else asyncio complains that nobody looked
             raise
-        rest = time.monotonic() - last
-        self._whole.add(rest, charged=rest)
+        end = _Moment()
+        self._whole.add(end.wall - last.wall, charged=end.ready(last, STEP))
         self._whole.judge(self.alone)
         await execution

@@ -23,6 +23,12 @@ class Skipped(selectors.DefaultSelector):
     """Lets the time pass for which an event loop would sleep."""
 
     passed = 0.0
+    worked = 0.0  # processor time of this thread
+
+    def stall(self, seconds, share):
+        """Let time pass without sleep, a share of it as work of this thread."""
+        self.passed += seconds
+        self.worked += share * seconds
 
     def select(self, timeout=None):
         ready = super().select(0)
@@ -31,13 +37,14 @@ class Skipped(selectors.DefaultSelector):
 
 
 @pytest.fixture(autouse=True)
-def event_loop_of_skipped_time(monkeypatch):
+def skipped(monkeypatch):
     selector = Skipped()
     monkeypatch.setattr(time, "monotonic", lambda: selector.passed)
+    monkeypatch.setattr(time, "thread_time", lambda: selector.worked)
     loop = asyncio.SelectorEventLoop(selector)
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         monkeypatch.setattr(asyncio, "run", runner.run)
-        yield
+        yield selector
 
 
 class Meter:
@@ -140,6 +147,76 @@ def test_whose_meter_has_no_processor_is_never_to_blame(alone):
     fault, seconds = watch(meter, alone, limits, seconds=500)
     assert fault is GraderFault
     assert seconds >= PATIENCE * limits.cell_seconds
+
+
+STALLED = Limits(cell_seconds=20, submission_seconds=1000)
+
+
+def watch_stalls(skipped, share, alone, meter=None, limits=STALLED):
+    """Watch a cell that sleeps, while this thread is late again and again."""
+
+    async def go():
+        async def stall():
+            while True:
+                await asyncio.sleep(0.1)
+                skipped.stall(9.9, share)
+
+        stalls = asyncio.ensure_future(stall())
+        cell = asyncio.ensure_future(asyncio.sleep(500))
+        try:
+            await Clock(limits, alone).watch(cell, meter or Meter())
+        finally:
+            stalls.cancel()
+
+    with pytest.raises((SubmissionFault, GraderFault)) as raised:
+        asyncio.run(go())
+    return raised.type, skipped.passed
+
+
+def test_who_has_this_thread_read_all_the_time_is_to_blame_when_alone(skipped):
+    fault, seconds = watch_stalls(skipped, 1.0, alone=True)
+    assert fault is SubmissionFault
+    assert seconds < 2 * STALLED.cell_seconds
+
+
+def test_who_has_this_thread_read_beside_others_is_examined_again(skipped):
+    assert watch_stalls(skipped, 1.0, alone=False)[0] is GraderFault
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_that_this_thread_has_no_processor_is_no_fault_of_the_cell(
+    skipped, share, alone
+):
+    fault, seconds = watch_stalls(skipped, share, alone)
+    assert fault is GraderFault
+    assert seconds >= PATIENCE * STALLED.cell_seconds
+
+
+@pytest.mark.parametrize(
+    ("share", "fault"), [(0.0, GraderFault), (1.0, SubmissionFault)]
+)
+def test_of_time_before_the_meter_says_anything_only_work_counts(skipped, share, fault):
+    limits = Limits(cell_seconds=100, submission_seconds=5000)
+    assert watch_stalls(skipped, share, True, Late(), limits)[0] is fault
+
+
+@pytest.mark.parametrize(
+    ("share", "fault"), [(0.0, GraderFault), (1.0, SubmissionFault)]
+)
+def test_short_cells_lose_no_time_in_which_only_this_thread_was_held_up(
+    skipped, share, fault
+):
+    async def go():
+        async def cell():
+            skipped.stall(10, share)
+
+        clock = Clock(Limits(cell_seconds=30, submission_seconds=50), alone=True)
+        for _ in range(30):
+            await clock.watch(asyncio.ensure_future(cell()), Meter())
+
+    with pytest.raises(fault):
+        asyncio.run(go())
 
 
 def test_that_nobody_can_say_is_no_proof():
