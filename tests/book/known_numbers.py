@@ -116,7 +116,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "about three times": Known(
             600 * 64 / 12_000, "draws a line", ("600", "64", "12_000")
         ),
-        "half as many steps": Known(300 / 600, "recurrent", ("300", "600")),
+        "a third of the steps": Known(200 / 600, "recurrent", ("200", "600")),
         "about half as many parameters": Known(
             95_247 / 175_951, "recurrent", ("95,247", "175,951")
         ),
