@@ -40,7 +40,8 @@ def write_terms(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     terms = {}
-    for page in sorted(app.env.found_docs):
+    entries = app.env.get_domain("std").get_objects()
+    for page in sorted({page for _, _, kind, page, *_ in entries if kind == "term"}):
         address = app.builder.get_target_uri(page)
         for anchor, card in definitions(app.env.get_doctree(page)).items():
             terms[f"{address}#{anchor}"] = card

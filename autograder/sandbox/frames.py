@@ -80,9 +80,8 @@ class Frames:
         if flags & ~(_MORE | _LONG | _COMMAND):
             raise Unacceptable(UNREADABLE)
         self._to_come = length
-        if (
-            flags & _COMMAND
-        ):  # between the parts of a message it neither is nor ends one
+        if flags & _COMMAND:
+            # It may stand between the parts of a message: it is none, and ends none.
             if flags & _MORE or length > MAX_COMMAND:
                 raise Unacceptable(UNREADABLE)
             self.messages += 1

@@ -9,8 +9,6 @@ import html
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-NO_BREAK = "\N{NO-BREAK SPACE}"
-
 
 class Picture(NamedTuple):
     """A picture in its first state.
@@ -51,11 +49,6 @@ def fixed(number: float, decimals: int) -> str:
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")
-
-
-def percent(weight: float) -> str:
-    """A weight such as ``40 %``, on one line."""
-    return f"{weight * 100:.0f}{NO_BREAK}%"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.exercise import load_topic
-from tools.live_pictures.markup import Picture, element, fixed, hint, percent, says
+from tools.attention_scene import percent
+from tools.live_pictures.markup import Picture, element, fixed, hint, says
 
 SEED, NUM_KEYS, LARGEST = 4, 24, 12  # widths are the powers of two up to 2**LARGEST
 START = 6  # d = 64
