@@ -8,6 +8,7 @@ submissions that it has more, so that what each run takes once does not count. R
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import subprocess
 import sys
@@ -26,6 +27,7 @@ WORKERS = "workers: rebuild, ask, judge, explain"
 WRITER = "writer: gradebook and reports"
 SIZES = (10, 110)
 JOBS = 4
+ROOT = Path(__file__).resolve().parents[1]
 LOOK = 0.01  # seconds between two looks at the processes
 
 
@@ -58,15 +60,24 @@ def of_class(
         return measure(course)
 
 
-def of_grading(course: Path) -> dict[str, float]:
+def of_grading(
+    course: Path, chapter: str = CHAPTER, grader: Path = ROOT
+) -> dict[str, float]:
     """Processor seconds of ``autograder grade``, by the kind of its processes.
 
     Each counts with what it had used when it was last looked at, so a kernel with up to
     ``LOOK`` seconds too little.
+
+    Args:
+        course: what is graded; it is written to.
+        chapter: which submissions.
+        grader: the folder that holds the packages of the grader.
     """
     writer = psutil.Popen(
-        [sys.executable, "-m", "autograder", "grade", CHAPTER]
+        [sys.executable, "-m", "autograder", "grade", chapter]
         + ["--course", str(course), "--jobs", str(JOBS)],
+        env=os.environ | {"PYTHONPATH": str(grader)},
+        cwd=grader,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
