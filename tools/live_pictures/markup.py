@@ -9,6 +9,8 @@ import html
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tools.attention_scene import percent
+
 
 class Picture(NamedTuple):
     """A picture in its first state.
