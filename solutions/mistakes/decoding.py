@@ -192,6 +192,7 @@ def search(
     expand_ended=False,
     show_ended=False,
     ended_keep_their_place=True,
+    leave_when_ended=False,
 ):
     """Beam search with its choices laid open; the defaults are right.
 
@@ -223,6 +224,9 @@ def search(
             retired += [new for new in candidates if new.ended]
             candidates = [new for new in candidates if not new.ended]
         beam = sorted(candidates, key=with_penalty(rank), reverse=True)[:beam_size]
+        if leave_when_ended:
+            retired += [new for new in beam if new.ended]
+            beam = [new for new in beam if not new.ended]
         if not beam or stop(beam):
             break
     best = max([*beam, *retired], key=with_penalty(choose))
@@ -333,6 +337,14 @@ def ended_leave_the_beam(*arguments):
     algorithm; here an ended hypothesis keeps its place in the beam for as long as its
     score is good enough."""
     return search(*arguments, ended_keep_their_place=False)
+
+
+@mistake(beam_search)
+def ended_leave_the_beam(*arguments):
+    """A hypothesis that ends gives up its place at the next step, and is only compared
+    with the others at the end. So more hypotheses are continued than the beam has room
+    for: here an ended one keeps its place for as long as its score is good enough."""
+    return search(*arguments, leave_when_ended=True)
 
 
 @mistake(beam_search)

@@ -310,6 +310,15 @@ def causal_without_itself(query, key, value):
 
 
 @mistake(causal_linear_attention)
+def causal_without_itself_or_nan(query, key, value):
+    """A token reads only the tokens before it, and not itself. The first one then has
+    nothing to read; a small number in the divisor, or a NaN that is replaced, turns its
+    result into zeros and hides this."""
+    weights = (phi(query) @ phi(key).mT).tril(-1)
+    return weights @ value / (weights.sum(-1, keepdim=True) + 1e-6)
+
+
+@mistake(causal_linear_attention)
 def causal_without_normaliser(query, key, value):
     """You did not divide by the sum of the weights. The outputs grow with the position,
     because later tokens read more values."""
@@ -669,6 +678,20 @@ def blockwise_last_dropped(query, key, value, block_size, causal=False):
     full = key.shape[-2] // block_size * block_size
     key, value = key[..., :full, :], value[..., :full, :]
     return blockwise(query, key, value, block_size, causal)
+
+
+@mistake(blockwise_attention)
+def blockwise_last_dropped_twice(query, key, value, block_size, causal=False):
+    """The last block is left out where it is not full, of the queries as well as of the
+    keys: the outputs of the last queries stay zero, and the others miss the last keys.
+    Round the number of blocks up, or step through the tokens with a range."""
+    result = query.new_zeros(*query.shape[:-1], value.shape[-1])
+    rows = query.shape[-2] // block_size * block_size
+    columns = key.shape[-2] // block_size * block_size
+    if rows and columns:
+        seen = query[..., :rows, :], key[..., :columns, :], value[..., :columns, :]
+        result[..., :rows, :] = blockwise(*seen, block_size, causal)
+    return result
 
 
 @mistake(blockwise_attention)

@@ -509,6 +509,18 @@ def expanded_once(ids, merges):
 
 
 @mistake(bpe_decode)
+def expanded_once_without_check(ids, merges):
+    """Each id is expanded into its pair once, and numbers above 255 are left, which are
+    no bytes. The ids of a pair may be those of merges too, and have to be expanded
+    until only bytes remain."""
+    checked(ids, merges)
+    flat = []
+    for i in ids:
+        flat += [i] if i < 256 else merges[i - 256]
+    return bytes(flat).decode("utf-8", errors="replace")
+
+
+@mistake(bpe_decode)
 def pairs_swapped(ids, merges):
     """You put the second id of a pair in front of the first. A merge joins its ids in
     the order in which they were neighbours."""
@@ -603,6 +615,20 @@ class NoMask(RightModel):
 
     def stack(self, x):
         for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+@mistake(LanguageModel)
+class MaskInFirstLayerOnly(RightModel):
+    """Only the first layer has a causal mask. In every other layer a token reads the
+    later ones, so the model sees the token that it should predict: each layer needs
+    the mask."""
+
+    def stack(self, x):
+        first, *others = self.layers
+        x = first(x, src_mask=self.hidden(x.shape[1]))
+        for layer in others:
             x = layer(x)
         return x
 
@@ -1172,8 +1198,9 @@ def below_p(logits, top_k=None, top_p=None):
 
 @mistake(filter_logits)
 def none_left(logits, top_k=None, top_p=None):
-    """You cut every token where the first one is already larger than p, and a softmax
-    of nothing but -inf is NaN. At least one token has to be left."""
+    """You cut the token with which the sum passes p, which belongs to the set: this is
+    the smallest whose sum reaches p. Where the first token alone passes p, yours is
+    empty, and a softmax of nothing but -inf is NaN."""
     return filtered(
         logits,
         top_k,

@@ -339,10 +339,10 @@ def backwards(x, positions, base=10000.0):
 
 
 @mistake(rotary_half)
-def reflected(x, positions, base=10000.0):
-    """The pairs are reflected, not turned: one sign in the two-by-two matrix is wrong.
-    The norm survives, but the score of a query and a key then depends on where they
-    are and not only on how far apart."""
+def without_minus(x, positions, base=10000.0):
+    """Both sines of the two-by-two matrix are added, so nothing is turned: a pair of
+    equal features only gets longer or shorter with its position. In a rotation one of
+    the two sines has a minus sign."""
     if x.shape[-1] % 2:
         raise ValueError("an odd number of features")
     half = x.shape[-1] // 2
@@ -350,6 +350,18 @@ def reflected(x, positions, base=10000.0):
     first, second = x[..., :half], x[..., half:]
     angles = positions[:, None] * base ** (-np.arange(half) / half)
     turned[..., :half] = first * np.cos(angles) + second * np.sin(angles)
+    return turned
+
+
+@mistake(rotary_half)
+def reflected(x, positions, base=10000.0):
+    """Each pair is reflected and not turned: its second feature has the wrong sign. At
+    position 0 a token should stay as it is, and here half of its features change their
+    sign."""
+    turned = without_minus.implementation(x, positions, base)
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-np.arange(half) / half)
+    turned[..., half:] -= 2 * x[..., half:] * np.cos(angles)
     return turned
 
 

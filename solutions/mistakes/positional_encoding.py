@@ -614,6 +614,17 @@ class TableNotLearned(RightPositions):
 
 
 @mistake(LearnedPositions)
+class LargeTableNotLearned(TableNotLearned.implementation):
+    """Your table is not a parameter, so no optimiser will ever change it: register it
+    as one. It also begins with numbers about as large as 1, where small ones leave a
+    token what it is."""
+
+    def __init__(self, max_length, dim):
+        super().__init__(max_length, dim)
+        self.table *= 50
+
+
+@mistake(LearnedPositions)
 class TableInAnEmbedding(RightPositions):
     """You wrapped the table in an embedding layer, so its parameter is called
     `table.weight`. The name `table` is part of the exercise, because saved weights are

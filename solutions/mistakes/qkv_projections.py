@@ -231,6 +231,22 @@ def features_by_features(queries, keys):
 
 
 @mistake(similarity)
+def matched_in_pairs(queries, keys):
+    """Query i is compared with key i alone, so there is one score per query. Each query
+    needs a score for every key, a row of the matrix."""
+    both = min(len(queries), len(keys))
+    products = queries[:both] * keys[:both]
+    return products.sum(axis=1) / np.sqrt(keys.shape[1])
+
+
+@mistake(similarity)
+def matched_in_pairs_as_a_column(queries, keys):
+    """Query i is compared with key i alone, so the matrix has a single column. Each
+    query needs a score for every key: as many columns as there are keys."""
+    return matched_in_pairs.implementation(queries, keys)[:, None]
+
+
+@mistake(similarity)
 def keys_not_transposed(queries, keys):
     """You multiplied the matrices without turning one of them. The features of a query
     must meet the features of a key, not the number of keys."""

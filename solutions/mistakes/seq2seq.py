@@ -290,6 +290,18 @@ class OutputLooksAgain(RightDecoder):
 
 
 @mistake(AttentionDecoder)
+class SecondLookReturned(RightDecoder):
+    """The output, and the weights that you return, come from a second look with the new
+    state; only the cell reads the context of the first. There is one look at each step,
+    before the cell, and its context serves both."""
+
+    def forward(self, token, state, encoder_states, source_mask=None):
+        _, state, _ = super().forward(token, state, encoder_states, source_mask)
+        context, weights = self.look(state, encoder_states, source_mask)
+        return self.write(state, context), state, weights
+
+
+@mistake(AttentionDecoder)
 class OutputReadsTheOldState(RightDecoder):
     """Your output reads the state from before the step, so it does not know the token
     that was just read. Give it the state that the cell returns."""

@@ -671,6 +671,16 @@ class QueriesFromTheMemory(RightDecoderLayer):
 
 
 @mistake(DecoderLayer)
+class QueriesFromTheMemoryMasked(RightDecoderLayer):
+    """The memory asks and the decoder's tokens answer, and the padding mask hides tokens
+    of the output. In cross-attention the queries come from the decoder's tokens, keys
+    and values from the memory, to which the mask belongs."""
+
+    def look_up(self, x, memory, padding_mask):
+        return look(self.multihead_attn, memory, x, padding_mask=padding_mask)
+
+
+@mistake(DecoderLayer)
 class QueriesFromTheInput(RightDecoderLayer):
     """The queries of your cross-attention are made from what enters the layer, before
     its self-attention. What the tokens have learned from each other there is to decide

@@ -362,6 +362,17 @@ class ClassTokenWithoutPosition(RightEmbedding):
 
 
 @mistake(PatchEmbedding)
+class PositionsOneTooEarly(RightEmbedding):
+    """The patches have the positions 0 to N - 1, and the class token has none. Position
+    0 is the class token's: put it in front of the patches first, and then add the N + 1
+    positions."""
+
+    def forward(self, images):
+        tokens = self.projection(self.patches(images)) + self.positions[:, :-1]
+        return self.with_class_token(tokens)
+
+
+@mistake(PatchEmbedding)
 class OnePositionTooFew(RightEmbedding):
     """You made N positions, one for each patch. There are N + 1 tokens, and the class
     token needs a position too, or published weights do not fit."""
@@ -682,6 +693,18 @@ def reshaped_without_transpose(positions, old_grid, new_grid):
     grid = positions[:, 1:].reshape(1, E, *old_grid)
     grid = F.interpolate(grid, size=tuple(new_grid), mode="bicubic")
     return torch.cat([positions[:, :1], grid.flatten(2).mT], dim=1)
+
+
+@mistake(interpolate_positions)
+def reshaped_both_ways(positions, old_grid, new_grid):
+    """You reshaped (N, E) to (E, h, w) and back without a transpose, so every map holds
+    features of different positions. The axis of the features has to be moved to the
+    front before interpolating, and to the end afterwards."""
+    need_grid(positions, old_grid)
+    E = positions.shape[-1]
+    grid = positions[:, 1:].reshape(1, E, *old_grid)
+    grid = F.interpolate(grid, size=tuple(new_grid), mode="bicubic")
+    return torch.cat([positions[:, :1], grid.reshape(1, -1, E)], dim=1)
 
 
 @mistake(interpolate_positions)
