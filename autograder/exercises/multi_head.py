@@ -457,6 +457,36 @@ def layer_fresh(MultiHeadAttention, rng):
     return answers
 
 
+def spread_is(values, expected):
+    """Whether numbers differ as much as drawn ones should, for hundreds of these."""
+    return 0.7 < values.detach().std() / expected < 1.4
+
+
+def as_promised(name, value):
+    """Whether a parameter of a fresh layer has the initial values of the docstring."""
+    if name.endswith("_weight"):  # Xavier uniform
+        bound = (6 / sum(value.shape)) ** 0.5
+        inside = value.abs().max() < 1.0001 * bound
+        return [inside, 0.93 < 3**0.5 * value.detach().std() / bound < 1.07]
+    if name in ("bias_k", "bias_v"):  # Xavier normal
+        return [spread_is(value, value.shape[-1] ** -0.5)]
+    if name.endswith("bias"):
+        return [(value == 0).all()]
+    return [value.detach().std() > 0.01]  # of nn.Linear
+
+
+@MultiHeadAttention.case(
+    title="a fresh layer: biases are zero, weights drawn as the docstring says"
+)
+def layer_initial_values(MultiHeadAttention, rng):
+    answers = []
+    for widths in [{}, {"kdim": 96, "vdim": 120}]:
+        layer = MultiHeadAttention(192, 4, add_bias_kv=True, **widths)
+        state = sorted(layer.state_dict().items())
+        answers.append({name: as_promised(name, value) for name, value in state})
+    return answers
+
+
 @MultiHeadAttention.case(title="twelve features in five heads are a ValueError")
 def layer_mismatch(MultiHeadAttention, rng):
     layer = filled(MultiHeadAttention(E, 5), rng)

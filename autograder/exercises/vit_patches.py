@@ -165,6 +165,14 @@ def embedding_names(PatchEmbedding, rng):
     return {name: list(value.shape) for name, value in embedding.named_parameters()}
 
 
+@PatchEmbedding.case(title="a fresh class token is zero, and positions are small")
+def embedding_initial_values(PatchEmbedding, rng):
+    embedding = PatchEmbedding(16, 2, 3, 24)
+    positions = embedding.positions.detach()
+    size = positions.square().mean().sqrt()
+    return (embedding.class_token == 0).all(), positions.std() > 1e-4, size < 0.25
+
+
 @PatchEmbedding.case(title="gradients reach all parameters and the images", points=1)
 def embedding_gradient(PatchEmbedding, rng):
     embedding = fill(PatchEmbedding(4, 2, 3, 5), rng)

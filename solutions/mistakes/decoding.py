@@ -340,10 +340,10 @@ def ended_leave_the_beam(*arguments):
 
 
 @mistake(beam_search)
-def ended_leave_the_beam(*arguments):
-    """A hypothesis that ends gives up its place at the next step, and is only compared
-    with the others at the end. So more hypotheses are continued than the beam has room
-    for: here an ended one keeps its place for as long as its score is good enough."""
+def ended_free_their_places(*arguments):
+    """A hypothesis that ends is only compared with the others at the end, and its place
+    goes to another one at the next step. Here an ended one keeps its place in the beam
+    for as long as its score is good enough."""
     return search(*arguments, leave_when_ended=True)
 
 

@@ -340,8 +340,8 @@ def backwards(x, positions, base=10000.0):
 
 @mistake(rotary_half)
 def without_minus(x, positions, base=10000.0):
-    """Both sines of the two-by-two matrix are added, so nothing is turned: a pair of
-    equal features only gets longer or shorter with its position. In a rotation one of
+    """Both sines of the two-by-two matrix are added, so nothing is turned: two equal
+    features stay equal at every position, and the norm changes. In a rotation one of
     the two sines has a minus sign."""
     if x.shape[-1] % 2:
         raise ValueError("an odd number of features")

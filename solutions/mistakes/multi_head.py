@@ -880,6 +880,48 @@ class StartedEqual(RightLayer):
 
 
 @mistake(MultiHeadAttention)
+class OutputBiasDrawn(RightLayer):
+    """The bias of your `out_proj` does not begin as zeros: an nn.Linear draws its bias
+    unless it is set. The docstring asks for zeros, with which torch's layer begins."""
+
+    def __init__(self, *sizes, **options):
+        super().__init__(*sizes, **options)
+        self.out_proj.reset_parameters()
+
+
+@mistake(MultiHeadAttention)
+class InputBiasDrawn(RightLayer):
+    """Your `in_proj_bias` does not begin as zeros. The docstring asks for zeros, with
+    which torch's layer begins as well."""
+
+    def __init__(self, *sizes, **options):
+        super().__init__(*sizes, **options)
+        if self.in_proj_bias is not None:
+            nn.init.uniform_(self.in_proj_bias, -0.1, 0.1)
+
+
+@mistake(MultiHeadAttention)
+class AppendedTokensOfZero(RightLayer):
+    """The spread of the learned key and value is wrong at first: they begin as zeros,
+    or too large or too small. The docstring asks for Xavier normal: random numbers
+    whose variance is one over the width of the model."""
+
+    def add_tokens(self, embed_dim):
+        self.bias_k = nn.Parameter(torch.zeros(1, 1, embed_dim))
+        self.bias_v = nn.Parameter(torch.zeros(1, 1, embed_dim))
+
+
+@mistake(MultiHeadAttention)
+class WeightsDrawnTooLarge(RightLayer):
+    """The weights of your input projections do not begin as Xavier uniform draws them:
+    some are above its bound, the root of 6 / (rows + columns), and their spread is
+    another. Large ones bring the first attention weights near 0 and 1."""
+
+    def matrix(self, rows, columns):
+        return nn.Parameter(torch.randn(rows, columns))
+
+
+@mistake(MultiHeadAttention)
 class AnyNumberOfHeads(RightLayer):
     """You did not check that the heads divide the width. Twelve features in five heads
     leave two over; say so with a ValueError that names both numbers."""

@@ -672,9 +672,9 @@ class QueriesFromTheMemory(RightDecoderLayer):
 
 @mistake(DecoderLayer)
 class QueriesFromTheMemoryMasked(RightDecoderLayer):
-    """The memory asks and the decoder's tokens answer, and the padding mask hides tokens
-    of the output. In cross-attention the queries come from the decoder's tokens, keys
-    and values from the memory, to which the mask belongs."""
+    """The memory asks and the decoder's tokens answer, with the padding mask on these
+    tokens. In cross-attention the queries come from the decoder's tokens, keys and
+    values from the memory, to which the mask belongs."""
 
     def look_up(self, x, memory, padding_mask):
         return look(self.multihead_attn, memory, x, padding_mask=padding_mask)

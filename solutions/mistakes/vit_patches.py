@@ -469,6 +469,49 @@ class FrozenClassToken(RightEmbedding):
 
 
 @mistake(PatchEmbedding)
+class ClassTokenDrawn(RightEmbedding):
+    """Your class token does not begin as zeros. The docstring asks for zeros, so that
+    the token begins with nothing but its position."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.normal_(self.class_token, std=0.02)
+
+
+@mistake(PatchEmbedding)
+class PositionsOfZero(RightEmbedding):
+    """Your positions begin as zeros, or all equal. The docstring asks for small random
+    numbers there, and for zeros in the class token only."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.zeros_(self.positions)
+
+
+@mistake(PatchEmbedding)
+class DrawnAndZeroExchanged(RightEmbedding):
+    """Your class token does not begin as zeros, and your positions are all equal. It
+    is the other way round: the class token begins as zeros, and the positions as
+    small random numbers."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.normal_(self.class_token, std=0.02)
+        nn.init.zeros_(self.positions)
+
+
+@mistake(PatchEmbedding)
+class LargePositions(RightEmbedding):
+    """Your positions begin too large. The docstring asks for small random numbers: when
+    positions are as large as the projected patches, tokens tell at first where they are
+    rather than what they show."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.normal_(self.positions)
+
+
+@mistake(PatchEmbedding)
 class ClassTokenOfZeros(RightEmbedding):
     """You put zeros where the class token belongs. It only begins as zeros; it is a
     learned vector, the same for all images."""

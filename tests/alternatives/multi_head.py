@@ -142,14 +142,17 @@ class Parameters(nn.Module):
                 weight = nn.Parameter(torch.empty(embed_dim, width))
                 self.register_parameter(f"{letter}_proj_weight", weight)
         for parameter in self.parameters():
-            nn.init.normal_(parameter, std=embed_dim**-0.5)
-        tokens = torch.randn(2, 1, 1, embed_dim) if add_bias_kv else None
+            bound = math.sqrt(6 / (parameter.shape[0] + parameter.shape[1]))
+            nn.init.uniform_(parameter, -bound, bound)
+        tokens = torch.randn(2, 1, 1, embed_dim) / math.sqrt(embed_dim)
         for i, name in enumerate(("bias_k", "bias_v")):
             token = nn.Parameter(tokens[i].clone()) if add_bias_kv else None
             self.register_parameter(name, token)
         in_bias = nn.Parameter(torch.zeros(3 * embed_dim)) if bias else None
         self.register_parameter("in_proj_bias", in_bias)
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias)
+        if bias:
+            self.out_proj.bias.data.zero_()
 
     def matrices(self):
         if self.in_proj_weight is not None:

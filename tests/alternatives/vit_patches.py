@@ -109,8 +109,8 @@ class EmbeddingByUnfold(nn.Module):
         if rest:
             raise ValueError(f"{patch_size} does not divide {image_size}")
         self.patch_size, self.size = patch_size, (channels, image_size, image_size)
-        self.positions = nn.Parameter(torch.randn(1, 1 + grid * grid, embed_dim))
-        self.class_token = nn.Parameter(torch.randn(1, 1, embed_dim))
+        self.positions = nn.Parameter(0.1 * torch.randn(1, 1 + grid * grid, embed_dim))
+        self.class_token = nn.Parameter(torch.zeros(1, 1, embed_dim))
         self.projection = nn.Linear(channels * patch_size * patch_size, embed_dim)
 
     def forward(self, images):
