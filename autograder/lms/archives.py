@@ -25,7 +25,6 @@ MAX_UPLOAD = 64 * 2**20  # bytes of an archive that a student handed in
 MAX_UNPACKED = 128 * 2**20  # bytes of all notebooks that one person handed in
 MAX_MEMBERS = 1000  # how many these may be, and how many files such an archive has
 MAX_LIST = 256 * 2**20  # bytes of Gradescope's list of a class
-MAX_DEPTH = 8  # folders
 METADATA = "submission_metadata.yml"  # who handed in what, by Gradescope
 MAX_ENTRIES = 20_000  # as many as may be listed at all: the list is read as a whole
 _ENTRY = b"PK\1\2"  # with which each of them begins in a ZIP archive
@@ -109,7 +108,7 @@ class _Unpacked:
                     self._take_one(member, place, f"{name}/{member.name}")
 
     def _take_one(self, member: Member, place: list[str], name: str) -> None:
-        parts = _within(member)
+        parts = member.parts
         if not parts or "__MACOSX" in parts:  # a Mac's notes on each file
             return
         if is_notebook(member.name):
@@ -129,7 +128,7 @@ class _Unpacked:
         for number, member in enumerate(in_zip(io.BytesIO(content))):
             if number >= MAX_MEMBERS:
                 raise ValueError(f"more than {MAX_MEMBERS} files")
-            parts = _within(member)
+            parts = member.parts
             if is_notebook(member.name) and parts and "__MACOSX" not in parts:
                 with self._told(f"{name}/{member.name}"):
                     self._keep(member, [*place, *parts])
@@ -156,10 +155,6 @@ class _Unpacked:
         except Exception as error:  # each decoder has errors of its own
             what = " ".join(printable(str(error)).split())[:100]
             self.tell(shown(name), f"{type(error).__name__}: {what}")
-
-
-def _within(member: Member) -> list[str]:
-    return member.parts[:MAX_DEPTH] + member.parts[MAX_DEPTH:][-1:]
 
 
 def _write(path: Path, content: bytes) -> None:

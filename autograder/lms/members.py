@@ -15,6 +15,7 @@ from typing import IO
 
 from autograder.files import printable
 
+MAX_DEPTH = 8  # folders
 MAX_PART = 240  # bytes of a file's name
 # Of other methods, zipfile unpacks into memory all that it was asked to read, whatever
 # size a file is said to have: 600 bytes of BZip2 become as many megabytes.
@@ -36,11 +37,11 @@ class Member:
 
     @property
     def parts(self) -> list[str]:
-        """Its folders and its name, as names that are safe to use."""
+        """The first of its folders and its name, as names that are safe to use."""
         parts = [
             part for part in re.split(r"[/\\]", self.name) if part not in ("", ".")
         ]
-        return [safe(part) for part in parts]
+        return [safe(part) for part in (*parts[:MAX_DEPTH], *parts[MAX_DEPTH:][-1:])]
 
     def read(self, limit: int) -> bytes:
         """Its content.
@@ -96,6 +97,8 @@ def in_tar(file: Path) -> Iterator[Member]:
 
 def safe(part: str) -> str:
     """One part of a path as a name that means only itself, and that can be shown."""
+    if len(part) > 4 * MAX_PART:  # a ZIP archive takes 65,535
+        part = part[: 2 * MAX_PART] + part[-2 * MAX_PART :]
     part = unicodedata.normalize("NFC", part.encode("utf-8", "replace").decode())
     part = "".join(c if c.isprintable() else "-" for c in _UNFIT.sub("-", part))
     part = re.sub(r"^\.+", lambda dots: "-" * len(dots[0]), part)
@@ -119,4 +122,4 @@ def title_of(name: str) -> str:
 
 def shown(text: str) -> str:
     """A name of any length and kind as it may be shown in a terminal."""
-    return printable(text)[:300]
+    return printable(text[:300])[:300]

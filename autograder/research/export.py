@@ -19,6 +19,7 @@ from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable
 from autograder.grading.deadline import deadline
 from autograder.grading.exports import write_csv
+from autograder.grading.rebuild import MAX_SOURCE
 from autograder.grading.reports import NoReports, read_reports
 from autograder.grading.submissions import read, students
 from autograder.grading.timestamps import time_of
@@ -44,7 +45,8 @@ as that file exists. Times are whole hours since the first submission of a chapt
 Replaced: names, ids, numbers and e-mail addresses that the gradebook, the class lists
 and the names of folders hold (PERSON), other e-mail addresses (ADDRESS), links that
 were not in the released notebook (LINK), dates (TIME), and home folders (/FOLDER).
-Left out: pictures, HTML, attachments, metadata, cell ids, file names.
+Left out: pictures, HTML, attachments, metadata, cell ids, file names; of a cell, what
+is beyond 100,000 characters, and of an output, what is beyond 20,000.
 
 What cannot be found, so look for it before you give this away: nicknames and
 misspelled names, people who are not in the class list, numbers of fewer than five
@@ -226,6 +228,7 @@ def notebook_without_names(
         source = _text(cell.get("source")) if isinstance(cell, dict) else None
         if source is None:
             continue
+        source = source[:MAX_SOURCE]  # grading runs no longer ones
         is_code = cell.get("cell_type") == "code"
         name = _part(_part(cell, "metadata"), "nbgrader").get("grade_id")
         known = isinstance(name, str) and name in released

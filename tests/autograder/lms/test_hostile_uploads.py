@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from autograder.lms import archives, gradescope, names
+from autograder.lms import archives, gradescope, members, names
 from autograder.lms.archives import unpack
 from autograder.lms.collect import NothingCollected, collect
 from autograder.lms.names import readings
@@ -215,6 +215,23 @@ def test_list_of_very_many_files_is_not_even_read(tmp_path, monkeypatch, folder)
     told, found = unpacked(files, tmp_path, folder)
     assert found == {ANN: 3}
     assert "more than 5 files" in told[0]
+
+
+@pytest.mark.parametrize("name", ["a/" * 32_000, "a" * 65_000, "\u0301" * 30_000])
+def test_only_the_ends_of_a_long_name_are_looked_at(tmp_path, monkeypatch, name):
+    looked_at = []
+    safe = members.safe
+    monkeypatch.setattr(members, "safe", lambda p: looked_at.append(p) or safe(p))
+    normalize = members.unicodedata.normalize
+    monkeypatch.setattr(
+        members.unicodedata,
+        "normalize",
+        lambda form, text: normalize(form, text) if len(text) < 1000 else 1 / 0,
+    )
+    files = {EVE: zipped({f"{name}x.ipynb": "eve"})}
+    told, found = unpacked(files, tmp_path, folder=False)
+    assert (told, list(found.values())) == ([], [3])
+    assert len(looked_at) <= 1 + members.MAX_DEPTH + 1
 
 
 def test_of_the_archives_of_students_only_zip_is_opened(tmp_path):

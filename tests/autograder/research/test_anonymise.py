@@ -282,6 +282,19 @@ def test_what_research_needs_is_still_there(planted, tmp_path):
     assert list(rows) == sorted(rows)
 
 
+def test_of_a_cell_that_grading_does_not_run_only_the_beginning_is_read(
+    scrubber, master
+):
+    cells = [
+        {"cell_type": kind, "source": "1," * 5_000_000, "metadata": {}}
+        for kind in ("code", "markdown")
+    ]
+    cells.append({"cell_type": "code", "source": "x = 1", "metadata": {}})
+    found = export.notebook_without_names({"cells": cells}, master, scrubber, STUDENT)
+    sources = [cell["source"] for cell in found["cells"]]
+    assert [len(source) for source in sources] == [100_000, 100_000, 5]
+
+
 def test_ids_are_stable_and_need_the_salt(planted, tmp_path):
     anonymise(planted, tmp_path / "one")
     anonymise(planted, tmp_path / "two")
