@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.book import pictures_alone
+from tests.book.playgrounds import open_page
 from tools.chromium import headless_chromium, served
 
 expect.set_options(timeout=120_000)  # for a machine that does other things as well
@@ -77,3 +78,15 @@ def site(html: Path) -> Iterator[str]:
     """The address of a web server on this machine that serves the built pages."""
     with served(html) as address:
         yield address
+
+
+@pytest.fixture
+def dates(html: Path, browser: Browser) -> Iterator[Page]:
+    """The playground of dates; no complaint may come of it."""
+    yield from open_page(html, browser, "playground_dates")
+
+
+@pytest.fixture
+def digits(html: Path, browser: Browser) -> Iterator[Page]:
+    """The playground of digits; no complaint may come of it."""
+    yield from open_page(html, browser, "playground_digits")

@@ -1,124 +1,38 @@
 """The playground computes what PyTorch computes, and a reader can use it."""
 
-import base64
 import datetime
 import io
-import json
-import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
-from torch import Tensor, nn
+from playwright.sync_api import Page, expect
+from torch import nn
 
-from solutions.vision_transformer import VisionTransformer, attention_rollout
+from tests.book.playgrounds import (
+    RUN_TRANSLATOR,
+    Opened,
+    Watched,
+    close,
+    seen,
+    text_of,
+    trained_translator,
+    trained_vit,
+    weights_file,
+)
 from toolkit import datasets, images
-from toolkit.translator import Translator
+from toolkit.translator import START
 
 PAGES = ("playground_dates", "playground_digits", "playground_write")
 SAMPLES = 50
-TOLERANCE = {"rtol": 0, "atol": 1e-4}
 ROUNDING = 1.0  # points of an exam that weights of 8 bits may cost, or win
-PAD, START, END = 0, 1, 2
-
-
-# The built page, as a file and without a network
-
-
-class Opened:
-    """A page of the built book in a browser, and what the browser complained about."""
-
-    def __init__(self, html: Path, context: Any, name: str) -> None:
-        self.complaints: list[str] = []
-        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
-        context.on("console", self._console)
-        context.on("request", self._request)
-        self.page: Page = context.new_page()
-        self.address = (html / "chapters" / f"{name}.html").as_uri()
-
-    def _console(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
-
-    def _request(self, asked: Any) -> None:
-        if not asked.url.startswith(("file:", "data:", "blob:")):
-            self.complaints.append(f"asked for {asked.url}")
-
-    def load(self, live: bool = True, until: str = "load") -> Page:
-        self.page.goto(self.address, wait_until=until)
-        if live:
-            self.page.wait_for_selector(".playground.is-live", timeout=120_000)
-        return self.page
-
-
-def open_page(html: Path, browser: Browser, name: str) -> Iterator[Page]:
-    with browser.new_context(offline=True) as context:
-        opened = Opened(html, context, name)
-        yield opened.load()
-        assert opened.complaints == []
-
-
-@pytest.fixture
-def dates(html: Path, browser: Browser) -> Iterator[Page]:
-    yield from open_page(html, browser, "playground_dates")
-
-
-@pytest.fixture
-def digits(html: Path, browser: Browser) -> Iterator[Page]:
-    yield from open_page(html, browser, "playground_digits")
 
 
 # PyTorch's side
-
-
-def weights_file(html: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The facts and the tensors that the built book ships.
-
-    Of a matrix: a float32 for each row, then bytes, each of which it multiplies.
-    """
-    script = html / "_static" / "playground" / f"{name}.weights.js"
-    text = script.read_text(encoding="ascii")
-    file = json.loads(text[text.index("] = {") + 4 : text.rindex(";")])
-    left = base64.b64decode(file["numbers"])
-    tensors = {}
-    for name, shape in file["tensors"]:
-        whole = len(shape) > 1
-        floats = math.prod(shape[:-1]) if whole else shape[0]
-        numbers = np.frombuffer(left[: 4 * floats], "<f4")
-        left = left[4 * floats :]
-        if whole:
-            steps = np.frombuffer(left[: math.prod(shape)], np.int8)
-            left = left[math.prod(shape) :]
-            numbers = steps.reshape(floats, -1) * numbers[:, None]
-        tensors[name] = torch.tensor(numbers).reshape(shape)
-    assert left == b""
-    return file["facts"], tensors
-
-
-class Watched:
-    """Makes every attention of a model remember its weights (B, h, N, T), in order."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.weights: list[Tensor] = []
-        for part in model.modules():
-            if isinstance(part, nn.MultiheadAttention):
-                part.register_forward_pre_hook(self._ask, with_kwargs=True)
-                part.register_forward_hook(self._note)
-
-    @staticmethod
-    def _ask(part, args, kwargs):
-        wanted = {"need_weights": True, "average_attn_weights": False}
-        return args, {**kwargs, **wanted}
-
-    def _note(self, part, args, output):
-        self.weights.append(output[1].detach())
 
 
 @pytest.fixture
@@ -126,26 +40,9 @@ def translator(html: Path) -> nn.Module:
     return trained_translator(html)
 
 
-def trained_translator(html: Path) -> nn.Module:
-    """The chapter's class with the weights that the page has."""
-    model = Translator()
-    _, tensors = weights_file(html, "dates")
-    missing = model.load_state_dict(tensors, strict=False)
-    assert (missing.missing_keys, missing.unexpected_keys) == (["positions"], [])
-    return model  # in training mode, in which torch's layers take no short cut
-
-
 @pytest.fixture
 def vit(html: Path) -> nn.Module:
     return trained_vit(html)
-
-
-def trained_vit(html: Path) -> nn.Module:
-    """The chapter's class with the weights that the page has."""
-    model = VisionTransformer(8, 2, 1, 64, 4, 4, 128, 10)
-    _, tensors = weights_file(html, "digits")
-    model.load_state_dict(tensors)
-    return model
 
 
 def switch_off(attention: nn.MultiheadAttention, head: int) -> None:
@@ -164,15 +61,6 @@ def held_out_dates() -> list[datasets.Line]:
 
 # In the page: everything that is to be compared, as plain numbers
 
-RUN_TRANSLATOR = """([lines, off]) => {
-  const weights = new Playground.Weights("dates", "Translator");
-  const model = new Playground.Translator(weights);
-  return lines.map(([source, truth]) => {
-    const done = model.translate(source, { truth, off: new Set(off) });
-    const { encoder, decoder, cross, logits } = done;
-    return { logits: [...logits.data], encoder, decoder, cross };
-  });
-}"""
 RUN_VIT = """([images, options]) => {
   const weights = new Playground.Weights("digits", "VisionTransformer");
   const model = new Playground.VisionTransformer(weights);
@@ -184,11 +72,6 @@ RUN_VIT = """([images, options]) => {
     return { logits: [...logits], weights, rollout: Playground.rollout(weights) };
   });
 }"""
-
-
-def close(found: Any, expected: Tensor) -> None:
-    found = torch.tensor(found).reshape(expected.shape)
-    torch.testing.assert_close(found, expected, check_dtype=False, **TOLERANCE)
 
 
 @pytest.mark.parametrize("off", [(), ("encoder 0 1", "decoder 1 3", "cross 1 2")])
@@ -216,25 +99,6 @@ def test_the_translator_computes_what_torch_computes(dates, translator, off):
         close(there["encoder"], torch.stack([e0, e1]))
         close(there["decoder"], torch.stack([d0, d1]))
         close(there["cross"], torch.stack([c0, c1]))
-
-
-@torch.no_grad()
-def seen(model: nn.Module, facts: dict, pictures: Tensor, **changes: Any) -> list:
-    """What torch's model gives: logits, weights, rollout; under the same changes."""
-    tokens = model.embedding((pictures - facts["mean"]) / facts["deviation"])
-    positions = model.embedding.positions
-    patches = tokens[:, 1:] - positions[:, 1:]
-    patches = patches[:, changes.get("order", range(16))]
-    if changes.get("positions", True):
-        patches = patches + positions[:, 1:]
-    left = [p for p in range(16) if p not in changes.get("hidden", ())]
-    tokens = torch.cat([tokens[:, :1], patches[:, left]], dim=1)
-    watched = Watched(model)
-    for layer in model.layers:
-        tokens = layer(tokens)
-    logits = model.head(model.norm(tokens[:, 0]))
-    weights = watched.weights
-    return [logits, torch.stack(weights, dim=1), attention_rollout(weights)]
 
 
 SHUFFLED = [int(p) for p in np.random.default_rng(0).permutation(16)]
@@ -277,12 +141,6 @@ def test_the_erf_of_gelu_is_right_where_it_bends(digits):
 
 
 # The same score as in the chapter
-
-
-def text_of(html: Path, chapter: str, pattern: str) -> str:
-    """What a cell of a chapter has printed."""
-    page = (html / "chapters" / f"{chapter}.html").read_text(encoding="utf-8")
-    return re.search(pattern, re.sub(r"<[^>]*>", "", page))[1]
 
 
 @pytest.mark.parametrize(

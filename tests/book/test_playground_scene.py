@@ -1,7 +1,6 @@
 """One scene each: characters or patches, what is read of them, and the numbers."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode
 
@@ -11,30 +10,19 @@ import torch.nn.functional as F
 from playwright.sync_api import Browser, Page, expect
 from torch import Tensor, nn
 
-from tests.book.test_playground import (
+from tests.book.playgrounds import (
     RUN_TRANSLATOR,
-    START,
     Opened,
-    open_page,
     seen,
     trained_translator,
     trained_vit,
     weights_file,
 )
 from toolkit import datasets, images
+from toolkit.translator import START
 
 LINE, ANSWER = "Freitag, 3. Juli 2026", "2026-07-03"
 SHOWN = {"rtol": 0, "atol": 0.0051 + 1e-4}  # two decimals, of nearly equal numbers
-
-
-@pytest.fixture
-def dates(html: Path, browser: Browser) -> Iterator[Page]:
-    yield from open_page(html, browser, "playground_dates")
-
-
-@pytest.fixture
-def digits(html: Path, browser: Browser) -> Iterator[Page]:
-    yield from open_page(html, browser, "playground_digits")
 
 
 def opened_at(

@@ -21,7 +21,7 @@ from solutions.language_model import (
     perplexity,
     sample_tokens,
 )
-from tests.book.test_playground import Opened, close, open_page, text_of, weights_file
+from tests.book.playgrounds import Opened, close, open_page, text_of, weights_file
 from toolkit.manual import manual
 
 NAME = "playground_write"
