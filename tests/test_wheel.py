@@ -29,6 +29,8 @@ EXTRA = "notebooks"  # the one that the guides have students install
 # Asked for inside of a function, and a cell says so where it is not there.
 OPTIONAL = "transformers"
 
+# One kernel, emptied after each notebook: to start another one, and to import torch in
+# it, takes longer than most notebooks.
 RUN = """
 import json, sys
 from importlib.util import find_spec
@@ -39,21 +41,26 @@ from nbclient import NotebookClient
 folder, modules = Path(sys.argv[1]), json.loads(sys.argv[2])
 missing = [name for name in modules if find_spec(name) is None]
 found = {"missing": missing, "prefix": sys.prefix, "solutions": find_spec("solutions")}
+names, cells = [], []
 for path in sorted(folder.glob("*.ipynb")):
     notebook = nbformat.read(path, as_version=4)
-    where = {"metadata": {"path": str(folder)}}
-    client = NotebookClient(notebook, timeout=None, allow_errors=True, resources=where)
-    client.execute()
-    outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
-    found[path.stem] = {
-        "errors": [out.evalue for out in outputs if out.output_type == "error"],
-        "printed": [out.text for out in outputs if out.output_type == "stream"],
-        "points": [
-            [out.metadata["autograder"][key] for key in ("exercise", "score")]
-            for out in outputs
-            if "autograder" in out.get("metadata", {})
-        ],
-    }
+    names += [path.stem] * (len(notebook.cells) + 1)
+    cells += [*notebook.cells, nbformat.v4.new_code_cell("%reset -f")]
+    found[path.stem] = {"errors": [], "printed": [], "points": []}
+whole = nbformat.v4.new_notebook(cells=cells, metadata=notebook.metadata)
+for number, cell in enumerate(cells):
+    cell["id"] = f"cell-{number}"
+where = {"metadata": {"path": str(folder)}}
+NotebookClient(whole, timeout=None, allow_errors=True, resources=where).execute()
+for name, cell in zip(names, cells, strict=True):
+    for out in cell.outputs:
+        if out.output_type == "error":
+            found[name]["errors"].append(out.evalue)
+        elif out.output_type == "stream":
+            found[name]["printed"].append(out.text)
+        if "autograder" in out.get("metadata", {}):
+            about = out.metadata["autograder"]
+            found[name]["points"].append([about["exercise"], about["score"]])
 print(json.dumps(found))
 """
 
@@ -182,7 +189,7 @@ def points_with_a_key(name: str) -> dict[str, float]:
 
 @pytest.fixture(scope="module")
 def seen(student: Student, tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """What came of all released notebooks there, each in a kernel of its own."""
+    """What came of all released notebooks there, one after the other."""
     folder = tmp_path_factory.mktemp("handed-out")
     modules = set()
     for name in chapter_names():

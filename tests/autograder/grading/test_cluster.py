@@ -118,7 +118,8 @@ def test_scheduler_that_is_lost_costs_nobody_points(dask, course, master, capsys
     assert {name: marks(course)[name] for name in first} == first
 
 
-def test_cluster_that_is_down_is_one_line(course, master, capsys):
+def test_cluster_that_is_down_is_one_line(course, master, capsys, monkeypatch):
+    monkeypatch.setattr("autograder.grading.cluster.CONNECT_SECONDS", 1)
     hand_in(course, TOPIC, make_class(TOPIC, master, 1))
     words = ["grade", TOPIC, "--course", str(course), "--cluster", "tcp://127.0.0.1:9"]
     assert main(words) == 2
