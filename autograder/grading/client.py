@@ -199,17 +199,23 @@ class SubmissionClient(NotebookClient):
         while True:
             await asyncio.sleep(0)  # a flood must not keep the clock from running
             try:
-                msg = await self.kc.iopub_channel.get_msg(timeout=None)
-                if msg["parent_header"].get("msg_id") == parent_msg_id:
-                    self.process_message(msg, cell, cell_index)
-                else:
-                    self._spend(msg["size"])
+                await self._read_output(parent_msg_id, cell, cell_index)
             except CellExecutionComplete:
                 return
             except UnreadableMessage as message:
                 self._spend(message.size)
             except (KeyError, TypeError):  # it lacks what belongs there
                 self._spend(0)
+
+    async def _read_output(
+        self, parent_msg_id: str, cell: NotebookNode, cell_index: int
+    ) -> None:
+        """Read a message; it is forgotten before the next one is read."""
+        msg = await self.kc.iopub_channel.get_msg(timeout=None)
+        if msg["parent_header"].get("msg_id") == parent_msg_id:
+            self.process_message(msg, cell, cell_index)
+        else:
+            self._spend(msg["size"])
 
     def process_message(
         self, msg: dict[str, Any], cell: NotebookNode, cell_index: int

@@ -266,7 +266,9 @@ class _Execution:
     ) -> tuple[list[Answer], str | None]:
         """Put the questions of a check cell; the answers, and how the kernel ended."""
         sent, ended = await client.ask(self.topic.name, cell.metadata.exercise, seeds)
-        answers = [decode(data) for data in sent]
+        answers = []
+        while sent:  # no answer is kept in two forms
+            answers.append(decode(sent.pop(0)))
         for given in answers:
             if given.raised:
                 self._note_limit(cell, f"{given.raised}: {given.detail}")

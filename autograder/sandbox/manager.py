@@ -93,4 +93,4 @@ class SandboxKernelManager(AsyncKernelManager):
         # The warden passes no larger message on; this is for a part that claims to be.
         self.context.setsockopt(zmq.LINGER, 0)
         self.context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
-        self.context.setsockopt(zmq.RCVHWM, 20)
+        self.context.setsockopt(zmq.RCVHWM, 2)  # messages of each channel that wait

@@ -15,7 +15,10 @@ from typing import Any
 from jupyter_client.session import Session
 
 MAX_HEADER = 4096  # bytes
-MAX_CONTENT = 4 * 2**20  # of which a text of wide letters takes eight times as many
+MAX_CONTENT = 4 * 2**20
+MAX_WIDE = (
+    2 * 2**20
+)  # if a letter takes more than a byte: in memory, all then take four
 MAX_PARTS = 50_000  # lists, dictionaries and what is in them
 MAX_LINES = 30  # of a traceback
 _TEXTS = (
@@ -76,7 +79,7 @@ class FlatSession(Session):
         try:
             header = _texts(_load(header, MAX_HEADER), ("msg_id", "msg_type"))
             parent = _texts(_load(parent, MAX_HEADER), ("msg_id",))
-            pieces = _pieces(_load(body, MAX_CONTENT))
+            pieces = _pieces(_load(body, MAX_WIDE if _is_wide(body) else MAX_CONTENT))
         except (ValueError, RecursionError) as error:
             raise UnreadableMessage(f"a message has no form: {error}", size) from error
         return {
@@ -103,6 +106,11 @@ def _load(data: bytes, most: int) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise ValueError("no JSON object")
     return loaded
+
+
+def _is_wide(data: bytes) -> bool:
+    """Whether a letter may take more than a byte, as it is or as an escape."""
+    return not data.isascii() or data.count(rb"\u") > data.count(rb"\u00")
 
 
 def _nothing(number: str) -> None:

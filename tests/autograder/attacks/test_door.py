@@ -84,9 +84,9 @@ MESSAGES = {
     **{
         f"texts of {size} wide letters": (
             'raw(content=\'{"name": "stdout", "text": "\U0001f600\'.encode()\n'
-            f"    + b'x' * {size} + b'\"}}', times=3)"
+            f"    + b'x' * {size} + b'\"}}', times=5)"
         )
-        for size in (4_000_000, 7_000_000)
+        for size in (2_000_000, 4_000_000, 7_000_000)
     },
     "a message larger than any": "raw(content=b'x' * 9_000_000)",
     "a message of many parts": ("kernel.iopub_socket.send_multipart([b'x'] * 1000)"),
@@ -191,8 +191,8 @@ def test_what_is_sent_costs_the_grader_little_and_earns_nothing(
     assert any(words in said for words in EXPLAINED), said
     assert scores(report)["softmax"] == 0
     assert report["score"] <= honest["score"], said  # it may cost the attacker more
-    # A few messages of 8 MB at a time, some of them once more with 4 bytes a letter.
-    assert cost.megabytes < 200, said
+    # A few messages of 8 MB at a time, or all answers to one question.
+    assert cost.megabytes < 100, said
     assert cost.seconds < 10, said
     assert seconds < 40, said
 
