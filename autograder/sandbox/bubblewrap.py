@@ -17,7 +17,7 @@ from pathlib import Path
 import autograder
 import toolkit
 from autograder.errors import GraderFault
-from autograder.sandbox.confine import HOME, PRIVATE_FOLDERS
+from autograder.sandbox.confine import HOME
 from autograder.sandbox.control_group import NOBODY
 
 PROGRAMS = ("bin", "lib", "lib32", "lib64", "libexec")  # folders of an installation
@@ -85,7 +85,7 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
     as_root = os.geteuid() == 0
     staged = {i: host and i for i, host in shown.items()} if as_root else shown
     environment = {
-        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": HOME,
         "USER": "student",
         "LANG": "C.UTF-8",
@@ -184,7 +184,8 @@ def _shown_paths() -> dict[str, str | None]:
 def site_folders() -> dict[str, str]:
     """The folders of installed libraries, and where each is shown in the sandbox.
 
-    That is its own place, unless a private folder of the submission would hide it.
+    Not at its own place, which may name the owner of this machine, and may be hidden by
+    a private folder of the submission.
     """
     found = [
         Path(path).resolve()
@@ -192,10 +193,7 @@ def site_folders() -> dict[str, str]:
         if Path(path).name in ("site-packages", "dist-packages")
     ]
     return {
-        str(path): f"/course/libraries/{number}"
-        if any(path.is_relative_to(private) for private in PRIVATE_FOLDERS)
-        else str(path)
-        for number, path in enumerate(found)
+        str(path): f"/course/libraries/{number}" for number, path in enumerate(found)
     }
 
 

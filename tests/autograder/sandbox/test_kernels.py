@@ -22,12 +22,14 @@ from autograder.sandbox.bubblewrap import (
     SandboxUnavailable,
     bubblewrap_command,
     require_bubblewrap,
+    site_folders,
 )
 from autograder.sandbox.connection import ForkServer, Sandbox, fork_servers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(*sources, **limits):
@@ -364,20 +366,46 @@ def test_no_program_of_the_host_is_given_a_core_dump():
     assert changed[3] != "0\n"
 
 
-def test_libraries_in_a_private_folder_are_shown_elsewhere(monkeypatch, tmp_path):
-    """The private /tmp of a submission would hide an environment that lies there."""
-    libraries = tmp_path / "env" / "site-packages"
+def test_libraries_are_shown_in_a_folder_that_tells_nothing(monkeypatch, tmp_path):
+    libraries = tmp_path / "somebody" / "site-packages"
     libraries.mkdir(parents=True)
     monkeypatch.setattr("sys.path", [*sys.path, str(libraries)])
-    monkeypatch.setattr(
-        "autograder.sandbox.bubblewrap.PRIVATE_FOLDERS", (str(tmp_path),)
-    )
     command = bubblewrap_command(7, 8)
     bind = command.index(str(libraries))
     assert command[bind - 1] == "--ro-bind"
     place = command[bind + 1]
     assert place.startswith("/course/")
     assert place in command[command.index("PYTHONPATH") + 1].split(":")
+
+
+def test_a_kernel_is_not_told_where_the_grader_lies():
+    """Python's own folder is seen; that of the course's environment is not."""
+    (text,), ended = run(
+        "import glob, os, re, sys, traceback, torch\n"
+        "print('PATH', os.environ['PATH'])\n"
+        "seen = [dict(os.environ), sys.path, sys.argv, sys.orig_argv, sys.executable]\n"
+        "seen += [sys.prefix, torch.__file__, sorted(map(str, sys.modules.values()))]\n"
+        "for name in ('maps', 'cmdline', 'environ', 'mountinfo', 'cgroup'):\n"
+        "    try: seen += [open(f'/proc/self/{name}').read()]\n"
+        "    except OSError: pass\n"
+        "try: torch.zeros(2).view(3)\n"
+        "except RuntimeError: seen += [traceback.format_exc()]\n"
+        "seen += [n for d in sys.path for n in glob.glob(d + '/*')]\n"
+        f"for place in {_places()!r}:\n"
+        r"    whole = rf'(?<![\w/.-]){re.escape(place)}(?![\w.-])'"
+        "\n"
+        "    if re.search(whole, str(seen)): print('SEEN', place)\n"
+    )
+    assert ended is None
+    assert "PATH /usr/local/bin:/usr/bin:/bin\n" in text
+    assert "SEEN" not in text
+
+
+def _places():
+    """Where the project and its environment lie, if that is not where Python does."""
+    places = [ROOT, Path(sys.prefix), *map(Path, site_folders())]
+    python = Path(sys.base_prefix)
+    return [str(place) for place in places if not place.is_relative_to(python)]
 
 
 def test_command_shows_no_folder_of_the_user():
