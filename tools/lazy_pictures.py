@@ -8,6 +8,7 @@ and words.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -26,6 +27,7 @@ UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "in": 96.0, "cm": 96 / 2.54, "mm": 9.6
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx, after what changes the body of a page."""
     app.connect("html-page-context", mark_pictures, priority=800)
+    app.connect("html-collect-pages", leave_out_originals)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -38,15 +40,32 @@ def mark_pictures(
     images = app.builder.images
     files = {name: Path(app.srcdir) / file for file, name in images.items()}
     folder = Path(app.outdir) / "_images"
-    body, replaced = with_lazy_pictures(context["body"], files, folder)
-    context["body"] = body
-    for file in [file for file, name in images.items() if name in replaced]:
-        del images[file]  # no page shows it, so it need not be copied
+    context["body"] = with_lazy_pictures(context["body"], files, folder)
 
 
-def with_lazy_pictures(
-    body: str, files: dict[str, Path], folder: Path
-) -> tuple[str, set[str]]:
+def leave_out_originals(app: Sphinx) -> Iterable[tuple[str, dict[str, Any], str]]:
+    """Have no picture copied that pages show as WebP; this adds no page.
+
+    Pages may have been written in other processes, so what says so is the file.
+    """
+    images, folder = app.builder.images, Path(app.outdir) / "_images"
+    for file, name in list(images.items()):
+        if name.endswith(".png") and smaller(name, folder).exists():
+            del images[file]
+    return ()
+
+
+def smaller(name: str, folder: Path) -> Path:
+    """The file of a picture as WebP.
+
+    Args:
+        name: of the picture.
+        folder: that of all pictures of the book.
+    """
+    return folder / f"{PurePosixPath(name).stem}.webp"
+
+
+def with_lazy_pictures(body: str, files: dict[str, Path], folder: Path) -> str:
     """HTML whose pictures have their size, wait until they are near, and are small.
 
     Args:
@@ -55,9 +74,8 @@ def with_lazy_pictures(
         folder: where pictures of another format are written.
 
     Returns:
-        The new HTML, and the last parts of the addresses that it no longer has.
+        The new HTML.
     """
-    replaced = set()
 
     def mark(found: re.Match) -> str:
         tag = found[0]
@@ -72,13 +90,11 @@ def with_lazy_pictures(
             if width and height:
                 more += f' width="{width}" height="{height}"'
         if file is not None and file.suffix == ".png":
-            replaced.add(address.name)
-            webp(file, folder / f"{address.stem}.webp")
-            smaller = source[0].replace(".png", ".webp")
-            tag = tag.replace(source[0], smaller, 1)
+            webp(file, smaller(address.name, folder))
+            tag = tag.replace(source[0], source[0].replace(".png", ".webp"), 1)
         return tag.replace("<img", f"<img{more}", 1)
 
-    return TAG.sub(mark, body), replaced
+    return TAG.sub(mark, body)
 
 
 def webp(file: Path, target: Path) -> None:

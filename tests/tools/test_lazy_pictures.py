@@ -1,12 +1,13 @@
 """Pictures keep their room free and wait until they are near."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from tools.lazy_pictures import size, with_lazy_pictures
+from tools.lazy_pictures import leave_out_originals, size, with_lazy_pictures
 
 
 def test_a_picture_gets_its_size_and_waits(tmp_path: Path):
@@ -15,8 +16,7 @@ def test_a_picture_gets_its_size_and_waits(tmp_path: Path):
     files = {"a b.gif": tmp_path / "drawn.gif"}
     assert with_lazy_pictures(body, files, tmp_path) == (
         '<p><img loading="lazy" decoding="async" width="70" height="30" alt="words" '
-        'src="../_images/a%20b.gif" /></p>',
-        set(),
+        'src="../_images/a%20b.gif" /></p>'
     )
 
 
@@ -25,11 +25,19 @@ def test_a_png_becomes_a_webp_with_the_same_pixels(tmp_path: Path):
     Image.fromarray(numbers).save(tmp_path / "drawn.png")
     body = '<img src="../_images/a%20b.png">'
     files = {"a b.png": tmp_path / "drawn.png"}
-    found, replaced = with_lazy_pictures(body, files, tmp_path / "out")
+    found = with_lazy_pictures(body, files, tmp_path / "out")
     assert 'src="../_images/a%20b.webp"' in found
-    assert replaced == {"a b.png"}
     with Image.open(tmp_path / "out" / "a b.webp") as picture:
         assert np.array_equal(np.asarray(picture), numbers)
+
+
+def test_what_is_shown_as_webp_is_not_copied_as_png_too(tmp_path: Path):
+    (tmp_path / "_images").mkdir()
+    (tmp_path / "_images" / "a b.webp").touch()
+    images = {"x/1.png": "a b.png", "x/2.png": "kept.png", "x/3.svg": "a b.svg"}
+    app = SimpleNamespace(builder=SimpleNamespace(images=images), outdir=tmp_path)
+    assert list(leave_out_originals(app)) == []
+    assert images == {"x/2.png": "kept.png", "x/3.svg": "a b.svg"}
 
 
 @pytest.mark.parametrize(
@@ -41,12 +49,12 @@ def test_a_png_becomes_a_webp_with_the_same_pixels(tmp_path: Path):
     ],
 )
 def test_other_pictures_stay_as_they_are(tag: str, tmp_path: Path):
-    assert with_lazy_pictures(tag, {}, tmp_path) == (tag, set())
+    assert with_lazy_pictures(tag, {}, tmp_path) == tag
 
 
 def test_a_size_that_was_given_stays(tmp_path: Path):
     tag = '<img src="a.svg" style="width: 50%">'
-    found, _ = with_lazy_pictures(tag, {"a.svg": tmp_path / "never read"}, tmp_path)
+    found = with_lazy_pictures(tag, {"a.svg": tmp_path / "never read"}, tmp_path)
     assert 'loading="lazy"' in found
     assert "height=" not in found
 
