@@ -162,9 +162,15 @@ def notebook_at(
     parts = path.relative_to(root).parts
     found = [readings(part, systems) for part in parts]
     place = next((n for n, shapes in enumerate(found) if shapes), None)
-    if place is None:
-        if any(_NO_NUMBER.search(part) for part in parts):
+    # Names in the folder of a group, or in one of Gradescope, are students' own.
+    for part in parts[:place]:
+        if _NO_NUMBER.search(part):
             return "Moodle gives it no number of a person: is it of a group?"
+        if is_submission(part):
+            return (
+                "it is of Gradescope, and only the list of its class says whose it is"
+            )
+    if place is None:
         return "no part of its path has the form that Canvas or Moodle gives"
     (shape, *others), last = found[place], len(parts) - 1
     # The archive of a class may happen to be named as Canvas names one upload.

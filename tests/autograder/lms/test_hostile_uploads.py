@@ -297,6 +297,25 @@ def test_name_with_numbers_in_it_makes_nobody_somebody_else(
     assert "12345, 99999999999 or 999" in dict(done.left_out)[AS_ZOE]
 
 
+@pytest.mark.parametrize("system", [None, "canvas"])
+@pytest.mark.parametrize(
+    ("folder", "why"),
+    [
+        ("Team E_assignsubmission_file", "gives it no number of a person"),
+        ("submission_12", "it is of Gradescope"),
+        ("e/submission_12", "it is of Gradescope"),
+    ],
+)
+def test_name_in_a_folder_of_somebody_unknown_makes_nobody_somebody_else(
+    collected, folder, why, system
+):
+    theft = f"{folder}/{ANN}"
+    with pytest.raises(NothingCollected) as error:
+        collected({theft: "eve"}, system=system)
+    assert why in str(error.value.lines)
+    assert collected({theft: "eve", ANN: "ann"}, system=system)[1] == {"annx_1": "ann"}
+
+
 @pytest.mark.parametrize("system", [None, "moodle"])
 def test_name_of_moodle_with_numbers_in_it_is_nobody_else_either(collected, system):
     files = {f"{ALSO}/{TOPIC}.ipynb": "eve", f"Bo_2_{ALSO[10:31]}/x.ipynb": "bo"}
