@@ -44,6 +44,9 @@ from autograder.show import (
     show_note,
 )
 
+# In outputs of this kind, a result tells programs why an answer was not judged.
+NOT_JUDGED = "application/vnd.attention-from-scratch.not-judged"
+
 
 class Points(float):
     """Points earned: a number to nbgrader, a short line to a reader."""
@@ -61,6 +64,20 @@ class Points(float):
     def _repr_html_(self) -> str:
         words = points_in_words(float(self), self.of, self.later)
         return f"<strong>{words}</strong>"
+
+
+class NoPoints(Points):
+    """None, because the answer was not judged; whoever records marks is told."""
+
+    def __new__(cls, of: float, why: str) -> NoPoints:
+        """None out of ``of``, for the reason ``why``."""
+        points = super().__new__(cls, 0, of)
+        points.why = why
+        return points
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        shown = {"text/plain": repr(self), "text/html": "<strong>not judged</strong>"}
+        return {**shown, NOT_JUDGED: self.why}
 
 
 def check(implementation: Implementation) -> Points:
@@ -86,7 +103,7 @@ def check(implementation: Implementation) -> Points:
         judged = examine_here(exercise, implementation)
     except (NoKey, GraderFault) as error:
         print(f"check: {error}")
-        return Points(0, exercise.points)
+        return NoPoints(exercise.points, str(error))
     report = with_what_is_seen(judged.report, implementation, names_in_notebook())
     picture = ""
     if self_study() and in_kernel() and judged.given:

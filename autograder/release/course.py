@@ -40,6 +40,11 @@ c.ExecutePreprocessor.timeout = 120
 c.ZipCollectApp.extractor_plugin = "autograder.grading.collector.LmsExtractor"
 c.ZipCollectApp.collector_plugin = "autograder.grading.collector.LmsCollector"
 
+# `nbgrader autograde` records no zero where `check` could not judge an answer.
+c.Autograde.autograde_preprocessors.insert(
+    1, "autograder.grading.unjudged.RefuseUnjudged"
+)
+
 # A gradebook elsewhere, for instance in PostgreSQL:
 # c.CourseDirectory.db_url = "postgresql+psycopg://user:password@host/gradebook"
 
