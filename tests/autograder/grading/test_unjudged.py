@@ -7,15 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from nbgrader.api import Gradebook
 
-pytest.importorskip("nbgrader")
-
-from nbgrader.api import Gradebook  # noqa: E402
-
-from autograder.exercise import load_topic  # noqa: E402
-from classroom.submissions import hand_in, submission  # noqa: E402
-from tests.autograder.conftest import TOPIC  # noqa: E402
+from autograder.exercise import load_topic
+from classroom.submissions import hand_in, submission
+from tests.autograder.conftest import TOPIC
 
 EVERYTHING = sum(e.points for e in load_topic(TOPIC).exercises.values())
 # What the kernels of a test run first.
