@@ -15,7 +15,7 @@ from typing import Any
 from autograder.exercise import Implementation
 from autograder.steps.changes import Change, changes
 
-MOST = 100  # alterations of one reference: a check has to end within a second
+MOST = 160  # alterations of one reference: a check has to end within a second
 _ORIGINAL = "original_class"  # a name that no definition has
 
 Place = tuple[ast.AST, str, int | None]  # a node, its field, and an index if it is one

@@ -36,13 +36,13 @@ def zeros_only(pairs: Sequence[Pair]) -> str | None:
         return None
     if all((p.right[w] == 0).all() for p, w in zip(pairs, wrong, strict=True)):
         return (
-            "Only values that should be zero are wrong: something is not hidden, not "
-            "skipped or not left out that should be."
+            "Only values that should be zero are wrong. Something may not be hidden, "
+            "skipped or left out that should be."
         )
     if all((p.given[w] == 0).all() for p, w in zip(pairs, wrong, strict=True)):
         return (
-            "The values that are wrong are zero, and all others are right: something "
-            "is hidden, skipped or left out that should not be."
+            "The values that are wrong are zero, and all others are right. Something "
+            "may be hidden, skipped or left out that should not be."
         )
     return None
 
@@ -63,8 +63,8 @@ def zeros_filled(pairs: Sequence[Pair]) -> str | None:
     ):
         return None
     return (
-        "None of the values that should be zero is zero, and others are wrong as well: "
-        "what should be hidden or left out takes part."
+        "None of the values that should be zero is zero, and others are wrong as well. "
+        "If something should be hidden or left out there, it takes part."
     )
 
 

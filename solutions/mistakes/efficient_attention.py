@@ -37,8 +37,9 @@ def mix_causally(query, key, value):
 
 @mistake(attention_flops)
 def flops_one_product(n, d):
-    """You counted one of the two matrix products. Scores and outputs each take a
-    product of this size, so the work is twice as much."""
+    """Your count is half of the right one. Either one of the two matrix products is
+    missing, scores and outputs take one each; or a multiplication and the addition
+    after it count as one operation, where they are two."""
     return 2 * n * n * d
 
 

@@ -1035,8 +1035,8 @@ def count_one_head(embed_dim, num_heads):
 
 @mistake(projection_parameter_count)
 def count_without_output(embed_dim, num_heads):
-    """You counted queries, keys and values, and forgot the output projection, which has
-    as many numbers as each of them."""
+    """You counted three projections of the four. Queries, keys, values and output have
+    one each, and all four have as many numbers."""
     return 3 * embed_dim**2 + 3 * embed_dim
 
 
@@ -1049,15 +1049,16 @@ def count_without_biases(embed_dim, num_heads):
 
 @mistake(projection_parameter_count)
 def count_without_output_bias(embed_dim, num_heads):
-    """You counted biases for the three input projections only. The output projection
-    has one as well."""
+    """Your count is too small by embed_dim, which is one bias. All four projections
+    have one: those of queries, keys and values, and that of the output."""
     return 4 * embed_dim**2 + 3 * embed_dim
 
 
 @mistake(projection_parameter_count)
 def count_heads_of_slices(embed_dim, num_heads):
-    """You took each head's projections as E / h by E / h, as if a head saw a slice of
-    the token. Every head reads the whole token and writes a slice."""
+    """The matrices for queries, keys and values have as many numbers in your count as
+    those of a single head, or as if a head saw only a slice of the token. Each of the h
+    heads reads the whole token and writes a slice."""
     d = embed_dim // num_heads
     return 3 * num_heads * (d * d + d) + embed_dim**2 + embed_dim
 

@@ -1405,8 +1405,9 @@ def no_final_norms(*sizes):
 
 @mistake(transformer_parameter_count)
 def one_final_norm(*sizes):
-    """You counted a single norm after the stacks. The encoder ends with one and the
-    decoder with another."""
+    """Your count is too small by 2 * d_model. Either one of the two norms after the
+    stacks is missing, or both lack one of their vectors: encoder and decoder end with
+    a norm each, which has a weight and a bias."""
     return counted(*sizes, final_norms=1)
 
 
@@ -1421,8 +1422,8 @@ def final_norm_in_each_layer(d_model, d_ff, encoder_layers, decoder_layers):
 
 @mistake(transformer_parameter_count)
 def cross_attention_without_output(d_model, d_ff, encoder_layers, decoder_layers):
-    """You counted three projections in the cross-attention. It is as large as the
-    self-attention: queries, keys, values, and the one that mixes the heads."""
+    """You counted three projections in one of the two attentions of a decoder layer.
+    Both have four: queries, keys, values, and the one that mixes the heads."""
     sizes = d_model, d_ff, encoder_layers, decoder_layers
     return counted(*sizes) - decoder_layers * d_model * (d_model + 1)
 
@@ -1436,15 +1437,17 @@ def no_cross_attention_counted(*sizes):
 
 @mistake(transformer_parameter_count)
 def two_norms_in_the_decoder(*sizes):
-    """You counted two norms in a decoder layer. It has three sublayers and a norm for
-    each."""
+    """Your count is too small by 2 * d_model for each decoder layer: a norm, or two
+    biases. A layer has three sublayers with a norm each, and four biases in each of its
+    two attentions."""
     return counted(*sizes, decoder_norms=2)
 
 
 @mistake(transformer_parameter_count)
 def one_norm_in_the_encoder(*sizes):
-    """You counted one norm in an encoder layer. It has two sublayers and a norm for
-    each."""
+    """Your count is too small by 2 * d_model for each encoder layer: a norm, or two
+    biases. A layer has two sublayers with a norm each, and four biases in its
+    attention."""
     return counted(*sizes, encoder_norms=1)
 
 

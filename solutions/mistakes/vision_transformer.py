@@ -535,16 +535,17 @@ def no_biases(image_size, patch_size, channels, E, L, M, K):
 
 @mistake(vit_parameter_count)
 def output_projection_uncounted(image_size, patch_size, channels, E, *others):
-    """You forgot the output projection of attention. There are four E x E matrices:
-    queries, keys, values and the one that mixes the heads."""
+    """You counted three of the four projections of attention. There are four E x E
+    matrices: queries, keys, values and the one that mixes the heads."""
     attention = 3 * (E * E + E)
     return counted(image_size, patch_size, channels, E, *others, attention=attention)
 
 
 @mistake(vit_parameter_count)
 def attention_without_biases(image_size, patch_size, channels, E, L, M, K):
-    """You left the biases of the attention out. Each of its four projections has
-    one."""
+    """Your count is too small by 4 * embed_dim for each layer. Either the biases of the
+    four projections of attention are not counted, or the two norms, each of which has
+    a weight and a bias."""
     return counted(image_size, patch_size, channels, E, L, M, K, attention=4 * E * E)
 
 
@@ -583,7 +584,9 @@ def one_norm_a_layer(image_size, patch_size, channels, E, L, M, K):
 
 @mistake(vit_parameter_count)
 def final_norm_uncounted(*sizes):
-    """You forgot the norm after the last layer. A pre-norm model ends with one."""
+    """Your count is too small by 2 * embed_dim. Either the norm after the last layer is
+    not counted, with which a pre-norm model ends, or neither the class token nor its
+    position is."""
     return counted(*sizes, final_norm=0)
 
 
