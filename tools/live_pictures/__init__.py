@@ -25,7 +25,9 @@ from sphinx.util.docutils import SphinxDirective
 from tools.live_pictures import (
     head_loop,
     mask_grid,
+    patch_tokens,
     position_curve,
+    projections,
     query_plane,
     score_spread,
 )
@@ -34,7 +36,9 @@ from tools.live_pictures.markup import Picture
 PICTURES: dict[str, Callable[[], Picture]] = {
     "head_loop": head_loop.picture,
     "mask_grid": mask_grid.picture,
+    "patch_tokens": patch_tokens.picture,
     "position_curve": position_curve.picture,
+    "projections": projections.picture,
     "query_plane": query_plane.picture,
     "score_spread": score_spread.picture,
 }

@@ -1,0 +1,217 @@
+"""The picture of a token and its projections; its numbers against torch and numpy."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Locator, Page
+
+from tests.book.contents import ROOT
+from tests.book.pictures_alone import Open, centre, numbers
+from tools.live_pictures import projections
+
+WORDS = ("she", "visits", "the", "bank", "for")
+
+
+def chapter() -> dict:
+    """What the cell of the chapter defines in which bank finds its meaning."""
+    text = (ROOT / "chapters" / "qkv_projections.md").read_text(encoding="utf-8")
+    code = re.search(r"^sentence = \[.*?^topics = [^\n]*", text, re.M | re.S)[0]
+    given: dict = {"np": np}
+    exec(code, given)
+    return given
+
+
+def test_words_and_projections_are_those_of_the_chapter():
+    given = chapter()
+    assert given["sentence"] == [*projections.OPENING, projections.LAST[0]]
+    vectors = [projections.VECTORS[word] for word in given["sentence"]]
+    np.testing.assert_array_equal(given["embeddings"], vectors)
+    np.testing.assert_array_equal(given["topics"], projections.turned(0))
+    text = (ROOT / "chapters" / "qkv_projections.md").read_text(encoding="utf-8")
+    firm = re.search(
+        r"self_attention\(embeddings, (\d+) \* topics, topics, topics", text
+    )
+    assert float(firm[1]) == projections.FACTOR
+
+
+def expected(token, last, turns=(0, 0, 0)) -> dict[str, np.ndarray]:
+    """Everything the picture computes; a plane is turned as complex numbers are."""
+    given = chapter()
+    X = given["embeddings"][:, 1:3].copy()  # finance and water
+    X[3], X[5] = token, {"money": (3, 0), "river": (0, 3)}[last]
+    as_complex = X[:, 0] + 1j * X[:, 1]
+    q, k, v = (
+        np.stack([turned.real, turned.imag], axis=1)
+        for turned in (as_complex * np.exp(1j * np.radians(angle)) for angle in turns)
+    )
+    queries, keys, values = (torch.from_numpy(x) for x in (3 * q, k, v))
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    identity = torch.eye(len(X), dtype=torch.float64)
+    return {
+        "query": queries[3].numpy(),
+        "keys": k,
+        "values": v,
+        "scores": (keys @ queries[3] / 2**0.5).numpy(),
+        "weights": sdpa(queries, keys, identity)[3].numpy(),
+        "output": sdpa(queries, keys, values)[3].numpy(),
+    }
+
+
+def check(picture: Locator, token=(1, 1), last="money", turns=(0, 0, 0)) -> None:
+    """Compare all numbers that the picture shows, and where it draws."""
+    found = expected(token, last, turns)
+    shown = picture.locator(".live-score").all_inner_texts()
+    np.testing.assert_allclose(numbers(" ".join(shown)), found["scores"], atol=0.0051)
+    shown = picture.locator(".live-weight").all_inner_texts()
+    np.testing.assert_allclose(
+        numbers(" ".join(shown)), 100 * found["weights"], atol=0.51
+    )
+    told = [numbers(t) for t in picture.locator(".roles-numbers").all_inner_texts()]
+    np.testing.assert_allclose(told[0], token, atol=0.0051)
+    np.testing.assert_allclose(told[1], [*found["query"], *turns[:2]], atol=0.0051)
+    np.testing.assert_allclose(told[2], [*found["output"], turns[2]], atol=0.0051)
+    says = picture.locator(".live-says").inner_text()
+    key = found["keys"][5]
+    product, score = found["query"] @ key, found["scores"][5]
+    np.testing.assert_allclose(
+        numbers(says),
+        [*found["query"], *key, product, 2, score, 100 * found["weights"][5]],
+        atol=0.51,
+    )
+    assert numbers(says)[-2] == pytest.approx(score, abs=0.0051)
+    assert f"score of “{last}”" in says
+    for name, plane, point in [
+        ("roles-token", "token", token),
+        ("plane-query", "match", found["query"]),
+        ("plane-key.is-asking", "match", found["keys"][3]),
+        ("plane-key.is-last", "match", key),
+        ("roles-value.is-asking", "value", found["values"][3]),
+        ("roles-value.is-last", "value", found["values"][5]),
+        ("plane-output", "value", found["output"]),
+    ]:
+        moved = picture.locator(f".{name}").get_attribute("transform")
+        where = [float(n) for n in re.findall(r"-?[\d.]+(?:e-\d+)?", moved)]
+        np.testing.assert_allclose(
+            where, projections.place(plane, point), atol=0.01, err_msg=name
+        )
+
+
+def at(picture: Locator, plane: str, point: tuple[float, float]) -> tuple[float, float]:
+    """Where a point of a plane is on the screen."""
+    box = picture.locator(f".roles-plane-{plane} .plane-axes").bounding_box()
+    unit = box["width"] / (2 * projections.MIDDLE) * projections.UNITS[plane]
+    return (
+        box["x"] + box["width"] / 2 + unit * point[0],
+        box["y"] + box["height"] / 2 - unit * point[1],
+    )
+
+
+def drag(page: Page, knob: Locator, *places: tuple[float, float]) -> None:
+    page.mouse.move(*centre(knob))
+    page.mouse.down()
+    for where in places:
+        page.mouse.move(*where)
+    page.mouse.up()
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_tokens_and_projections_follow_the_mouse(width: int, opened: Open):
+    with opened("projections", width) as (page, picture):
+        check(picture)
+        height = picture.bounding_box()["height"]
+        token = picture.locator(".roles-token .live-reach")
+        drag(page, token, at(picture, "token", (0, 0.5)), at(picture, "token", (-1, 1)))
+        check(picture, (-1, 1))
+        drag(page, token, at(picture, "token", (3, 0)))  # no further than its reach
+        check(picture, (2, 0))
+        query = picture.locator(".plane-query .live-reach")
+        drag(page, query, at(picture, "match", (0, 5)))
+        check(picture, (2, 0), turns=(90, 0, 0))
+        key = picture.locator(".plane-key .live-reach")
+        drag(page, key, at(picture, "match", (-2, -2)))
+        check(picture, (2, 0), turns=(90, -135, 0))
+        value = picture.locator(".roles-value .live-reach")
+        drag(page, value, at(picture, "value", (-3, 0)))
+        check(picture, (2, 0), turns=(90, -135, 180))
+        picture.get_by_text("river", exact=True).click()
+        check(picture, (2, 0), "river", (90, -135, 180))
+        drag(page, token, at(picture, "token", (0, 0)))  # a query of zero
+        check(picture, (0, 0), "river", (90, -135, 180))
+        page.mouse.click(*at(picture, "token", (0.5, -1.2)))
+        check(picture, (0.5, -1.2), "river", (90, -135, 180))
+        if width == 1280:  # on a phone, the lines of text depend on the font
+            assert picture.bounding_box()["height"] == height
+
+
+def test_turning_queries_and_keys_alike_changes_no_weight(opened: Open):
+    with opened("projections") as (page, picture):
+        before = picture.locator(".live-table").inner_text()
+        for name in ("Turn of queries", "Turn of keys"):
+            picture.get_by_role("slider", name=name).focus()
+            page.keyboard.press("Shift+ArrowUp")
+        check(picture, turns=(50, 50, 0))
+        assert picture.locator(".live-table").inner_text() == before
+        picture.get_by_role("slider", name="Turn of values").focus()
+        page.keyboard.press("ArrowDown")
+        check(picture, turns=(50, 50, -5))
+        assert picture.locator(".live-table").inner_text() == before
+
+
+def test_tokens_and_projections_follow_the_keys(opened: Open):
+    with opened("projections", 360) as (page, picture):
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")
+        check(picture, last="river")
+        page.keyboard.press("Tab")
+        knob = picture.get_by_role("slider", name="Token of bank")
+        assert knob.evaluate("knob => knob === document.activeElement")
+        for key, token in [
+            ("ArrowLeft", (0.9, 1.0)),
+            ("ArrowDown", (0.9, 0.9)),
+            ("Shift+ArrowDown", (0.9, -0.1)),
+            ("Home", (1, 1)),
+        ]:
+            page.keyboard.press(key)
+            check(picture, token, "river")
+            assert numbers(knob.get_attribute("aria-valuetext")) == pytest.approx(token)
+        knob = picture.get_by_role("slider", name="Turn of queries")
+        knob.focus()
+        scrolled = page.evaluate("scrollY")
+        for key, degrees in [
+            *[("Shift+ArrowUp", 50), ("Shift+ArrowRight", 100), ("ArrowLeft", 95)],
+            *[("Shift+ArrowUp", 145), ("Shift+ArrowUp", -165), ("ArrowDown", -170)],
+            *[("ArrowDown", -175), ("ArrowDown", 180), ("Home", 0)],
+        ]:
+            page.keyboard.press(key)
+            check(picture, last="river", turns=(degrees, 0, 0))
+            assert numbers(knob.get_attribute("aria-valuetext")) == [degrees]
+        assert page.evaluate("scrollY") == scrolled
+
+
+def test_a_token_follows_a_finger(opened: Open):
+    with opened("projections", 360, has_touch=True) as (page, picture):
+        page.touchscreen.tap(*at(picture, "token", (-1, 0.5)))
+        check(picture, (-1, 0.5))
+        finger = page.context.new_cdp_session(page)
+        for kind, points in [
+            ("touchStart", [(-1, 0.5)]),
+            *[("touchMove", [point]) for point in [(-0.5, 1), (0, 1.5)]],
+            ("touchEnd", []),
+        ]:
+            where = [
+                dict(zip("xy", at(picture, "token", point), strict=True))
+                for point in points
+            ]
+            finger.send(
+                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": where}
+            )
+        check(picture, (0, 1.5))
+
+
+def test_what_can_be_dragged_is_as_large_as_a_finger_needs(opened: Open):
+    with opened("projections", 360) as (_, picture):
+        for reach in picture.locator(".live-reach").all():
+            box = reach.bounding_box()
+            assert min(box["width"], box["height"]) >= 24
