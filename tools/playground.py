@@ -31,8 +31,8 @@ COMPUTING = {
         *("answer", "pair", "scene", "heads", "address"),
     ),
     "digits": (
-        *("weights", "tensor", "attention", "vit", "view", "drawing"),
-        *("patches", "pair", "heads", "address"),
+        *("weights", "tensor", "attention", "vit", "view", "strokes"),
+        *("drawing", "patches", "pair", "heads", "address"),
     ),
     "write": (
         *("weights", "tensor", "attention", "bpe", "sampling", "language_model"),

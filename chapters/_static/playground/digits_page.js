@@ -2,7 +2,7 @@
 "use strict";
 {
   const {
-    Weights, VisionTransformer, Board, rasterise, pixels, fit, rollout, softmax,
+    Weights, VisionTransformer, Board, rasterise, normalise, pixels, rollout, softmax,
     start, element, percent, showBars, largestOf, offerExam,
     Patches, paintMap, PLACES, Heads, Pair, numbersOfPair, settled, shareScene,
     fieldNumber, fieldList,
@@ -26,7 +26,20 @@
     model.test = images.map((image, i) => ({
       image: Float32Array.from(image, (ink) => ink / LEVELS), label: labels[i],
     }));
+    model.drawn = weights.facts.drawn.map((strokes, i) => ({
+      strokes: strokes.map(pointsOf), label: weights.facts.drawn_labels[i],
+    }));
+    model.measured = {
+      tested: [weights.facts.test_accuracy, model.test.length],
+      drawn: [weights.facts.drawn_accuracy, model.drawn.length],
+    };
     return model;
+  }
+
+  /** The points [x, y] of a stroke that is given as x, y, x, y, ... in tenths of dots. */
+  function pointsOf(tenths) {
+    const numbers = tenths.map((tenth) => tenth / 10);
+    return numbers.flatMap((x, n) => (n % 2 === 0 ? [[x, numbers[n + 1]]] : []));
   }
 
   function run(model, page) {
@@ -75,11 +88,25 @@
       reset();
       seeAnew();
     });
+    for (const [name, [share, count]] of Object.entries(model.measured)) {
+      part(name).textContent = `${percent(share)} of ${count}`;
+    }
+    const reads = (image, label) => largest(model.forward(image, options).logits) === label;
     offerExam(
       model.test,
-      ({ image, label }) => largest(model.forward(image, options).logits) === label,
+      ({ image, label }) => reads(image, label),
       { button: part("exam"), progress: part("progress"), result: part("score") },
       conditions,
+    );
+    offerExam(
+      model.drawn,
+      ({ strokes, label }) => reads(pixels(dotsOf(strokes)), label),
+      {
+        button: part("drawn-exam"),
+        progress: part("drawn-progress"),
+        result: part("drawn-score"),
+      },
+      () => `${part("fit").checked ? "prepared" : "as drawn"}, ${conditions()}`,
     );
     part("example").value = 3;
     showExample();
@@ -179,12 +206,16 @@
       see(true);
     }
 
+    /** The dots of strokes, as they are or prepared as the data set's images were. */
+    function dotsOf(strokes) {
+      return part("fit").checked ? normalise(strokes) : rasterise(strokes);
+    }
+
     /** Run the model on what is there, and show everything.
 
         @param {boolean} complete  false in the middle of a stroke: do not speak yet */
     function see(complete) {
-      const strokes = part("fit").checked ? fit(board.strokes) : board.strokes;
-      image = example?.image ?? pixels(rasterise(strokes));
+      image = example?.image ?? pixels(dotsOf(board.strokes));
       board.show(example?.image ?? rasterise(board.strokes));
       part("positions").checked = !options.positions;
       const isBlank = image.every((ink) => ink === 0);

@@ -1,13 +1,10 @@
 /* A board of 32 x 32 dots on which strokes are drawn with a round pen, by mouse, finger
-   or keys, and the way from there to 8 x 8 pixels.
-
-   The images of the data set went the same way: their 32 x 32 dots were counted in
-   squares of 4 x 4, so that a pixel is a number from 0 to 16. */
+   or keys. */
 "use strict";
 
 globalThis.Playground ??= {};
 {
-  const [DOTS, PIXELS, PEN] = [32, 8, 4.5]; // PEN: diameter, in dots
+  const DOTS = 32;
   const STEP = 2; // dots that an arrow key moves the pen
   const KEYS = {
     ArrowLeft: [-STEP, 0],
@@ -15,58 +12,6 @@ globalThis.Playground ??= {};
     ArrowUp: [0, -STEP],
     ArrowDown: [0, STEP],
   };
-
-  /** 1 for each dot that the pen has covered. A stroke is a list of points [x, y]. */
-  function rasterise(strokes) {
-    const dots = new Uint8Array(DOTS * DOTS);
-    for (const stroke of strokes) {
-      stroke.forEach((end, n) => {
-        const begin = stroke[Math.max(0, n - 1)];
-        dots.forEach((_, i) => {
-          const centre = [(i % DOTS) + 0.5, Math.floor(i / DOTS) + 0.5];
-          if (distance(centre, begin, end) <= PEN / 2) {
-            dots[i] = 1;
-          }
-        });
-      });
-    }
-    return dots;
-  }
-
-  /** How far a point is from the line between two others. */
-  function distance([x, y], [ax, ay], [bx, by]) {
-    const [dx, dy] = [bx - ax, by - ay];
-    const along = ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1);
-    const t = Math.max(0, Math.min(1, along));
-    return Math.hypot(x - ax - t * dx, y - ay - t * dy);
-  }
-
-  /** 64 numbers from 0 to 1: the share of dots covered in each square of 4 x 4. */
-  function pixels(dots) {
-    const side = DOTS / PIXELS;
-    const image = new Float32Array(PIXELS * PIXELS);
-    dots.forEach((dot, i) => {
-      const [down, right] = [Math.floor(i / DOTS), i % DOTS];
-      const pixel = Math.floor(down / side) * PIXELS + Math.floor(right / side);
-      image[pixel] += dot / side ** 2;
-    });
-    return image;
-  }
-
-  /** Strokes as high as the board and in its middle, as the data set's digits are. */
-  function fit(strokes) {
-    const points = strokes.flat();
-    const [left, right] = extent(points.map(([x]) => x));
-    const [top, bottom] = extent(points.map(([, y]) => y));
-    const room = DOTS - PEN;
-    const scale = Math.min(room / (bottom - top || 1), room / (right - left || 1));
-    const place = (value, low, high) => DOTS / 2 + scale * (value - (low + high) / 2);
-    return strokes.map((stroke) =>
-      stroke.map(([x, y]) => [place(x, left, right), place(y, top, bottom)]),
-    );
-  }
-
-  const extent = (values) => [Math.min(...values), Math.max(...values)];
 
   /** Lets a reader draw on a canvas.
 
@@ -160,5 +105,5 @@ globalThis.Playground ??= {};
     }
   }
 
-  Object.assign(Playground, { rasterise, pixels, fit, Board });
+  Object.assign(Playground, { Board });
 }
