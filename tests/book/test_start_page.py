@@ -191,7 +191,7 @@ def test_the_map_shows_every_page_and_what_is_built_there(
 def test_three_ways_to_begin(page: Page, site: str):
     links = page.locator(".start-lead a")
     assert links.all_inner_texts() == [
-        "Start with chapter 1", "Try it in the page", "Play",
+        "Start with chapter 1", "Try it in the page", "Play with a language model",
     ]  # fmt: skip
     for link in links.evaluate_all("all => all.map(link => link.href)"):
         page.goto(link)

@@ -222,3 +222,14 @@ def test_what_search_finds_is_shown_as_prose(query: str, browser: Browser, site:
         for excerpt in excerpts:
             assert len(excerpt) < 300
             assert not re.search(r"\\[a-z(]|\$\$|def \w+\(|^import |>>>", excerpt)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_page_has_its_colours_before_the_theme_looks(
+    theme: str, browser: Browser, site: str
+):
+    with browser.new_context(color_scheme=theme) as context:
+        context.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
+        page = context.new_page()
+        page.goto(f"{site}{CHAPTER}.html", wait_until="load")
+        assert page.locator("html").get_attribute("data-theme") == theme
