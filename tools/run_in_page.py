@@ -32,6 +32,7 @@ from autograder.page_cells import names_made
 from autograder.release.stubs import defined_name
 from tools.exercise_notebooks import FOLDER as NOTEBOOKS
 from tools.exercise_notebooks import chapter_of
+from tools.in_page_bar import LIST, add_bar
 from tools.page_course import archive, names_needed, page_has, topics
 from tools.pyodide import LICENCE, PyodideMissing, hashes, read, release
 
@@ -80,6 +81,7 @@ class Region(nodes.General, nodes.Element):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx, after those that write notebooks and hide solutions."""
     app.setup_extension("tools.exercise_notebooks")
+    app.setup_extension("tools.in_page_bar")
     app.setup_extension("sphinx_exercise")  # has the option hide_solutions
     app.add_node(Region, html=(_open_region, _close_region), latex=(_nothing, _nothing))
     app.add_config_value("in_page_runs", False, "html", bool)
@@ -109,6 +111,7 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
             cell.parent.insert(place, nodes.raw("", line, format="html"))
         return
     exercises(app.env)[chapter] = mark_exercises(doctree)
+    add_bar(doctree, len(exercises(app.env)[chapter]))
     mark_demonstrations(doctree)
 
 
@@ -251,7 +254,7 @@ def write_pieces(files: dict[str, bytes], folder: Path) -> None:
             "packed": len(packed),
         }
     (folder / "python" / "LICENCE.txt").write_text(LICENCE, encoding="utf-8")
-    runtime.write_text(f"{_LIST}{json.dumps(_runtime(listed))};\n", encoding="ascii")
+    runtime.write_text(f"{LIST}{json.dumps(_runtime(listed))};\n", encoding="ascii")
 
 
 def _runtime(listed: dict[str, dict]) -> dict[str, Any]:
@@ -262,12 +265,9 @@ def _runtime(listed: dict[str, dict]) -> dict[str, Any]:
     return {"files": listed, "core": core, "packages": packages}
 
 
-_LIST = "(globalThis.InPage ??= {}).runtime = "
-
-
 def _versions_in(runtime: Path) -> dict[str, str]:
     """The files that a list names, in their versions."""
-    text = runtime.read_text(encoding="ascii").removeprefix(_LIST)
+    text = runtime.read_text(encoding="ascii").removeprefix(LIST)
     try:
         files = json.loads(text.rstrip(";\n"))["files"]
     except (ValueError, KeyError):  # by another version of this tool

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import html
 import inspect
-import re
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,9 @@ from toolkit import book
 from tools.attention_scene import scene_html
 from tools.exercise_notebooks import chapter_of
 from tools.page_course import topics
+from tools.reading_time import exercise_minutes, in_hours
 
 MARK = 'class="attention-scene"'
-MINUTES = re.compile(r"^[★☆]{3} · (\d+) minutes", re.MULTILINE)
 # Anything in these may matter to what is shown.
 MADE_OF = (
     *("autograder/**/*.py", "solutions/**/*.py"),
@@ -190,26 +189,19 @@ def _card(app: Sphinx, docname: str, page: str) -> str:
     if topic:
         about = _about(topic)
         names = list(load_topic(topic).exercises)
-        minutes = sum(map(int, MINUTES.findall(_source(app, page))))
+        minutes = exercise_minutes(_source(app, page))
         count = f"{len(names)} exercise{'s' * (len(names) != 1)}"
         code = " ".join(f"<code>{html.escape(name)}</code>" for name in names)
         where = "in the page" if topic in topics() else "in a notebook"
         builds = (
             f'<p class="map-builds">You build {code}</p>'
-            f'<p class="map-time">{count} {where}, {_in_hours(minutes)}</p>'
+            f'<p class="map-time">{count} {where}, {in_hours(minutes)}</p>'
         )
     return (
         f'<li><span class="map-number">{_number(app, page)}</span>'
         f'<p class="map-title">{_link(app, docname, page)}</p>'
         f"<p>{html.escape(about)}</p>{builds}</li>"
     )
-
-
-def _in_hours(minutes: int) -> str:
-    """A sum of estimates, rounded as they are."""
-    if minutes < 90:
-        return f"about {minutes} minutes"
-    return f"about {round(minutes / 30) / 2:g} hours"
 
 
 def _source(app: Sphinx, page: str) -> str:

@@ -65,7 +65,10 @@ NO_PROSE = (
     "script, style, pre, code, .math, .reference, .headerlink, .cell_input, "
     ".live-picture"  # it computes its numbers: see test_live_pictures.py
 )
-NUMBERED = ".section-number, .caption-number, .exercise-notebook, .admonition-title"
+NUMBERED = (
+    ".section-number, .caption-number, .exercise-notebook, .reading-time, "
+    ".admonition-title"
+)
 PROSE = "p, li, td, th, dd, dt, figcaption, h2, h3"
 GAP = "\N{OBJECT REPLACEMENT CHARACTER}"
 MINUTES = re.compile(r"[★☆]+ · \d+ minutes")

@@ -577,7 +577,7 @@ def test_without_javascript_the_page_reads_as_before(browser: Browser, address: 
     assert found.locator("pre").count() >= 2  # the stub and its check
     assert "def softmax(" in found.locator("pre").first.inner_text()
     expect(found.get_by_text("check(softmax)")).to_be_visible()
-    assert page.locator(".in-page button:visible, .in-page-bar").count() == 0
+    assert page.locator(".in-page button:visible, .in-page-bar:visible").count() == 0
     page.context.close()
 
 

@@ -157,7 +157,7 @@ def test_the_model_passes_its_exam_with_nearly_the_chapters_score(
     page.locator(f"#{name}-exam").click()
     score = page.locator(f"#{name}-score")
     expect(score).to_contain_text("right", timeout=300_000)
-    percent = re.search(r"right, ([\d.]+) %", score.inner_text())[1]
+    percent = re.search(r"right, ([\d.]+)\s%", score.inner_text())[1]
     assert abs(float(percent) - float(text_of(html, chapter, printed))) <= ROUNDING
 
 

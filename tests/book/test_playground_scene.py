@@ -207,7 +207,7 @@ def test_the_scene_is_used_with_the_keyboard_alone(dates: Page):
     dates.keyboard.press("ArrowLeft")
     expect(title).not_to_have_text(before)
     spoken = dates.evaluate("document.activeElement.ariaLabel")
-    assert re.search(r"weight [\d.]+ %", spoken)
+    assert re.search(r"weight [\d.]+\s%", spoken)
 
 
 def test_a_reader_who_types_is_told_once(dates: Page):
@@ -343,7 +343,7 @@ def test_the_share_of_a_patch_in_the_rollout_is_the_chapters(html, browser):
         ).load()
         title = page.locator("#digits-pair .playground-title")
         expect(title).to_contain_text("row 2 column 3")
-        share = re.search(r"Rollout: ([\d.]+) %", title.inner_text())[1]
+        share = re.search(r"Rollout: ([\d.]+)\s%", title.inner_text())[1]
         assert float(share) == pytest.approx(100 * rollout[0, 6].item(), abs=0.06)
         expect(page.locator("#digits-pair table")).not_to_be_visible()
 

@@ -9,7 +9,7 @@ globalThis.InPage ??= {};
   const STAYS = 1000; // milliseconds in view until Python starts for who ran it before
   const cells = new Map(); // what runs, by its element
   const exercises = [];
-  const bar = makeBar();
+  const bar = bringBarToLife();
   for (const region of document.querySelectorAll(".in-page")) {
     const isExercise = "exercise" in region.dataset;
     const made = isExercise ? new Exercise(region, showProgress) : new Demo(region);
@@ -18,7 +18,6 @@ globalThis.InPage ??= {};
       exercises.push(made);
     }
   }
-  exercises[0].region.closest("article").querySelector("h1").after(bar.place);
   showProgress();
   if (InPage.work.ranBefore() && !navigator.connection?.saveData) {
     startInTime();
@@ -65,32 +64,20 @@ globalThis.InPage ??= {};
     return exercises.slice(from).find((other) => !other.solved);
   };
 
-  function makeBar() {
-    const button = (words, does) => {
-      const made = element("button", { type: "button" }, words);
-      made.addEventListener("click", does);
-      return made;
-    };
-    const progress = element("span", { class: "in-page-progress" });
-    const size = InPage.megabytes(InPage.python.size);
-    const status = element(
-      "span",
-      { role: "status" },
-      `Cells with a Run button run in this page. The first run loads Python, ${size}.`,
-    );
-    const file = element("input", { type: "file", accept: ".ipynb", hidden: "" });
+  /** The line below the title, which was written with the page. */
+  function bringBarToLife() {
+    const place = document.querySelector(".in-page-bar");
+    const file = place.querySelector("input[type=file]");
     file.addEventListener("change", () => load(file));
-    const place = element(
-      "div",
-      { class: "in-page-bar noprint", role: "group", "aria-label": "Your work on this page" },
-      progress,
-      button("Check all", checkAll),
-      button("Download as notebook", download),
-      button("Load notebook", () => file.click()),
-      file,
-      status,
-    );
-    return { place, progress, status };
+    const does = { check: checkAll, download, load: () => file.click() };
+    for (const button of place.querySelectorAll("button")) {
+      button.addEventListener("click", does[button.dataset.does]);
+      button.disabled = false;
+    }
+    return {
+      progress: place.querySelector(".in-page-progress"),
+      status: place.querySelector("[role=status]"),
+    };
   }
 
   /** Start Python while the reader looks at the first exercise and not at its check. */

@@ -217,6 +217,7 @@
     function see(complete) {
       image = example?.image ?? pixels(dotsOf(board.strokes));
       board.show(example?.image ?? rasterise(board.strokes));
+      part("fit").disabled = example !== null; // it is for drawings
       part("positions").checked = !options.positions;
       const isBlank = image.every((ink) => ink === 0);
       for (const name of ["patches", "seen", "pair"]) {
@@ -268,6 +269,7 @@
       const weights = weightsOf(shown.layer, shown.head);
       const darkest = isRollout() ? ROLLOUT_DARKEST : HEADS_DARKEST;
       patches.show(image, options.order, options.hidden, weights, darkest, place());
+      part("darkest").textContent = percent(darkest, 0);
       part("rollout").checked = isRollout();
       heads.show(paintHead, shown, (layer, head) => options.off.has(headName(layer, head)));
       part("on").disabled = isRollout();

@@ -12,29 +12,35 @@ globalThis.Playground ??= {};
   const plain = (text) =>
     text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
-  /** The first three letters of each month, in all languages and forms: name -> month. */
-  const MONTHS = new Map();
-  for (const language of LANGUAGES) {
-    for (const day of [{}, { day: "numeric" }]) {
-      const form = new Intl.DateTimeFormat(language, {
-        month: "long", timeZone: "UTC", ...day,
-      });
-      for (let month = 1; month <= 12; month++) {
-        const parts = form.formatToParts(Date.UTC(2024, month - 1, 1));
-        const name = plain(parts.find((part) => part.type === "month").value);
-        for (const length of [3, 4]) {
-          const begin = name.slice(0, length);
-          MONTHS.set(begin, (MONTHS.get(begin) ?? new Set()).add(month));
+  /** The first letters of each month, in all languages and forms: name -> months. */
+  function monthsByName() {
+    const months = new Map();
+    for (const language of LANGUAGES) {
+      for (const day of [{}, { day: "numeric" }]) {
+        const form = new Intl.DateTimeFormat(language, {
+          month: "long", timeZone: "UTC", ...day,
+        });
+        for (let month = 1; month <= 12; month++) {
+          const parts = form.formatToParts(Date.UTC(2024, month - 1, 1));
+          const name = plain(parts.find((part) => part.type === "month").value);
+          for (const length of [3, 4]) {
+            const begin = name.slice(0, length);
+            months.set(begin, (months.get(begin) ?? new Set()).add(month));
+          }
         }
       }
     }
+    return months;
   }
+
+  let months = null; // made when the first answer is looked at, since it takes a while
 
   /** The months that the words of a line may name. */
   function monthsNamed(line) {
+    months ??= monthsByName();
     const named = new Set();
     for (const word of plain(line).match(/\p{L}{3,}/gu) ?? []) {
-      const found = MONTHS.get(word.slice(0, 4)) ?? MONTHS.get(word.slice(0, 3));
+      const found = months.get(word.slice(0, 4)) ?? months.get(word.slice(0, 3));
       found?.forEach((month) => named.add(month));
     }
     return named;

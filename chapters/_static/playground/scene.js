@@ -123,7 +123,7 @@ globalThis.Playground ??= {};
       const read = weights[query];
       const noted = keys.map((cell, t) => {
         const weight = read[t] ?? 0;
-        const note = weight >= NOTED ? `${Math.round(100 * weight)}%` : "";
+        const note = weight >= NOTED ? `${Math.round(100 * weight)}` : "";
         return { ...cell, note, spoken: `${cell.spoken}, weight ${percent(weight)}` };
       });
       this.keys.show(noted, key);

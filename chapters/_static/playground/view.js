@@ -19,7 +19,9 @@ globalThis.Playground ??= {};
       message.textContent = "Loading the model …";
       await onceNear(place);
       await loadWeights(place.dataset.weights);
+      await pause(); // the script with the weights took its time
       const model = load();
+      await pause();
       run(model, board);
       message.hidden = true;
       place.classList.add("is-live");
@@ -49,6 +51,11 @@ globalThis.Playground ??= {};
     });
   }
 
+  /** Let the page answer its reader before the work goes on. */
+  function pause() {
+    return new Promise((resume) => setTimeout(resume));
+  }
+
   /** Load the script with the weights; what is wrong with it is found by its reader. */
   function loadWeights(address) {
     return new Promise((done) => {
@@ -68,9 +75,9 @@ globalThis.Playground ??= {};
     return made;
   }
 
-  function percent(share) {
-    const digits = share > 0.0005 && share < 0.995 ? 1 : 0;
-    return `${(100 * share).toFixed(digits)} %`;
+  /** A share as all pages show it, on one line; without decimals where they say nothing. */
+  function percent(share, decimals = share > 0.0005 && share < 0.995 ? 1 : 0) {
+    return `${(100 * share).toFixed(decimals)}\u00a0%`;
   }
 
   /** A row for each name: its bar and its share, if there are any. The largest is marked. */
@@ -124,12 +131,11 @@ globalThis.Playground ??= {};
         right += isRight(question);
         if (i % 10 === 9) {
           progress.value = i + 1;
-          await new Promise((resume) => setTimeout(resume));
+          await pause();
         }
       }
-      const share = ((100 * right) / questions.length).toFixed(1);
-      const score = `${right} of ${questions.length} right, ${share} %`;
-      result.textContent = `${score}, ${said}.`;
+      const share = percent(right / questions.length, 1);
+      result.textContent = `${right} of ${questions.length} right, ${share}, ${said}.`;
       progress.hidden = true;
       button.disabled = false;
     });
