@@ -19,17 +19,23 @@ Who catches the refusal is refused all the same, and who takes the guard away to
 from __future__ import annotations
 
 import sys
-import sysconfig
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any
 
 from autograder.answers import answer
 from autograder.exercise import BUILD_IT_YOURSELF, Case, Exercise, Implementation
+from autograder.library_code import (
+    Place,
+    computes,
+    is_given_numbers,
+    is_imported,
+    place_of,
+    site_folders,
+)
 from autograder.unseen import (
     NOBODY_SEES,
     PROFILED,
@@ -37,22 +43,6 @@ from autograder.unseen import (
     WAYS,
     Unseen,
     begins_thread,
-)
-
-LIBRARIES = ("torch", "numpy", "scipy", "sklearn")
-
-# Folders of torch whose Python code a call of its public functions may enter: layers,
-# thin wrappers, and what carries operators out. Others hold second implementations of
-# them (_refs, _decomp, _inductor, onnx, ...), today or in the next version.
-_PLAIN = frozenset(
-    (
-        *("nn", "autograd", "func", "_functorch", "utils", "linalg", "special", "fft"),
-        *("masked", "sparse", "distributions", "optim", "backends", "cpu", "cuda"),
-        *("amp", "accelerator", "compiler", "multiprocessing", "futures", "profiler"),
-        *("_dynamo", "_library", "_prims_common", "_dispatch", "_subclasses"),
-        *("_logging", "_vendor/packaging", "testing/_comparison", "fx", "jit"),
-        "distributed/__init__",
-    )
 )
 
 # Words in the names of torch's operators that do what an exercise forbids. All of them
@@ -73,17 +63,12 @@ _KEYS = (  # of the dispatcher, under which a processor finds what to call
     # Under torch.vmap, an operator is taken apart, or has a rule of its own.
     *("FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode"),
 )
-_IMPORT = "<frozen importlib._bootstrap>"  # the file of who runs a module
-_OWN = tuple(
-    f"{Path(__file__).parent.parent / name}/" for name in ("autograder", "toolkit")
-)
 _UNUSED = "_test_functorch_fallback"  # torch has it for tests of its own
 _COMPILED = (  # files of torch in which a call of compiled code begins
     *("jit/_script.py", "_dynamo/eval_frame.py", "fx/graph_module.py"),
     "fx/interpreter.py",
 )
 COMPILED = "compiled code (torch.jit, torch.compile, torch.fx)"
-SECOND = "another implementation of it"
 FORGED = "code that forges its own name"
 REMOVED = "something that takes away the guard"
 
@@ -105,7 +90,7 @@ class Guard:
     def __init__(self, names: Sequence[str]) -> None:
         self.used: list[str] = []
         self._names = frozenset(names)
-        self._site = _site()
+        self._site = site_folders()
 
     def __enter__(self) -> Guard:
         if self._names:
@@ -189,8 +174,8 @@ class Guard:
                 self._refusal(COMPILED)()
             frame = None if sys.getprofile() is self._hook else sys._getframe(1)
             while frame is not None:
-                place = self._place(frame)
-                if place is not None and (name := self._named(frame.f_code, place[0])):
+                place = place_of(frame, self._site)
+                if place and (name := self._named(frame.f_code, place.modules)):
                     self._refusal(name)()
                 frame = frame.f_back
 
@@ -203,51 +188,45 @@ class Guard:
         it watch a profile function; but to look at a frame may run code of whoever made
         what is in it, so there Python is told to watch all the same.
         """
-        # By file; see _place. This one is looked at by nobody.
-        places: dict[str, tuple[list[str], str] | None]
-        places = {Guard._place.__code__.co_filename: None}
+        # By file and names, which are kept, so that no others get their number. What
+        # looks at frames is looked at by nobody.
+        places: dict[tuple[str, int], tuple[Place | None, dict[str, Any]]] = {}
+        for looks in (place_of, Guard._named):
+            names = looks.__globals__
+            places[looks.__code__.co_filename, id(names)] = None, names
+        second: dict[int, CodeType] = {}  # code of files that are refused whole
 
         def hook(frame: FrameType, event: str, called: Any) -> None:
-            if event == "c_call" and begins_thread(called):
-                self._unseen.asked(THREAD, frame)
+            if event == "c_call":
+                if begins_thread(called):
+                    self._unseen.asked(THREAD, frame)
+                if second and id(frame.f_code) in second:
+                    why = sys.call_tracing(self._computes, (frame, called))
+                    if why is not None:
+                        self._refusal(why)()
+                return
             if event != "call":
                 return
-            file = frame.f_code.co_filename
-            name = frame.f_code.co_qualname
-            if type(file) is not str or type(name) is not str:
+            code, names = frame.f_code, frame.f_globals
+            file = code.co_filename
+            if type(file) is not str or type(code.co_qualname) is not str:
                 self._refusal(FORGED)()  # methods of a class of its own see no hook
-            if file not in places:
-                places[file] = sys.call_tracing(self._place, (frame,))
-            place = places[file]
+            known = places.get((file, id(names)))
+            if known is None:
+                known = sys.call_tracing(place_of, (frame, self._site)), names
+                places[file, id(names)] = known
+            place = known[0]
             if place is None:
                 return
-            modules, why = place
-            name = self._named(frame.f_code, modules)
-            if name is None and (why or file.endswith(_COMPILED)):
-                name = sys.call_tracing(self._refused_whole, (frame, why))
+            name = self._named(code, place.modules)
+            if place.why:
+                second[id(code)] = code
+            if name is None and (place.why or file.endswith(_COMPILED)):
+                name = sys.call_tracing(self._refused_whole, (frame, place.why))
             if name is not None:
                 self._refusal(name)()
 
         return hook
-
-    def _place(self, frame: FrameType) -> tuple[list[str], str] | None:
-        """Of the file of a library: its modules, and why it is refused whole, if so."""
-        file = frame.f_code.co_filename
-        root = next((folder for folder in self._site if file.startswith(folder)), None)
-        if root is None or file.startswith(_OWN):
-            return None
-        library, *inside = file.removeprefix(root).removesuffix(".py").split("/")
-        if library == "torch":
-            plain = len(inside) == 1 or not _PLAIN.isdisjoint(
-                (inside[0], "/".join(inside[:2]))
-            )
-            return inside, "" if plain else f"{SECOND} (torch.{inside[0]})"
-        if library in LIBRARIES:
-            return inside, ""
-        names = frame.f_globals
-        if not _computes_with_torch(names):
-            return None
-        return inside, f"{SECOND} ({names.get('__name__')})"
 
     def _named(self, code: CodeType, modules: list[str]) -> str | None:
         """The name by which a function of a library is forbidden, if it is.
@@ -262,24 +241,17 @@ class Guard:
     def _refused_whole(self, frame: FrameType, why: str) -> str | None:
         """Why the file of a function is refused whole, if there is what to compute."""
         if frame.f_code.co_filename.endswith(_COMPILED):
-            return None if self._is_imported(frame) else COMPILED
-        if why and _is_given_numbers(frame) and not self._is_imported(frame):
+            return None if is_imported(frame, self._site) else COMPILED
+        if why and is_given_numbers(frame) and not is_imported(frame, self._site):
             return why
         return None
 
-    def _is_imported(self, frame: FrameType | None) -> bool:
-        """Whether a frame belongs to the import of a module that is installed."""
-        while frame is not None and frame.f_back is not None:
-            code, outer = frame.f_code, frame.f_back
-            begun = code.co_name == "<module>" and outer.f_code.co_filename == _IMPORT
-            if (
-                begun
-                and code.co_filename.startswith(self._site)
-                and code == _code_of(code.co_filename)
-            ):
-                return True
-            frame = outer
-        return False
+    def _computes(self, frame: FrameType, called: Any) -> str | None:
+        """Why a file is refused whole, if it computes, whatever it was given."""
+        if not computes(called) or is_imported(frame, self._site):
+            return None
+        place = place_of(frame, self._site)
+        return place.why if place else None
 
     def _note(self, name: str) -> None:
         if name not in self.used:
@@ -345,45 +317,3 @@ def _kernels(words: Sequence[str]) -> list[tuple[str, str]]:
         if any(word in operator for word in words)
         and known._dispatch_has_kernel_for_dispatch_key(operator, key)
     ]
-
-
-@cache
-def _code_of(file: str) -> CodeType | None:
-    """What an installed file holds. Code may have its name and be something else."""
-    try:
-        return compile(Path(file).read_bytes(), file, "exec", dont_inherit=True)
-    except (OSError, SyntaxError, ValueError):
-        return None
-
-
-def _site() -> tuple[str, ...]:
-    """The folders in which packages are installed, those of a sandbox as well."""
-    known = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    for name in LIBRARIES:
-        library = sys.modules.get(name)
-        if library is not None and library.__file__:
-            known.add(str(Path(library.__file__).parent.parent))
-    return tuple(f"{folder}/" for folder in sorted(known))
-
-
-def _computes_with_torch(names: Mapping[str, Any]) -> bool:
-    """Whether a module has torch, one of its modules, or something of these."""
-    return any(
-        str(
-            getattr(
-                value, "__name__" if isinstance(value, ModuleType) else "__module__", ""
-            )
-        ).split(".")[0]
-        == "torch"
-        for value in list(names.values())
-    )
-
-
-def _is_given_numbers(frame: FrameType) -> bool:
-    """Whether a function that begins has a tensor or an array among its arguments."""
-    kinds = sys.modules["torch"].Tensor, sys.modules["numpy"].ndarray
-    for value in frame.f_locals.values():
-        parts = value if isinstance(value, list | tuple) else (value,)
-        if any(isinstance(part, kinds) for part in parts):
-            return True
-    return False

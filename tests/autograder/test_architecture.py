@@ -28,7 +28,12 @@ FLOORS = [
         *("autograder.judge", "autograder.origin", "autograder.own_answers"),
         *("autograder.lessons", "autograder.parts", "autograder.rows"),
         *("autograder.steps", "autograder.symptoms", "autograder.variants"),
-        *("autograder.book", "autograder.unseen", "autograder.verdict"),
+        *(
+            "autograder.book",
+            "autograder.library_code",
+            "autograder.unseen",
+            "autograder.verdict",
+        ),
     },
     {
         *("autograder.answer_key", "autograder.check", "autograder.common_mistakes"),

@@ -207,6 +207,18 @@ def test_hidden_call_of_scaled_dot_product_attention_is_refused(way, grad):
 
 
 REFUSED = "which this exercise asks you to build yourself"
+LAYER = """
+import torch, types
+from transformers.models.t5.modeling_t5 import T5LayerNorm as Layer
+"""
+FORGED = """
+import types, torch._refs
+import torch.nn.functional as F
+own = torch._refs._normalize
+use = types.FunctionType(own.__code__.replace(co_filename={}), own.__globals__)
+def layer_norm(x, weight, bias, eps=1e-5):
+    return use(x, [x.dim() - 1], eps)[0] * weight + bias
+"""
 SECOND = {
     "a reference of torch, shifted and scaled by hand": """
 import torch._refs
@@ -268,6 +280,52 @@ def layer_norm(x, weight, bias, eps=1e-5):
     own = Layer(x.shape[-1], eps)
     own.weight = torch.nn.Parameter(weight)
     return own(x - x.mean(-1, keepdim=True)) + bias
+""",
+    "a layer of transformers, after harmless code that seems to stand beside it": LAYER
+    + """
+def layer_norm(x, weight, bias, eps=1e-5):
+    exec(compile("(lambda: 0)()", Layer.forward.__code__.co_filename, "exec"), {})
+    own = types.SimpleNamespace(weight=weight, variance_epsilon=eps)
+    return Layer.forward(own, x - x.mean(-1, keepdim=True)) + bias
+""",
+    "a layer of transformers with other names": LAYER
+    + """
+class Names:
+    def __getattr__(self, name):
+        return getattr(torch, name)
+def layer_norm(x, weight, bias, eps=1e-5):
+    forward = types.FunctionType(Layer.forward.__code__, {"torch": Names()})
+    own = types.SimpleNamespace(weight=weight, variance_epsilon=eps)
+    return forward(own, x - x.mean(-1, keepdim=True)) + bias
+""",
+    "a layer of transformers that is given no tensor": LAYER
+    + """
+class Box:
+    def __init__(self, held): self.held = held
+    def __getattr__(self, name): return getattr(self.held, name)
+    def __mul__(self, other): return self.held * other
+def layer_norm(x, weight, bias, eps=1e-5):
+    own = types.SimpleNamespace(weight=weight, variance_epsilon=eps)
+    return Layer.forward(own, Box(x - x.mean(-1, keepdim=True))) + bias
+""",
+    "code of torch under the name of another file": FORGED.format("'mine'"),
+    "code of torch under the name of a plain file": FORGED.format("F.__file__"),
+    "while something is really imported": """
+import builtins, sys, torch._refs
+def layer_norm(x, weight, bias, eps=1e-5):
+    done, real = [], builtins.__import__
+    def mine(name, *rest, **more):
+        if not done and sys._getframe(1).f_code.co_filename.endswith("six.py"):
+            done.append(0)
+            done[0] = torch._refs._normalize(x, [x.dim() - 1], eps)[0]
+        return real(name, *rest, **more)
+    sys.modules.pop("six", None)
+    builtins.__import__ = mine
+    try:
+        real("six")
+    finally:
+        builtins.__import__ = real
+    return done[0] * weight + bias
 """,
 }
 
