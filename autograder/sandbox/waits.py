@@ -6,11 +6,17 @@ fifty-nine wait for it, and that is the doing of the submission alone. Between t
 looks, the longest wait of a single thread counts.
 
 * Where nobody else runs, a thread only waits while a sibling runs. So what counts is
-  never more than the processor time that the submission used meanwhile, which counts
-  against it: at least half of the time that passes is charged, whatever it starts.
+  no more than the processor time that the submission used until then, which counts
+  against it: about half of the time that passes is charged at least.
 * Where others take the processor from a thread that has work to do, what counts is all
   that it waited. Of threads that wait in turns, some of it is lost; such a submission
   is examined again, and has ``limits.PATIENCE`` all the same.
+
+A wait has to count once, when it ends. A thread that starts another program takes over
+the number of its process and keeps what it has waited, which would look like a wait
+that has just ended: threads that waited together could show it one after the other, and
+charge nothing. So a thread with the number of its process may be any that has vanished
+there, and no thread can have waited for longer than the time between two looks.
 
 The warden counts as one of these threads. Where it answers late because others have the
 processor, that is what it waited for; and where it is kept busy by looking at what the
@@ -25,6 +31,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -37,8 +44,11 @@ def threads_waited() -> dict[Thread, int]:
     """The nanoseconds that each thread has waited since it began."""
     found = {}
     for process in processes():
+        threads: list[Path] = []
         with contextlib.suppress(OSError):  # it has just ended
-            for thread in Path(f"/proc/{process}/task").iterdir():
+            threads = list(Path(f"/proc/{process}/task").iterdir())
+        for thread in threads:
+            with contextlib.suppress(OSError):  # this one alone has
                 waited = (thread / "schedstat").read_text().split()[1]
                 found[process, thread.name] = int(waited)
     return found
@@ -55,21 +65,28 @@ def own_waits() -> int | None:
 
 
 class Waits:
-    """Adds up what counts, from look to look.
+    """Adds up what counts, from look to look; make it before what it looks at begins.
 
     Args:
         read: tells how long each thread has waited; see ``threads_waited``.
         watcher: descriptor from ``own_waits`` of the process that watches them.
+        clock: tells the time, in nanoseconds.
     """
 
     def __init__(
         self,
         read: Callable[[], Mapping[Thread, int]] = threads_waited,
         watcher: int | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._read = read
         self._watcher = watcher
-        self._before: Mapping[Thread, int] = {}
+        self._clock = clock
+        self._looked = clock()
+        self._last: dict[Thread, int] = {}
+        self._older: dict[
+            Thread, int
+        ] = {}  # known before, and missing at the last look
         self._waited = 0  # nanoseconds
 
     def seconds(self) -> float:
@@ -77,14 +94,23 @@ class Waits:
         now = dict(self._read())
         if self._watcher is not None:
             now["", ""] = int(os.pread(self._watcher, 100, 0).split()[1])
-        self._waited += max(
-            (waited - self._earlier(thread, waited) for thread, waited in now.items()),
-            default=0,
-        )
-        self._before = now
+        looked, before = self._looked, self._older | self._last
+        self._looked = self._clock()
+        vanished: dict[str, list[int]] = {}
+        for thread, waited in before.items():
+            if thread not in now:
+                vanished.setdefault(thread[0], []).append(waited)
+        longest = 0
+        for thread, waited in now.items():
+            known = [before.get(thread, 0)]
+            if thread[0] == thread[1]:
+                known += vanished.get(thread[0], [])
+            # Those that had waited longer are others: their numbers are used anew.
+            earlier = max((value for value in known if value <= waited), default=0)
+            longest = max(longest, waited - earlier)
+        self._waited += min(longest, self._looked - looked)
+        # A look can miss a thread, which changes its number or begins behind one that
+        # ends while the threads are listed. So each is remembered for one look more.
+        self._older = {key: last for key, last in self._last.items() if key not in now}
+        self._last = now
         return self._waited / 1e9
-
-    def _earlier(self, thread: Thread, waited: int) -> int:
-        """What it had waited at the last look; nothing if its number is used anew."""
-        before = self._before.get(thread, 0)
-        return before if before <= waited else 0
