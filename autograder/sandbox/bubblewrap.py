@@ -155,7 +155,8 @@ def _shown_paths() -> dict[str, str | None]:
     Programs and libraries of the system and of Python, the installed packages, and of
     this project the packages ``autograder`` and ``toolkit``: not ``solutions``. What
     else lies in /usr, such as an exchange of nbgrader, is not there. ``None`` hides a
-    folder in one that is shown.
+    folder in one that is shown: the project, and its virtual environment, of which only
+    the packages are shown, at a place of their own.
     """
     prefixes = ["/usr", "/usr/local", sys.base_prefix, sys.base_exec_prefix]
     system = ["/lib", "/lib64", "/bin"]
@@ -164,17 +165,21 @@ def _shown_paths() -> dict[str, str | None]:
         for prefix in dict.fromkeys(prefixes)
         for folder in (*PROGRAMS, *(f"share/{name}" for name in SHARED))
     ]
-    system += [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
+    base = {"platbase": sys.base_exec_prefix}  # not that of a virtual environment
+    system += [sysconfig.get_path(name, vars=base) for name in ("stdlib", "platstdlib")]
     system = [path for path in dict.fromkeys(system) if Path(path).exists()]
     other = ("/etc/ld.so.cache", "/etc/localtime", HUGE_PAGES)
     system += [path for path in other if Path(path).exists()]
     shown: dict[str, str | None] = {path: path for path in system}
     package = Path(autograder.__file__).resolve().parent
-    checkout = package.parent
-    if str(checkout) not in site_folders() and any(
-        checkout.is_relative_to(Path(path).resolve()) for path in system
-    ):
-        shown[str(checkout)] = None
+    private = [package.parent]
+    if sys.prefix != sys.base_prefix:  # a virtual environment
+        private.append(Path(sys.prefix).resolve())
+    for folder in private:
+        if str(folder) not in site_folders() and any(
+            folder.is_relative_to(Path(path).resolve()) for path in system
+        ):
+            shown[str(folder)] = None
     shown |= {inside: path for path, inside in site_folders().items()}
     shown["/course/autograder"] = str(package)
     shown["/course/toolkit"] = str(Path(toolkit.__file__).resolve().parent)

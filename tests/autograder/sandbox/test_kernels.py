@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -376,6 +377,35 @@ def test_libraries_are_shown_in_a_folder_that_tells_nothing(monkeypatch, tmp_pat
     place = command[bind + 1]
     assert place.startswith("/course/")
     assert place in command[command.index("PYTHONPATH") + 1].split(":")
+
+
+def test_the_libraries_of_the_course_are_shown_at_one_place():
+    """What else is there belongs to the system's Python, which is found where it is."""
+    known = ["/proc", "/sys", "/dev", "/tmp", "/usr", "/lib", "/lib64", "/bin"]
+    known += ["/course/libraries", sys.base_prefix, sys.base_exec_prefix]
+    environment = sys.prefix if sys.prefix != sys.base_prefix else "/nowhere"
+    (text,), ended = run(
+        "import os, numpy, scipy.linalg, torch\n"
+        "import _ctypes, _decimal, math, select, zlib\n"
+        "print(*(m.__file__.split('/')[1:3] for m in (numpy, scipy, torch)))\n"
+        "found = []\n"
+        "for folder, inside, _ in os.walk('/'):\n"
+        f"    known = {known!r}\n"
+        "    inside[:] = [n for n in inside if os.path.join(folder, n) not in known]\n"
+        "    if folder.endswith(('/site-packages', '/dist-packages')):\n"
+        "        found.append(folder)\n"
+        f"    if folder.startswith({environment!r}) and inside: found.append(folder)\n"
+        "print(found)"
+    )
+    assert ended is None
+    assert text.splitlines() == [" ".join(["['course', 'libraries']"] * 3), "[]"]
+
+
+def test_an_environment_inside_a_folder_that_is_shown_is_hidden(monkeypatch):
+    place = str(Path(sysconfig.get_path("stdlib")).resolve() / "environment")
+    monkeypatch.setattr(sys, "prefix", place)
+    command = bubblewrap_command(7, 8)
+    assert ("--tmpfs", place) in zip(command, command[1:], strict=False)
 
 
 def test_a_kernel_is_not_told_where_the_grader_lies():
