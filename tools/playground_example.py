@@ -58,11 +58,11 @@ def picture_of(example: dict[str, Any]) -> str:
     bars = "".join(
         f"<tr><th>{html.escape(token)}</th>"
         f'<td><span class="playground-bar" style="--share: {share:.4f}"></span></td>'
-        f"<td>{100 * share:.1f}\u00a0%</td></tr>"
+        f"<td>{100 * share:.1f} %</td></tr>"
         for token, share in example["next"]
     )
     likely = ", ".join(
-        f"“{html.escape(token)}” with {100 * share:.1f}\u00a0%"
+        f"“{html.escape(token)}” with {100 * share:.1f} %"
         for token, share in example["next"][:3]
     )
     return (

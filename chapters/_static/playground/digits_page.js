@@ -217,7 +217,6 @@
     function see(complete) {
       image = example?.image ?? pixels(dotsOf(board.strokes));
       board.show(example?.image ?? rasterise(board.strokes));
-      part("fit").disabled = example !== null; // it is for drawings
       part("positions").checked = !options.positions;
       const isBlank = image.every((ink) => ink === 0);
       for (const name of ["patches", "seen", "pair"]) {

@@ -75,9 +75,9 @@ globalThis.Playground ??= {};
     return made;
   }
 
-  /** A share as all pages show it, on one line; without decimals where they say nothing. */
+  /** A share as all pages show it, without decimals where they say nothing. */
   function percent(share, decimals = share > 0.0005 && share < 0.995 ? 1 : 0) {
-    return `${(100 * share).toFixed(decimals)}\u00a0%`;
+    return `${(100 * share).toFixed(decimals)} %`;
   }
 
   /** A row for each name: its bar and its share, if there are any. The largest is marked. */
