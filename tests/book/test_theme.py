@@ -1,9 +1,12 @@
 """The theme as this book has it: focus, measure, headings, and what is in the bar."""
 
+import io
 import re
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Page
 
 CHAPTER = "chapters/masking"
@@ -233,3 +236,17 @@ def test_a_page_has_its_colours_before_the_theme_looks(
         page = context.new_page()
         page.goto(f"{site}{CHAPTER}.html", wait_until="load")
         assert page.locator("html").get_attribute("data-theme") == theme
+
+
+def test_icons_in_the_bar_are_drawn_in_their_full_height(wide: Page):
+    wide.evaluate("() => document.fonts.ready")
+    seen = 0
+    for button in wide.locator(".bd-header-article button:has([class*='fa-'])").all():
+        if not button.is_visible():
+            continue
+        seen += 1
+        grey = np.asarray(Image.open(io.BytesIO(button.screenshot())).convert("L"))
+        inner = grey[2:-2, 2:-2].astype(int)  # without a border
+        (rows,) = np.nonzero((abs(inner - np.median(inner)) > 60).any(axis=1))
+        assert np.ptp(rows) >= 10, button.get_attribute("class")
+    assert seen >= 2
