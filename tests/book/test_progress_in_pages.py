@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tools.chromium import served
 from tools.run_in_page import PROGRESS
 
 CHAPTERS = {"scaling": {"scale_for": "v1", "entropy": "v2"}, "other": {"one": "v1"}}
@@ -28,21 +29,22 @@ PAGE = """<!doctype html><title>Contents</title><body>
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    with browser.new_context(offline=True) as context:
+    with browser.new_context() as context:
         yield context
 
 
 @pytest.fixture
-def page(context: BrowserContext, root: Path, tmp_path: Path) -> Page:
+def page(context: BrowserContext, root: Path, tmp_path: Path) -> Iterator[Page]:
     for name in ("work.js", "progress.js"):
         shutil.copy(root / "chapters" / "_static" / "in_page" / name, tmp_path)
     chapters = f"(globalThis.InPage ??= {{}}).chapters = {json.dumps(CHAPTERS)};"
     (tmp_path / "chapters.js").write_text(chapters, encoding="utf-8")
-    file = tmp_path / "index.html"
-    file.write_text(PAGE % PROGRESS.format(folder="."), encoding="utf-8")
-    page = context.new_page()
-    page.goto(file.as_uri())
-    return page
+    text = PAGE % PROGRESS.format(folder=".")
+    (tmp_path / "index.html").write_text(text, encoding="utf-8")
+    with served(tmp_path) as address:
+        page = context.new_page()
+        page.goto(address)
+        yield page
 
 
 def keep(page: Page, exercise: str, version: str, **entry: object) -> None:
@@ -54,8 +56,7 @@ def keep(page: Page, exercise: str, version: str, **entry: object) -> None:
 
 
 def said(page: Page) -> list[str]:
-    """The marks of a page, each with what it stands in, once all scripts have run."""
-    page.wait_for_load_state("networkidle")
+    """The marks of a page, each with what it stands in."""
     found = "marks => marks.map((m) => m.parentNode.textContent.trim())"
     return page.locator(".in-page-solved").evaluate_all(found)
 

@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sphinx.application import Sphinx
 
+from tools.chromium import served
+
 PAGE = """# Masks
 
 ````{quiz}
@@ -118,9 +120,9 @@ def test_on_paper_the_answers_stand_below_the_questions(page: Page):
 @pytest.fixture
 def scored(built: Path, browser: Browser) -> Iterator[Page]:
     """The page with its script, in a browser that keeps what it is given."""
-    with browser.new_context(offline=True) as context:
+    with served(built.parent) as address, browser.new_context() as context:
         page = context.new_page()
-        page.goto(built.as_uri())
+        page.goto(address)
         yield page
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
+from tools.chromium import served
 from tools.reading_time import READ
 
 PAGE = """<!doctype html><html data-content_root="{up}"><title>{name}</title>
@@ -23,13 +24,13 @@ KEY = "attention-from-scratch-read"
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    with browser.new_context(offline=True) as context:
+    with browser.new_context() as context:
         yield context
 
 
 @pytest.fixture
-def book(root: Path, tmp_path: Path) -> Path:
-    """Two chapters and a page that leads to them."""
+def book(root: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of two chapters and a page that leads to them."""
     shutil.copy(root / "chapters/_static/reading_progress.js", tmp_path)
     (tmp_path / "chapters").mkdir()
     for name in ("index", "chapters/one", "chapters/two"):
@@ -37,12 +38,13 @@ def book(root: Path, tmp_path: Path) -> Path:
         end = READ.format(2) if "/" in name else ""
         text = PAGE.format(up=up, name=name, end=end)
         (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
-    return tmp_path
+    with served(tmp_path) as address:
+        yield address
 
 
-def opened(context: BrowserContext, book: Path, name: str) -> Page:
+def opened(context: BrowserContext, book: str, name: str) -> Page:
     page = context.new_page()
-    page.goto((book / f"{name}.html").as_uri())
+    page.goto(f"{book}{name}.html")
     return page
 
 
