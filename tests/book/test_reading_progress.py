@@ -104,7 +104,8 @@ def test_where_storage_is_forbidden_a_page_remembers_until_it_is_left(context, b
         "Object.defineProperty(window, 'localStorage', {get() { throw Error('no'); }})"
     )
     page = opened(context, book, "chapters/one")
-    box(page).check()
+    box(page).scroll_into_view_if_needed()
+    expect(box(page)).to_be_checked()
     assert read(page) == ["1. One (read)", "2. Two"]
     other = opened(context, book, "chapters/two")
     expect(other.locator(".chapter-read")).to_contain_text("0 of 2 chapters read")
