@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from autograder.book import chapter_names
+from tests.small_books import settings_of_the_book
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
@@ -68,7 +69,7 @@ def test_the_shares_of_the_marks_add_up():
 
 def test_the_setting_for_pages_without_solutions_works(tmp_path: Path):
     setting = yaml.safe_load(re.search(r"```yaml\n(.*?)```", guide(), re.S)[1])
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config = settings_of_the_book(ROOT)
     config["sphinx"]["config"].update(setting)
     config["sphinx"]["config"]["bibtex_bibfiles"] = []
     (tmp_path / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")

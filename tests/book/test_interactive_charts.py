@@ -10,8 +10,10 @@ from types import SimpleNamespace
 import altair as alt
 import pytest
 import vl_convert
+import yaml
 from playwright.sync_api import Browser, Page
 
+from tests.small_books import COSTLY, settings_of_the_book
 from toolkit.interactive import house_spec
 from tools import interactive_charts
 from tools.interactive_charts import RUNTIME, chart_html, runtime_source
@@ -192,7 +194,8 @@ def test_the_runtime_is_bundled_once_for_each_version(tmp_path, monkeypatch):
 
 
 def test_only_pages_with_a_chart_load_the_script(root: Path, tmp_path: Path):
-    shutil.copy(root / "_config.yml", tmp_path)
+    settings = settings_of_the_book(root, COSTLY - {"tools.interactive_charts"})
+    (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings))
     chapters = tmp_path / "chapters"
     shutil.copytree(root / "chapters" / "_static", chapters / "_static")
     (chapters / "references.bib").touch()

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
+from tests.small_books import settings_of_the_book
 from tools.built_formulas import Formula, characters_of_fonts, typeset
 
 MACROS = {"query": ["\\class{query}{#1}", 1]}
@@ -61,7 +62,7 @@ def test_every_character_that_is_drawn_has_its_font(answer: dict):
 
 @pytest.fixture
 def build(root: Path, tmp_path: Path):
-    settings = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    settings = settings_of_the_book(root)
     (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings))
     (tmp_path / "_toc.yml").write_text("{format: jb-book, root: chapters/page}")
     static = tmp_path / "chapters" / "_static"
