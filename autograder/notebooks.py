@@ -19,6 +19,12 @@ METADATA_KEY = "attention_from_scratch"  # where a notebook holds what is ours
 MAX_FILE_BYTES = 40 * 2**20
 MAX_WRITTEN = 10 * 2**20  # characters of what was written, without what cells showed
 MAX_CELLS = 2000
+MAX_READ = 320 * 2**20  # bytes that the values of a file may take once read
+# Bytes that a value takes beside its text, by the sign that goes with it: an object, a
+# list, an item with its number, a key with its places in tables, half a text. Rounded
+# up from what the smallest values take in 64-bit Python.
+_TAKEN = {b"{": 100, b"[": 80, b",": 40, b":": 100, b'"': 30}
+_PIECE = 2**18  # bytes that are looked at at once
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
@@ -34,12 +40,14 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
     """The JSON data of a notebook, checked only as far as we use it.
 
     Raises:
-        Unusable: it is no notebook of format 4.
+        Unusable: it is no notebook of format 4, or takes too much memory.
     """
     if not content:
         raise Unusable("the file is empty (0 bytes), so it is no notebook")
     try:
-        data = json.loads(content.decode("utf-8-sig"))
+        text = content.decode("utf-8-sig")
+        _require_few_values(content)
+        data = json.loads(text)
     except UnicodeDecodeError:
         raise Unusable("the file is not UTF-8 text") from None
     except (ValueError, RecursionError):
@@ -59,6 +67,35 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
             f"the notebook has more than {MAX_WRITTEN // 2**20} MB without its outputs"
         )
     return data
+
+
+def _require_few_values(content: bytes) -> None:
+    """Refuse a text of JSON that takes far more memory once it is read.
+
+    A file of 40 MB can hold six million objects, which take more than a gigabyte.
+
+    Raises:
+        Unusable: it holds too many values.
+    """
+    if _taken(content) <= MAX_READ:
+        return
+    plain = content.replace(rb"\\", b"").replace(rb"\"", b"")  # quotes part texts alone
+    room, inside = MAX_READ, 0
+    for start in range(0, len(plain), _PIECE):
+        parts = plain[start : start + _PIECE].split(b'"')
+        room -= (len(parts) - 1) * _TAKEN[b'"']
+        room -= _taken(b"".join(parts[inside::2]))  # in texts, no sign is a value
+        inside ^= (len(parts) - 1) % 2
+        if room < 0:
+            raise Unusable(
+                "the notebook has so many values that reading it would take more than "
+                f"{MAX_READ // 2**20} MB of memory; clear its outputs"
+            )
+
+
+def _taken(content: bytes) -> int:
+    """The memory that values take which have these signs, as far as they tell."""
+    return sum(content.count(sign) * taken for sign, taken in _TAKEN.items())
 
 
 def _characters(cell: Any) -> int:
