@@ -6,6 +6,8 @@ notebook as it was checked.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,11 @@ from autograder.rows import points_in_words
 CHANGED = "changed since it was checked"
 UNCHECKED = "not checked yet"
 TO_DO = "to do"
+MAX_NAME = 100  # characters of a name that are shown
+MAX_TRANSLATED = 2_000_000  # characters of a notebook that IPython translates
+# More than what IPython translates, and nothing less. It reads the whole cell again for
+# each of these.
+_FOR_IPYTHON = re.compile(r"^[ \t]*[%!?,;/]|=[ \t]*[%!]|\?[ \t;]*$", re.MULTILINE)
 
 
 class NoNotebooks(AutograderError):
@@ -121,7 +128,9 @@ def read_folder(folder: Path) -> tuple[list[Chapter], list[str]]:
     found: dict[str, Chapter] = {}
     for chapter in sorted(filter(None, read), key=lambda c: c.path.stem != c.name):
         if found.setdefault(chapter.name, chapter) is not chapter:
-            notes.append(f"not counted: {chapter.path}, one more of {chapter.name}")
+            notes.append(
+                f"not counted: {chapter.path}, one more of {chapter.name[:MAX_NAME]}"
+            )
     if not found:
         raise NoNotebooks(
             f"{folder} holds no notebooks of the course; name the folder in which "
@@ -146,7 +155,7 @@ def read_chapter(path: Path) -> Chapter | None:
     data = read_notebook(path)
     try:
         exercises = list(_exercises(data["cells"]))
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise Unusable("its cells are damaged") from None
     if not exercises:
         return None
@@ -154,12 +163,8 @@ def read_chapter(path: Path) -> Chapter | None:
 
 
 def _exercises(cells: list[dict[str, Any]]) -> list[Work]:
-    as_run = TransformerManager().transform_cell  # as the kernel knows a cell's source
-    sources = {
-        fingerprint(as_run(source(cell)))
-        for cell in cells
-        if cell["cell_type"] == "code" and not is_stub(source(cell))
-    }
+    code = [source(cell) for cell in cells if cell["cell_type"] == "code"]
+    sources = set(map(fingerprint, _as_run(s for s in code if not is_stub(s))))
     answers = {grade_id(cell): source(cell) for cell in reversed(cells)}
     works = []
     for cell in cells:
@@ -179,6 +184,21 @@ def _exercises(cells: list[dict[str, Any]]) -> list[Work]:
             state = CHANGED if found else UNCHECKED
         works.append(Work(name, score, points, state, later))
     return works
+
+
+def _as_run(sources: Iterable[str]) -> Iterator[str]:
+    """The sources of cells as the kernel knows them, but for those that cannot run.
+
+    Of what would take IPython very long, the sources are left as they are.
+    """
+    manager, room = TransformerManager(), MAX_TRANSLATED
+    for text in sources:
+        lines = "\n".join(text.splitlines())  # where IPython ends them
+        room -= len(text) * (1 + sum(1 for _ in _FOR_IPYTHON.finditer(lines)))
+        try:
+            yield manager.transform_cell(text) if room >= 0 else text
+        except Exception:  # no Python so far, or what IPython itself stumbles over
+            continue
 
 
 def _record(cell: dict[str, Any], name: str) -> dict[str, Any] | None:
@@ -220,7 +240,7 @@ def as_table(chapters: list[Chapter], notes: list[str]) -> str:
             rows += [(f"    {work.name}", work.state) for work in left]
     everything = [work for chapter in chapters for work in chapter.exercises]
     rows.append(("all", *_totals(everything)))
-    rows = [tuple(map(printable, row)) for row in rows]
+    rows = [tuple(printable(text[:MAX_NAME]) for text in row) for row in rows]
     width = max(len(row[0]) for row in rows)
     lines = [
         f"{first:{width}}  {rest[0]:>8}  {rest[1]:>11}"
@@ -235,7 +255,8 @@ def as_table(chapters: list[Chapter], notes: list[str]) -> str:
         rest = f"Everything is done; {later:g} points are judged at grading."
         return "\n".join([*lines, rest if later else "Everything is done."])
     chapter, work = following
-    lines.append(printable(f"Next: {work.name} in {chapter.path}: {work.state}"))
+    name = work.name[:MAX_NAME]
+    lines.append(printable(f"Next: {name} in {chapter.path}: {work.state}"))
     return "\n".join(lines)
 
 

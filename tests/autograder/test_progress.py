@@ -7,6 +7,7 @@ import os
 
 import nbformat
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
 
 from autograder.__main__ import main
@@ -19,6 +20,7 @@ from autograder.progress import (
     UNCHECKED,
     Chapter,
     Work,
+    _as_run,
     as_table,
     next_step,
     read_chapter,
@@ -285,3 +287,90 @@ def test_chapter_that_a_notebook_names_does_nothing_to_the_terminal(saved, capsy
     path.write_text(json.dumps(data))
     assert main(["progress", str(path.parent)]) == 0
     assert all(c.isprintable() or c == "\n" for c in capsys.readouterr().out)
+
+
+def test_a_cell_that_is_no_python_yet_hides_nothing(saved, capsys):
+    """One line that is indented too little ended the command with a traceback."""
+    path = saved(attend="def attend(q, X):\n        y = q\n    return y")
+    assert main(["progress", str(path.parent)]) == 0
+    assert states(path)["attend"] == CHANGED
+    assert [w.name for w in read_chapter(path).exercises if w.done] == [
+        "alignment_scores",
+        "softmax",
+        "break_softmax",
+    ]
+    assert "attend" in capsys.readouterr().out
+
+
+def change_check(path, **entry):
+    """Change what nbgrader knows of the check of softmax."""
+    data = json.loads(path.read_text())
+    for cell in data["cells"]:
+        found = cell["metadata"].get("nbgrader", {})
+        if found.get("grade_id") in ("softmax", "check-softmax"):
+            prefix = "check-" if found["grade_id"].startswith("check-") else ""
+            name = {"grade_id": prefix + entry["name"]} if "name" in entry else {}
+            found |= {k: v for k, v in entry.items() if k != "name"} | name
+    path.write_text(json.dumps(data))
+
+
+def test_points_that_are_no_number_are_a_note(saved, capsys):
+    saved(f"good/{TOPIC}.ipynb")
+    path = saved(f"bad/{TOPIC}.ipynb")
+    change_check(path, points=10**400)
+    assert main(["progress", str(path.parent.parent)]) == 0
+    assert "its cells are damaged" in capsys.readouterr().out
+
+
+def test_long_names_are_cut(saved, capsys):
+    """Every line of the table was as wide as the longest name."""
+    path = saved()
+    change_check(path, name="s" * 10**6)
+    data = json.loads(path.read_text())
+    data["metadata"][METADATA_KEY] = {"chapter": "c" * 10**6}
+    path.write_text(json.dumps(data))
+    path.with_name("copy.ipynb").write_text(json.dumps(data))
+    assert main(["progress", str(path.parent)]) == 0
+    assert len(capsys.readouterr().out) < 10_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["%a\n", "a?\n", "x = !a\n", "/a b\n", "%a\r", "%a\u2028", "x = %a\x0b"],
+)
+def test_cells_that_keep_ipython_busy_are_not_translated(saved, monkeypatch, line):
+    """It reads the whole cell again for each magic: minutes for one cell."""
+    path = saved()
+    data = json.loads(path.read_text())
+    data["cells"].append(nbformat.v4.new_code_cell(line * 400_000))
+    path.write_text(json.dumps(data))
+    given = []
+
+    class Watched(TransformerManager):
+        def transform_cell(self, cell):
+            given.append(cell)
+            return super().transform_cell(cell)
+
+    monkeypatch.setattr("autograder.progress.TransformerManager", Watched)
+    assert [w.name for w in read_chapter(path).exercises if w.done]
+    assert given
+    assert max(map(len, given)) < 100_000
+
+
+@pytest.mark.parametrize("line", ["%a\r", "a?\n", "x = !a\n", ",a b\x0b"])
+def test_few_lines_of_magics_are_counted_as_ipython_does(line):
+    """Some hundred take a second; what they cost is known before."""
+    before = TransformerManager.do_one_token_transform
+    rounds = []
+
+    def counted(self, lines):
+        rounds.append(1)
+        return before(self, lines)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransformerManager, "do_one_token_transform", counted)
+        list(_as_run([line * 50]))
+    assert len(rounds) == 51
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("autograder.progress.MAX_TRANSLATED", 51 * len(line * 50) - 1)
+        assert list(_as_run([line * 50])) == [line * 50]
