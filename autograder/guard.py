@@ -194,16 +194,16 @@ class Guard:
         for looks in (place_of, Guard._named):
             names = looks.__globals__
             places[looks.__code__.co_filename, id(names)] = None, names
-        second: dict[int, CodeType] = {}  # code of files that are refused whole
+        # Code of files that are refused whole, by its address, and why they are.
+        second: dict[int, tuple[CodeType, str]] = {}
 
         def hook(frame: FrameType, event: str, called: Any) -> None:
             if event == "c_call":
                 if begins_thread(called):
                     self._unseen.asked(THREAD, frame)
-                if second and id(frame.f_code) in second:
-                    why = sys.call_tracing(self._computes, (frame, called))
-                    if why is not None:
-                        self._refusal(why)()
+                _, why = second.get(id(frame.f_code), (None, ""))
+                if why and sys.call_tracing(self._computes, (frame, called)):
+                    self._refusal(why)()
                 return
             if event != "call":
                 return
@@ -220,7 +220,7 @@ class Guard:
                 return
             name = self._named(code, place.modules)
             if place.why:
-                second[id(code)] = code
+                second[id(code)] = code, place.why
             if name is None and (place.why or file.endswith(_COMPILED)):
                 name = sys.call_tracing(self._refused_whole, (frame, place.why))
             if name is not None:
@@ -246,12 +246,9 @@ class Guard:
             return why
         return None
 
-    def _computes(self, frame: FrameType, called: Any) -> str | None:
-        """Why a file is refused whole, if it computes, whatever it was given."""
-        if not computes(called) or is_imported(frame, self._site):
-            return None
-        place = place_of(frame, self._site)
-        return place.why if place else None
+    def _computes(self, frame: FrameType, called: Any) -> bool:
+        """Whether a file that is refused whole computes, whatever it was given."""
+        return computes(called) and not is_imported(frame, self._site)
 
     def _note(self, name: str) -> None:
         if name not in self.used:

@@ -13,6 +13,7 @@ import ast
 import contextlib
 import io
 import random
+import re
 import shutil
 import statistics
 import tempfile
@@ -30,7 +31,7 @@ from classroom.submissions import hand_in, right_answers, submission
 
 CHAPTERS = ("simplified_attention", "multi_head", "transformer")
 STUDENTS, ROUNDS = 18, 3
-LIMIT = "MOST = 160"  # the line of the search that says how far it goes
+LIMIT = re.compile(r"^MOST = \d+$", re.MULTILINE)  # how far the search goes
 SEARCH = "autograder/steps/altered.py"
 
 
@@ -64,10 +65,10 @@ def copy_without_search(target: Path) -> Path:
     for package in ("autograder", "solutions", "toolkit"):
         shutil.copytree(ROOT / package, target / package)
     search = target / SEARCH
-    text = search.read_text()
-    if text.count(LIMIT) != 1:
-        raise RuntimeError(f"{SEARCH} has no line {LIMIT!r} any more")
-    search.write_text(text.replace(LIMIT, "MOST = 0"))
+    text, found = LIMIT.subn("MOST = 0", search.read_text())
+    if found != 1:
+        raise RuntimeError(f"{SEARCH} has no line {LIMIT.pattern} any more")
+    search.write_text(text)
     return target
 
 

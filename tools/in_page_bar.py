@@ -7,19 +7,19 @@ so that nothing below it moves. Without JavaScript it is not there.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from tools.packed_runtime import size_of_first_run
+
 BUTTONS = {
     "check": "Check all",
     "download": "Download as notebook",
     "load": "Load notebook",
 }
-LIST = "(globalThis.InPage ??= {}).runtime = "  # how runtime.js begins
 
 
 class Bar(nodes.General, nodes.Element):
@@ -60,14 +60,6 @@ def bar_html(exercises: int, size: int) -> str:
         '<span role="status">Cells with a Run button run in this page. The first run '
         f"loads Python, {round(size / 1e6)} MB.</span></div>\n"
     )
-
-
-def size_of_first_run(runtime: Path) -> int:
-    """What the first run in a page loads, in bytes, from the list that pages have."""
-    text = runtime.read_text(encoding="ascii").removeprefix(LIST)
-    listed = json.loads(text.rstrip(";\n"))
-    first = next(iter(listed["packages"].values()))
-    return sum(listed["files"][name]["packed"] for name in (*listed["core"], *first))
 
 
 def _write(writer: Any, node: Bar) -> None:

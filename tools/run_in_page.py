@@ -11,9 +11,6 @@ without all this.
 
 from __future__ import annotations
 
-import base64
-import gzip
-import hashlib
 import json
 import os
 import sys
@@ -32,12 +29,17 @@ from autograder.page_cells import names_made
 from autograder.release.stubs import defined_name
 from tools.exercise_notebooks import FOLDER as NOTEBOOKS
 from tools.exercise_notebooks import chapter_of
-from tools.in_page_bar import LIST, add_bar
-from tools.page_course import archive, names_needed, page_has, topics
-from tools.pyodide import LICENCE, PyodideMissing, hashes, read, release
+from tools.in_page_bar import add_bar
+from tools.packed_runtime import (
+    released_files,
+    runtime_files,
+    version_of,
+    write_pieces,
+)
+from tools.page_course import names_needed, page_has, topics
+from tools.pyodide import PyodideMissing
 
 FOLDER = "in_page"  # in the static files
-PIECE = 1_000_000  # characters; a page counts pieces to show how far it is
 SCRIPTS = (
     *("runtime", "worker", "python", "work", "notebook"),
     *("editor", "cell", "demo", "exercise", "page"),
@@ -58,7 +60,6 @@ addEventListener("DOMContentLoaded", () => {{
     document.head.append(script);
   }}
 }});"""
-PACKAGES = ("numpy", "matplotlib")  # the first from the beginning, others when needed
 MARK = 'class="in-page"'
 
 # Exercises with whose answer a model runs, with its name in the playground.
@@ -138,7 +139,7 @@ def mark_exercises(doctree: nodes.document) -> dict[str, str]:
         stub = _code(cell)
         place = cell.parent.index(cell)
         below = [c for c in cell.parent[place + 1 : place + 2] if _tagged("check")(c)]
-        marks = {"exercise": defined_name(stub), "version": _version(stub.encode())}
+        marks = {"exercise": defined_name(stub), "version": version_of(stub.encode())}
         region = _surround([cell, *below], marks)
         if model := MODELS.get(marks["exercise"]):
             marks["model"] = model
@@ -190,7 +191,7 @@ def find_runtime(app: Sphinx, config: Config) -> None:
         ExtensionError: it is not, on a machine that checks the book.
     """
     try:
-        read(_all_hashes())
+        released_files()
     except PyodideMissing as missing:
         if os.environ.get("CI"):
             raise ExtensionError(f"no exercise runs in the pages: {missing}") from None
@@ -206,73 +207,6 @@ def write_runtime(app: Sphinx) -> None:
     if app.builder.format == "html" and app.config.in_page_runs:
         files = runtime_files(solutions=not app.config.hide_solutions)
         write_pieces(files, Path(app.outdir) / "_static" / FOLDER)
-
-
-def _all_hashes() -> dict[str, str]:
-    return hashes() | {k: v for name in PACKAGES for k, v in hashes(name).items()}
-
-
-def runtime_files(solutions: bool = True) -> dict[str, bytes]:
-    """What runs Python in a page, by name.
-
-    Args:
-        solutions: of the course; without them, answers are checked from keys.
-
-    Raises:
-        PyodideMissing: a file of the release is not at hand.
-    """
-    return {
-        **read(_all_hashes()),
-        "pyodide-lock.json": json.dumps(release()["lock"]).encode(),
-        "course.zip": archive(solutions),
-    }
-
-
-def write_pieces(files: dict[str, bytes], folder: Path) -> None:
-    """Write files as scripts, and a list of them, unless they stand there already."""
-    runtime = folder / "runtime.js"
-    versions = {name: _version(content) for name, content in files.items()}
-    if runtime.exists() and versions == _versions_in(runtime):
-        return
-    (folder / "python").mkdir(parents=True, exist_ok=True)
-    for old in (folder / "python").glob("*.js"):
-        old.unlink()
-    listed = {}
-    for name, content in files.items():
-        packed = gzip.compress(content, mtime=0)
-        text = base64.b64encode(packed).decode("ascii")
-        parts = [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
-        for number, part in enumerate(parts):
-            call = (
-                f"InPage.receive({json.dumps(name)}, {number}, {json.dumps(part)});\n"
-            )
-            file = folder / "python" / f"{name}.{number}.js"
-            file.write_text(call, encoding="ascii")
-        listed[name] = {
-            "version": versions[name],
-            "pieces": len(parts),
-            "packed": len(packed),
-        }
-    (folder / "python" / "LICENCE.txt").write_text(LICENCE, encoding="utf-8")
-    runtime.write_text(f"{LIST}{json.dumps(_runtime(listed))};\n", encoding="ascii")
-
-
-def _runtime(listed: dict[str, dict]) -> dict[str, Any]:
-    """What a page knows of what it can load: files, and those that packages need."""
-    packages = {name: list(hashes(name)) for name in PACKAGES}
-    extra = {file for names in packages.values() for file in names}
-    core = [name for name in listed if name not in extra]
-    return {"files": listed, "core": core, "packages": packages}
-
-
-def _versions_in(runtime: Path) -> dict[str, str]:
-    """The files that a list names, in their versions."""
-    text = runtime.read_text(encoding="ascii").removeprefix(LIST)
-    try:
-        files = json.loads(text.rstrip(";\n"))["files"]
-    except (ValueError, KeyError):  # by another version of this tool
-        return {}
-    return {name: entry["version"] for name, entry in files.items()}
 
 
 def write_chapters(app: Sphinx, builder: Builder) -> None:
@@ -310,10 +244,6 @@ def load_on_pages_with_exercises(
         app.add_css_file(f"{FOLDER}/in_page.css")
         for name in SCRIPTS:
             app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
-
-
-def _version(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _open_region(writer: Any, node: Region) -> None:

@@ -16,9 +16,8 @@ from jupyter_client.session import Session
 
 MAX_HEADER = 4096  # bytes
 MAX_CONTENT = 4 * 2**20
-MAX_WIDE = (
-    2 * 2**20
-)  # if a letter takes more than a byte: in memory, all then take four
+# If one letter takes more than a byte, all of them take four in memory.
+MAX_WIDE = 2 * 2**20
 MAX_PARTS = 50_000  # lists, dictionaries and what is in them
 MAX_LINES = 30  # of a traceback
 _TEXTS = (

@@ -84,9 +84,8 @@ class Waits:
         self._clock = clock
         self._looked = clock()
         self._last: dict[Thread, int] = {}
-        self._older: dict[
-            Thread, int
-        ] = {}  # known before, and missing at the last look
+        # Threads that were known before, and missing at the last look.
+        self._older: dict[Thread, int] = {}
         self._waited = 0  # nanoseconds
 
     def seconds(self) -> float:

@@ -19,9 +19,9 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, Locator, expect
 
+from tools.packed_runtime import PACKAGES, runtime_files, write_pieces
 from tools.page_course import topics
 from tools.pyodide import PyodideMissing, hashes
-from tools.run_in_page import PACKAGES, runtime_files, write_pieces
 
 ALSO = ("masking", "playground_dates", "playground_write")  # with torch or references
 STARTS = 120_000  # milliseconds; for a machine that does other things as well

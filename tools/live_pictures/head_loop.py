@@ -15,7 +15,15 @@ from torch import Tensor
 
 from autograder.exercise import load_topic
 from tools.attention_scene import percent
-from tools.live_pictures.markup import Picture, choice, element, fixed, hint, says
+from tools.live_pictures.markup import (
+    Picture,
+    choice,
+    element,
+    fixed,
+    hint,
+    radios,
+    says,
+)
 
 FEATURES = ("travel", "finance", "verb", "noun", "small", "linking", "half 1", "half 2")
 HAS = {
@@ -157,17 +165,9 @@ def picture() -> Picture:
 def _sentence(query: int, weights: Tensor) -> str:
     """The words as queries and as keys, and lines between them."""
     N = len(WORDS)
-    radios = "".join(
-        element(
-            "label",
-            f'<input type="radio" name="head-loop-query" value="{place}"'
-            f"{' checked' * (place == query)} disabled>"
-            + element("span", html.escape(word)),
-        )
-        for place, word in enumerate(WORDS)
-    )
+    words = radios("head-loop-query", WORDS, query)
     queries = element(
-        "fieldset", element("legend", "query") + radios, class_="heads-queries"
+        "fieldset", element("legend", "query") + words, class_="heads-queries"
     )
     lines = "".join(
         element("path", d=f"M0 {q + 0.5}L{ROOM} {k + 0.5}",

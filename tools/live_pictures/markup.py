@@ -72,8 +72,17 @@ def hint(sentence: str) -> str:
 
 
 def choice(group: str, legend: str, options: Sequence[str], chosen: int) -> str:
-    """One of several options, which can be changed once the script takes over."""
-    buttons = "".join(
+    """One of several options, in a box; see ``radios``."""
+    return element(
+        "fieldset",
+        element("legend", html.escape(legend)) + radios(group, options, chosen),
+        class_="live-choice",
+    )
+
+
+def radios(group: str, options: Sequence[str], chosen: int) -> str:
+    """Buttons of which one is pressed; they work once the script takes over."""
+    return "".join(
         element(
             "label",
             f'<input type="radio" name="{group}" value="{place}"'
@@ -81,11 +90,6 @@ def choice(group: str, legend: str, options: Sequence[str], chosen: int) -> str:
             + element("span", html.escape(option)),
         )
         for place, option in enumerate(options)
-    )
-    return element(
-        "fieldset",
-        element("legend", html.escape(legend)) + buttons,
-        class_="live-choice",
     )
 
 
