@@ -46,7 +46,8 @@ from autograder.unseen import (
 )
 
 # Words in the names of torch's operators that do what an exercise forbids. All of them
-# are overridden, with all their overloads (those for gradients are of no use without).
+# are overridden, with all their overloads. So are those for gradients: the gradient of
+# attention with respect to the values is attention, with queries and keys exchanged.
 _OPERATORS = {
     "layer_norm": ("layer_norm",),
     "group_norm": ("group_norm",),
@@ -71,6 +72,7 @@ _COMPILED = (  # files of torch in which a call of compiled code begins
 COMPILED = "compiled code (torch.jit, torch.compile, torch.fx)"
 FORGED = "code that forges its own name"
 REMOVED = "something that takes away the guard"
+_MOST_NAMED = 200  # characters of what was called: the reason behind it is not cut off
 
 
 class ForbiddenCall(RuntimeError):
@@ -297,7 +299,8 @@ def guarded_answer(
 
     def refused(*_: Any) -> None:
         why = NOBODY_SEES if set(guard.used) <= set(WAYS) else BUILD_IT_YOURSELF
-        raise ForbiddenCall(f"uses {', '.join(guard.used)}, {why}")
+        called = ", ".join(guard.used)[:_MOST_NAMED]
+        raise ForbiddenCall(f"uses {called}, {why}")
 
     return answer(replace(case, run=refused), implementation, seed)
 
@@ -309,7 +312,6 @@ def _kernels(words: Sequence[str]) -> list[tuple[str, str]]:
     return [
         (operator, key)
         for operator in sorted(known._dispatch_get_all_op_names())
-        if "backward" not in operator
         for key in _KEYS
         if any(word in operator for word in words)
         and known._dispatch_has_kernel_for_dispatch_key(operator, key)

@@ -26,6 +26,7 @@ _LIBRARY_NORMS = (
     *("layer_norm", "LayerNorm", "native_layer_norm"),
     *("group_norm", "GroupNorm", "instance_norm", "InstanceNorm1d"),
     *("batch_norm", "BatchNorm1d", "rms_norm", "RMSNorm"),
+    *("local_response_norm", "LocalResponseNorm"),
     *("zscore", "zmap", "preprocessing"),  # of scipy.stats, and all in that of sklearn
 )
 

@@ -138,6 +138,20 @@ def layer_norm(x, weight, bias, eps=1e-5):
 """
 
 
+# Calls what is refused under a long name, and then does by hand what it stands for.
+LONG_NAME = """
+import torch
+def use(x, shape, w, b, eps):
+    file = torch.__file__.rsplit("/", 2)[0] + "/" + 400 * "a" + ".py"
+    names = {"torch": torch}
+    exec(compile("def second(x): return x", file, "exec"), names)
+    try: names["second"](x)
+    except RuntimeError: pass
+    m, v = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)
+    return (x - m) / (v + eps).sqrt() * w + b
+"""
+
+
 @cache
 def asked(topic: str, name: str) -> tuple:
     loaded = load_topic(topic)
@@ -170,6 +184,21 @@ def test_hidden_call_of_layer_norm_is_refused(way):
     assert "norm, which this exercise asks you to build" in guarded.message.lower()
 
 
+def test_a_refusal_is_one_however_long_the_name_of_what_was_called():
+    """In one case alone: it costs the exercise."""
+    exercise, expected = asked("transformer", "layer_norm")
+    by_hand, calls = (defined(s + TAIL, "layer_norm") for s in (BY_HAND, LONG_NAME))
+    given = [
+        decode(guarded_answer(exercise, case, calls if n == 0 else by_hand, seed))
+        for n, (case, seed) in enumerate(
+            zip(exercise.cases, expected.seeds, strict=True)
+        )
+    ]
+    report = judge(exercise, given, expected)
+    assert report.score == 0
+    assert REFUSED in report.message
+
+
 SDPA = {
     "C": "f = torch._C._nn.scaled_dot_product_attention",
     "torch.ops": "f = torch.ops.aten.scaled_dot_product_attention",
@@ -182,6 +211,18 @@ SDPA = {
         "    return own(q, k, v)[0]"
     ),
     "text": "f = lambda *a: getattr(F, 'scaled_dot_' + 'product_attention')(*a)",
+    "the gradient of its values, with queries and keys exchanged": (
+        "def f(q, k, v):\n"
+        "    q, k, v = q.detach(), k.detach(), v.detach()\n"
+        "    one, n = torch.ones_like(v[..., :1]), q.shape[-2]\n"
+        "    pad = lambda x: F.pad(x, (0, 1))\n"
+        "    sums, zeros = torch.cat([v, one], -1), pad(torch.zeros_like(v))\n"
+        "    own = torch.ops.aten._scaled_dot_product_flash_"
+        "attention_for_cpu_backward\n"
+        "    y = own(sums, pad(k), pad(q), zeros[..., :n, :], zeros, zeros[..., 0],\n"
+        "            0.0, False, scale=q.shape[-1] ** -0.5)[2]\n"
+        "    return y[..., :-1] / y[..., -1:]"
+    ),
     "a trace": (
         "x = torch.randn(1, 2, 3, 8)\n"
         "own = lambda q, k, v: F.scaled_dot_product_attention(q, k, v)\n"
@@ -249,6 +290,16 @@ import torch
 def layer_norm(x, weight, bias, eps=1e-5):
     norm = getattr(torch, "rms" + "_norm")
     return norm(x - x.mean(-1, keepdim=True), x.shape[-1:], weight, eps) + bias
+""",
+    "a norm across channels, over all of them": """
+import torch
+import torch.nn.functional as F
+def layer_norm(x, weight, bias, eps=1e-5):
+    n = x.shape[-1]
+    rows = (x - x.mean(-1, keepdim=True)).reshape(-1, n, 1)
+    norm = getattr(F, "local_response" + "_norm")
+    done = norm(rows, 2 * n - 1, alpha=(2 * n - 1) / n, beta=0.5, k=eps)
+    return done.reshape(x.shape) * weight + bias
 """,
     "statistics of scipy": """
 import torch, scipy.stats
