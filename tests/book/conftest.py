@@ -1,8 +1,7 @@
 """The built book, and one browser for all of its pages."""
 
-import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -27,25 +26,6 @@ def html(root: Path) -> Path:
         )
     assert done.returncode == 0, done.stdout + done.stderr
     return root / "_build" / "html"
-
-
-@pytest.fixture(scope="session")
-def lend_runtimes(html: Path) -> Callable[[Path], None]:
-    """Copy what all books have alike, Pyodide and Vega, into a book not yet built.
-
-    To pack them takes longer than a page. A build writes again what is not as it would
-    write it.
-    """
-
-    def lend(book: Path) -> None:
-        lent, static = html / "_static", book / "_build" / "html" / "_static"
-        if (lent / "in_page" / "runtime.js").exists():
-            shutil.copytree(lent / "in_page" / "python", static / "in_page" / "python")
-            shutil.copy(lent / "in_page" / "runtime.js", static / "in_page")
-        static.mkdir(parents=True, exist_ok=True)
-        shutil.copy(lent / "vega.js", static)
-
-    return lend
 
 
 @pytest.fixture(scope="module")

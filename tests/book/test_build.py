@@ -4,11 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tests.small_books import settings_of_the_book
 
 NOTEBOOK = """---
 jupytext:
@@ -21,11 +24,14 @@ PAGE = "# A page\n\nSome words.\n"
 
 
 class SmallBook:
-    """A book of one page, ``chapters/page.md``, with the settings of the real one."""
+    """A book of one page, ``chapters/page.md``, with the settings of the real one.
+
+    What takes long in a build and has nothing to do on such a page is left out.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        shutil.copy(ROOT / "_config.yml", folder)
+        self.write("_config.yml", yaml.safe_dump(settings_of_the_book(ROOT)))
         shutil.copytree(ROOT / "chapters" / "_static", folder / "chapters" / "_static")
         (folder / "chapters" / "references.bib").touch()
         self.write("_toc.yml", "format: jb-book\nroot: chapters/page\n")
@@ -68,8 +74,7 @@ class SmallBook:
 
 
 @pytest.fixture
-def book(tmp_path: Path, lend_runtimes: Callable[[Path], None]) -> SmallBook:
-    lend_runtimes(tmp_path)
+def book(tmp_path: Path) -> SmallBook:
     return SmallBook(tmp_path)
 
 

@@ -2,7 +2,6 @@
 
 import struct
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,12 +20,9 @@ FORMULA = (
 
 
 @pytest.fixture(scope="module")
-def published(
-    tmp_path_factory: pytest.TempPathFactory, lend_runtimes: Callable[[Path], None]
-) -> SmallBook:
+def published(tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
     """A built book of two pages whose repository is known."""
     book = SmallBook(tmp_path_factory.mktemp("published"))
-    lend_runtimes(book.folder)
     config = (book.folder / "_config.yml").read_text(encoding="utf-8")
     assert "https://github.com/OWNER/REPOSITORY" in config
     config = config.replace("OWNER/REPOSITORY", "Owner/course")

@@ -5,12 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.small_books import COSTLY, settings_of_the_book
+
+PLAYGROUND = {"tools.playground", "tools.playground_example"}
 HEADER = """---
 jupytext:
   text_representation: {extension: .md, format_name: myst}
@@ -42,7 +44,7 @@ class Book:
 
     def __init__(self, folder: Path, root: Path) -> None:
         self.folder, self.root = folder, root
-        settings = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+        settings = settings_of_the_book(root, COSTLY - PLAYGROUND)
         (folder / "_config.yml").write_text(yaml.safe_dump(settings))
         static = folder / "chapters" / "_static"
         shutil.copytree(root / "chapters" / "_static", static)
@@ -84,8 +86,7 @@ class Book:
 
 
 @pytest.fixture
-def book(tmp_path: Path, root: Path, lend_runtimes: Callable[[Path], None]) -> Book:
-    lend_runtimes(tmp_path)
+def book(tmp_path: Path, root: Path) -> Book:
     return Book(tmp_path, root)
 
 
