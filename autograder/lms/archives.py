@@ -86,7 +86,7 @@ class _Unpacked:
         tell: gets what could not be read, and why.
         others: the folders and the name of each file that is no notebook, but for
             those in what a student packed.
-        written: how many notebooks, and bytes of them, are there of each person.
+        written: how many notebooks, and bytes of them, were unpacked of each person.
     """
 
     target: Path
@@ -134,18 +134,22 @@ class _Unpacked:
                     self._keep(member, [*place, *parts])
 
     def _keep(self, member: Member, parts: list[str]) -> None:
-        """Write a notebook, unless its person has too many already."""
-        content, person = member.read(MAX_FILE_BYTES), whose(parts)
-        if person is not None:
+        """Write a notebook, unless its person has too many already.
+
+        It counts before it is unpacked, and if it is damaged: in a small archive, one
+        large file can have a thousand names.
+        """
+        person = whose(parts)
+        if person is not None and member.size <= MAX_FILE_BYTES:
             count, size = self.written.get(person, (0, 0))
-            count, size = count + 1, size + len(content)
+            count, size = count + 1, size + member.size
             if count > MAX_MEMBERS:
                 raise ValueError(f"more than {MAX_MEMBERS} notebooks of one person")
             if size > MAX_UNPACKED:
                 most = MAX_UNPACKED / 2**20
                 raise ValueError(f"notebooks of more than {most:.0f} MB of one person")
             self.written[person] = count, size
-        _write(self.target.joinpath(*parts), content)
+        _write(self.target.joinpath(*parts), member.read(MAX_FILE_BYTES))
 
     @contextlib.contextmanager
     def _told(self, name: str) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import struct
@@ -206,6 +207,44 @@ def test_many_archives_of_one_person_do_not_fill_the_disk(
     assert found.pop("fay_4_13_x.ipynb") == 90
     assert len(found) <= most and sum(found.values()) <= most
     assert found and all("of one person" in line for line in told)
+
+
+def one_file_of_many_names(size, count, damaged):
+    """A ZIP archive in which one file is listed again and again."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.ipynb", bytes(size))
+        for _ in range(count - 1):
+            again = copy.copy(archive.filelist[0])
+            again.CRC ^= damaged
+            archive.filelist.append(again)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize(("size", "most"), [(400, 1000), (0, 1000)])
+def test_one_file_of_many_names_is_not_unpacked_again_and_again(
+    tmp_path, monkeypatch, folder, damaged, size, most
+):
+    """50 KB kept collect busy for minutes: of 1000 names, each was 40 MB long."""
+    monkeypatch.setattr(archives, "MAX_UNPACKED", most)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 50)
+    inside = one_file_of_many_names(size, 40, damaged)
+    files = {f"Eve E_3_assignsubmission_file/{n}.zip": inside for n in range(5)}
+    opened = []
+    read = zipfile.ZipExtFile.read
+
+    def counted(self, number=-1):
+        if self.name == "a.ipynb":
+            opened.append(number)
+        return read(self, number)
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
+    told, found = unpacked({**files, "fay_4_13_x.ipynb": "f" * 90}, tmp_path, folder)
+    assert found["fay_4_13_x.ipynb"] == 90
+    assert len(opened) == (most // size if size else 50)
+    assert any("of one person" in line for line in told)
 
 
 @pytest.mark.parametrize("folder", [False, True])
