@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import symtable
 import sys
 import zipfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from autograder.answer_key import write_key
+from autograder.book import chapters_folder
 from autograder.exercise import topic_names
 from autograder.page_cells import modules_in, names_made
 from tools.pyodide import release
@@ -90,6 +92,7 @@ def archive(solutions: bool = True) -> bytes:
         for name, file in files.items()
         if solutions or not name.startswith("solutions/")
     }
+    contents |= _outlines()
     if not solutions:
         contents |= _keys()
     buffer = io.BytesIO()
@@ -99,6 +102,22 @@ def archive(solutions: bool = True) -> bytes:
             entry.compress_type = zipfile.ZIP_DEFLATED
             packed.writestr(entry, content)
     return buffer.getvalue()
+
+
+def _outlines() -> dict[str, bytes]:
+    """Headings and labels of exercises, by which hints name the section to read."""
+    chapters = {topic: chapters_folder() / f"{topic}.md" for topic in topics()}
+    return {
+        f"chapters/{topic}.md": outline(path.read_text(encoding="utf-8")).encode()
+        for topic, path in chapters.items()
+    }
+
+
+def outline(chapter: str) -> str:
+    """The headings of a chapter and the labels of its exercises, in their order."""
+    prose = re.sub(r"^(`{3,})\{code-cell\}.*?^\1$", "", chapter, flags=re.M | re.S)
+    found = re.findall(r"^(?:##? .+|:label: exercise-\w+)$", prose, flags=re.M)
+    return "".join(f"{line}\n" for line in found)
 
 
 def _keys() -> dict[str, bytes]:

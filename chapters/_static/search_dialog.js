@@ -7,7 +7,9 @@ document.addEventListener("DOMContentLoaded", () => {
   const MOST = 8; // results
   const PAUSE = 400; // ms after which a screen reader may speak
   const FILES = ["language_data.js", "search_sections.js", "search_ranking.js"];
-  const HELP = "Choose with the arrow keys and Enter. Enter alone opens the search page.";
+  const HELP = matchMedia("(hover: none)").matches
+    ? "Tap a section. The search key opens the search page."
+    : "Choose with the arrow keys and Enter. Enter alone opens the search page.";
   const dialog = document.querySelector("#pst-search-dialog");
   const field = dialog?.querySelector('input[name="q"]');
   if (!field) {

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, BrowserContext
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
@@ -137,6 +138,13 @@ def test_no_page_is_empty(name: str, visit: Visit):
     source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
     assert seen["words"] > max(100, 0.5 * words_of_prose(source))
     assert len(seen["figures"]) >= len(re.findall(r"^ +name: fig-", source, re.M))
+
+
+@pytest.mark.parametrize("name", pages_of_the_book())
+def test_no_cell_spills_a_value_that_nobody_asked_for(name: str, html: Path):
+    """Chapters print what they show; a bare value can run over screens of numbers."""
+    page = BeautifulSoup((html / f"{name}.html").read_bytes(), "html.parser")
+    assert [value.get_text()[:80] for value in page.select(".output.text_plain")] == []
 
 
 def words_of_prose(source: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 CHAPTER = "chapters/masking"
 
@@ -193,6 +193,28 @@ def test_the_code_of_a_figure_is_a_button_below_its_caption(wide: Page):
     wide.keyboard.press("Enter")
     assert button.inner_text() == "Hide the code"
     assert cells.first.locator("> details pre").is_visible()
+
+
+def test_the_button_for_code_is_quiet(wide: Page):
+    cells = wide.locator(".cell > details.above-input")
+    assert cells.count() > 3
+    shadows = cells.evaluate_all("all => all.map(e => getComputedStyle(e).boxShadow)")
+    assert set(shadows) == {"none"}
+
+
+def test_a_large_weight_of_the_mask_is_purple_and_legible_in_the_dark(narrow: Page):
+    picture = narrow.locator("[data-live-picture=mask_grid]")
+    picture.scroll_into_view_if_needed()
+    cell = picture.locator(".mask-cell").first  # the first word sees itself alone
+    expect(cell).to_have_text("1.00")
+    paper, text = cell.evaluate(
+        "e => [getComputedStyle(e)].flatMap(s => [s.backgroundColor, s.color])"
+    )
+    red, green, blue = map(float, re.findall(r"[\d.]+", paper)[:3])  # of one
+    assert green < red < blue
+    assert (blue - green) / blue >= 0.4  # saturation
+    shade = luminance(f"rgb({255 * red}, {255 * green}, {255 * blue})")
+    assert (luminance(text) + 0.05) / (shade + 0.05) >= 4.5
 
 
 def test_tables_of_a_check_fit_a_phone(narrow: Page):

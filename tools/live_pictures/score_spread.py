@@ -138,7 +138,7 @@ def _scores_axis() -> str:
     lines = "".join(f"M{across(tick):.2f} 34V{AXIS - 14}" for tick in TICKS)
     numbers = "".join(
         element("text", fixed(tick, 0), x=f"{across(tick):.2f}", y=AXIS,
-                text_anchor="middle")
+                text_anchor="middle", class_="is-between" if abs(tick) == 30 else None)
         for tick in TICKS
     )  # fmt: skip
     return element("path", d=lines, class_="plane-grid") + element(

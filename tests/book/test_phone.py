@@ -1,0 +1,146 @@
+"""The book under a finger: what is tapped, read and typed on a phone."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.book.pictures_alone import Open
+from tools.live_pictures import PICTURES
+
+PHONE = {
+    "viewport": {"width": 360, "height": 740},
+    "has_touch": True,
+    "is_mobile": True,
+    "reduced_motion": "reduce",
+}
+SMALLEST_TEXT = 12  # CSS pixels
+SMALLEST_TARGET = 24  # CSS pixels: WCAG 2.2, success criterion 2.5.8
+
+# Texts below some element that are drawn, with the size that they have on the screen.
+SIZES = """(places) => {
+  const found = {};
+  for (const e of document.querySelectorAll(places.map((p) => `${p} *`).join())) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || !e.checkVisibility() || e.closest('mjx-container')) continue;
+    const matrix = e instanceof SVGElement ? e.getScreenCTM() : null;
+    const scale = matrix ? Math.hypot(matrix.a, matrix.b) : 1;
+    found[e.textContent.trim()] = scale * parseFloat(getComputedStyle(e).fontSize);
+  }
+  return found;
+}"""
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    """A phone without a page."""
+    with browser.new_context(**PHONE) as context:
+        yield context.new_page()
+
+
+def too_small(page: Page, *places: str) -> dict[str, float]:
+    sizes = page.evaluate(SIZES, list(places))
+    assert sizes
+    return {text: size for text, size in sizes.items() if size < SMALLEST_TEXT - 0.1}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_words_in_live_pictures_can_be_read(name: str, opened: Open):
+    with opened(name, 360) as (page, _):
+        assert too_small(page, ".live-picture") == {}
+
+
+def test_words_of_one_axis_do_not_run_into_each_other(opened: Open):
+    with opened("score_spread", 360) as (page, _):
+        for axis in page.locator(".spread-ticks").all():
+            boxes = [text.bounding_box() for text in axis.locator("text").all()]
+            boxes = [box for box in boxes if box]  # those that are drawn
+            assert len(boxes) >= 7
+            for left, right in zip(boxes, boxes[1:], strict=False):
+                assert left["x"] + left["width"] < right["x"]
+
+
+def test_names_in_tables_of_a_check_can_be_read(phone: Page, site: str):
+    phone.goto(f"{site}chapters/masking.html", wait_until="load")
+    assert too_small(phone, ".attention-check") == {}
+
+
+def test_what_the_playground_of_dates_writes_can_be_read(phone: Page, site: str):
+    phone.goto(f"{site}chapters/playground_dates.html", wait_until="load")
+    phone.locator(".playground.is-live").wait_for()
+    assert too_small(phone, ".playground") == {}
+
+
+@pytest.mark.parametrize("name", ["dates", "digits", "write"])
+def test_a_field_is_not_zoomed_into(name: str, phone: Page, site: str):
+    """Phones zoom into a field with letters of less than 16 pixels, and stay there."""
+    phone.goto(f"{site}chapters/playground_{name}.html", wait_until="load")
+    phone.locator(".playground.is-live").wait_for()
+    sizes = phone.locator(
+        ".playground :is(input[type=text], select, textarea)"
+    ).evaluate_all("all => all.map(e => parseFloat(getComputedStyle(e).fontSize))")
+    assert sizes
+    assert min(sizes) >= 16
+
+
+def test_what_was_tapped_keeps_no_tooltip_on_the_page(phone: Page, site: str):
+    phone.goto(f"{site}chapters/masking.html", wait_until="load")
+    phone.locator(".theme-switch-button").first.tap()
+    tooltip = phone.locator(".tooltip")
+    expect(tooltip).to_be_attached()
+    expect(tooltip).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("button", "name"),
+    [("primary-toggle", "Chapters"), ("secondary-toggle", "Sections of this page")],
+)
+def test_a_menu_has_a_name(button: str, name: str, phone: Page, site: str):
+    phone.goto(f"{site}chapters/masking.html", wait_until="load")
+    phone.locator(f".sidebar-toggle.{button}:visible").tap()
+    expect(phone.get_by_role("dialog", name=name, exact=True)).to_be_visible()
+
+
+def test_the_search_asks_nobody_for_keys_that_a_phone_has_not(phone: Page, site: str):
+    phone.goto(f"{site}chapters/masking.html", wait_until="load")
+    phone.locator(".search-button:visible").first.tap()
+    status = phone.locator("#pst-search-dialog").get_by_role("status")
+    expect(status).to_contain_text("Tap a section")
+    expect(status).not_to_contain_text("arrow keys")
+
+
+def test_controls_are_as_tall_as_a_fingertip(phone: Page, site: str):
+    phone.goto(f"{site}chapters/playground_dates.html", wait_until="load")
+    slider = phone.locator(".playground input[type=range]")
+    assert slider.bounding_box()["height"] >= SMALLEST_TARGET
+    phone.goto(f"{site}chapters/playground_digits.html", wait_until="load")
+    phone.locator(".playground.is-live").wait_for()
+    for token in phone.locator("#digits-patches label").all():
+        assert token.bounding_box()["height"] >= SMALLEST_TARGET
+    above, below = (
+        phone.locator(f"#digits-{name}").bounding_box()
+        for name in ("exam", "drawn-exam")
+    )
+    assert below["y"] - above["y"] - above["height"] >= 8
+    phone.goto(f"{site}chapters/masking.html", wait_until="load")
+    label = phone.locator(".chapter-read label")
+    assert label.bounding_box()["height"] >= SMALLEST_TARGET
+
+
+def test_keys_of_the_board_are_explained_beside_it_where_there_are_keys(
+    browser: Browser, phone: Page, site: str
+):
+    address = f"{site}chapters/playground_digits.html"
+    phone.goto(address, wait_until="load")
+    phone.locator(".playground.is-live").wait_for()
+    expect(phone.locator("#digits-keys")).to_be_hidden()
+    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
+        page = context.new_page()
+        page.goto(address, wait_until="load")
+        page.locator(".playground.is-live").wait_for()
+        board = page.locator("#digits-canvas").bounding_box()
+        keys = page.locator("#digits-keys").bounding_box()
+        assert 0 <= keys["y"] - board["y"] - board["height"] <= 60
+        expect(page.locator("#digits-canvas")).to_have_accessible_description(
+            page.locator("#digits-keys").inner_text()
+        )
