@@ -144,3 +144,35 @@ def test_keys_of_the_board_are_explained_beside_it_where_there_are_keys(
         expect(page.locator("#digits-canvas")).to_have_accessible_description(
             page.locator("#digits-keys").inner_text()
         )
+
+
+def test_what_continues_to_the_right_fades_out_until_it_is_moved(
+    phone: Page, site: str
+):
+    phone.goto(f"{site}chapters/masking.html", wait_until="load")
+    fading = "e => getComputedStyle(e).getPropertyValue('--fading')"
+    for selector in (".figure-box", ".pst-scrollable-table-container"):
+        box = phone.locator(selector).first
+        box.scroll_into_view_if_needed()
+        assert box.evaluate("e => e.scrollWidth > e.clientWidth")
+        assert "linear-gradient" in box.evaluate("e => getComputedStyle(e).maskImage")
+        phone.wait_for_function(
+            f"box => parseFloat(({fading})(box)) > 20", arg=box.element_handle()
+        )
+        box.evaluate("e => e.scrollTo(e.scrollWidth, 0)")
+        phone.wait_for_function(
+            f"box => parseFloat(({fading})(box)) < 1", arg=box.element_handle()
+        )
+
+
+def test_a_box_that_shows_all_does_not_fade(browser: Browser, site: str):
+    with browser.new_context(
+        **PHONE | {"viewport": {"width": 630, "height": 740}}
+    ) as c:
+        page = c.new_page()
+        page.goto(f"{site}chapters/masking.html", wait_until="load")
+        box = page.locator(".figure-box").first
+        box.scroll_into_view_if_needed()
+        assert box.evaluate("e => e.scrollWidth <= e.clientWidth")
+        shown = "e => getComputedStyle(e).getPropertyValue('--fading')"
+        assert box.evaluate(shown) == "0px"
