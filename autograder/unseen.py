@@ -6,15 +6,19 @@ in one of ``sys.monitoring``, in an audit hook. And a thread that is begun with
 one is refused, and what was set before is set aside until the end. Python announces
 such requests to audit hooks, of which ours cannot be taken away, and threads to those
 only in newer versions: before, the profile function has to see who begins one.
+
+Threads of ``threading`` are begun by us meanwhile, and watched from their first line:
+what ``threading`` itself does before it sets a profile function can be replaced, piece
+by piece.
 """
 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import BuiltinFunctionType, CodeType, FrameType
 from typing import Any
 
@@ -30,13 +34,12 @@ _ANNOUNCED = {
     "sys.monitoring.register_callback": MONITORED,
 }
 _TOOLS = 6  # of sys.monitoring, numbered from 0
-# What a thread runs before it is watched, as it is before anybody can change it.
-_BEGIN: dict[str, Callable[..., Any]] = {
-    name: getattr(threading.Thread, name)
-    for name in ("_bootstrap", "_bootstrap_inner", "_set_ident", "__getattribute__")
+# What ``threading`` begins threads with, under the names that it has for these.
+_STARTS: dict[str, Callable[..., Any]] = {
+    name: getattr(threading, name)
+    for name in ("_start_new_thread", "_start_joinable_thread")
+    if hasattr(threading, name)
 }
-_INNER: CodeType = threading.Thread._bootstrap_inner.__code__
-_START: CodeType = threading.Thread.start.__code__
 # What begins a thread; by name, since a module may be made anew with other objects.
 _BEGINS = ("start_new_thread", "start_new", "start_joinable_thread")
 
@@ -67,6 +70,21 @@ def begins_thread(called: object) -> bool:
     return type(called) is BuiltinFunctionType and called.__name__ in _BEGINS
 
 
+def _begin(name: str, function: Callable, *rest: Any, **more: Any) -> Any:
+    """Begin a thread that is watched; see ``_STARTS`` for the name."""
+    return _STARTS[name](partial(_run, function), *rest, **more)
+
+
+def _run(function: Callable, *arguments: Any) -> None:
+    """Run a function in a new thread, watched from the first line."""
+    if _closed:
+        sys.setprofile(_closed[-1].hook)
+    function(*arguments)
+
+
+_OURS: tuple[CodeType, ...] = (_begin.__code__, _run.__code__)
+
+
 class Unseen:
     """Closes these ways from ``close`` to ``open``.
 
@@ -77,7 +95,7 @@ class Unseen:
 
     def __init__(self, refuse: Callable[[str], None], hook: Callable) -> None:
         self._refuse = refuse
-        self._hook = hook
+        self.hook = hook
         self._mine = False  # whether the guard itself asks
 
     def close(self) -> list[str]:
@@ -91,8 +109,11 @@ class Unseen:
             sys.settrace(None)
         threading.settrace(None)
         self._monitored = _without_monitoring()
-        threading.setprofile(self._hook)
-        sys.setprofile(self._hook)
+        threading.setprofile(None)
+        self._starts = {name: getattr(threading, name, None) for name in _STARTS}
+        for name in _STARTS:
+            setattr(threading, name, partial(_begin, name))
+        sys.setprofile(self.hook)
         self._mine = False
         return list(_told)
 
@@ -101,6 +122,8 @@ class Unseen:
         self._mine = True
         sys.setprofile(self._profiled[0])
         threading.setprofile(self._profiled[1])
+        for name, begins in self._starts.items():
+            setattr(threading, name, begins)
         for tool, event, callback in self._monitored:
             sys.monitoring.register_callback(tool, event, callback)
         threading.settrace(self._traced[1])
@@ -109,33 +132,16 @@ class Unseen:
         _closed.remove(self)
 
     def asked(self, way: str, by: FrameType) -> None:
-        """Refuse, but for the guard, and for threads that are watched.
+        """Refuse, but for the guard, which also begins threads for ``threading``.
 
         Args:
             way: one of ``WAYS``.
-            by: the frame in which it was asked for.
+            by: the frame in which it was asked for. A function with our code and with
+                other names is none of ours.
         """
-        if self._mine or (way == PROFILED and by.f_code is _INNER):
-            return
-        begins = way == THREAD and by.f_code is _START
-        if begins and self._is_watched(by.f_locals["self"]):
-            return
-        self._refuse(way)
-
-    def _is_watched(self, thread: threading.Thread) -> bool:
-        """Whether a thread sets the profile function first, and nothing before.
-
-        Looking runs no code of the thread's class.
-        """
-        return (
-            threading.getprofile() is self._hook
-            and _BEGIN["_bootstrap_inner"].__code__ is _INNER
-            and type(inspect.getattr_static(thread, "_started")) is threading.Event
-            and all(
-                inspect.getattr_static(thread, name) is own
-                for name, own in _BEGIN.items()
-            )
-        )
+        ours = by.f_globals is globals() and any(by.f_code is own for own in _OURS)
+        if not (self._mine or ours):
+            self._refuse(way)
 
 
 def _without_monitoring() -> list[tuple[int, int, Callable]]:

@@ -651,7 +651,7 @@ WAYS_UNSEEN = {
         "    def _set_ident(self): super()._set_ident(); self._target()\n"
         "def begin(run, lock):\n"
         "    Own(target=run).start(); lock.acquire()",
-        "_thread.start_new_thread",
+        "TransformerEncoderLayer",
     ),
     "a trace function": (
         "def begin(run, lock):\n"
@@ -669,6 +669,60 @@ def test_a_layer_that_runs_unseen_is_refused(way):
     assert free.score == free.max_score, [case.message for case in free.cases]
     assert guarded.score == 0
     assert told in guarded.message
+
+
+# As above, without layers, which would tell of themselves.
+NO_LAYER = """
+import torch._refs, _thread, threading
+def use(x, shape, w, b, eps):
+    done, lock = [], _thread.allocate_lock()
+    lock.acquire()
+    def run():
+        if not done:
+            try: done.append(torch._refs._normalize(x, [x.dim() - 1], eps)[0])
+            except BaseException as error: done.append(error)
+            if lock.locked(): lock.release()
+    class Own(threading.Thread):
+        def {method}(self): super().{method}(); run()
+    Own(target=lambda: None).start()
+    lock.acquire()
+    if isinstance(done[0], BaseException): raise done[0]
+    return done[0] * w + b
+"""
+
+
+@pytest.mark.parametrize("method", ["_bootstrap_inner", "_set_ident", "_set_native_id"])
+def test_a_thread_that_calls_before_it_runs_is_watched(method):
+    if method == "_bootstrap_inner":  # it returns when all is done, or never begins
+        source = NO_LAYER.replace(
+            "super().{method}(); run()", "run(); super().{method}()"
+        )
+    else:
+        source = NO_LAYER
+    answer_of = defined(source.format(method=method) + TAIL, "layer_norm")
+    free, guarded = reports("transformer", "layer_norm", answer_of)
+    assert free.score == free.max_score, [case.message for case in free.cases]
+    assert guarded.score == 0
+    assert REFUSED in guarded.message
+
+
+def test_a_profile_function_set_in_the_name_of_threads_is_refused():
+    class Stands:
+        """For a thread, whatever is wanted of it."""
+
+        def __call__(self, *_):
+            return self
+
+        __getattr__ = __call__
+
+    thread = Stands()
+    names = {**vars(threading), "_profile_hook": lambda *_: None, "_trace_hook": None}
+    names |= {"_active_limbo_lock": contextlib.nullcontext()}
+    names |= {"_active": {}, "_limbo": {thread: thread}}
+    inner = types.FunctionType(threading.Thread._bootstrap_inner.__code__, names)
+    with Guard(["layer_norm"]) as guard, contextlib.suppress(Exception):
+        inner(thread)
+    assert guard.used == ["sys.setprofile"]
 
 
 @pytest.mark.parametrize("way", CALLS)
