@@ -122,6 +122,8 @@ def _sheet(
         return Sheet(student, note=f"not examined: {report['refused']}")
     try:
         submission = read(course / "submitted", student, chapter)
+        if submission.unusable:
+            raise Unusable(submission.unusable)
         with deadline():
             data = written_in(parse_notebook(submission.content))
             answers = _answers(master, rebuild(master, data).answers, report)

@@ -375,6 +375,18 @@ class Page(HTMLParser):
         self.words.append(data)
 
 
+def test_a_submission_that_was_taken_away_is_named_as_such(course, tmp_path):
+    copied = tmp_path / "course"
+    shutil.copytree(course, copied)
+    shutil.rmtree(copied / "submitted" / "student02" / TOPIC)
+    folder = copied / "submitted" / "student03" / TOPIC
+    (folder / f"{TOPIC}.ipynb").rename(folder / "elsewhere.txt")
+    sheets_ = asked(copied)
+    assert f"in the place of the folder {TOPIC} is none" in sheets_["student02"].note
+    assert f"no notebook {TOPIC}.ipynb was submitted" in sheets_["student03"].note
+    assert sheets_["student01"].questions
+
+
 def test_pages_run_nothing_and_keep_the_answers_apart(course, capsys):
     assert main(["oral", TOPIC, "--course", str(course)]) == 0
     said = capsys.readouterr().out
