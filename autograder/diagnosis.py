@@ -6,7 +6,6 @@ student wrote.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
 from autograder.answers import Answer
@@ -15,12 +14,14 @@ from autograder.exercise import Exercise
 from autograder.expected import Expected
 from autograder.lessons import about_errors, lesson
 from autograder.rows import disagreement
+from autograder.slips import Trials, find_slip
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
-from autograder.symptoms.pairs import LEAST_CASES, find_pair, find_part
+from autograder.symptoms.pairs import Known, find_pair, find_part
 from autograder.symptoms.search import find_cause, find_trace
 from autograder.symptoms.structure import NOTHING_RETURNED
-from autograder.variants import Probe, Variant
+from autograder.two_slips import find_two_slips
+from autograder.variants import Probe
 from autograder.verdict import LATER, NOT_ALLOWED, is_empty
 
 ERRORS_MISSING = (
@@ -125,16 +126,13 @@ def _symptom(
     told = find_cause(outcomes)
     if told:
         return told
-    part = ""
-    if probe and any(answer.raised is None for answer in failed):
-        most = LEAST_CASES - 1
-        for variant in itertools.chain(probe.variants, probe.steps):
-            count = _explained(exercise, variant, given, expected, wrong)
-            if count == len(failed):
-                return variant.says
-            if count > most:
-                most, part = count, _in_part(variant, count, len(failed))
-    told = _two_slips(outcomes, expected) or part
+    trials = Trials(exercise, given, expected, wrong)
+    told, part = find_slip(trials)
+    told = told or find_pair(*_by_mistake(outcomes, expected))
+    if not told:
+        part = find_part(*_by_mistake(outcomes, expected)) or part
+        told = find_two_slips(trials, outcomes) if trials.all_values or not part else ""
+        told = told or part
     if told:
         return told
     told = find_trace(outcomes) or about_errors(failed)
@@ -149,14 +147,15 @@ def _condition(probe: Probe, expected: Expected, wrong: Sequence[bool]) -> str:
     return find_condition(calls, [wrong[number] for number in asked], probe.optional)
 
 
-def _two_slips(outcomes: Sequence[Outcome], expected: Expected) -> str:
-    """A known mistake with something besides, or one that explains the most."""
+def _by_mistake(
+    outcomes: Sequence[Outcome], expected: Expected
+) -> tuple[list[Outcome], list[Known]]:
+    """What was answered where a value was asked for, and what known mistakes answer."""
     valued = [n for n, right in enumerate(expected.reference) if right.raised is None]
     mistakes = [
         (known.hint, [known.answers[n] for n in valued]) for known in expected.mistakes
     ]
-    wanted = [outcomes[n] for n in valued]
-    return find_pair(wanted, mistakes) or find_part(wanted, mistakes)
+    return [outcomes[n] for n in valued], mistakes
 
 
 def _about_test(
@@ -183,44 +182,3 @@ def _about_test(
         if _agrees(exercise, known.answers, given, expected, everywhere):
             return known.name, f"{ANOTHER_TEST} “{known.hint}”"
     return None, lesson(given)
-
-
-def _explained(
-    exercise: Exercise,
-    variant: Variant,
-    given: Sequence[Answer],
-    expected: Expected,
-    wrong: Sequence[bool],
-) -> int:
-    """In how many wrong cases an altered reference answers as the student does.
-
-    In none, if it differs in the first of them, as most alterations do, in half of
-    them, or in one that is right. Cases that ask for an error do not count.
-    """
-    asked = [n for n, right in enumerate(expected.reference) if right.raised is None]
-    asked.sort(key=lambda n: (not wrong[n], given[n].raised is not None))
-    of = sum(wrong[number] for number in asked)
-    agreed = missed = 0
-    for number in asked:
-        case, seed = exercise.cases[number], expected.seeds[number]
-        theirs = variant.answer(number, case, seed)
-        if (
-            theirs.raised is None
-            and theirs.unreadable is None
-            and disagreement(case, theirs, given[number]) is None
-        ):
-            agreed += wrong[number]
-            continue
-        missed += 1
-        if not agreed or not wrong[number] or 2 * missed >= of:
-            return 0
-    return agreed
-
-
-def _in_part(variant: Variant, count: int, of: int) -> str:
-    """What is said of an altered reference that explains most of the wrong cases."""
-    others = "the other" if of - count == 1 else "the others"
-    return (
-        f"In {count} of the {of} failing cases that ask for a value, this holds: "
-        f"{variant.says} It does not explain {others}."
-    )

@@ -137,7 +137,12 @@ def expect(
         _decoded(right["answers"]),
         right["constant"],
         find_mistakes,
-        Probe(topic.reference(exercise.name), exercise.cases, seeds),
+        Probe(
+            topic.reference(exercise.name),
+            exercise.cases,
+            seeds,
+            lambda: topic.mistakes(exercise.name),
+        ),
         lambda: names_of_parts(topic, exercise, seeds),
     )
 

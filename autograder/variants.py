@@ -18,19 +18,26 @@ from typing import Any
 import numpy as np
 
 from autograder.answers import Answer, answer, decode
-from autograder.exercise import Case, Implementation
-from autograder.steps.altered import altered_steps
+from autograder.exercise import Case, Implementation, Mistake
+from autograder.steps.altered import Step, steps_of, with_steps
 
 Bound = dict[str, Any]  # arguments by the names of their parameters
+Alteration = Callable[[Callable, Bound], Any]  # of the arguments of a call
 
 
 @dataclass
 class Variant:
-    """An altered reference, what it amounts to, and its answers so far."""
+    """An altered reference, what it amounts to, and its answers so far.
+
+    Either ``alter`` says what is done to the arguments of its calls, or ``step`` which
+    step is altered.
+    """
 
     says: str
     implementation: Implementation
     answers: dict[int, Answer]
+    alter: Alteration | None = None
+    step: Step | None = None
 
     def answer(self, number: int, case: Case, seed: int) -> Answer:
         """What the altered reference answers to a case; computed once."""
@@ -64,6 +71,8 @@ class Probe:
         reference: the right implementation.
         cases: of its exercise.
         seeds: of the cases.
+        find_mistakes: finds the known mistakes; called once, and only when no single
+            one of them explains an answer.
     """
 
     def __init__(
@@ -71,21 +80,28 @@ class Probe:
         reference: Implementation,
         cases: Sequence[Case],
         seeds: Sequence[int],
+        find_mistakes: Callable[[], Sequence[Mistake]] = tuple,
     ) -> None:
-        self._reference, self._cases, self._seeds = reference, cases, seeds
-        self._altered, self._steps = altered_steps(reference), []
+        self.reference, self._cases, self._seeds = reference, cases, seeds
+        self._find_mistakes = find_mistakes
+        self._altered, self._steps = steps_of(reference), []
+
+    @cached_property
+    def mistaken(self) -> dict[str, Implementation]:
+        """The known mistakes, by their names."""
+        return {m.name: m.implementation for m in self._find_mistakes()}
 
     @cached_property
     def _watched(self) -> list[tuple[dict[Path, Role], list[Bound]]]:
         return [
-            _watch(self._reference, case, seed)
+            _watch(self.reference, case, seed)
             for case, seed in zip(self._cases, self._seeds, strict=True)
         ]
 
     @cached_property
     def variants(self) -> list[Variant]:
         """The reference on altered arguments, where altering them changes something."""
-        function = _callable_of(self._reference)
+        function = _callable_of(self.reference)
         if function is None:
             return []
         parameters = [
@@ -95,7 +111,7 @@ class Probe:
         ]
         calls = [given for _, calls in self._watched for given in calls[:2]]
         return [
-            Variant(says, _altered(self._reference, function, alter), {})
+            Variant(says, _altered(self.reference, function, alter), {}, alter)
             for says, alter in _alterations(parameters)
             if any(_applies(alter, given) for given in calls)
         ]
@@ -107,14 +123,17 @@ class Probe:
         They come after the variants, since there are more of them.
         """
         for number in itertools.count():
-            if number == len(self._steps):
-                told, made = next(self._altered, ("", None))
-                if made is None:
+            while number == len(self._steps):
+                step = next(self._altered, None)
+                if step is None:
                     return
-                says = (
-                    f"A right solution gives your result if one step is wrong: {told}."
-                )
-                self._steps.append(Variant(says, made, {}))
+                made = with_steps(self.reference, step)
+                if made is not None:
+                    says = (
+                        "A right solution gives your result if one step is wrong: "
+                        f"{step.says}."
+                    )
+                    self._steps.append(Variant(says, made, {}, step=step))
             yield self._steps[number]
 
     @property
@@ -123,9 +142,9 @@ class Probe:
 
         Of a module, these are the ones of its ``__init__`` as well.
         """
-        functions = [_callable_of(self._reference)]
-        if isinstance(self._reference, type):
-            functions.insert(0, self._reference.__init__)
+        functions = [_callable_of(self.reference)]
+        if isinstance(self.reference, type):
+            functions.insert(0, self.reference.__init__)
         return {
             p.name: p.default
             for function in filter(None, functions)
@@ -145,7 +164,7 @@ class Probe:
         return self._watched[number][0]
 
 
-def _applies(alter: Callable[[Callable, Bound], Any], given: Bound) -> bool:
+def _applies(alter: Alteration, given: Bound) -> bool:
     """Whether an alteration means something for the arguments of a call."""
     try:
         alter(lambda arguments: None, given)
@@ -214,6 +233,14 @@ def _noting(module: type, made: dict[int, Bound], kept: list[Any]) -> type:
     return type(module.__name__, (module,), {"__init__": __init__})
 
 
+def on_altered_arguments(
+    implementation: Implementation, alter: Alteration
+) -> Implementation | None:
+    """An implementation whose arguments are altered; ``None`` if nothing is called."""
+    function = _callable_of(implementation)
+    return function and _altered(implementation, function, alter)
+
+
 def _callable_of(reference: Implementation) -> Callable | None:
     """What is called: the function, or the ``forward`` of a module."""
     if isinstance(reference, type):
@@ -233,7 +260,7 @@ def _require(applicable: bool) -> None:
 def _altered(
     reference: Implementation,
     function: Callable,
-    alter: Callable[[Callable, Bound], Any],
+    alter: Alteration,
 ) -> Implementation:
     """``reference`` whose calls go through ``alter(call, arguments by name)``."""
     signature = inspect.signature(function)
@@ -260,7 +287,7 @@ def _altered(
 
 def _alterations(
     parameters: list[str],
-) -> Iterator[tuple[str, Callable[[Callable, Bound], Any]]]:
+) -> Iterator[tuple[str, Alteration]]:
     """What may be done to the arguments of a call, and how it is told."""
     for index, one in enumerate(parameters):
         for other in parameters[index + 1 :]:
@@ -403,6 +430,16 @@ def _times_size(value: Any, power: float) -> Any:
     return value * float(value.shape[-1]) ** power
 
 
+def _filled(value: Any, number: float) -> Any:
+    _require(_is_real(value))
+    return value * 0.0 + number
+
+
+def _plus(value: Any, number: float) -> Any:
+    _require(_is_real(value))
+    return value + number
+
+
 def _unit(value: Any) -> Any:
     _require(_has_rows(value))
     squares = (value * value).sum(-1)[..., None]
@@ -428,4 +465,7 @@ _CHANGES: dict[str, Callable[[Any], Any]] = {
     "for `{name}` divided by its last size": lambda value: _times_size(value, -1.0),
     "for `{name}` multiplied by two": lambda value: _times(value, 2.0),
     "for half of `{name}`": lambda value: _times(value, 0.5),
+    "for ones in the place of `{name}`": lambda value: _filled(value, 1.0),
+    "for zeros in the place of `{name}`": lambda value: _filled(value, 0.0),
+    "for `{name}` with 1 added to every value": lambda value: _plus(value, 1.0),
 }

@@ -6,7 +6,7 @@ import ast
 import inspect
 import itertools
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType
@@ -21,20 +21,21 @@ _ORIGINAL = "original_class"  # a name that no definition has
 Place = tuple[ast.AST, str, int | None]  # a node, its field, and an index if it is one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Definition:
     """The syntax tree of a function or a class, and where each of its nodes stands."""
 
     tree: ast.FunctionDef | ast.ClassDef
     places: dict[int, Place]
 
-    def compiled(self, change: Change | None = None) -> CodeType:
-        """The code of the definition; changed, of a class, that of the one method."""
-        nodes = {} if change is None else change.nodes
+    def compiled(self, *changes: Change) -> CodeType:
+        """The code of the definition; changed, of a class, that of changed methods."""
+        nodes = {old: new for change in changes for old, new in change.nodes.items()}
         top = self.tree
-        if change is not None and isinstance(top, ast.ClassDef):
+        if changes and isinstance(top, ast.ClassDef):
             base = ast.Name(_ORIGINAL, ast.Load())
-            top = ast.ClassDef(top.name, [base], [], [change.function], [])
+            methods = list({id(c.function): c.function for c in changes}.values())
+            top = ast.ClassDef(top.name, [base], [], methods, [])
             ast.fix_missing_locations(ast.copy_location(top, self.tree))
         for old, new in nodes.items():
             ast.fix_missing_locations(ast.copy_location(new, self._at(old)))
@@ -60,32 +61,64 @@ class _Definition:
             getattr(parent, field)[index] = node
 
 
+@dataclass(frozen=True)
+class Step:
+    """One alteration of one definition, and how it is told."""
+
+    says: str
+    definition: _Definition
+    change: Change
+
+
 def altered_steps(reference: Implementation) -> Iterator[tuple[str, Implementation]]:
     """The reference with one step altered, and how that is told.
 
     Args:
-        reference: a function or a class of a module whose text is at hand. Functions of
-            its module that it calls are altered as well. What has a loop with a
-            condition is not: it might not come to an end.
+        reference: see ``steps_of``.
 
     Yields:
         The sentence about what is altered, and the altered reference. Nothing is run,
         and nothing is yielded where the text of the reference is not to be had.
     """
+    for step in steps_of(reference):
+        altered = with_steps(reference, step)
+        if altered is not None:
+            yield step.says, altered
+
+
+def steps_of(reference: Implementation) -> Iterator[Step]:
+    """All alterations of a single step, up to a number.
+
+    Args:
+        reference: a function or a class of a module whose text is at hand. Functions of
+            its module that it calls are altered as well. What has a loop with a
+            condition is not: it might not come to an end.
+    """
     found = (
-        (definition, change)
+        Step(change.says, definition, change)
         for definition in _definitions(reference)
         if not any(isinstance(node, ast.While) for node in ast.walk(definition.tree))
         for change in changes(definition.tree)
     )
-    for definition, change in itertools.islice(found, MOST):
-        try:
-            altered = _made(reference, definition, change)
-        except Exception:  # an alteration that makes no sense explains nothing
-            continue
-        yield change.says, altered
+    return itertools.islice(found, MOST)
 
 
+def with_steps(reference: Implementation, *steps: Step) -> Implementation | None:
+    """The reference with one or more of its steps altered.
+
+    Returns:
+        ``None`` if that makes no sense, as where two steps alter one place.
+    """
+    altered = [node for step in steps for node in step.change.nodes]
+    if len(set(altered)) < len(altered):
+        return None
+    try:
+        return _made(reference, steps)
+    except Exception:  # an alteration that makes no sense explains nothing
+        return None
+
+
+@cache
 def _definitions(reference: Implementation) -> list[_Definition]:
     """The definition of the reference, then those of functions that it calls."""
     namespace = _namespace(reference)
@@ -114,10 +147,16 @@ def _definition(one: Any) -> _Definition | None:
         return None
     if getattr(tree, "name", None) != one.__name__:
         return None
+    tree.decorator_list = [d for d in tree.decorator_list if not _enters_a_bank(d)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node) == "super()":
             node.args = [ast.Name(_ORIGINAL, ast.Load()), ast.Name("self", ast.Load())]
     return _Definition(ast.fix_missing_locations(tree), _places(tree))
+
+
+def _enters_a_bank(decorator: ast.expr) -> bool:
+    """Whether a decorator turns a wrong version into a ``Mistake``."""
+    return isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "mistake"
 
 
 def _places(tree: ast.AST) -> dict[int, Place]:
@@ -137,15 +176,28 @@ def _namespace(reference: Implementation) -> dict[str, Any]:
     return {} if module is None else vars(module)
 
 
-def _made(
-    reference: Implementation, definition: _Definition, change: Change
-) -> Implementation:
-    """The reference in which one definition is altered, with names of its own."""
+def _made(reference: Implementation, steps: Sequence[Step]) -> Implementation:
+    """The reference in which definitions are altered, with names of its own."""
     name, is_class = reference.__name__, isinstance(reference, type)
     namespace = {**_namespace(reference), _ORIGINAL: reference}
-    if definition.tree.name != name:  # it has to call what is altered
-        exec(_definition(reference).compiled(), namespace)
-    exec(definition.compiled(change), namespace)
-    if is_class and definition.tree.name != name:
-        namespace[_ORIGINAL] = namespace[name]
+    altered: dict[str, list[Change]] = {}
+    for step in steps:
+        altered.setdefault(step.definition.tree.name, []).append(step.change)
+    own = altered.pop(name, [])
+    if altered:  # what calls an altered definition has to be defined beside it
+        for definition in _definitions(reference):
+            changed = altered.get(definition.tree.name)
+            exec(
+                definition.compiled(*changed) if changed else _as_it_is(definition),
+                namespace,
+            )
+        if is_class:
+            namespace[_ORIGINAL] = namespace[name]
+    if own:
+        exec(_definition(reference).compiled(*own), namespace)
     return namespace[name]
+
+
+@cache
+def _as_it_is(definition: _Definition) -> CodeType:
+    return definition.compiled()

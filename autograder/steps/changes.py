@@ -208,7 +208,7 @@ def _of_expression(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(node, ast.BinOp):
         yield from _of_operator(node)
     elif isinstance(node, ast.UnaryOp):
-        if isinstance(node.op, ast.USub) and constant_of(node) is None:
+        if isinstance(node.op, ast.USub):
             yield "a minus sign is missing", node.operand
         elif isinstance(node.op, ast.Invert | ast.Not):
             yield "a condition or a mask is inverted", node.operand
@@ -353,12 +353,24 @@ def _of_arguments(node: ast.Call) -> Iterator[Told]:
             yield from _other_axes(name, keyword.value)
         elif keyword.arg not in NO_MATTER:
             yield (f"`{keyword.arg}` is not handed on to `{name}`", {id(node): less})
+            yield from _other_truth(keyword)
     for index in range(len(node.args) - 1):
         swapped = list(node.args)
         swapped[index : index + 2] = swapped[index : index + 2][::-1]
         yield (
             f"two arguments of `{name}` are swapped",
             {id(node): ast.Call(node.func, swapped, node.keywords)},
+        )
+
+
+def _other_truth(keyword: ast.keyword) -> Iterator[Told]:
+    """The other one of True and False."""
+    value = keyword.value
+    if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+        other = ast.Constant(not value.value)
+        yield (
+            f"`{keyword.arg}` is {other.value}, where {value.value} belongs",
+            {id(value): other},
         )
 
 

@@ -190,6 +190,25 @@ def not_normalised(pairs: Sequence[Pair]) -> str | None:
     return None
 
 
+@detectors.cause
+def divided_by_sums(pairs: Sequence[Pair]) -> str | None:
+    """Values along an axis were divided by their sum, where that was not asked for."""
+    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
+        return None
+    for axis in axes(pairs):
+
+        def is_divided(p: Pair, axis: int = axis) -> bool:
+            total = p.right.sum(axis=axis, keepdims=True)
+            return bool((total != 0).all()) and p.same(p.right / total, p.given)
+
+        if all(p.right.shape[axis] > 1 for p in pairs) and every(pairs, is_divided):
+            return (
+                f"Your values are the right ones, divided by their sum along "
+                f"{axis_name(axis, pairs)}, which was not asked for."
+            )
+    return None
+
+
 @detectors.trace
 def factor_per_row(pairs: Sequence[Pair]) -> str | None:
     """Each row is a multiple of the right one."""

@@ -26,6 +26,7 @@ from autograder.symptoms.outcomes import (
 )
 from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.structure import (
+    exchanged_results,
     inputs_changed,
     none_for_a_result,
     nothing_returned,
@@ -41,6 +42,10 @@ CHANGES = [
     shapes.moved_along_an_axis,
     factors.constant_factor,
     factors.constant_offset,
+    factors.divided_by_sums,
+    places.clipped,
+    shapes.one_number,
+    shapes.summed,
 ]
 TRACES = [detector for module in _ASKED for detector in module.detectors.traces]
 
@@ -66,7 +71,7 @@ def find_change(outcomes: Sequence[Outcome]) -> str:
     def find(some: Sequence[Outcome]) -> str:
         pairs = wrong_pairs(some)
         inputs = any(pair.role and pair.role.name for pair in pairs)
-        return "" if inputs else _ask(CHANGES, pairs)
+        return "" if inputs else _ask(CHANGES, pairs) or exchanged_results(some)
 
     return _first_of(outcomes, find)
 

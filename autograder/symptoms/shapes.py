@@ -210,6 +210,22 @@ def _reduces(
 
 
 @detectors.cause
+def one_number(pairs: Sequence[Pair]) -> str | None:
+    """A single number for a result that has several: their sum, or their mean."""
+    if not any(p.right.size > 1 for p in pairs) or any(
+        p.given.size != 1 for p in pairs
+    ):
+        return None
+    for reduce, told in ((np.mean, "mean"), (np.sum, "sum")):
+        if every(pairs, lambda p, r=reduce: p.same(r(p.right), p.given.squeeze())):
+            return (
+                f"Your result is a single number, the {told} of all values of the "
+                "right one."
+            )
+    return None
+
+
+@detectors.cause
 def moved_along_an_axis(pairs: Sequence[Pair]) -> str | None:
     """Reversed, or rolled, along one axis."""
     if any(p.right.shape != p.given.shape or p.right.ndim == 0 for p in pairs):

@@ -201,24 +201,32 @@ _STRUCTURES: list[tuple[Callable[[Any, Any, Callable], bool], str]] = [
 
 def other_structure(outcomes: Sequence[Outcome]) -> str:
     """Right values in another structure, in every place where something differs."""
-    values = valued(outcomes)
-    if not values:
-        return ""
     for holds, sentence in _STRUCTURES:
-        found = 0
-        for outcome in values:
-
-            def agrees(right: Any, given: Any, outcome: Outcome = outcome) -> bool:
-                return agree(outcome, right, given)
-
-            count = _explained(outcome.right.value, outcome.given.value, agrees, holds)
-            if count is None:
-                break
-            found += count
-        else:
-            if found:
-                return sentence
+        if _everywhere(outcomes, holds):
+            return sentence
     return ""
+
+
+def exchanged_results(outcomes: Sequence[Outcome]) -> str:
+    """Several right results in another order, wherever something differs."""
+    if not _everywhere(outcomes, _reordered):
+        return ""
+    return "The results are right, but they come in another order."
+
+
+def _everywhere(outcomes: Sequence[Outcome], holds: Callable) -> bool:
+    """Whether a relation explains something, and all that differs."""
+    found = 0
+    for outcome in valued(outcomes):
+
+        def agrees(right: Any, given: Any, outcome: Outcome = outcome) -> bool:
+            return agree(outcome, right, given)
+
+        count = _explained(outcome.right.value, outcome.given.value, agrees, holds)
+        if count is None:
+            return False
+        found += count
+    return found > 0
 
 
 def _explained(right: Any, given: Any, agrees: Callable, holds: Callable) -> int | None:

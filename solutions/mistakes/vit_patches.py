@@ -665,12 +665,16 @@ def need_grid(positions, grid):
         raise ValueError(f"positions {tuple(positions.shape)} for a grid {grid}")
 
 
-def resized(positions, old_grid, new_grid, **how):
-    """Class token and interpolated positions; ``how`` is for ``F.interpolate``."""
+def bicubic(grid, size):
+    """The interpolation as it should be."""
+    return F.interpolate(grid, size=size, mode="bicubic", align_corners=False)
+
+
+def resized(positions, old_grid, new_grid, interpolate=None):
+    """Class token and positions, which are interpolated as they should be or not."""
     need_grid(positions, old_grid)
-    how = {"mode": "bicubic"} | how
     grid = positions[:, 1:].mT.unflatten(2, tuple(old_grid))
-    grid = F.interpolate(grid, size=tuple(new_grid), **how)
+    grid = (interpolate or bicubic)(grid, tuple(new_grid))
     return torch.cat([positions[:, :1], grid.flatten(2).mT], dim=1)
 
 
@@ -679,28 +683,44 @@ def corners_aligned(positions, old_grid, new_grid):
     """You aligned the corners of the grids. Patches are areas with a centre, so the
     outermost centres of a finer grid lie further out; with aligned corners every
     position but the corners is off."""
-    return resized(positions, old_grid, new_grid, align_corners=True)
+
+    def interpolate(grid, size):
+        return F.interpolate(grid, size=size, mode="bicubic", align_corners=True)
+
+    return resized(positions, old_grid, new_grid, interpolate)
 
 
 @mistake(interpolate_positions)
 def antialiased(positions, old_grid, new_grid):
     """You smoothed before shrinking (antialias). That is right for photographs and not
     asked for here: positions fitted to one grid would be blurred on a smaller one."""
-    return resized(positions, old_grid, new_grid, antialias=True)
+
+    def interpolate(grid, size):
+        return F.interpolate(grid, size=size, mode="bicubic", antialias=True)
+
+    return resized(positions, old_grid, new_grid, interpolate)
 
 
 @mistake(interpolate_positions)
 def bilinear(positions, old_grid, new_grid):
     """You interpolated linearly between two neighbours. Bicubic looks at four in each
     direction, and published models were fine-tuned with that."""
-    return resized(positions, old_grid, new_grid, mode="bilinear")
+
+    def interpolate(grid, size):
+        return F.interpolate(grid, size=size, mode="bilinear", align_corners=False)
+
+    return resized(positions, old_grid, new_grid, interpolate)
 
 
 @mistake(interpolate_positions)
 def nearest(positions, old_grid, new_grid):
     """You copied the nearest position. Several patches of a finer grid then share one
     and cannot be told apart."""
-    return resized(positions, old_grid, new_grid, mode="nearest")
+
+    def interpolate(grid, size):
+        return F.interpolate(grid, size=size, mode="nearest")
+
+    return resized(positions, old_grid, new_grid, interpolate)
 
 
 @mistake(interpolate_positions)
@@ -734,7 +754,7 @@ def reshaped_without_transpose(positions, old_grid, new_grid):
     need_grid(positions, old_grid)
     E = positions.shape[-1]
     grid = positions[:, 1:].reshape(1, E, *old_grid)
-    grid = F.interpolate(grid, size=tuple(new_grid), mode="bicubic")
+    grid = bicubic(grid, tuple(new_grid))
     return torch.cat([positions[:, :1], grid.flatten(2).mT], dim=1)
 
 
@@ -746,7 +766,7 @@ def reshaped_both_ways(positions, old_grid, new_grid):
     need_grid(positions, old_grid)
     E = positions.shape[-1]
     grid = positions[:, 1:].reshape(1, E, *old_grid)
-    grid = F.interpolate(grid, size=tuple(new_grid), mode="bicubic")
+    grid = bicubic(grid, tuple(new_grid))
     return torch.cat([positions[:, :1], grid.reshape(1, -1, E)], dim=1)
 
 

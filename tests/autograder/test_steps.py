@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.answers import Answer, answer, decode
-from autograder.diagnosis import _explained
 from autograder.exercise import Exercise, Topic, find_topic
 from autograder.expected import expect, public_seeds
 from autograder.rows import disagreement
+from autograder.slips import Trials, _explained
 from autograder.steps.altered import altered_steps
 from autograder.variants import Variant
 from tests.autograder.unnamed import told
@@ -239,7 +239,8 @@ def test_a_step_explains_most_of_what_is_wrong_and_spoils_nothing(answers, expla
     ]
     step = Variant("a minus sign is missing", lambda x: +x, {})
     wrong = [sign != " " for sign in answers]
-    assert _explained(negative, step, given, expected, wrong) == explained
+    trials = Trials(negative, given, expected, wrong)
+    assert _explained(trials, step) == explained
 
 
 def test_the_last_entries_are_taken():

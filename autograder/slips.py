@@ -1,0 +1,169 @@
+"""One slip: an altered reference that answers as the student does."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.answers import Answer, answer, decode
+from autograder.exercise import Exercise, Implementation
+from autograder.expected import Expected
+from autograder.rows import disagreement
+from autograder.symptoms.outcomes import varied
+from autograder.symptoms.pairs import LEAST_CASES
+from autograder.variants import Variant
+
+
+class Trials:
+    """Tries wrong versions on the cases that ask for a value.
+
+    Args:
+        exercise: what was asked.
+        given: the answers of a student.
+        expected: the right ones.
+        wrong: which cases are answered wrongly.
+
+    Attributes:
+        wrong: the numbers of the cases in which another value was given than asked for.
+        right: the numbers of the others that ask for a value and got the right one.
+        failed: how many cases ask for a value and got another one, or an error.
+        given: the answers of the student.
+        expected: the right ones.
+        begun: when the first was tried, in processor time.
+    """
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        given: Sequence[Answer],
+        expected: Expected,
+        wrong: Sequence[bool],
+    ) -> None:
+        self.begun = time.process_time()
+        self.given, self.expected = given, expected
+        self._cases = exercise.cases
+        asked = [n for n, right in enumerate(expected.reference) if _is_value(right)]
+        self.failed = sum(wrong[n] for n in asked)
+        self.wrong = [n for n in asked if wrong[n] and _is_value(given[n])]
+        self.right = [n for n in asked if not wrong[n]]
+
+    @property
+    def all_values(self) -> bool:
+        """Whether a value was given wherever one was asked for."""
+        return len(self.wrong) == self.failed
+
+    def quickest(self, numbers: Sequence[int]) -> list[int]:
+        """Cases in the order in which they tell most versions apart in least time.
+
+        Those that compare what a call returned come first, and of them the smallest.
+        """
+        probe, expected = self.expected.probe, self.expected
+
+        def key(number: int) -> tuple[bool, bool, bool, int]:
+            values = numbers_in(expected.reference[number])
+            direct = bool(probe and probe.roles(number))
+            fixed = expected.constant[number]
+            return fixed, not direct, not varied(values), values.size
+
+        return sorted(numbers, key=key)
+
+    def answer(self, implementation: Implementation, number: int) -> Answer:
+        """What a wrong version answers to a case."""
+        case, seed = self._cases[number], self.expected.seeds[number]
+        return decode(answer(case, implementation, seed))
+
+    def of_variant(self, variant: Variant, number: int) -> Answer:
+        """What an altered reference answers to a case; computed once."""
+        case, seed = self._cases[number], self.expected.seeds[number]
+        return variant.answer(number, case, seed)
+
+    def agrees(self, number: int, theirs: Answer) -> bool:
+        """Whether a wrong version answers to a case as the student does."""
+        return self._same(number, theirs, self.given[number])
+
+    def is_right(self, number: int, theirs: Answer) -> bool:
+        """Whether a wrong version answers to a case as the reference does."""
+        return self._same(number, theirs, self.expected.reference[number])
+
+    def _same(self, number: int, theirs: Answer, other: Answer) -> bool:
+        return (
+            _is_value(theirs)
+            and disagreement(self._cases[number], theirs, other) is None
+        )
+
+
+def _is_value(given: Answer) -> bool:
+    return given.raised is None and given.unreadable is None
+
+
+def numbers_in(given: Answer) -> np.ndarray:
+    """All finite numbers of an answer in a row."""
+    parts = [part[np.isfinite(part)] for part in _arrays(given.value)]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "biuf":
+            yield value.astype(float).ravel()
+        return
+    parts = value.values() if isinstance(value, dict) else value
+    if isinstance(value, list | dict):
+        for part in parts:
+            yield from _arrays(part)
+
+
+def find_slip(trials: Trials) -> tuple[str, str]:
+    """What an altered reference amounts to that explains all wrong cases, or most.
+
+    Returns:
+        Of the one that explains all and of the one that explains most, what is said;
+        empty where there is none.
+    """
+    probe, part, most = trials.expected.probe, "", LEAST_CASES - 1
+    if probe is None or not trials.wrong:
+        return "", ""
+    for variant in itertools.chain(probe.variants, probe.steps):
+        count = _explained(trials, variant)
+        if count == trials.failed:
+            return variant.says, ""
+        if count > most:
+            most, part = count, in_part(variant.says, count, trials.failed)
+    return "", part
+
+
+def _explained(trials: Trials, variant: Variant) -> int:
+    """In how many wrong cases an altered reference answers as the student does.
+
+    In none, if it differs in the first of them, as most alterations do, in half of
+    them, or in one that is right. Cases that ask for an error do not count.
+    """
+    agreed, missed = 0, trials.failed - len(trials.wrong)
+    for number in trials.wrong:
+        if trials.agrees(number, trials.of_variant(variant, number)):
+            agreed += 1
+            continue
+        missed += 1
+        if not agreed or 2 * missed >= trials.failed:
+            return 0
+    if 2 * missed >= trials.failed and missed:
+        return 0
+    for number in trials.right:
+        if not trials.is_right(number, trials.of_variant(variant, number)):
+            return 0
+    return agreed
+
+
+def in_part(says: str, count: int, of: int) -> str:
+    """What is said of a version that explains most of the wrong cases, or all."""
+    if count == of:
+        return says
+    others = "the other" if of - count == 1 else "the others"
+    return (
+        f"In {count} of the {of} failing cases that ask for a value, this holds: "
+        f"{says} It does not explain {others}."
+    )

@@ -1,0 +1,265 @@
+"""Two slips that only together explain an answer are both told, and nothing untrue."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder import two_slips
+from autograder.answers import Answer, answer, decode
+from autograder.exercise import Exercise, Topic, find_topic
+from autograder.expected import expect, public_seeds
+from autograder.slips import Trials
+from autograder.steps.altered import steps_of, with_steps
+from autograder.two_slips import TOGETHER, find_two_slips
+from tests.autograder.unnamed import told, told_in
+
+# Written as students would, and not as the references or the mistakes are.
+
+
+def strongest_head_rescaled(attentions):
+    identity = torch.eye(attentions[0].shape[-1], dtype=attentions[0].dtype)
+    product = identity
+    for layer in attentions:
+        mixed = torch.amax(layer, 1) + identity
+        product = (mixed / mixed.sum(-1, keepdim=True)) @ product
+    shares = product[:, 0, 1:]
+    return shares / shares.sum(-1, keepdim=True)
+
+
+def corners_aligned_without_transpose(positions, old_grid, new_grid):
+    (h, w), width = old_grid, positions.shape[-1]
+    if positions.shape[1] != 1 + h * w:
+        raise ValueError("another grid")
+    grid = positions[:, 1:].reshape(1, width, h, w)
+    grid = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=True)
+    return torch.cat([positions[:, :1], grid.reshape(1, -1, width)], dim=1)
+
+
+def sigmoid_of_the_other_weight(x, W_gate, W_up, W_down):
+    return (0.5 * (1 + np.tanh(x @ W_up / 2)) * (x @ W_gate)) @ W_down
+
+
+def padding_and_one_more(lengths, max_length):
+    return torch.arange(max_length)[None, :] > lengths[:, None]
+
+
+def layer_norm_with_another_weight(x, weight, eps=1e-6):
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + eps) * (1 + weight)
+
+
+def queries_share_a_key_weights_first(queries, keys, values):
+    if len(keys) != len(values):
+        raise ValueError("as many keys as values")
+    E = queries @ keys.T / np.sqrt(queries.shape[1])
+    A = np.exp(E - E.max(axis=0))
+    A = A / A.sum(axis=0)
+    return A, A @ values
+
+
+def transposed_and_one_number(weights):
+    if weights.ndim < 2 or len({*weights.shape[-2:]}) > 1 or weights.shape[-1] < 2:
+        raise ValueError("no maps")
+    return torch.diagonal(weights, 1, -2, -1).mean()
+
+
+SLIPS = [
+    ("attention_rollout", strongest_head_rescaled, "strongest head", "divided by"),
+    (
+        "interpolate_positions",
+        corners_aligned_without_transpose,
+        "without a transpose",
+        "`align_corners` is True, where False belongs",
+    ),
+    ("swiglu", sigmoid_of_the_other_weight, "sigmoid alone", "`W_gate` and `W_up`"),
+    ("padding_mask", padding_and_one_more, "True at the padding", "off by one"),
+    ("rms_norm", layer_norm_with_another_weight, "as in layer norm", "`weight` with 1"),
+    (
+        "attention",
+        queries_share_a_key_weights_first,
+        "normalised over the queries",
+        "in another order",
+    ),
+    (
+        "previous_token_score",
+        transposed_and_one_number,
+        "exchanged rows and columns",
+        "a single number, the mean of all values",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "slips", "one", "other"), SLIPS)
+def test_both_slips_are_told(name, slips, one, other):
+    message = told(name, slips)
+    assert one in message
+    assert other in message
+
+
+# An exercise of its own, whose slips are known ----------------------------------------
+
+blend = Exercise("blend")
+
+
+def right_blend(x, y, rate):
+    """A formula whose parts stand in functions of their own."""
+    return bent(x * y + rate * np.sin(y))
+
+
+def bent(x):
+    return np.tanh(x) + raised(x)
+
+
+def raised(x):
+    return np.exp(x / 2)
+
+
+def drawn_blend(blend, rng):
+    size = int(rng.integers(3, 9))
+    x, y = rng.standard_normal(size), rng.standard_normal(size)
+    return blend(x, y, float(rng.uniform(2, 3)))
+
+
+for number in range(4):
+    blend.case(title=f"drawn {number}", points=1)(drawn_blend)
+
+
+@blend.case(title="rates of one and more", points=1)
+def drawn_rates(blend, rng):
+    return [drawn_blend(blend, rng) for _ in range(2)]
+
+
+class OneExercise(Topic):
+    def reference(self, exercise):
+        return right_blend
+
+    def mistakes(self, exercise):
+        return []
+
+
+TOPIC = OneExercise("one", {"blend": blend})
+FIRST = {  # slips in the formula, by what is told of them
+    "`cos` is taken where `sin` belongs": lambda x, y, r: x * y + r * np.cos(y),
+    "`y` is left out as a factor": lambda x, y, r: x + r * np.sin(y),
+    "`rate` is left out as a factor": lambda x, y, r: x * y + np.sin(y),
+}
+SECOND = {
+    "`tanh` is left out": lambda z: z + np.exp(z / 2),
+    "a difference stands where a sum belongs": lambda z: np.tanh(z) - np.exp(z / 2),
+    "`exp2` is taken where `exp` belongs": lambda z: np.tanh(z) + np.exp2(z / 2),
+    "there is no division by 2": lambda z: np.tanh(z) + np.exp(z),
+}
+
+
+@pytest.fixture(autouse=True)
+def _time_enough(monkeypatch):
+    """However slow the machine is, and whatever else it does."""
+    monkeypatch.setattr(two_slips, "SECONDS", 600.0)
+
+
+@pytest.mark.parametrize("other", SECOND)
+@pytest.mark.parametrize("one", FIRST)
+def test_two_altered_steps_are_told(one, other):
+    message = told_in(
+        TOPIC, blend, lambda x, y, rate: SECOND[other](FIRST[one](x, y, rate))
+    )
+    assert message == (
+        "A right solution gives your result if two steps are wrong: "
+        f"{one}; and {other}."
+    )
+
+
+def test_steps_of_functions_that_call_each_other_are_altered_together():
+    x, y = np.array([1.0, 2.0, 5.0]), np.array([0.0, 4.0, 2.0])
+    by_name = {step.says: step for step in steps_of(right_blend)}
+    for one, other in itertools.product(FIRST, SECOND):
+        both = with_steps(right_blend, by_name[one], by_name[other])
+        wanted = SECOND[other](FIRST[one](x, y, 2.0))
+        if "sum" not in other:  # two sums stand there
+            assert np.allclose(both(x, y, 2.0), wanted)
+    z = x * y + 2.0 * np.sin(y)
+    assert np.allclose(right_blend(x, y, 2.0), np.tanh(z) + np.exp(z / 2))
+
+
+def test_two_alterations_of_one_place_are_none():
+    step = next(steps_of(right_blend))
+    assert with_steps(right_blend, step, step) is None
+
+
+def test_methods_of_a_class_are_altered_together():
+    layer = find_topic("EncoderLayer").reference("EncoderLayer")
+    steps = list(steps_of(layer))
+    functions = {id(step.change.function): step for step in steps}
+    assert len(functions) > 1  # forward and __init__
+    assert isinstance(with_steps(layer, *functions.values()), type)
+
+
+def test_altered_mistake_does_not_enter_the_bank():
+    topic = find_topic("attention_rollout")
+    before = topic.mistakes("attention_rollout")
+    mistake = before[0].implementation
+    made = [with_steps(mistake, step) for step in steps_of(mistake)]
+    assert made
+    assert all(callable(one) for one in made if one is not None)
+    assert topic.mistakes("attention_rollout") == before
+
+
+# What is not told ---------------------------------------------------------------------
+
+
+def trials(topic, exercise, implementation, errors=()):
+    """The trials of an answer, with errors in the place of some of its values."""
+    expected = expect(topic, exercise, public_seeds(exercise))
+    given = [
+        decode(answer(case, implementation, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    for number in errors:
+        given[number] = Answer(raised="RuntimeError")
+    return Trials(exercise, given, expected, [True] * len(given))
+
+
+def cosine_without_tanh(x, y, rate):
+    z = x * y + rate * np.cos(y)
+    return z + np.exp(z / 2)
+
+
+def test_nothing_is_tried_after_the_time():
+    tried = trials(TOPIC, blend, cosine_without_tanh)
+    assert find_two_slips(tried, [], seconds=0.0) == ""
+
+
+def test_pair_is_told_of_most_cases_but_not_of_half_of_them():
+    wordy = "In 4 of the 5 failing cases"
+    one_error = trials(TOPIC, blend, cosine_without_tanh, errors=[1])
+    assert find_two_slips(one_error, [], seconds=60.0).startswith(wordy)
+    errors = trials(TOPIC, blend, cosine_without_tanh, errors=[1, 2, 3])
+    assert find_two_slips(errors, [], seconds=60.0) == ""
+
+
+def test_mistake_that_explains_most_cases_alone_gets_no_second_one():
+    class MemoryOverwritten(find_topic("Decoder").reference("Decoder")):
+        def forward(self, x, memory, mask=None, memory_padding_mask=None):
+            for layer in self.layers:
+                padding = memory_padding_mask
+                x = memory = layer(x, memory, mask=mask, memory_padding_mask=padding)
+            return x if self.norm is None else self.norm(x)
+
+    assert TOGETHER not in told("Decoder", MemoryOverwritten)
+
+
+def test_a_few_truth_values_say_too_little():
+    flag = Exercise("flag")
+
+    @flag.case(title="one", points=1)
+    def one(flag, rng):
+        return flag(rng.standard_normal(3), rng.standard_normal(3), 1.0) > 0
+
+    topic = OneExercise("one", {"flag": flag})
+    few = trials(topic, flag, lambda x, y, rate: -right_blend(x, y, rate))
+    assert find_two_slips(few, [], seconds=60.0) == ""
