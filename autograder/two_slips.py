@@ -23,7 +23,7 @@ from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.search import find_change
 from autograder.variants import Probe, Variant, on_altered_arguments
 
-SECONDS = 0.7  # of the processor for one answer, with the search for one slip
+SECONDS = 0.5  # of the processor for one answer, with the search for one slip
 LEAST_BITS = 40.0  # of agreement: one pair in 10^12 would have it by accident
 MOST_CASES = 2  # in which both slips have to show for a pair to be found
 MOST_VALUES = 100_000  # of an answer that is compared with changed ones

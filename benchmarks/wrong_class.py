@@ -1,4 +1,4 @@
-"""What the search for altered steps costs when a class is graded.
+"""What the search for altered steps, one or two at once, costs when a class is graded.
 
 Two thirds of a class have slips of their own: each of their exercises is the reference
 with one small change, so that hardly a known mistake explains it and the search has all
@@ -31,8 +31,10 @@ from classroom.submissions import hand_in, right_answers, submission
 
 CHAPTERS = ("simplified_attention", "multi_head", "transformer")
 STUDENTS, ROUNDS = 18, 3
-LIMIT = re.compile(r"^MOST = \d+$", re.MULTILINE)  # how far the search goes
-SEARCH = "autograder/steps/altered.py"
+LIMITS = {  # how far the searches go, in the files that say so
+    "autograder/steps/altered.py": "MOST",
+    "autograder/two_slips.py": "SECONDS",
+}
 
 
 def main() -> None:
@@ -61,14 +63,15 @@ def main() -> None:
 
 
 def copy_without_search(target: Path) -> Path:
-    """A copy of the grader whose search for altered steps ends at once."""
+    """A copy of the grader whose searches for altered steps end at once."""
     for package in ("autograder", "solutions", "toolkit"):
         shutil.copytree(ROOT / package, target / package)
-    search = target / SEARCH
-    text, found = LIMIT.subn("MOST = 0", search.read_text())
-    if found != 1:
-        raise RuntimeError(f"{SEARCH} has no line {LIMIT.pattern} any more")
-    search.write_text(text)
+    for file, limit in LIMITS.items():
+        text = (target / file).read_text()
+        text, found = re.subn(rf"^{limit} = [\d.]+", f"{limit} = 0", text, flags=re.M)
+        if found != 1:
+            raise RuntimeError(f"{file} has no line that sets {limit} any more")
+        (target / file).write_text(text)
     return target
 
 
