@@ -102,6 +102,16 @@ def test_a_chapter_computes_on_one_thread_in_its_own_folder(tmp_path):
     assert outputs(file) == f"1 {tmp_path}\n"
 
 
+def test_what_a_kernel_sends_in_pieces_is_one_output(tmp_path):
+    code = "print('one', end=' ', flush=True)\nprint('line\\n', flush=True)\nprint('!')"
+    file = chapter(tmp_path, "page", code)
+    assert run([file], places=1) == []
+    cache = get_cache(settings(tmp_path).execution_cache_path)
+    [found] = cache.list_cache_records()
+    [output] = cache.get_cache_bundle(found.pk).nb.cells[0].outputs
+    assert output.text == "one line\n\n!\n"
+
+
 def test_a_cell_that_fails_is_told_in_one_line_and_stops_no_other_chapter(tmp_path):
     bad = chapter(tmp_path, "bad", "x = 0", "# says 'no'\nraise ValueError('no\\nway')")
     dead = chapter(tmp_path, "dead", "import os", "os._exit(3)")
