@@ -203,9 +203,9 @@ class Guard:
             if event == "c_call":
                 if begins_thread(called):
                     self._unseen.asked(THREAD, frame)
-                _, why = second.get(id(frame.f_code), (None, ""))
-                if why and sys.call_tracing(self._computes, (frame, called)):
-                    self._refusal(why)()
+                found = second and second.get(id(frame.f_code))
+                if found and sys.call_tracing(self._computes, (frame, called)):
+                    self._refusal(found[1])()
                 return
             if event != "call":
                 return
