@@ -26,6 +26,11 @@ def chapter_title(name: str) -> str:
     return name.replace("_", " ")
 
 
+def without_code(chapter: str) -> str:
+    """A chapter without its code cells, in which comments look like headings."""
+    return re.sub(r"^(`{3,})\{code-cell\}.*?^\1$", "", chapter, flags=re.M | re.S)
+
+
 def chapter_names() -> list[str]:
     """Topics whose chapters are in the table of contents, in its order.
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 from autograder.answer_key import NoKey
-from autograder.book import chapter_title, chapters_folder
+from autograder.book import chapter_title, chapters_folder, without_code
 from autograder.break_exercise import BreakExercise
 from autograder.check import examine_here, find_exercise, self_study
 from autograder.errors import GraderFault
@@ -154,8 +154,7 @@ def where_to_read(name: str) -> str:
 def _headings_above(chapter: str, name: str) -> tuple[str, str]:
     """The title of a chapter and of the section that holds an exercise."""
     above = chapter.partition(f":label: exercise-{name}\n")[0]
-    text = re.sub(r"^(`{3,})\{code-cell\}.*?^\1$", "", above, flags=re.M | re.S)
-    headings = re.findall(r"^##? (.+)$", text, re.MULTILINE)
+    headings = re.findall(r"^##? (.+)$", without_code(above), re.MULTILINE)
     return headings[0], headings[-1]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from autograder.answer_key import write_key
-from autograder.book import chapters_folder
+from autograder.book import chapters_folder, without_code
 from autograder.exercise import topic_names
 from autograder.page_cells import modules_in, names_made
 from tools.pyodide import release
@@ -115,7 +115,7 @@ def _outlines() -> dict[str, bytes]:
 
 def outline(chapter: str) -> str:
     """The headings of a chapter and the labels of its exercises, in their order."""
-    prose = re.sub(r"^(`{3,})\{code-cell\}.*?^\1$", "", chapter, flags=re.M | re.S)
+    prose = without_code(chapter)
     found = re.findall(r"^(?:##? .+|:label: exercise-\w+)$", prose, flags=re.M)
     return "".join(f"{line}\n" for line in found)
 
