@@ -10,6 +10,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("nbgrader", "nbclient", "ipykernel", "numpy", "torch")
 
 
@@ -33,10 +34,9 @@ def _processor() -> str:
 
 
 def _commit() -> str:
-    root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
         ["git", "describe", "--always", "--dirty"],
-        cwd=root,
+        cwd=ROOT,
         capture_output=True,
         text=True,
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.environment import environment
+from benchmarks.environment import ROOT, environment
 from benchmarks.grading import CHAPTER, bare_forks, give_keys, prepare
 
 SANDBOX = "sandbox: kernels and wardens"
@@ -27,7 +27,6 @@ WORKERS = "workers: rebuild, ask, judge, explain"
 WRITER = "writer: gradebook and reports"
 SIZES = (10, 110)
 JOBS = 4
-ROOT = Path(__file__).resolve().parents[1]
 LOOK = 0.01  # seconds between two looks at the processes
 
 

@@ -24,9 +24,9 @@ import nbformat
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic
 from autograder.release.course import make_course
-from benchmarks.environment import environment
+from benchmarks.environment import ROOT, environment
 from benchmarks.mutants import mutants
-from benchmarks.processor import ROOT, of_grading
+from benchmarks.processor import of_grading
 from classroom.submissions import hand_in, right_answers, submission
 
 CHAPTERS = ("simplified_attention", "multi_head", "transformer")
