@@ -57,6 +57,11 @@ class Answer:
     private: bool = False
     unreadable: str | None = None
 
+    @property
+    def is_value(self) -> bool:
+        """Whether a value came out that could be read."""
+        return self.raised is None and self.unreadable is None
+
 
 def answer(case: Case, implementation: Implementation, seed: int) -> bytes:
     """Run one case on one implementation and encode what comes out of it.

@@ -128,13 +128,17 @@ def _symptom(
         return told
     trials = Trials(exercise, given, expected, wrong)
     told, part = find_slip(trials)
-    told = told or find_pair(*_by_mistake(outcomes, expected))
-    if not told:
-        part = find_part(*_by_mistake(outcomes, expected)) or part
-        told = find_two_slips(trials, outcomes) if trials.all_values or not part else ""
-        told = told or part
     if told:
         return told
+    by_mistake = _by_mistake(outcomes, expected)
+    told = find_pair(*by_mistake)
+    if told:
+        return told
+    part = find_part(*by_mistake) or part
+    if trials.all_values or not part:
+        part = find_two_slips(trials, outcomes) or part
+    if part:
+        return part
     told = find_trace(outcomes) or about_errors(failed)
     where = _condition(probe, expected, wrong) if probe else ""
     return " ".join(filter(None, (told, where)))

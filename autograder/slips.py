@@ -46,15 +46,20 @@ class Trials:
         self.begun = time.process_time()
         self.given, self.expected = given, expected
         self._cases = exercise.cases
-        asked = [n for n, right in enumerate(expected.reference) if _is_value(right)]
+        asked = [n for n, right in enumerate(expected.reference) if right.is_value]
         self.failed = sum(wrong[n] for n in asked)
-        self.wrong = [n for n in asked if wrong[n] and _is_value(given[n])]
+        self.wrong = [n for n in asked if wrong[n] and given[n].is_value]
         self.right = [n for n in asked if not wrong[n]]
 
     @property
     def all_values(self) -> bool:
         """Whether a value was given wherever one was asked for."""
         return len(self.wrong) == self.failed
+
+    @property
+    def mostly_values(self) -> bool:
+        """Whether a value was given in more than half of the cases that failed."""
+        return 2 * len(self.wrong) > self.failed
 
     def quickest(self, numbers: Sequence[int]) -> list[int]:
         """Cases in the order in which they tell most versions apart in least time.
@@ -90,14 +95,8 @@ class Trials:
         return self._same(number, theirs, self.expected.reference[number])
 
     def _same(self, number: int, theirs: Answer, other: Answer) -> bool:
-        return (
-            _is_value(theirs)
-            and disagreement(self._cases[number], theirs, other) is None
-        )
-
-
-def _is_value(given: Answer) -> bool:
-    return given.raised is None and given.unreadable is None
+        case = self._cases[number]
+        return theirs.is_value and disagreement(case, theirs, other) is None
 
 
 def numbers_in(given: Answer) -> np.ndarray:
@@ -125,7 +124,7 @@ def find_slip(trials: Trials) -> tuple[str, str]:
         empty where there is none.
     """
     probe, part, most = trials.expected.probe, "", LEAST_CASES - 1
-    if probe is None or not trials.wrong:
+    if probe is None or not trials.mostly_values:
         return "", ""
     for variant in itertools.chain(probe.variants, probe.steps):
         count = _explained(trials, variant)
@@ -150,8 +149,6 @@ def _explained(trials: Trials, variant: Variant) -> int:
         missed += 1
         if not agreed or 2 * missed >= trials.failed:
             return 0
-    if 2 * missed >= trials.failed and missed:
-        return 0
     for number in trials.right:
         if not trials.is_right(number, trials.of_variant(variant, number)):
             return 0

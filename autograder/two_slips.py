@@ -60,8 +60,7 @@ def find_two_slips(
             other pair is tried; ``SECONDS`` unless given.
     """
     probe = trials.expected.probe
-    most = 2 * len(trials.wrong) > trials.failed
-    if probe is None or not trials.wrong or not most or not _says_enough(trials):
+    if probe is None or not trials.mostly_values or not _says_enough(trials):
         return ""
     end, tried = trials.begun + (SECONDS if seconds is None else seconds), 0
     for first in trials.quickest(trials.wrong):
@@ -135,7 +134,7 @@ def _changed_once_more(
 ) -> str:
     """An altered reference, and how the answer differs from what that gives."""
     numbers = [*trials.wrong, *trials.right]
-    if trials.failed > len(trials.wrong):  # errors are no change of a result
+    if not trials.all_values:  # errors are no change of a result
         return ""
     if sum(numbers_in(trials.given[n]).size for n in numbers) > MOST_VALUES:
         return ""
@@ -145,7 +144,7 @@ def _changed_once_more(
         if not find_change([replace(outcomes[first], right=slip.answer)]):
             continue
         theirs = [trials.of_variant(slip.variant, number) for number in numbers]
-        if any(one.raised is not None or one.unreadable is not None for one in theirs):
+        if not all(one.is_value for one in theirs):
             continue
         told = find_change(
             [
@@ -170,9 +169,9 @@ def _pairs(
     """Two slips in one version, and how they are told; made when they are tried."""
     shape = _form(trials.given[first].value)
     right = _form(trials.expected.reference[first].value)
-    kept = []
+    quick, kept = trials.quickest(trials.right)[:1], []
     for slip in _one_of_each(slips):
-        if _may_be_one(trials, slip, first):
+        if _may_be_one(trials, slip, first, quick):
             kept.append(slip)
         yield None  # nothing to try yet, but the time is looked at
     forms = {id(slip): _form(slip.answer.value) for slip in kept}
@@ -194,15 +193,14 @@ def _pairs(
 
 def _is_of_use(trials: Trials, first: int, theirs: Answer) -> bool:
     """Whether a slip gives a value in the first wrong case, and not the right one."""
-    there = theirs.raised is None and theirs.unreadable is None
-    return there and not trials.is_right(first, theirs)
+    return theirs.is_value and not trials.is_right(first, theirs)
 
 
-def _may_be_one(trials: Trials, slip: _Slip, first: int) -> bool:
-    """Whether a slip shows in the first wrong case, and not in one that is right."""
+def _may_be_one(trials: Trials, slip: _Slip, first: int, right: Sequence[int]) -> bool:
+    """Whether a slip shows in the first wrong case, and not in those that are right."""
     if not _is_of_use(trials, first, slip.answer):
         return False
-    for number in trials.quickest(trials.right)[:1]:
+    for number in right:
         if slip.variant:
             return trials.is_right(number, trials.of_variant(slip.variant, number))
         return trials.is_right(number, trials.answer(slip.implementation, number))

@@ -19,7 +19,7 @@ import numpy as np
 
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Case, Implementation, Mistake
-from autograder.steps.altered import Step, steps_of, with_steps
+from autograder.steps.altered import Step, altered_steps
 
 Bound = dict[str, Any]  # arguments by the names of their parameters
 Alteration = Callable[[Callable, Bound], Any]  # of the arguments of a call
@@ -84,7 +84,7 @@ class Probe:
     ) -> None:
         self.reference, self._cases, self._seeds = reference, cases, seeds
         self._find_mistakes = find_mistakes
-        self._altered, self._steps = steps_of(reference), []
+        self._altered, self._steps = altered_steps(reference), []
 
     @cached_property
     def mistaken(self) -> dict[str, Implementation]:
@@ -123,17 +123,15 @@ class Probe:
         They come after the variants, since there are more of them.
         """
         for number in itertools.count():
-            while number == len(self._steps):
-                step = next(self._altered, None)
+            if number == len(self._steps):
+                step, made = next(self._altered, (None, None))
                 if step is None:
                     return
-                made = with_steps(self.reference, step)
-                if made is not None:
-                    says = (
-                        "A right solution gives your result if one step is wrong: "
-                        f"{step.says}."
-                    )
-                    self._steps.append(Variant(says, made, {}, step=step))
+                says = (
+                    "A right solution gives your result if one step is wrong: "
+                    f"{step.says}."
+                )
+                self._steps.append(Variant(says, made, {}, step=step))
             yield self._steps[number]
 
     @property

@@ -68,7 +68,7 @@ def tells_why(message: str) -> bool:
 
 def is_empty(given: Answer) -> bool:
     """Whether nothing was returned, and nothing raised."""
-    return given.value is None and given.raised is None and given.unreadable is None
+    return given.value is None and given.is_value
 
 
 def verdict(case: BreakCase, sent: Any) -> Verdict:

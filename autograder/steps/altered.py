@@ -63,27 +63,31 @@ class _Definition:
 
 @dataclass(frozen=True)
 class Step:
-    """One alteration of one definition, and how it is told."""
+    """One alteration of one definition."""
 
-    says: str
     definition: _Definition
     change: Change
 
+    @property
+    def says(self) -> str:
+        """How it is told."""
+        return self.change.says
 
-def altered_steps(reference: Implementation) -> Iterator[tuple[str, Implementation]]:
-    """The reference with one step altered, and how that is told.
+
+def altered_steps(reference: Implementation) -> Iterator[tuple[Step, Implementation]]:
+    """The reference with one step altered.
 
     Args:
         reference: see ``steps_of``.
 
     Yields:
-        The sentence about what is altered, and the altered reference. Nothing is run,
-        and nothing is yielded where the text of the reference is not to be had.
+        What is altered, and the altered reference. Nothing is run, and nothing is
+        yielded where the text of the reference is not to be had.
     """
     for step in steps_of(reference):
         altered = with_steps(reference, step)
         if altered is not None:
-            yield step.says, altered
+            yield step, altered
 
 
 def steps_of(reference: Implementation) -> Iterator[Step]:
@@ -95,7 +99,7 @@ def steps_of(reference: Implementation) -> Iterator[Step]:
             condition is not: it might not come to an end.
     """
     found = (
-        Step(change.says, definition, change)
+        Step(definition, change)
         for definition in _definitions(reference)
         if not any(isinstance(node, ast.While) for node in ast.walk(definition.tree))
         for change in changes(definition.tree)

@@ -51,14 +51,7 @@ class Outcome:
 
 def valued(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """The cases in which a value was asked for and one was given."""
-    return [
-        o
-        for o in outcomes
-        if o.right.raised is None
-        and o.right.unreadable is None
-        and o.given.raised is None
-        and o.given.unreadable is None
-    ]
+    return [o for o in outcomes if o.right.is_value and o.given.is_value]
 
 
 def aligned(outcome: Outcome) -> Iterator[tuple[tuple[int | str, ...], Any, Any]]:

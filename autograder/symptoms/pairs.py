@@ -26,10 +26,10 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
             where a value was asked for.
         mistakes: what is known of the exercise, with an answer to each outcome.
     """
-    if any(_is_missing(o.given) for o in outcomes) or _is_large(outcomes):
+    if not all(o.given.is_value for o in outcomes) or _is_large(outcomes):
         return ""
     for hint, answers in mistakes:
-        if any(map(_is_missing, answers)) or _is_right(outcomes, answers):
+        if not all(a.is_value for a in answers) or _is_right(outcomes, answers):
             continue
         against = [
             replace(outcome, right=answer)
@@ -76,10 +76,6 @@ def _is_large(outcomes: Sequence[Outcome]) -> bool:
     return sum(getattr(part, "size", 1) for part in parts) > MAX_VALUES
 
 
-def _is_missing(answer: Answer) -> bool:
-    return answer.raised is not None or answer.unreadable is not None
-
-
 def _is_right(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:
     """Whether a mistake shows in none of the cases, so that it explains nothing."""
     return all(_same(o, o.right, a) for o, a in zip(outcomes, answers, strict=True))
@@ -87,6 +83,5 @@ def _is_right(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:
 
 def _same(outcome: Outcome, one: Answer, other: Answer) -> bool:
     """Whether two answers are values, and agree as the judge compares them."""
-    if _is_missing(one) or _is_missing(other):
-        return False
-    return agree(outcome, one.value, other.value)
+    both = one.is_value and other.is_value
+    return both and agree(outcome, one.value, other.value)

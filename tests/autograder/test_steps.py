@@ -296,9 +296,9 @@ def partial_sums(x):
 def results(reference, *arguments):
     """What is told of each alteration, and what that returns, errors left out."""
     found = []
-    for says, altered in altered_steps(reference):
+    for step, altered in altered_steps(reference):
         try:
-            found.append((says, altered(*arguments)))
+            found.append((step.says, altered(*arguments)))
         except Exception:  # alterations may well make no sense
             continue
     return found
@@ -330,8 +330,8 @@ def test_a_loop_with_a_condition_is_left_alone():
 def test_the_reference_is_as_it_was_after_all_alterations():
     topic = find_topic("EncoderLayer")
     reference = topic.reference("EncoderLayer")
-    first = [says for says, _ in altered_steps(reference)]
-    assert first == [says for says, _ in altered_steps(reference)]
+    first = [step.says for step, _ in altered_steps(reference)]
+    assert first == [step.says for step, _ in altered_steps(reference)]
     assert len(first) > 50
     layer, same = reference(4, 2, 6), topic.reference("EncoderLayer")(4, 2, 6)
     same.load_state_dict(layer.state_dict())
