@@ -204,7 +204,7 @@ async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> Non
         read_the_clock(chapter.sources),
         timeout=config.execution_timeout,
         allow_errors=config.execution_allow_errors,
-        # A kernel may send a line in pieces; MyST-NB would begin a line with each piece.
+        # A kernel may send a line in pieces; MyST-NB would begin a line with each.
         coalesce_streams=True,
         record_timing=False,  # it would be part of what the cache knows a notebook by
         resources={"metadata": {"path": str(chapter.file.parent)}},
