@@ -16,6 +16,7 @@ from autograder.lessons import about_errors, lesson
 from autograder.rows import disagreement
 from autograder.slips import Trials, find_slip
 from autograder.symptoms.calls import find_condition
+from autograder.symptoms.counts import counted, find_excess
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import Known, find_pair, find_part
 from autograder.symptoms.search import find_cause, find_trace
@@ -124,6 +125,8 @@ def _symptom(
         )
     ]
     told = find_cause(outcomes)
+    if probe and not told:
+        told = find_excess(counted(outcomes, probe))
     if told:
         return told
     trials = Trials(exercise, given, expected, wrong)

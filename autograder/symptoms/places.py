@@ -26,7 +26,13 @@ def nothing_but_one_value(pairs: Sequence[Pair]) -> str | None:
     if any(p.given.size < 2 for p in pairs) or not telling(pairs):
         return None
     if all((p.given == 0).all() for p in pairs):
-        return "Every value in your result is zero."
+        if any(p.role for p in pairs):
+            return "Every value in your result is zero."
+        return (
+            "All that is wrong is zero: a result, or what is computed from results. A "
+            "gradient is zero if a result was cut off from the inputs, as by detach(), "
+            "item(), or a new tensor made of its values."
+        )
     if all((p.given == p.given.flat[0]).all() for p in pairs):
         return "Your result has one and the same value everywhere, whatever the input."
     return None

@@ -126,7 +126,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
     named, told = wrong_entries(outcomes), _ask(CAUSES, pairs)
     if named:
         return " ".join(filter(None, (named, told)))
-    return told and f"{told}{_scope(outcomes)}"
+    return told and f"{_afterwards(outcomes, pairs)}{told}{_scope(outcomes)}"
 
 
 def _trace(outcomes: Sequence[Outcome]) -> str:
@@ -146,8 +146,15 @@ def _trace(outcomes: Sequence[Outcome]) -> str:
         told = detectors is TRACES and _ask(TRACES, pairs)
         told = told or _ask_of_a_part(detectors, pairs)
         if told:
-            return f"{told}{_scope(outcomes)}"
+            return f"{_afterwards(outcomes, pairs)}{told}{_scope(outcomes)}"
     return ""
+
+
+def _afterwards(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> str:
+    """That nothing is wrong with a result itself, where this is known."""
+    if any(pair.role for pair in wrong) or not any(o.roles for o in outcomes):
+        return ""
+    return "In what the cases compute from your results, such as a gradient: "
 
 
 def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:

@@ -392,3 +392,34 @@ def test_argument_of_the_init_that_only_wrong_cases_have_is_named():
     ]
     said = judge(exercise, given, expected).message
     assert said.endswith("Exactly the cases in which `centred` is True are wrong.")
+
+
+# What is computed from results --------------------------------------------------------
+
+
+def with_gradients(change, roles):
+    """Right results, and wrong gradients beside them."""
+    rng = np.random.default_rng(4)
+    found = []
+    for shape in SHAPES:
+        result, gradient = rng.standard_normal(shape), rng.standard_normal(shape)
+        right = Answer(value=[result, gradient])
+        given = Answer(value=[result, change(gradient)])
+        found.append(Outcome(right, given, 1e-5, 1e-6, roles))
+    return found
+
+
+def test_what_holds_of_a_gradient_is_not_said_of_the_result():
+    told = find_cause(with_gradients(lambda g: 2 * g, {(0,): Role()}))
+    assert told.startswith("In what the cases compute from your results")
+    assert "times 2." in told
+    result = find_cause(with_gradients(lambda g: 2 * g, {(1,): Role()}))
+    assert result.startswith("Every value")
+
+
+def test_zeros_of_unknown_origin_are_not_said_to_be_the_result():
+    told = find_cause(with_gradients(lambda g: 0 * g, {}))
+    assert "in your result" not in told
+    assert "detach" in told
+    result = find_cause(with_gradients(lambda g: 0 * g, {(1,): Role()}))
+    assert result.startswith("Every value in your result is zero.")
