@@ -29,9 +29,9 @@ def nothing_but_one_value(pairs: Sequence[Pair]) -> str | None:
         if any(p.role for p in pairs):
             return "Every value in your result is zero."
         return (
-            "All that is wrong is zero: a result, or what is computed from results. A "
-            "gradient is zero if a result was cut off from the inputs, as by detach(), "
-            "item(), or a new tensor made of its values."
+            "Every wrong value is zero, in your result or in what is computed from it. "
+            "A gradient is zero if a result was cut off from the inputs, as by "
+            "detach(), item(), or a new tensor made of its values."
         )
     if all((p.given == p.given.flat[0]).all() for p in pairs):
         return "Your result has one and the same value everywhere, whatever the input."
