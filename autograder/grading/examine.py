@@ -36,6 +36,7 @@ from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
 from autograder.sandbox.messages import FlatSession
+from autograder.sandbox.other_user import OtherUserKernelManager
 
 MAX_RESTARTS = 3
 
@@ -64,6 +65,7 @@ def examine(
     servers: ForkServers | None,
     alone: bool = True,
     seeds: Mapping[str, list[int]] | None = None,
+    user: int | None = None,
 ) -> Examination:
     """Examine a submission.
 
@@ -79,9 +81,11 @@ def examine(
         expected: the right answers, from ``expected_answers``.
         limits: what the submission may use.
         servers: where its kernels are forked, in a sandbox. If None, its code runs
-            unprotected, with all rights of this process.
+            unprotected, with all rights of this process or of ``user``.
         alone: whether no other submission is examined meanwhile; see ``clock``.
         seeds: of this submission; drawn now if None.
+        user: whose processes its kernels are where there is no sandbox, see
+            ``other_user``; they are this process's own user's if None.
 
     Raises:
         GraderFault: something outside of the submission kept it from being examined,
@@ -97,7 +101,7 @@ def examine(
     seeds = seeds or draw_seeds(topic, secrets.token_bytes())
     clock = Clock(limits, alone)
     run = _Execution(
-        topic, seeds, expected, rebuilt, clock, limits, servers, refused=refused
+        topic, seeds, expected, rebuilt, clock, limits, servers, user, refused=refused
     )
     with asyncio.Runner(loop_factory=SelectorLoop) as runner:
         runner.run(run.to_the_end())
@@ -106,7 +110,8 @@ def examine(
     report = summary(topic, reports, notes=rebuilt.notes + run.notes)
     report["seconds"] = round(time.monotonic() - start, 3)
     if servers is None:
-        report["notes"].insert(0, "examined without a sandbox")
+        how = "" if user is None else ", as a user who has nothing else here"
+        report["notes"].insert(0, f"examined without a sandbox{how}")
     else:
         report["counted"] = servers.current().counted
     try:
@@ -175,6 +180,7 @@ class _Execution:
     clock: Clock
     limits: Limits
     servers: ForkServers | None
+    user: int | None = None
     given: dict[str, list[Answer]] = field(default_factory=dict)
     right: dict[str, Expected] = field(default_factory=dict)
     reports: dict[str, Report] = field(default_factory=dict)
@@ -229,6 +235,8 @@ class _Execution:
     def _manager(self) -> AsyncKernelManager:
         if self.servers is not None:
             return SandboxKernelManager(limits=self.limits, servers=self.servers)
+        if self.user is not None:
+            return OtherUserKernelManager(user=self.user, session=FlatSession())
         return AsyncKernelManager(kernel_name="python3", session=FlatSession())
 
     async def _one_cell(

@@ -1,9 +1,10 @@
 """Grade one submission in a container of Gradescope, with a key and no solutions.
 
 ``source/`` holds what ``container_zip`` has packed, ``submission/`` what was handed in,
-and ``results/results.json`` is what Gradescope reads. There is no sandbox: what a
-student wrote runs in a kernel of its own, with all rights that this process has in the
-container. So the key is read and removed before.
+and ``results/results.json`` is what Gradescope reads. There is no sandbox. What a
+student wrote runs in a kernel of its own: where this process belongs to root, as a user
+who can neither look into it nor write results; else with all rights that it has. So the
+key is read and removed before.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from autograder.grading.titles import other_chapter
 from autograder.grading.written import written_in
 from autograder.notebooks import MAX_FILE_BYTES, parse_notebook, points_in
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.other_user import new_user
 
 CHAPTER = "chapter.txt"  # names the chapter
 
@@ -57,8 +59,10 @@ def grade_here(root: Path) -> Path:
         GraderFault: it could not be examined, and is not provably to blame.
     """
     packed = _unpacked(root / "source")
-    report = _report(root / "submission", packed)
     results = root / "results" / "results.json"
+    results.parent.mkdir(exist_ok=True)
+    results.parent.chmod(0o755)  # others may not put anything in its place
+    report = _report(root / "submission", packed)
     found = {**gradescope_results(report), "stdout_visibility": "hidden"}
     write_atomically(results, json.dumps(found, indent=1))
     return results
@@ -127,6 +131,7 @@ def _report(folder: Path, packed: Packed) -> dict[str, Any]:
         Limits(),
         servers=None,
         seeds={name: answers.seeds for name, answers in packed.expected.items()},
+        user=new_user(),
     )
     if submission.note:
         done.report["notes"].append(submission.note)

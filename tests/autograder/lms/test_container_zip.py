@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,74 @@ def container(packed, tmp_path):
         results = root / "results" / "results.json"
         found = json.loads(results.read_text()) if results.exists() else None
         return done, found
+
+    return run
+
+
+@pytest.fixture
+def container_of_root(packed, tmp_path):
+    """As ``container``, with the folders and the rights that Gradescope gives.
+
+    What runs there can write to ``/told``. The process that begins last looks around.
+    """
+    _, before, site = packed
+    root, told = tmp_path / "autograder", tmp_path / "told"
+    shutil.copytree(before, root)
+    told.mkdir()
+    told.chmod(0o777)
+    shutil.copytree(site, root / "site")
+    (root / "venv").mkdir()
+    command = ["bwrap", "--unshare-pid", "--as-pid-1", "--cap-add", "ALL", *_system()]
+    command += ["--proc", "/proc", "--bind", str(root), "/autograder"]
+    command += [
+        "--ro-bind",
+        sys.prefix,
+        "/autograder/venv",
+        "--bind",
+        str(told),
+        "/told",
+    ]
+    with contextlib.suppress(OSError):
+        trial = [*command, "sh", "-c", "test $(id -u) = 0 && chown 1 /told"]
+        if subprocess.run(trial, capture_output=True).returncode == 0:
+            return _runs(root, told, command)
+    pytest.skip("takes root, and bubblewrap for the walls of a container")
+
+
+def _system():
+    """The folders of this system; that of Python as well where only root may look."""
+    arguments = []
+    for path in Path("/").iterdir():
+        if path.is_symlink():
+            arguments += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            arguments += ["--dev-bind", str(path), str(path)]
+    prefix = Path(sys.base_prefix)
+    hidden = [p for p in reversed(prefix.parents) if not p.stat().st_mode & 0o001]
+    if hidden:
+        arguments += ["--perms", "0755", "--tmpfs", str(hidden[0])]
+        for folder in reversed(prefix.relative_to(hidden[0]).parents[:-1]):
+            arguments += ["--perms", "0755", "--dir", str(hidden[0] / folder)]
+        arguments += ["--ro-bind", str(prefix), str(prefix)]
+    return arguments
+
+
+def _runs(root, told, command):
+    def run(notebook):
+        (root / "submission" / f"{TOPIC}.ipynb").write_text(json.dumps(notebook))
+        script = (
+            "bash /autograder/run_autograder; code=$?; sleep 1; cat /proc/*/cmdline"
+        )
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": "/autograder/site"}
+        done = subprocess.run(
+            [*command, "bash", "-c", f"{script} > /told/left; exit $code"],
+            env=env,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        results = json.loads((root / "results" / "results.json").read_text())
+        return results, {path.name: path.read_text() for path in told.iterdir()}
 
     return run
 
@@ -148,6 +217,63 @@ def test_wrong_submission_is_told_its_mistake_and_finds_no_key(
     assert any(mistake.hint in text for text in told)
     other = [t for t in results["tests"] if not t["name"].startswith("softmax:")]
     assert all(test["score"] == test["max_score"] for test in other)
+
+
+HOSTILE = """
+import os, signal, time
+
+def tell(name, attempt):
+    with open(f"/told/{name}", "w") as file:
+        try:
+            file.write(f"done: {attempt()}")
+        except OSError as error:
+            file.write(f"refused: {error}")
+
+def forge():
+    with open("/autograder/results/results.json", "w") as file:
+        file.write('{"score": 1000}')
+
+def stay():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            while not os.path.exists("/autograder/results/results.json"):
+                time.sleep(0.01)
+            tell("after", forge)
+            time.sleep(20)
+        os._exit(0)
+
+grader = os.getppid()
+tell("memory", lambda: open(f"/proc/{grader}/mem", "rb"))
+tell("environment", lambda: open(f"/proc/{grader}/environ", "rb").read())
+tell("library", lambda: open("/autograder/site/numpy.py", "w"))
+tell("remove", lambda: os.rename("/autograder/results", "/autograder/other"))
+stay()
+tell("before", forge)
+tell("kill", lambda: os.kill(grader, signal.SIGKILL))
+
+def softmax(scores):
+    return scores
+"""
+
+
+def test_where_the_container_is_roots_a_submission_can_do_nothing_to_the_grader(
+    container_of_root, master, right
+):
+    data = submission(master, {**right, "softmax": HOSTILE})
+    results, told = container_of_root(data)
+    require_form(results)
+    softmax = load_topic(TOPIC).exercises["softmax"]
+    assert results["score"] <= most() - softmax.points / 2
+    assert results["output"].startswith("examined without a sandbox, as a user")
+    assert "ipykernel" not in told.pop("left")
+    told.pop("after", None)
+    assert set(told) == {
+        *("memory", "environment", "library", "remove", "before", "kill")
+    }
+    assert all(said.startswith("refused: ") for said in told.values()), told
+    others = [t for t in results["tests"] if not t["name"].startswith("softmax:")]
+    assert all(test["score"] == test["max_score"] for test in others)
 
 
 @pytest.mark.parametrize(
