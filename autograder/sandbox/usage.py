@@ -71,9 +71,14 @@ class ControlGroup:
         self._cpu_stat = cpu_stat
 
     def look(self) -> Usage:
-        """See ``Meter``; more memory than the limit if the system ended it for that."""
-        killed = _lines(self._memory_events).get("oom_kill", 0)
-        memory = self._limits.memory + 1 if killed else 0
+        """See ``Meter``; more memory than the limit if the system ended it for that.
+
+        ``oom_kill`` also counts who was ended because the whole machine, or a group
+        around this one, had no memory left; ``oom`` counts the group's own limit alone.
+        """
+        events = _lines(self._memory_events)
+        own = events.get("oom_kill", 0) and events.get("oom", 0)
+        memory = self._limits.memory + 1 if own else 0
         return Usage(memory, self.seconds())
 
     def seconds(self) -> float:

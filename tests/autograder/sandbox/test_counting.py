@@ -73,6 +73,18 @@ def test_what_the_system_counted_is_read_again_at_each_look(stand_in):
         os.close(fd)
 
 
+def test_who_is_ended_because_others_took_the_memory_has_not_reached_a_limit(stand_in):
+    """As the documentation of Linux says: by any kind of OOM killer."""
+    limits = Limits(memory=300 * MB)
+    events, stat = (stand_in.folder / name for name in ("memory.events", "cpu.stat"))
+    events.write_text("low 0\nhigh 0\nmax 7\noom 0\noom_kill 2\noom_group_kill 1\n")
+    stat.write_text("usage_usec 1\n")
+    files = stand_in.open_files()
+    assert ControlGroup(limits, *files[1:]).look().memory <= limits.memory
+    for fd in files:
+        os.close(fd)
+
+
 def test_a_group_is_removed_when_nothing_is_in_it(stand_in):
     assert not stand_in.remove()  # the system removes files of its own, here they stay
     for path in stand_in.folder.iterdir():
