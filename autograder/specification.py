@@ -62,6 +62,8 @@ class Parameter:
         if sent.dtype.kind not in _KINDS[self.kind]:
             raise NotAllowed(f"`{self.name}` has to hold {_NAMES[self.kind]}")
         self._check_shape(sent.shape, sizes)
+        if self.kind == "f":  # a bound may be more than a narrower type can hold
+            sent = sent.astype(_DTYPES["f"])
         if not np.isfinite(sent).all():
             raise NotAllowed(f"`{self.name}` is not finite everywhere")
         if self.kind != "b" and not ((sent >= self.low) & (sent <= self.high)).all():

@@ -128,6 +128,12 @@ def _wrong_answer(
         submission = read(course / "submitted", student, chapter)
         if submission.unusable:
             raise Unusable(submission.unusable)
+        if not submission.is_told_by(report):
+            raise NoSkeleton(
+                f"the report on {who} is not on what is in {course}/submitted now: "
+                f"grade it with `python -m autograder grade {chapter} "
+                f"--course {course}`"
+            )
         with deadline():
             rebuilt = rebuild(master, written_in(parse_notebook(submission.content)))
             source = StudentCode(rebuilt).reachable(exercise)

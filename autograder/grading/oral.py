@@ -37,6 +37,7 @@ MAX_CODE = 20_000  # characters of an answer that is asked about
 MOST_LINES = 25  # of a definition that is shown whole
 AROUND = 8  # lines that are shown before and after the one in question, of longer ones
 SHOWN_LINE = 160  # characters
+REPLACED = "the report is not on what is handed in now; grade it first"
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,8 @@ def _sheet(
         submission = read(course / "submitted", student, chapter)
         if submission.unusable:
             raise Unusable(submission.unusable)
+        if not submission.is_told_by(report):
+            return Sheet(student, note=REPLACED)
         with deadline():
             data = written_in(parse_notebook(submission.content))
             answers = _answers(master, rebuild(master, data).answers, report)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import Inaccessible, Unusable, plain_file, printable
@@ -48,6 +50,10 @@ class Submission:
         """Changes when what was handed in changes."""
         text = f"{self.unusable}\0{self.timestamp}\0".encode(errors="replace")
         return hashlib.sha256(text + self.content).hexdigest()
+
+    def is_told_by(self, report: Mapping[str, Any]) -> bool:
+        """Whether a report is on this submission, and not on an earlier one."""
+        return report.get("submission") == self.digest
 
 
 def students(

@@ -37,6 +37,7 @@ What a class handed in, and what the grader found, without names.
 notebooks/CHAPTER/ID.ipynb   code, texts, and outputs that are text
 reports/CHAPTER/ID.json      what the grader found
 results.csv                  one line for each submission
+A submission that was replaced after it was graded has neither report nor score.
 
 Ids are salted: whoever has the file research_salt of the course, and nobody else, can
 work out whose they are. The law calls such data pseudonymous, not anonymous, as long
@@ -122,6 +123,8 @@ def write_anonymised(
             continue
         _write(folder / "notebooks" / chapter / f"{ids[name]}.ipynb", notebook)
         report = reports[chapter].get(name)
+        if report is not None and not found.is_told_by(report):
+            report = None  # but on what was handed in before
         if report is not None:
             said = {"id": ids[name], "chapter": chapter}
             said |= report_without_names(report, scrubber, name)

@@ -102,7 +102,7 @@ def read_class(
     course = course.resolve()
     master = nbformat.reads(master_text(course, chapter), as_version=4)
     submitted = course / "submitted"
-    outcomes, graded = _outcomes(course, chapter)
+    reports = _reports(course, chapter)
     names, _ = students(submitted)
     works, left_out = [], {}
     for name in progress(names, len(names)):
@@ -124,7 +124,10 @@ def read_class(
         time = f"{when:%Y-%m-%d %H:%M}" if when else None
         cut = frozenset(n for n, text in texts.items() if len(text) > MAX_TEXT)
         texts = {n: text[:MAX_TEXT] for n, text in texts.items()}
-        works.append(Work(name, texts, outcomes.get(name, {}), time, cut))
+        report = (reports or {}).get(name)
+        told = report is not None and found.is_told_by(report)
+        outcomes = _outcomes(report) if told else {}
+        works.append(Work(name, texts, outcomes, time, cut))
     if len(works) < 2:
         raise NothingToCompare(
             f"{chapter} has {len(works)} readable submissions in {submitted}; two are "
@@ -132,7 +135,7 @@ def read_class(
         )
     given = [cell.source for cell in master.cells if cell.cell_type == "code"]
     given += _references(course, chapter)
-    return ClassWork(chapter, works, given, left_out, graded)
+    return ClassWork(chapter, works, given, left_out, reports is not None)
 
 
 def texts_of(rebuilt: Rebuilt, master: nbformat.NotebookNode) -> dict[str, str]:
@@ -194,17 +197,19 @@ def _references(course: Path, chapter: str) -> list[str]:
         return []
 
 
-def _outcomes(course: Path, chapter: str) -> tuple[dict[str, dict[str, str]], bool]:
-    """What was wrong, by student and exercise, and whether there are reports."""
+def _reports(course: Path, chapter: str) -> dict[str, dict[str, Any]] | None:
+    """The reports on what could be examined, by student; None if there are none."""
     try:
         reports = read_reports(course, chapter).examined
     except NoReports:
-        return {}, False
-    found: dict[str, dict[str, str]] = {}
-    for report in reports:
-        outcomes = {e["name"]: outcome_of(e) for e in report["exercises"]}
-        found[report["student"]] = {n: said for n, said in outcomes.items() if said}
-    return found, True
+        return None
+    return {report["student"]: report for report in reports}
+
+
+def _outcomes(report: dict[str, Any]) -> dict[str, str]:
+    """What was wrong, by exercise."""
+    outcomes = {e["name"]: outcome_of(e) for e in report["exercises"]}
+    return {name: said for name, said in outcomes.items() if said}
 
 
 def outcome_of(exercise: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -246,6 +247,16 @@ def test_a_number_is_read_as_pythons_own():
     for wrong in (np.array(9), np.array([3]), np.array(2.5), np.array(True)):
         with pytest.raises(NotAllowed, match="`n`"):
             read_arguments(parameters, [wrong, np.array(1.0)], anything)
+
+
+def test_a_bound_may_be_more_than_a_half_can_hold():
+    parameters = [real("base", 2.0, 100_000.0), reals("x", "N", -1.0, 100_000.0)]
+    sent = [np.array(3.0, "f2"), np.array([-1.0, 60_000.0], "f2")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it would name a file of the grader
+        base, x = read_arguments(parameters, sent, anything)
+    assert base == 3.0
+    assert x.tolist() == [-1.0, 60_000.0 // 32 * 32]
 
 
 def test_a_letter_is_one_size_in_all_arguments():

@@ -14,6 +14,7 @@ from autograder.exercise import Mistake, NoHint
 from autograder.grading.bank import MAX_CODE, bank_command, write_skeleton
 from autograder.grading.exports import write_class_report
 from autograder.grading.reports import read_reports
+from autograder.grading.submissions import read
 from autograder.rows import NOT_YET
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
@@ -54,6 +55,7 @@ def hand_in_wrong(course, master):
         path = course / "reports" / TOPIC / f"{student}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         found["exercises"][0]["cases"][1]["message"] = "3 of 6 values\x1b[31m differ"
+        found["submission"] = read(course / "submitted", student, TOPIC).digest
         path.write_text(json.dumps(found))
 
     do.course = course
@@ -239,6 +241,17 @@ def test_answer_without_a_skeleton_is_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert len(error.strip().splitlines()) == 1
+    assert not (hand_in_wrong.course / "bank").exists()
+
+
+def test_answer_that_was_replaced_after_the_report_has_no_skeleton(
+    hand_in_wrong, master, capsys
+):
+    hand_in_wrong(HALVED)
+    right = submission(master, {"softmax": "def softmax(scores):\n    return scores"})
+    hand_in(hand_in_wrong.course, TOPIC, {"student01": right})
+    assert main(command(hand_in_wrong.course)) == 2
+    assert "is not on what is in" in capsys.readouterr().err
     assert not (hand_in_wrong.course / "bank").exists()
 
 

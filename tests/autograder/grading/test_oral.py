@@ -30,6 +30,7 @@ from autograder.grading.oral import (
 from autograder.grading.oral_features import features_of
 from autograder.grading.oral_results import in_words, result_question
 from autograder.grading.reports import read_reports
+from autograder.grading.submissions import read
 from autograder.judge import Report
 from autograder.rows import CaseReport
 from classroom.submissions import cell_source, hand_in, submission
@@ -99,9 +100,9 @@ def course(released_course, tmp_path_factory, master, right):
     place = folder / "reports" / TOPIC
     place.mkdir(parents=True)
     for student, found in reports.items():
-        (place / f"{student}.json").write_text(
-            json.dumps({**found, "student": student, "seconds": 0.1})
-        )
+        digest = read(folder / "submitted", student, TOPIC).digest
+        more = {"student": student, "seconds": 0.1, "submission": digest}
+        (place / f"{student}.json").write_text(json.dumps({**found, **more}))
     with ChapterMarks(f"sqlite:///{folder / 'gradebook.db'}", "", TOPIC) as book:
         book.write([(student, found, None) for student, found in reports.items()])
     return folder
@@ -410,6 +411,18 @@ def test_pages_run_nothing_and_keep_the_answers_apart(course, capsys):
             assert answer not in texts["oral"]
 
 
+def test_nobody_is_asked_about_code_that_was_not_graded(course, master, right):
+    later = course.parent / "later"
+    shutil.copytree(course, later)
+    hand_in(later, TOPIC, {"student04": submission(master, right)})
+    before, found = asked(course), asked(later)
+    assert before["student04"].questions
+    sheet = found.pop("student04")
+    assert sheet.questions == []
+    assert sheet.note == oral.REPLACED
+    assert found == {s: sheet for s, sheet in before.items() if s != "student04"}
+
+
 def test_no_student_can_make_it_slow(course):
     """Long chains of calls, deep nesting, and a name that is defined many times."""
     folder = course.parent / "slow"
@@ -424,5 +437,10 @@ def test_no_student_can_make_it_slow(course):
             if cell["metadata"].get("nbgrader", {}).get("grade_id") == "softmax":
                 cell["source"] = source
         path.write_text(json.dumps(data))
+        told = folder / "reports" / TOPIC / f"student0{number}.json"
+        digest = read(folder / "submitted", f"student0{number}", TOPIC).digest
+        told.write_text(
+            json.dumps({**json.loads(told.read_text()), "submission": digest})
+        )
     found = asked(folder)
     assert all(len(found[f"student0{n}"].questions) == ASKED for n in (1, 2, 3))

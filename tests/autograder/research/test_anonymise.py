@@ -13,7 +13,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
-from autograder.grading.submissions import Submission
+from autograder.grading.submissions import Submission, read
 from autograder.release.settings import settings_of
 from autograder.research import export
 from autograder.research.people import salt_of, salted_id
@@ -230,7 +230,8 @@ def planted(course):
     report = {
         **{"student": STUDENT, "chapter": TOPIC, "score": 0, "max_score": 1},
         **{"refused": None, "notes": [every], "exercises": [exercise]},
-        **{"submission": "digest-zora", "kept": "digest-zora", "seconds": 0.1},
+        **{"submission": read(course / "submitted", STUDENT, TOPIC).digest},
+        **{"kept": "digest-zora", "seconds": 0.1},
     }
     reports = course / "reports" / TOPIC
     reports.mkdir(parents=True)
@@ -280,6 +281,19 @@ def test_what_research_needs_is_still_there(planted, tmp_path):
     assert rows[name]["hours_after_the_first"] == "30"
     assert rows[name]["score"] == "0"
     assert list(rows) == sorted(rows)
+
+
+def test_a_report_on_what_was_replaced_stays_behind(planted, tmp_path):
+    notebook = planted / "submitted" / STUDENT / TOPIC / f"{TOPIC}.ipynb"
+    notebook.write_text(notebook.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    folder = tmp_path / "out"
+    anonymise(planted, folder)
+    name = salted_id(salt_of(planted), STUDENT)
+    assert (folder / "notebooks" / TOPIC / f"{name}.ipynb").exists()
+    assert not (folder / "reports" / TOPIC / f"{name}.json").exists()
+    with (folder / "results.csv").open() as file:
+        (row,) = [row for row in csv.DictReader(file) if row["id"] == name]
+    assert row["score"] == row["max_score"] == ""
 
 
 def test_of_a_cell_that_grading_does_not_run_only_the_beginning_is_read(

@@ -17,6 +17,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.grading.rebuild import rebuild
+from autograder.grading.submissions import read
 from autograder.similarity.evidence import Chance, likeness
 from autograder.similarity.page import as_page, cut_short, in_words
 from autograder.similarity.pairs import groups_of, pairs_of
@@ -484,12 +485,17 @@ def test_reports_and_submissions_are_joined_by_student(handed_in):
     report = {
         **{"student": "ann", "chapter": TOPIC, "score": 0, "max_score": 1},
         **{"refused": None, "notes": [], "exercises": [exercise]},
+        **{"submission": read(handed_in / "submitted", "ann", TOPIC).digest},
     }
     (folder / "ann.json").write_text(json.dumps(report))
     works = {work.student: work for work in read_class(handed_in, TOPIC).works}
     assert works["ann"].outcomes == {"softmax": "odd one\nrows: too large"}
     assert works["cy"].outcomes == {}
     assert works["ann"].time == "2026-11-02 10:00"
+    report["submission"] = "of an earlier one"
+    (folder / "ann.json").write_text(json.dumps(report))
+    works = {work.student: work for work in read_class(handed_in, TOPIC).works}
+    assert works["ann"].outcomes == {}
 
 
 def test_too_few_and_unknown_are_one_clear_line(course, capsys):
