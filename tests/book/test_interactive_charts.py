@@ -8,10 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import altair as alt
+import numpy as np
 import pytest
 import vl_convert
 import yaml
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.small_books import COSTLY, settings_of_the_book
 from toolkit.interactive import house_spec
@@ -82,16 +83,17 @@ def heights(page: Page) -> list[float]:
 
 
 def test_the_arrow_keys_move_the_slider_and_the_chart_follows(page: Page):
-    cold = heights(page)
     page.keyboard.press("Tab")
     for _ in range(4):
         page.keyboard.press("ArrowRight")
     slider = page.get_by_role("slider", name="temperature")
     assert slider.input_value() == "3"
-    page.wait_for_timeout(200)  # the chart is drawn in the next frame
-    warm = heights(page)
-    assert warm[-1] - warm[0] < 0.5 * (cold[-1] - cold[0])
-    assert sum(warm) == pytest.approx(1, abs=1e-3)  # four digits are told
+    raised = np.exp(np.arange(1, 6) / 3)
+    warm = raised / raised.sum()
+    bars = page.locator(".interactive-chart [aria-roledescription=bar]")
+    largest = re.compile(rf"weight: {warm[-1]:.3f}")
+    expect(bars.first).to_have_attribute("aria-label", largest)
+    assert heights(page) == pytest.approx(warm, abs=1e-3)  # four digits are told
 
 
 def test_a_bar_tells_its_numbers_under_the_pointer(page: Page):
