@@ -18,7 +18,13 @@ from autograder.slips import Trials, find_slip
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.counts import counted, find_excess
 from autograder.symptoms.outcomes import Outcome
-from autograder.symptoms.pairs import Known, find_pair, find_part
+from autograder.symptoms.pairs import (
+    Known,
+    find_besides,
+    find_both,
+    find_pair,
+    find_part,
+)
 from autograder.symptoms.search import find_cause, find_trace
 from autograder.symptoms.structure import NOTHING_RETURNED
 from autograder.two_slips import find_two_slips
@@ -134,7 +140,8 @@ def _symptom(
     if told:
         return told
     by_mistake = _by_mistake(outcomes, expected)
-    told = find_pair(*by_mistake)
+    told = find_pair(*by_mistake) or find_both(*by_mistake)
+    told = told or find_besides(*by_mistake)
     if told:
         return told
     part = find_part(*by_mistake) or part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,9 +94,27 @@ class Trials:
         """Whether a wrong version answers to a case as the reference does."""
         return self._same(number, theirs, self.expected.reference[number])
 
+    def explains(self, made: Implementation, first: int) -> bool:
+        """Whether a version answers as the student does wherever a value was given.
+
+        The case ``first`` is tried before the others.
+        """
+        others = [number for number in self.wrong if number != first]
+        return all(
+            self.agrees(number, self.answer(made, number))
+            for number in (first, *others)
+        ) and all(
+            self.is_right(number, self.answer(made, number)) for number in self.right
+        )
+
     def _same(self, number: int, theirs: Answer, other: Answer) -> bool:
         case = self._cases[number]
         return theirs.is_value and disagreement(case, theirs, other) is None
+
+
+def until(end: float, found: Iterable[Any]) -> Iterator[Any]:
+    """What is found before a point of processor time."""
+    return itertools.takewhile(lambda _: time.process_time() < end, found)
 
 
 def numbers_in(given: Answer) -> np.ndarray:

@@ -17,10 +17,11 @@ import numpy as np
 
 from autograder.answers import Answer
 from autograder.exercise import Implementation
-from autograder.slips import Trials, in_part, numbers_in
+from autograder.slips import Trials, in_part, numbers_in, until
 from autograder.steps.altered import steps_of, with_steps
 from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.search import find_change
+from autograder.two_mistakes import find_two_mistakes
 from autograder.variants import Probe, Variant, on_altered_arguments
 
 SECONDS = 0.5  # of the processor for one answer, with the search for one slip
@@ -63,8 +64,11 @@ def find_two_slips(
     if probe is None or not trials.mostly_values or not _says_enough(trials):
         return ""
     end, tried = trials.begun + (SECONDS if seconds is None else seconds), 0
+    told = find_two_mistakes(trials, probe, (time.process_time() + end) / 2)
+    if told:
+        return in_part(told, len(trials.wrong), trials.failed)
     for first in trials.quickest(trials.wrong):
-        slips = list(_until(end, _single_slips(trials, probe, first)))
+        slips = list(until(end, _single_slips(trials, probe, first)))
         if any(trials.agrees(first, slip.answer) for slip in slips):
             continue  # only one of the two shows here
         told = _changed_once_more(trials, slips, outcomes, first)
@@ -79,15 +83,11 @@ def _both(
     trials: Trials, probe: Probe, slips: Sequence[_Slip], first: int, end: float
 ) -> str:
     """The first pair that answers as the student does, if it is found in time."""
-    for candidate in _until(end, _pairs(trials, probe, slips, first)):
+    for candidate in until(end, _pairs(trials, probe, slips, first)):
         made = candidate and candidate[0]()
-        if made and _explains(trials, made, first):
+        if made and trials.explains(made, first):
             return in_part(candidate[1], len(trials.wrong), trials.failed)
     return ""
-
-
-def _until(end: float, found: Iterable[Any]) -> Iterator[Any]:
-    return itertools.takewhile(lambda _: time.process_time() < end, found)
 
 
 def _says_enough(trials: Trials) -> bool:
@@ -285,14 +285,3 @@ def _two_steps(
 def _in_turn(*found: Iterator[Candidate | None]) -> Iterator[Candidate | None]:
     """One of each kind after the other, so that no kind uses up the time."""
     return itertools.chain.from_iterable(itertools.zip_longest(*found))
-
-
-def _explains(trials: Trials, made: Implementation, first: int) -> bool:
-    """Whether a version answers as the student does wherever a value was given."""
-    others = [number for number in trials.wrong if number != first]
-    return all(
-        trials.agrees(number, trials.answer(made, number))
-        for number in (first, *others)
-    ) and all(
-        trials.is_right(number, trials.answer(made, number)) for number in trials.right
-    )

@@ -6,8 +6,11 @@ the mistake answers, instead of what is right, the rest is a symptom like any ot
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from autograder.answers import Answer
 from autograder.symptoms.outcomes import Outcome, agree, aligned
@@ -69,6 +72,77 @@ def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
         f"known mistake gives: {best[0]} "
         f"It does not explain the other{'' if left == 1 else 's'}."
     )
+
+
+def find_both(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
+    """Two mistakes that show in different cases, and together in all that fail.
+
+    Wherever one of them shows, the answer is the one that it gives, and no other two
+    are like that. The arguments are those of ``find_pair``.
+    """
+    wrong = {n for n, o in enumerate(outcomes) if not _same(o, o.right, o.given)}
+    shown = {}
+    for hint, answers in mistakes:
+        changed = {
+            n
+            for n, (outcome, answer) in enumerate(zip(outcomes, answers, strict=True))
+            if not _same(outcome, outcome.right, answer)
+        }
+        if changed and all(
+            _same(outcomes[n], answers[n], outcomes[n].given) for n in changed
+        ):
+            shown[hint] = changed
+    both = [
+        pair
+        for pair in itertools.combinations(shown, 2)
+        if shown[pair[0]] | shown[pair[1]] == wrong
+        and not shown[pair[0]] & shown[pair[1]]
+    ]
+    if len(both) != 1:
+        return ""
+    one, other = sorted(both[0], key=lambda hint: -len(shown[hint]))
+    return f"Two known mistakes show, each in cases of its own. {one} {other}"
+
+
+def find_besides(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
+    """A mistake that gives the answer but for values that are NaN or infinite.
+
+    The arguments are those of ``find_pair``.
+    """
+    if not all(o.given.is_value for o in outcomes):
+        return ""
+    found = []
+    for hint, answers in mistakes:
+        finite = [
+            _same_if_finite(outcome, answer)
+            for outcome, answer in zip(outcomes, answers, strict=True)
+        ]
+        exact = [_same(o, a, o.given) for o, a in zip(outcomes, answers, strict=True)]
+        if all(finite) and sum(exact) >= LEAST_CASES and not all(exact):
+            found.append(hint)
+    if len(found) != 1 or _is_large(outcomes):
+        return ""
+    return (
+        "Your answer is the one that a known mistake gives, but for values that are "
+        f"NaN or infinite. The mistake: {found[0]} Then look for a division by zero, "
+        "or for a softmax of nothing but minus infinity."
+    )
+
+
+def _same_if_finite(outcome: Outcome, answer: Answer) -> bool:
+    """Whether an answer agrees with the given one wherever that is a finite number."""
+    if not answer.is_value:
+        return False
+    for _, theirs, given in aligned(replace(outcome, right=answer)):
+        if isinstance(theirs, np.ndarray) and isinstance(given, np.ndarray):
+            if theirs.shape != given.shape:
+                return False
+            numbers = given.dtype.kind in "iuf"
+            finite = np.isfinite(given) if numbers else np.full(given.shape, True)
+            theirs, given = theirs[finite], given[finite]
+        if not agree(outcome, theirs, given):
+            return False
+    return True
 
 
 def _is_large(outcomes: Sequence[Outcome]) -> bool:

@@ -41,6 +41,7 @@ CHANGES = [
     shapes.permuted_axes,
     shapes.moved_along_an_axis,
     factors.constant_factor,
+    factors.numbers_times_sizes,
     factors.constant_offset,
     factors.divided_by_sums,
     places.clipped,

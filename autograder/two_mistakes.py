@@ -1,0 +1,56 @@
+"""Two mistakes of the bank at once, where they are written so that they can be joined.
+
+As with other slips, what is told was tried: the two together give what the student
+gave, in every case that asks for a value.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from autograder.expected import KnownMistake
+from autograder.slips import Trials, until
+from autograder.steps.joined import joined
+from autograder.variants import Probe
+
+MOST_CASES = 2  # in which both mistakes have to show for a pair to be found
+
+
+def find_two_mistakes(trials: Trials, probe: Probe, end: float) -> str:
+    """Two mistakes that together explain a wrong answer; empty if none are found.
+
+    Args:
+        trials: on the cases of the exercise.
+        probe: knows the mistakes.
+        end: when the search ends, in processor time.
+    """
+    known = [
+        mistake
+        for mistake in trials.expected.mistakes
+        if mistake.name in probe.mistaken
+        and all(trials.is_right(n, mistake.answers[n]) for n in trials.right)
+    ]
+    tried = 0
+    for first in trials.quickest(trials.wrong):
+        if any(trials.agrees(first, mistake.answers[first]) for mistake in known):
+            continue  # only one of the two shows here
+        shown = [m for m in known if _shows(trials, m, first)]
+        for one, other in until(end, itertools.permutations(shown, 2)):
+            made = joined(
+                probe.mistaken[one.name], probe.mistaken[other.name], probe.reference
+            )
+            if made and trials.explains(made, first):
+                return (
+                    "Two slips together give your result. One is a known mistake: "
+                    f"{one.hint} The other is a known mistake: {other.hint}"
+                )
+        tried += 1
+        if tried == MOST_CASES:
+            break
+    return ""
+
+
+def _shows(trials: Trials, mistake: KnownMistake, number: int) -> bool:
+    """Whether a mistake gives a value in a case, and not the right one."""
+    theirs = mistake.answers[number]
+    return theirs.is_value and not trials.is_right(number, theirs)
