@@ -80,17 +80,13 @@ def find_both(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     Wherever one of them shows, the answer is the one that it gives, and no other two
     are like that. The arguments are those of ``find_pair``.
     """
+    if _is_large(outcomes):
+        return ""
     wrong = {n for n, o in enumerate(outcomes) if not _same(o, o.right, o.given)}
     shown = {}
     for hint, answers in mistakes:
-        changed = {
-            n
-            for n, (outcome, answer) in enumerate(zip(outcomes, answers, strict=True))
-            if not _same(outcome, outcome.right, answer)
-        }
-        if changed and all(
-            _same(outcomes[n], answers[n], outcomes[n].given) for n in changed
-        ):
+        changed = _where_it_shows(outcomes, answers)
+        if changed:
             shown[hint] = changed
     both = [
         pair
@@ -104,28 +100,52 @@ def find_both(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     return f"Two known mistakes show, each in cases of its own. {one} {other}"
 
 
+def _where_it_shows(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> set[int]:
+    """The cases in which a mistake shows; none if in one of them it was not given."""
+    changed = set()
+    for number, (outcome, answer) in enumerate(zip(outcomes, answers, strict=True)):
+        if not _same(outcome, outcome.right, answer):
+            if not _same(outcome, answer, outcome.given):
+                return set()
+            changed.add(number)
+    return changed
+
+
 def find_besides(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     """A mistake that gives the answer but for values that are NaN or infinite.
 
     The arguments are those of ``find_pair``.
     """
-    if not all(o.given.is_value for o in outcomes):
+    if not all(o.given.is_value for o in outcomes) or _is_large(outcomes):
+        return ""
+    if all(map(_is_finite, outcomes)):
         return ""
     found = []
     for hint, answers in mistakes:
-        finite = [
-            _same_if_finite(outcome, answer)
-            for outcome, answer in zip(outcomes, answers, strict=True)
-        ]
+        if not all(map(_same_if_finite, outcomes, answers)):
+            continue
         exact = [_same(o, a, o.given) for o, a in zip(outcomes, answers, strict=True)]
-        if all(finite) and sum(exact) >= LEAST_CASES and not all(exact):
+        shown = [
+            not _same(o, o.right, a) for o, a in zip(outcomes, answers, strict=True)
+        ]
+        explained = sum(e and s for e, s in zip(exact, shown, strict=True))
+        if explained >= LEAST_CASES and not all(exact):
             found.append(hint)
-    if len(found) != 1 or _is_large(outcomes):
+    if len(found) != 1:
         return ""
     return (
         "Your answer is the one that a known mistake gives, but for values that are "
         f"NaN or infinite. The mistake: {found[0]} Then look for a division by zero, "
         "or for a softmax of nothing but minus infinity."
+    )
+
+
+def _is_finite(outcome: Outcome) -> bool:
+    """Whether no part of an answer is NaN or infinite."""
+    return all(
+        np.isfinite(given).all()
+        for _, _, given in aligned(outcome)
+        if isinstance(given, np.ndarray) and given.dtype.kind == "f"
     )
 
 
@@ -137,9 +157,9 @@ def _same_if_finite(outcome: Outcome, answer: Answer) -> bool:
         if isinstance(theirs, np.ndarray) and isinstance(given, np.ndarray):
             if theirs.shape != given.shape:
                 return False
-            numbers = given.dtype.kind in "iuf"
-            finite = np.isfinite(given) if numbers else np.full(given.shape, True)
-            theirs, given = theirs[finite], given[finite]
+            if given.dtype.kind == "f":
+                finite = np.isfinite(given)
+                theirs, given = theirs[finite], given[finite]
         if not agree(outcome, theirs, given):
             return False
     return True

@@ -242,6 +242,8 @@ def test_mistake_is_told_beside_values_that_are_not_finite():
         outcomes(given), [everywhere, OTHER]
     )
     assert find_besides(outcomes(given), [everywhere, ("C.", everywhere[1])]) == ""
+    one_case = known("A.", {0, 1}, doubled)  # elsewhere it is right, as was given
+    assert find_besides(outcomes([2 * RIGHT[0], nan, *RIGHT[2:]]), [one_case]) == ""
     given[1] = np.where(np.arange(5) > 2, math.nan, 3 * RIGHT[1])
     assert find_besides(outcomes(given), [everywhere, OTHER]) == ""
 
