@@ -20,6 +20,7 @@ START = "the task leaves the initial values open"
 SHIFT = "softmax subtracts the largest score of a row itself"
 DIVISOR = "0 is divided by it, which gives 0 whatever it is"
 HIDDEN = "a number that is subtracted from -inf leaves -inf"
+ZERO = "none at all are refused either way: Python does not divide by 0"
 WEIGHTS = "need_weights only decides on a result that is dropped"
 
 # By exercise: a part of the line, the beginning of the change, and the proof.
@@ -181,6 +182,16 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
     "causal_linear_attention": [
         ("zip(query.unbind", "True -> False", "the shapes were compared before"),
         ("zip(query.unbind", "zip(query.unbind", "the shapes were compared before"),
+        (
+            "",
+            "if key.shape[-2] != value",
+            "zip refuses them with a ValueError of its own",
+        ),
+        (
+            "if key.shape[-2] != value",
+            "raise ValueError",
+            "zip refuses them with a ValueError of its own",
+        ),
     ],
     "beam_search": [
         ("", "zip(", "all lists come from one call and have one length"),
@@ -276,6 +287,7 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "split_heads": [
         ("transpose(1, 2)", "x.reshape(", AXES),
+        ("if num_heads < 1", "1 -> 0", ZERO),
     ],
     "merge_heads": [
         ("transpose(1, 2)", "x.transpose(", AXES),
@@ -297,6 +309,7 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
             "-1 -> +1",
             "one token is appended, so the size of this axis is 1 already",
         ),
+        ("if min(embed_dim", "1 -> 0", ZERO),
     ],
     "sinusoidal_encoding": [
         (
@@ -338,6 +351,12 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "LanguageModel": [
         ("future = torch.ones", "torch.ones(", DEVICE),
+        ("if num_heads < 1", "1 -> 0", ZERO),
+        (
+            "0.02 * torch.randn",
+            "0.02 -> -0.02",
+            "a normal distribution about 0 is symmetric",
+        ),
     ],
     "sample_tokens": [
         ("largest =", "logits.amax(dim=-1, keepdim=True) -> logits.amax(keep", SHIFT),
@@ -398,9 +417,20 @@ PROOFS: dict[str, list[tuple[str, str, str]]] = {
             "0.02 -> ",
             "small random numbers are promised, which these are as well",
         ),
+        ("if patch_size < 1", "1 -> 0", ZERO),
     ],
     "interpolate_positions": [
         ("F.interpolate", "F.interpolate(", DEFAULT),
+    ],
+    "VisionTransformer": [
+        ("if num_heads < 1", "1 -> 0", ZERO),
+        ("if patch_size < 1", "1 -> 0", ZERO),
+    ],
+    "patchify": [
+        ("if p < 1", "1 -> 0", ZERO),
+    ],
+    "unpatchify": [
+        ("if p < 1", "1 -> 0", ZERO),
     ],
 }
 

@@ -129,7 +129,8 @@ class LanguageModel(nn.Module):
     (1, max_length, d_model); ``layers``, an ``nn.ModuleList`` of layers with the names
     of ``nn.TransformerEncoderLayer``, each of which normalises first (pre-norm, eps
     1e-5), has gelu between its two linear maps, and drops nothing out; ``norm``
-    (``nn.LayerNorm``).
+    (``nn.LayerNorm``). The embedding and the positions begin as normal random numbers
+    with mean 0 and standard deviation 0.02.
 
     Args:
         vocab_size: V.

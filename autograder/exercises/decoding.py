@@ -425,6 +425,17 @@ def cache_of_a_cube(KVCache, rng):
     return [cache.append(*keys_and_values(rng, n, n, n, n, n)) for _ in range(3)]
 
 
+@KVCache.case(title="its keys and values, None while it is empty", points=1)
+def cache_attributes(KVCache, rng):
+    b, h, n, d, d_v = sizes(rng, 5)
+    cache = KVCache()
+    before = cache.keys is None, cache.values is None
+    cache.append(*keys_and_values(rng, b, h, n, d, d_v))
+    held = cache.keys, cache.values
+    cache.reset()
+    return before, held, (cache.keys is None, cache.values is None)
+
+
 @KVCache.case(title="forgets everything at reset", points=2)
 def cache_resets(KVCache, rng):
     b, h, d, d_v = sizes(rng, 4)
@@ -473,12 +484,10 @@ def cache_keeps_gradients(KVCache, rng):
     return keys, values, gradients(both, *pieces), pieces
 
 
-def _refuses(KVCache, rng, first, second):
-    """Whether a cache that holds keys and values of some sizes refuses others."""
-    cache = KVCache()
-    cache.append(*keys_and_values(rng, *first))
+def _refuses(cache, key, value):
+    """Whether a cache refuses keys and values."""
     try:
-        cache.append(*keys_and_values(rng, *second))
+        cache.append(key, value)
     except Exception as error:  # another error refuses too, but not as was asked
         return isinstance(error, ValueError)
     return False
@@ -487,16 +496,23 @@ def _refuses(KVCache, rng, first, second):
 @KVCache.case(title="keys and values of other sizes are a ValueError", points=2)
 def cache_of_other_sizes(KVCache, rng):
     b, h, d, d_v = sizes(rng, 4)
-    return {
-        f"ValueError for {what}": _refuses(KVCache, rng, (b, h, 2, d, d_v), shape)
-        for what, shape in {
-            "another batch size": (b + 1, h, 1, d, d_v),
-            "a batch of one": (1, h, 1, d, d_v),
-            "another number of heads": (b, h - 1, 1, d, d_v),
-            "another width of keys": (b, h, 1, d + 1, d_v),
-            "another width of values": (b, h, 1, d, d_v - 1),
-        }.items()
-    }
+    found = {}
+    for what, shape in {
+        "another batch size": (b + 1, h, 1, d, d_v),
+        "a batch of one": (1, h, 1, d, d_v),
+        "another number of heads": (b, h - 1, 1, d, d_v),
+        "another width of keys": (b, h, 1, d + 1, d_v),
+        "another width of values": (b, h, 1, d, d_v - 1),
+    }.items():
+        cache = KVCache()
+        cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
+        new = keys_and_values(rng, *shape)
+        found[f"ValueError for {what}"] = _refuses(cache, *new)
+    key, value = keys_and_values(rng, b, h, 3, d, d_v)
+    found["ValueError for a key without a value"] = _refuses(
+        KVCache(), key, value[:, :, 1:]
+    )
+    return found
 
 
 @KVCache.case(title="what was refused leaves the cache as it was", points=1)

@@ -244,10 +244,11 @@ def decode_ids(bpe_decode, rng):
     return characters(bpe_decode([int(i) for i in rng.choice(known, 50)], merges))
 
 
-@bpe_decode.case(title="every merge once", points=1)
+@bpe_decode.case(title="every merge once, and the first of the bytes", points=1)
 def decode_each(bpe_decode, rng):
     _, merges = drawn_merges(rng)
-    return [characters(bpe_decode([256 + i], merges)) for i in range(len(merges))]
+    each = [*range(256, 256 + len(merges)), 0]
+    return [characters(bpe_decode([i], merges)) for i in each]
 
 
 @bpe_decode.case(title="letters whose bytes are divided among several ids", points=2)
@@ -371,6 +372,16 @@ def model_unchanged(LanguageModel, rng):
     model, ids = model_and_ids(LanguageModel, rng, length=6)
     ids = strided(ids)
     return model(ids), ids
+
+
+@LanguageModel.case(title="a fresh model: small embedding and positions, random")
+def model_initial_values(LanguageModel, rng):
+    model = LanguageModel(160, 64, 48, 4, 1, 8)
+    drawn = {"embedding": model.embedding.weight, "positions": model.positions}
+    return {
+        f"0.02 for {name}": 0.7 < value.detach().std() / 0.02 < 1.4
+        for name, value in drawn.items()
+    }
 
 
 @LanguageModel.case(title="one token more than max_length is a ValueError", points=1)
@@ -608,7 +619,7 @@ def sample_cut(sample_tokens, rng):
 @sample_tokens.case(title="rounding: the last token that has a probability", points=1)
 def sample_rounded(sample_tokens, rng):
     logits = tensor(rng, 60, 40)
-    logits[:, 37:] = -torch.inf
+    logits[:, 37:] = logits[::2, 20:] = -torch.inf
     almost_one = torch.full((60,), 1 - 2.0**-53, dtype=torch.float64)
     return sample_tokens(logits, almost_one), sample_tokens(logits, uniforms(rng, 60))
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from autograder.arrays import different
+from autograder.arrays import different, refused
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
@@ -174,6 +174,18 @@ def packed_gradient(in_projection_packed, rng):
     return weight.grad, bias.grad, inputs
 
 
+@in_projection_packed.case(title="a weight, bias or key of another size: ValueError")
+def packed_mismatch(in_projection_packed, rng):
+    query, key, value = tensor(rng, 2, 3, 4), tensor(rng, 2, 5, 4), tensor(rng, 2, 5, 4)
+    weight, bias = tensor(rng, 12, 4), tensor(rng, 12)
+    return refused(
+        in_projection_packed,
+        (query, key, value, weight[:9], bias[:9]),
+        (query, key, value, weight, bias[:3]),
+        (query, tensor(rng, 2, 5, 6), value, weight, bias),
+    )
+
+
 # in_projection
 
 
@@ -224,6 +236,16 @@ def separate_gradient(in_projection, rng):
     results = in_projection(*inputs, *parameters)
     sum((x**2).sum() for x in results).backward()
     return [parameter.grad for parameter in parameters], inputs
+
+
+@in_projection.case(title="weights exchanged, or a bias too short, are a ValueError")
+def separate_mismatch(in_projection, rng):
+    *inputs, w_q, w_k, w_v = separate(rng, (2,), 3, 5, 4, 6, 7)
+    return refused(
+        in_projection,
+        (*inputs, w_q, w_v, w_k),
+        (*inputs, w_q, w_k, w_v, tensor(rng, 3)),
+    )
 
 
 # MultiHeadAttention
@@ -278,13 +300,18 @@ def layer_cross(MultiHeadAttention, rng):
 
 
 @MultiHeadAttention.case(
-    title="sequences, tokens, keys and heads all equal in number", **LOOSE
+    title="sequences, tokens, keys and heads all equal in number; a single head",
+    **LOOSE,
 )
 def layer_equal(MultiHeadAttention, rng):
     layer = filled(MultiHeadAttention(9, 3), rng)
     query, key, value = (tensor(rng, 3, 3, 9) for _ in range(3))
     padding = torch.tensor([[False, False, True], [False] * 3, [False, True, False]])
-    return layer(query, key, value, padding, average_attn_weights=False)
+    single = filled(MultiHeadAttention(7, 1), rng)
+    return (
+        layer(query, key, value, padding, average_attn_weights=False),
+        single(*(tensor(rng, B, n, 7) for n in (N, T, T))),
+    )
 
 
 @MultiHeadAttention.case(title="keys and values of their own widths", points=2, **LOOSE)
@@ -489,8 +516,20 @@ def layer_initial_values(MultiHeadAttention, rng):
 
 @MultiHeadAttention.case(title="twelve features in five heads are a ValueError")
 def layer_mismatch(MultiHeadAttention, rng):
-    layer = filled(MultiHeadAttention(E, 5), rng)
-    return layer(*three(rng))
+    return refused(MultiHeadAttention, (E, 5))
+
+
+@MultiHeadAttention.case(title="inputs or masks that do not fit are a ValueError")
+def layer_misfits(MultiHeadAttention, rng):
+    layer = filled(MultiHeadAttention(E, HEADS), rng)
+    query, key, value = three(rng)
+    return refused(
+        layer,
+        (query, key, value[:, 1:]),
+        (query, key[:1], value[:1]),
+        (query, key, value, truth(rng, B, T + 1)),
+        (query, key, value, None, truth(rng, N, T + 1)),
+    )
 
 
 # projection_parameter_count

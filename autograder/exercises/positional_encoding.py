@@ -6,6 +6,7 @@ here, and positions stay small.
 
 import torch
 
+from autograder.arrays import refused
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
@@ -99,6 +100,11 @@ def shift_composed(shift_matrix, rng):
     return moved, shift_matrix(first - second, dim)
 
 
+@shift_matrix.case(title="an odd number of features is a ValueError", points=1)
+def shift_odd(shift_matrix, rng):
+    return shift_matrix(3, 7)
+
+
 # sinusoidal_encoding_2d
 
 
@@ -125,10 +131,10 @@ def grid_row(sinusoidal_encoding_2d, rng):
 
 
 @sinusoidal_encoding_2d.case(
-    title="an even width that 4 does not divide is a ValueError", points=1
+    title="a width that 4 does not divide, even or odd, is a ValueError", points=1
 )
 def grid_indivisible(sinusoidal_encoding_2d, rng):
-    return sinusoidal_encoding_2d(3, 4, 10)
+    return refused(sinusoidal_encoding_2d, (3, 4, 10), (3, 4, 9))
 
 
 # rotary_embedding
@@ -187,6 +193,17 @@ def rotary_unchanged(rotary_embedding, rng):
     turned = rotary_embedding(x, positions)
     (turned * tensor(rng, 2, 5, 6).float()).sum().backward()
     return turned, x, positions, leaf.grad
+
+
+@rotary_embedding.case(
+    title="three features, or one position for five tokens: ValueError", points=1
+)
+def rotary_mismatch(rotary_embedding, rng):
+    return refused(
+        rotary_embedding,
+        (tensor(rng, 5, 3).float(), torch.arange(5)),
+        (tensor(rng, 5, 4).float(), torch.tensor([7])),
+    )
 
 
 # LearnedPositions

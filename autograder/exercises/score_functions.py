@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder.arrays import different, peak_bytes, strided
+from autograder.arrays import different, peak_bytes, refused, strided
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.specification import reals
@@ -239,10 +239,12 @@ def additive_unchanged(additive_score, rng):
     return additive_score(*inputs), inputs
 
 
-@additive_score.case(title="W_a and V_a in the wrong order are a ValueError", points=1)
+@additive_score.case(
+    title="W_a and V_a in the wrong order, or W_a with one row: ValueError", points=1
+)
 def additive_mismatch(additive_score, rng):
     S, H, W_a, V_a, v_a = additive_inputs(rng, 3, 5, 4, 6, 7)
-    return additive_score(S, H, V_a, W_a, v_a)
+    return refused(additive_score, (S, H, V_a, W_a, v_a), (S, H, W_a[:1], V_a, v_a))
 
 
 # parameter_count

@@ -215,7 +215,12 @@ def loss_of_nothing(sequence_loss, rng):
     loss = sequence_loss(logits, torch.full((b, t), pad), pad)
     targets = targets_with_padding(rng, min(b, t), t, v, pad)
     other = sequence_loss(logits[: len(targets)], targets, pad)
-    return loss, gradients(loss, logits), other, gradients(other, logits)
+    single = torch.full((b, t), pad)
+    single[0, 0] = (pad + 1) % v
+    return (
+        *(loss, gradients(loss, logits), other, gradients(other, logits)),
+        sequence_loss(logits, single, pad),
+    )
 
 
 @sequence_loss.case(title="logits in the thousands stay finite", points=1)

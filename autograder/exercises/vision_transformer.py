@@ -2,6 +2,7 @@
 
 import torch
 
+from autograder.arrays import refused
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
@@ -102,9 +103,11 @@ def vit_unchanged(VisionTransformer, rng):
     return model(images), images
 
 
-@VisionTransformer.case(title="heads that do not divide the width are a ValueError")
-def vit_heads(VisionTransformer, rng):
-    return VisionTransformer(6, 2, 3, 10, 2, 4, 12, 5)
+@VisionTransformer.case(title="heads or patches that do not divide are a ValueError")
+def vit_indivisible(VisionTransformer, rng):
+    return refused(
+        VisionTransformer, (6, 2, 3, 10, 2, 4, 12, 5), (7, 2, 3, 8, 2, 4, 12, 5)
+    )
 
 
 # attention_rollout

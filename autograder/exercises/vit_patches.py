@@ -151,11 +151,14 @@ def embedding_drawn(PatchEmbedding, rng):
     return embedding(tensor(rng, 2, 1, p * patches, p * patches))
 
 
-@PatchEmbedding.case(title="a single patch; the same in eval mode", points=1)
+@PatchEmbedding.case(
+    title="a single patch; the same in eval mode; patches of one pixel", points=1
+)
 def embedding_single(PatchEmbedding, rng):
     embedding = fill(PatchEmbedding(3, 3, 2, 5), rng)
     images = tensor(rng, 4, 2, 3, 3)
-    return embedding(images), embedding.eval()(images)
+    pixels = fill(PatchEmbedding(3, 1, 2, 5), rng)
+    return embedding(images), embedding.eval()(images), pixels(images)
 
 
 @PatchEmbedding.case(title="names and shapes of the parameters", points=1)

@@ -126,6 +126,11 @@ def beam_in_single_precision(
     return torch.tensor(winner[0]), normalised(winner)
 
 
+def check_tokens(key, value):
+    if key.shape[:-1] != value.shape[:-1]:
+        raise ValueError(f"{key.shape} and {value.shape} are not of the same tokens")
+
+
 class CacheOfPieces:
     """Keeps a list of pieces and joins them when asked."""
 
@@ -139,7 +144,16 @@ class CacheOfPieces:
     def reset(self):
         self.pieces = []
 
+    @property
+    def keys(self):
+        return torch.cat([key for key, _ in self.pieces], 2) if self.pieces else None
+
+    @property
+    def values(self):
+        return torch.cat([v for _, v in self.pieces], 2) if self.pieces else None
+
     def append(self, key, value):
+        check_tokens(key, value)
         for old_key, old_value in self.pieces[:1]:
             for old, new in ((old_key, key), (old_value, value)):
                 if (old.size(0), old.size(1), old.size(3)) != (
@@ -149,8 +163,7 @@ class CacheOfPieces:
                 ):
                     raise ValueError(f"{new.shape} does not fit {old.shape}")
         self.pieces.append((key, value))
-        keys, values = zip(*self.pieces, strict=True)
-        return torch.cat(keys, 2), torch.cat(values, 2)
+        return self.keys, self.values
 
 
 class CacheInABuffer:
@@ -166,7 +179,16 @@ class CacheInABuffer:
     def length(self):
         return self.used
 
+    @property
+    def keys(self):
+        return self.buffers and self.buffers[0][:, :, : self.used]
+
+    @property
+    def values(self):
+        return self.buffers and self.buffers[1][:, :, : self.used]
+
     def append(self, key, value):
+        check_tokens(key, value)
         n = key.shape[2]
         if self.buffers is not None:
             for buffer, new in zip(self.buffers, (key, value), strict=True):
@@ -184,8 +206,7 @@ class CacheInABuffer:
         for buffer, new in zip(self.buffers, (key, value), strict=True):
             buffer[:, :, self.used : self.used + n] = new
         self.used += n
-        keys, values = (buffer[:, :, : self.used] for buffer in self.buffers)
-        return keys, values
+        return self.keys, self.values
 
 
 class CacheWithTokensFirst:
@@ -201,7 +222,13 @@ class CacheWithTokensFirst:
     def length(self):
         return len(self._store["key"]) if self._store else 0
 
+    def __getattr__(self, name):
+        if name not in ("keys", "values"):
+            raise AttributeError(name)
+        return self._store[name[:-1]].movedim(0, 2) if self._store else None
+
     def append(self, key, value):
+        check_tokens(key, value)
         new = {"key": key.movedim(2, 0), "value": value.movedim(2, 0)}
         if self._store:
             for name in new:
@@ -209,7 +236,7 @@ class CacheWithTokensFirst:
                     raise ValueError(f"{name}: sizes differ")
             new = {name: torch.cat([self._store[name], new[name]]) for name in new}
         self._store = new
-        return tuple(x.movedim(0, 2) for x in self._store.values())
+        return self.keys, self.values
 
 
 def attention_written_out(query, key, value, cache):

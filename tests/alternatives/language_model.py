@@ -160,6 +160,8 @@ class OwnLayers(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.positions = nn.Parameter(torch.zeros(1, max_length, d_model))
         self.embedding = nn.Embedding(vocab_size, d_model)
+        for table in (self.positions, self.embedding.weight):
+            table.data.normal_(0, 0.02)
 
     def forward(self, ids):
         B, T = ids.shape
@@ -183,9 +185,11 @@ class WithAStackOfTorch(nn.Module):
             d_model, num_heads, d_ff, 0, F.gelu, batch_first=True, norm_first=True
         )
         self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(num_layers))
-        self.embedding = nn.Embedding(vocab_size, d_model)
+        self.embedding = nn.Embedding.from_pretrained(
+            torch.randn(vocab_size, d_model) / 50, freeze=False
+        )
         self.norm = nn.LayerNorm(d_model)
-        self.positions = nn.Parameter(torch.randn(1, max_length, d_model))
+        self.positions = nn.Parameter(torch.randn(1, max_length, d_model) / 50)
 
     def forward(self, ids):
         places = torch.arange(ids.shape[1])

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from solutions import positional_encoding as solutions
+from tests.alternatives import after
 
 
 def encoding_by_slices_in_single_precision(length, dim):
@@ -61,6 +62,12 @@ def encoding_complex(length, dim):
     return torch.view_as_real(turning).flip(-1).reshape(length, dim)
 
 
+def even(offset, dim):
+    if dim % 2:
+        raise ValueError("odd")
+
+
+@after(even)
 def shift_by_loops(offset, dim):
     matrix = torch.zeros(dim, dim)
     for k in range(dim // 2):
@@ -71,6 +78,7 @@ def shift_by_loops(offset, dim):
     return matrix
 
 
+@after(even)
 def shift_by_exponential(offset, dim):
     """A rotation is the exponential of its generator."""
     frequencies = 10000.0 ** (-torch.arange(0, dim, 2).double() / dim)
@@ -81,6 +89,7 @@ def shift_by_exponential(offset, dim):
     return torch.linalg.matrix_exp(offset * generator)
 
 
+@after(even)
 def shift_by_scattered_diagonals(offset, dim):
     angles = offset * np.repeat(10000.0 ** (-np.arange(0, dim, 2) / dim), 2)
     upper = np.sin(angles)[:-1].copy()
@@ -119,6 +128,12 @@ def grid_by_repeats(height, width, dim):
     return torch.cat([rows.repeat_interleave(width, 0), columns.repeat(height, 1)], 1)
 
 
+def pairs_and_positions(x, positions, base=10000.0):
+    if x.shape[-1] % 2 or list(positions.shape) != [x.shape[-2]]:
+        raise ValueError(f"{x.shape} and {positions.shape}")
+
+
+@after(pairs_and_positions)
 def rotary_complex(x, positions, base=10000.0):
     d = x.shape[-1]
     frequencies = base ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
@@ -128,6 +143,7 @@ def rotary_complex(x, positions, base=10000.0):
     return torch.view_as_real(turned).flatten(-2)
 
 
+@after(pairs_and_positions)
 def rotary_in_single_precision(x, positions, base=10000.0):
     x, d = x.float(), x.size(-1)
     frequencies = torch.exp(-math.log(base) * torch.arange(0, d, 2).float() / d)
@@ -137,6 +153,7 @@ def rotary_in_single_precision(x, positions, base=10000.0):
     return x * torch.cos(angles) + crossed * torch.sin(angles)
 
 
+@after(pairs_and_positions)
 def rotary_matrices(x, positions, base=10000.0):
     """One matrix for each token; the shift matrix turns the other way."""
     d = x.shape[-1]
@@ -151,6 +168,7 @@ def rotary_matrices(x, positions, base=10000.0):
     return torch.einsum("nij,...nj->...ni", torch.stack(matrices), x)
 
 
+@after(pairs_and_positions)
 def rotary_from_a_table(x, positions, base=10000.0):
     """Sines and cosines of all positions first, then the rows that are asked for."""
     d = x.shape[-1]

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from solutions import score_functions as solutions
+from tests.alternatives import after
 
 
 def check_widths(S, H):
@@ -125,6 +126,14 @@ def reduced_as_dot(S, H, U_a, V_a):
     return solutions.dot_score(S @ U_a.T, H @ V_a.T)
 
 
+def additive_weights_fit(S, H, W_a, V_a, v_a):
+    if {W_a.shape, V_a.shape} - {(len(v_a), H.shape[1]), (len(v_a), S.shape[1])}:
+        raise ValueError("a weight has another shape")
+    if W_a.shape[1] != H.shape[1] or V_a.shape[1] != S.shape[1]:
+        raise ValueError("W_a and V_a are exchanged")
+
+
+@after(additive_weights_fit)
 def additive_loops(S, H, W_a, V_a, v_a):
     scores = np.empty((len(S), len(H)))
     for i in range(len(S)):
@@ -133,9 +142,8 @@ def additive_loops(S, H, W_a, V_a, v_a):
     return scores
 
 
+@after(additive_weights_fit)
 def additive_concatenated(S, H, W_a, V_a, v_a):
-    if V_a.shape[1] != S.shape[1]:
-        raise ValueError("V_a")
     weight = np.concatenate([V_a, W_a], axis=1)
     pairs = np.concatenate(
         [np.repeat(S, len(H), axis=0), np.tile(H, (len(S), 1))], axis=1
@@ -143,19 +151,20 @@ def additive_concatenated(S, H, W_a, V_a, v_a):
     return (np.tanh(pairs @ weight.T) @ v_a[:, None]).reshape(len(S), len(H))
 
 
+@after(additive_weights_fit)
 def additive_einsum(S, H, W_a, V_a, v_a):
     hidden = np.tanh((V_a @ S.T)[:, :, None] + (W_a @ H.T)[:, None, :])
     return np.einsum("r,rij->ij", v_a, hidden)
 
 
+@after(additive_weights_fit)
 def additive_exponentials(S, H, W_a, V_a, v_a):
     twice = 2 * (np.expand_dims(S @ V_a.T, 1) + H @ W_a.T)
     return ((1 - 2 / (np.exp(twice) + 1)) * v_a).sum(-1)
 
 
+@after(additive_weights_fit)
 def additive_single_precision(S, H, W_a, V_a, v_a):
-    if W_a.shape[1] != H.shape[1]:
-        raise ValueError("W_a")
     S, H, W_a, V_a, v_a = (torch.tensor(x).float() for x in (S, H, W_a, V_a, v_a))
     return (F.linear(S, V_a)[:, None] + F.linear(H, W_a)).tanh() @ v_a
 
