@@ -179,6 +179,15 @@ def linear_divided_by_count(query, key, value):
 
 
 @mistake(linear_attention)
+def linear_one_divisor(query, key, value):
+    """You divided all queries by one number, the sum of all features of all keys. Each
+    query has a divisor of its own, the sum of its weights, and only then do the weights
+    of that query sum to one."""
+    k = phi(key)
+    return phi(query) @ (k.mT @ value) / k.sum((-2, -1), keepdim=True)
+
+
+@mistake(linear_attention)
 def linear_elu_alone(query, key, value):
     """Your feature map is elu without the 1, which can be negative. Weights must be
     positive, or the sum that you divide by can be zero."""

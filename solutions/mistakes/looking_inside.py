@@ -436,6 +436,16 @@ def mean_not_subtracted(contributions, W_U, targets):
 
 
 @mistake(logit_attribution)
+def mean_over_heads(contributions, W_U, targets):
+    """What you subtracted from the logit of the target is its mean over the heads. The
+    attributions of all heads then sum to zero at each position, whatever the layer does
+    for the target. The mean to subtract is over the vocabulary, for each head."""
+    refuse_other_targets(contributions, W_U, targets)
+    found = picked(contributions @ W_U, targets)
+    return found - found.mean(1, keepdim=True)
+
+
+@mistake(logit_attribution)
 def mean_over_positions(contributions, W_U, targets):
     """You subtracted the mean of the attributions over the positions. That hides what
     a head does everywhere; the mean to subtract is over the vocabulary, at each
