@@ -10,7 +10,8 @@ that is run, behind another name) is found here, when it is called:
 * code that implements torch once more is refused whole, whatever it is called: parts of
   torch that are neither its public functions nor what carries them out, and modules of
   other packages that compute with torch;
-* code that was compiled is refused as it is entered: what it holds cannot be seen;
+* code that was compiled is refused as it is entered: what it holds cannot be seen
+  (``compiled``);
 * what runs code unseen (trace functions and the like, see ``unseen``) is refused too.
 
 Who catches the refusal is refused all the same, and who takes the guard away too.
@@ -27,6 +28,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from autograder.answers import answer
+from autograder.compiled import COMPILED, Compiled, runs_compiled
 from autograder.exercise import BUILD_IT_YOURSELF, Case, Exercise, Implementation
 from autograder.library_code import (
     Place,
@@ -49,7 +51,8 @@ from autograder.unseen import (
 # are overridden, with all their overloads. So are those for gradients: the gradient of
 # attention with respect to the values is attention, with queries and keys exchanged.
 _OPERATORS = {
-    "layer_norm": ("layer_norm",),
+    # oneDNN's own is no operator that can be overridden: its tensors are not made.
+    "layer_norm": ("layer_norm", "to_mkldnn", "mkldnn_reorder"),
     "group_norm": ("group_norm",),
     "batch_norm": ("batch_norm", "instance_norm"),
     "rms_norm": ("rms_norm",),
@@ -69,7 +72,6 @@ _COMPILED = (  # files of torch in which a call of compiled code begins
     *("jit/_script.py", "_dynamo/eval_frame.py", "fx/graph_module.py"),
     "fx/interpreter.py",
 )
-COMPILED = "compiled code (torch.jit, torch.compile, torch.fx)"
 FORGED = "code that forges its own name"
 REMOVED = "something that takes away the guard"
 _MOST_NAMED = 200  # characters of what was called: the reason behind it is not cut off
@@ -99,6 +101,8 @@ class Guard:
             self._operators = self._override()
             self._hook = self._frame_hook()
             self._modules = self._watch_modules()
+            self._compiled = Compiled(self._refusal(COMPILED))
+            self._compiled.close()
             self._unseen = Unseen(self._refuse_unseen, self._hook)
             for way in self._unseen.close():
                 self._note(way)
@@ -109,6 +113,7 @@ class Guard:
             return
         watched = sys.getprofile() is self._hook
         self._unseen.open()
+        watched = self._compiled.open() and watched
         if self._modules is not None:
             self._modules.remove()
         if self._operators is not None:
@@ -203,6 +208,8 @@ class Guard:
             if event == "c_call":
                 if begins_thread(called):
                     self._unseen.asked(THREAD, frame)
+                elif runs_compiled(called):
+                    self._refusal(COMPILED)()
                 found = second and second.get(id(frame.f_code))
                 if found and sys.call_tracing(self._computes, (frame, called)):
                     self._refusal(found[1])()

@@ -31,6 +31,7 @@ FLOORS = [
         *("autograder.slips", "autograder.two_mistakes", "autograder.two_slips"),
         *(
             "autograder.book",
+            "autograder.compiled",
             "autograder.library_code",
             "autograder.unseen",
             "autograder.verdict",

@@ -20,11 +20,12 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.answers import answer, decode
+from autograder.compiled import COMPILED
 from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.grading.examine import examine
 from autograder.grading.seeds import draw_seeds, expected_answers
-from autograder.guard import ForbiddenCall, Guard, guarded_answer
+from autograder.guard import REMOVED, ForbiddenCall, Guard, guarded_answer
 from autograder.judge import judge
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
@@ -70,12 +71,6 @@ LAYER_REFUSED = {
     ),
     "torch's own reference": (
         "import torch._refs\nuse = lambda *a: torch._refs.native_layer_norm(*a)[0]"
-    ),
-    "a script": (
-        "text = 'def f(x, w, b, eps: float):\\n' \\\n"
-        "    '  return torch.layer_norm(x, [x.shape[-1]], w, b, eps)\\n'\n"
-        "unit = torch.jit.CompilationUnit(text)\n"
-        "use = lambda x, shape, w, b, eps: unit.f(x, w, b, eps)"
     ),
     "vmap": (
         "use = lambda x, *a: torch.vmap(lambda y: torch.layer_norm(y, *a))(x[None])[0]"
@@ -125,6 +120,41 @@ LAYER_REFUSED = {
         "        except BaseException: pass\n"
         "    m, v = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)\n"
         "    return (x - m) / (v + eps).sqrt() * w + b"
+    ),
+}
+STATIC = """
+text = '''graph(%x : Tensor, %w : Tensor, %b : Tensor):
+  %n : int = prim::Constant[value={0}]()
+  %shape : int[] = prim::ListConstruct(%n)
+  %eps : float = prim::Constant[value={1:.9f}]()
+  %no : bool = prim::Constant[value=0]()
+  %y : Tensor = aten::layer_norm(%x, %shape, %w, %b, %eps, %no)
+  return (%y)'''
+static = lambda n, eps: torch._C._jit_to_static_module(
+    torch._C.parse_ir(text.format(n, eps))
+)
+"""
+BELOW_OPERATORS = {
+    "a script": (
+        "text = 'def f(x, w, b, eps: float):\\n' \\\n"
+        "    '  return torch.layer_norm(x, [x.shape[-1]], w, b, eps)\\n'\n"
+        "unit = torch.jit.CompilationUnit(text)\n"
+        "use = lambda x, shape, w, b, eps: unit.f(x, w, b, eps)"
+    ),
+    "a static module": (
+        STATIC + "use = lambda x, shape, w, b, eps: static(shape[0], eps)(x, w, b)"
+    ),
+    "oneDNN's own": (
+        "def use(x, shape, w, b, eps):\n"
+        "    x, w, b = (each.detach().float().to_mkldnn() for each in (x, w, b))\n"
+        "    name = 'prim::MKLDNNLayer' + 'Norm'\n"
+        "    own = torch._C._jit_get_operation(name)[0]\n"
+        "    return own(x, list(shape), w, b, eps, False).to_dense().double()"
+    ),
+    "a graph": (
+        STATIC + "def use(x, shape, w, b, eps):\n"
+        "    graph = torch._C.parse_ir(text.format(shape[0], eps))\n"
+        "    return torch._C._jit_interpret_graph(graph, (x, w, b))"
     ),
 }
 BY_HAND = """
@@ -184,6 +214,25 @@ def test_hidden_call_of_layer_norm_is_refused(way):
     assert "norm, which this exercise asks you to build" in guarded.message.lower()
 
 
+@pytest.mark.parametrize("way", BELOW_OPERATORS)
+def test_a_kernel_that_no_operator_stands_for_is_refused(way):
+    implementation = defined(BELOW_OPERATORS[way] + TAIL, "layer_norm")
+    free, guarded = reports("transformer", "layer_norm", implementation)
+    assert free.score > free.max_score / 2, [case.message for case in free.cases]
+    assert guarded.score == 0
+    name = "layer_norm" if way.startswith("oneDNN") else COMPILED
+    assert f"uses {name}, which this exercise asks you to build" in guarded.message
+
+
+def test_who_opens_compiled_code_again_has_taken_away_the_guard():
+    kind = torch._C.StaticModule
+    before = vars(kind)["__call__"]
+    with Guard(["layer_norm"]) as guard:
+        kind.__call__ = before
+    assert guard.used == [REMOVED]
+    assert vars(kind)["__call__"] is before
+
+
 def test_a_refusal_is_one_however_long_the_name_of_what_was_called():
     """In one case alone: it costs the exercise."""
     exercise, expected = asked("transformer", "layer_norm")
@@ -240,10 +289,11 @@ def test_hidden_call_of_scaled_dot_product_attention_is_refused(way, grad):
     torch.testing.assert_close(f(q, q, q), expected)
     with (
         Guard(["scaled_dot_product_attention"]) as guard,
-        pytest.raises(RuntimeError, match="scaled_dot_product_attention"),
+        pytest.raises(RuntimeError, match="is what this exercise asks you to build"),
     ):
         f(q, q, q)
-    assert guard.used == ["scaled_dot_product_attention"]
+    name = COMPILED if way == "a trace" else "scaled_dot_product_attention"
+    assert guard.used == [name]
     torch.testing.assert_close(f(q, q, q), expected)  # as it was before
 
 

@@ -1,0 +1,54 @@
+"""Compiled code of torch that is entered without a frame of Python, closed for a while.
+
+What a compiled function holds cannot be seen, and it need not ask torch's dispatcher
+for the operators in it: a static module has kernels of its own, and so has what oneDNN
+has fused. So the classes of such functions refuse to be called.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import BuiltinFunctionType
+from typing import Any
+
+COMPILED = "compiled code (torch.jit, torch.compile, torch.fx)"
+_CLASSES = ("ScriptFunction", "ScriptMethod", "StaticModule")  # of torch._C
+_ENTRIES = ("__call__", "runAsync", "benchmark", "benchmark_individual_ops")
+_RUNS = "_jit_interpret_graph"
+
+
+def runs_compiled(called: object) -> bool:
+    """Whether a function that is written in C runs compiled code that it is given."""
+    return type(called) is BuiltinFunctionType and called.__name__ == _RUNS
+
+
+class Compiled:
+    """Closes compiled functions from ``close`` to ``open``, if torch is loaded.
+
+    Args:
+        refuse: called in their place; what it raises is raised there.
+    """
+
+    def __init__(self, refuse: Callable[..., Any]) -> None:
+        self._refuse = refuse
+        self._before: list[tuple[type, str, Any]] = []
+
+    def close(self) -> None:
+        """Close them."""
+        torch = sys.modules.get("torch")
+        for name in _CLASSES if torch is not None else ():
+            kind = getattr(torch._C, name, None)
+            for entry in _ENTRIES:
+                if kind is not None and entry in vars(kind):
+                    self._before.append((kind, entry, vars(kind)[entry]))
+                    setattr(kind, entry, self._refuse)
+
+    def open(self) -> bool:
+        """Open them again; whether all of them were still closed."""
+        closed = True
+        for kind, entry, before in self._before:
+            closed = closed and vars(kind)[entry] is self._refuse
+            setattr(kind, entry, before)
+        self._before.clear()
+        return closed
