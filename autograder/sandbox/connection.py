@@ -24,6 +24,7 @@ from autograder.sandbox.control_group import (
     BY_SAMPLING,
     BY_THE_KERNEL,
     Group,
+    made,
     preparing,
     remove_groups,
 )
@@ -87,7 +88,8 @@ class Sandbox:
         self._lifeline.close()
         self._process.kill()
         self._process.wait()
-        if (groups := _groups_of(self.address)) is not None:
+        told = _groups(self.address)
+        for groups in {_told_in(told), _told_in(made(told))} - {None}:
             remove_groups(groups)
         self._folder.cleanup()
 
@@ -124,7 +126,7 @@ class ForkServer:
         with self._waiting:  # it says so once, however many threads wait for it
             if not self._ready:
                 self._ready = self._told_ready()
-                self._groups = _groups_of(self._address)
+                self._groups = _told_in(_groups(self._address))
         if not self._ready:
             last = []
             with contextlib.suppress(OSError):
@@ -207,10 +209,10 @@ def _groups(address: str) -> Path:
     return Path(f"{address}.groups")
 
 
-def _groups_of(address: str) -> Path | None:
-    """The group in which a sandbox has its groups, if it has any."""
+def _told_in(path: Path) -> Path | None:
+    """The group that a file tells, if there is one."""
     try:
-        return Path(_groups(address).read_text(encoding="utf-8").rstrip("\n"))
+        return Path(path.read_text(encoding="utf-8").rstrip("\n"))
     except OSError:
         return None
 

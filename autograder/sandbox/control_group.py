@@ -27,6 +27,7 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 _NEEDED = {"memory", "pids", "cpu"}
 _TRIAL_SECONDS, _REMOVAL_SECONDS = 10, 5
 
+_WORDS = 7  # before the command, to prepare its group
 # Run by a shell in a group that is its own: $1 is where groups are mounted, $2 the file
 # that will tell where that group is, $3 how to become a user without rights, who has to
 # be able to enter a group with a descriptor. If anything fails, the file is not there.
@@ -53,7 +54,12 @@ mounted=$1 told=$2 nobody=$3; shift 3
 ) 2> /dev/null < /dev/null
 exec "$@"
 """
-_ENTER = 'echo $$ > "$0/cgroup.procs"; exec "$@"'
+# Run by a shell to enter the group $0. Where that fails, its own group may be other
+# people's too, so nothing is prepared: the words of that are left out.
+_ENTER = f"""
+echo $$ > "$0/cgroup.procs" || shift {_WORDS}
+exec "$@"
+"""
 
 
 class Group:
@@ -102,7 +108,7 @@ def preparing(told: Path) -> list[str]:
 
     Args:
         told: file that will hold the path of the group that its groups are in. Without
-            groups there will be no such file.
+            groups there will be no such file; see ``made`` for what is left then.
 
     Returns:
         Words of a command, none if no groups can be made here or nobody asked for them.
@@ -119,10 +125,16 @@ def preparing(told: Path) -> list[str]:
             group.mkdir()
         except OSError:
             return []
+        made(told).write_text(f"{group}\n", encoding="utf-8")
         return ["sh", "-c", _ENTER, str(group), *prepare]
     if (scope := _scope()) is not None:
         return [*scope, *prepare]
     return []
+
+
+def made(told: Path) -> Path:
+    """The file that tells of a group that was made, whether or not it can be used."""
+    return told.with_name(f"{told.name}.made")
 
 
 def mount_point() -> Path | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.chapter import Outcome
-from autograder.sandbox import control_group
+from autograder.sandbox import connection, control_group
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.control_group import BY_SAMPLING, BY_THE_KERNEL, Group
 from autograder.sandbox.limits import Limits
@@ -152,6 +152,32 @@ def test_a_command_runs_also_when_its_group_cannot_be_prepared(seems_delegated):
     words = [*control_group.preparing(told), "echo", "runs"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert (done.stdout, told.exists()) == ("runs\n", False)
+
+
+def test_who_cannot_enter_a_group_moves_nobody_and_prepares_nothing(seems_delegated):
+    told = seems_delegated / "told"
+    words = [*control_group.preparing(told), "echo", "runs"]
+    (group,) = seems_delegated.glob("attention-*")
+    group.rmdir()
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    place = next((line[4:] for line in lines if line.startswith("0::/")), "")
+    shared = seems_delegated / place  # the group of this test run, as it seems
+    shared.mkdir(parents=True, exist_ok=True)
+    (shared / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert (done.stdout, told.exists()) == ("runs\n", False)
+    assert not (shared / "sandbox").exists()
+
+
+def test_a_group_that_could_not_be_used_is_removed_with_its_sandbox(
+    needs_sandbox, seems_delegated, monkeypatch
+):
+    removed = []
+    monkeypatch.setattr(connection, "remove_groups", removed.append)
+    with connection.Sandbox():
+        groups = list(seems_delegated.glob("attention-*"))
+    assert len(groups) == 1
+    assert removed == groups
 
 
 def test_the_report_and_the_run_say_how_limits_were_counted(counting, examined, solved):
