@@ -135,8 +135,8 @@ def find_besides(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
         return ""
     return (
         "Your answer is the one that a known mistake gives, but for values that are "
-        f"NaN or infinite. The mistake: {found[0]} Then look for a division by zero, "
-        "or for a softmax of nothing but minus infinity."
+        f"NaN or infinite. The mistake: {found[0]} Then look for an overflow, a "
+        "division by zero, or a softmax of nothing but minus infinity."
     )
 
 
