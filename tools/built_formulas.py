@@ -9,11 +9,11 @@ not run, a line says so, and pages bring MathJax, which sets formulas in the bro
 
 from __future__ import annotations
 
+import base64
 import html
 import importlib.util
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections import defaultdict
@@ -46,6 +46,7 @@ FONT = re.compile(
     r"@font-face[^{]*\{\s*font-family: (\w+(?:-\w+)?);"
     r'[^}]*url\("formulas/([^"]+)"\)[^}]*\}\s*'
 )
+ADDRESS = re.compile(r'url\("[^"]*"\)')
 NO_CLASS = ("MJXTEX", "MJXTEX-A", *(f"MJXTEX-S{size}" for size in (1, 2, 3, 4)))
 ZERO = "MJXZERO"  # named first everywhere, for its height: it draws nothing
 
@@ -208,15 +209,24 @@ def write_styles(css: str, folder: Path) -> None:
 
     def with_part(face: re.Match) -> str:
         family, name = face.groups()
-        if family == ZERO:  # browsers refuse a font without any character
-            shutil.copyfile(whole / name, fonts / name)
-        elif drawn[family]:
+        if family == ZERO:
+            return with_file_inside(face[0], whole / name)
+        if drawn[family]:
             (fonts / name).write_bytes(subset_font(whole / name, drawn[family]))
-        else:
-            return ""
-        return face[0]
+            return face[0]
+        return ""
 
     (folder / STYLES).write_text(FONT.sub(with_part, css) + SIZE, encoding="utf-8")
+
+
+def with_file_inside(face: str, file: Path) -> str:
+    """The rule for a font, with its file in it.
+
+    The first font of a formula has no characters, and heights of zero: it keeps lines
+    with formulas as high as others. They would move if it came later than they do.
+    """
+    data = base64.b64encode(file.read_bytes()).decode()
+    return ADDRESS.sub(f'url("data:font/woff;base64,{data}")', face)
 
 
 def characters_of_fonts(css: str) -> dict[str, set[str]]:

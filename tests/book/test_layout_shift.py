@@ -87,3 +87,21 @@ def test_a_page_has_its_colours_from_the_first_paint(theme: str, opened, site: s
     page, _ = opened(f"{site}chapters/scaling.html", 360, theme)  # it looks by itself
     mode = page.evaluate("[localStorage.mode, document.documentElement.dataset.theme]")
     assert mode == ["auto", theme]
+
+
+HEIGHTS = """() => [...document.querySelectorAll('article :is(p, li, td, div.math)')]
+  .map(e => e.getBoundingClientRect().height)"""
+
+
+def test_fonts_of_formulas_that_come_late_move_no_line(browser: Browser, site: str):
+    heights = []
+    for late in (True, False):
+        with browser.new_context(viewport={"width": 1440, "height": 800}) as context:
+            page = context.new_page()
+            if late:
+                page.route("**/*.woff", lambda route: route.abort())
+            page.goto(f"{site}chapters/scaling.html", wait_until="load")
+            page.wait_for_function(FONTS)
+            assert page.locator("mjx-container").count() > 50
+            heights.append(page.evaluate(HEIGHTS))
+    assert heights[0] == pytest.approx(heights[1], abs=0.1)

@@ -463,3 +463,23 @@ def test_positions_are_dragged_and_their_dot_products_follow(width: int, opened:
         picture.get_by_role("slider", name="Query").focus()
         page.keyboard.press("Home")
         check_positions(picture, *position_curve.START)
+
+
+def test_the_name_of_the_output_touches_no_name_of_an_axis(opened: Open):
+    with opened("query_plane") as (_, picture):
+        knob = picture.locator(".plane-query")
+        knob.focus()
+        for _ in range(3):  # all the way to money, whose place is the farthest
+            knob.press("Shift+ArrowRight")
+        for _ in range(8):
+            name = picture.locator(".plane-output text").bounding_box()
+            for axis in picture.locator(".plane-axis-name").all():
+                other = axis.bounding_box()
+                assert (
+                    name["x"] + name["width"] < other["x"]
+                    or other["x"] + other["width"] < name["x"]
+                    or name["y"] + name["height"] < other["y"]
+                    or other["y"] + other["height"] < name["y"]
+                )
+            knob.press("ArrowDown")
+            knob.press("ArrowDown")

@@ -95,10 +95,32 @@ def test_what_was_tapped_keeps_no_tooltip_on_the_page(phone: Page, site: str):
     ("button", "name"),
     [("primary-toggle", "Chapters"), ("secondary-toggle", "Sections of this page")],
 )
-def test_a_menu_has_a_name(button: str, name: str, phone: Page, site: str):
+def test_a_menu_has_a_name_and_a_button_that_closes_it(
+    button: str, name: str, phone: Page, site: str
+):
     phone.goto(f"{site}chapters/masking.html", wait_until="load")
     phone.locator(f".sidebar-toggle.{button}:visible").tap()
-    expect(phone.get_by_role("dialog", name=name, exact=True)).to_be_visible()
+    menu = phone.get_by_role("dialog", name=name, exact=True)
+    expect(menu).to_be_visible()
+    close = menu.get_by_role("button", name="Close")
+    expect(close).to_be_in_viewport()
+    box = close.bounding_box()
+    assert min(box["width"], box["height"]) >= SMALLEST_TARGET
+    close.tap()
+    expect(menu).to_be_hidden()
+
+
+def test_a_sidebar_that_is_no_menu_has_no_button_that_closes_it(
+    browser: Browser, site: str
+):
+    with browser.new_context(viewport={"width": 1440, "height": 800}) as context:
+        page = context.new_page()
+        page.goto(f"{site}chapters/masking.html", wait_until="load")
+        expect(page.locator("#pst-primary-sidebar")).to_be_visible()
+        buttons = page.locator(".close-drawer")
+        expect(buttons).to_have_count(2)
+        for button in buttons.all():
+            expect(button).to_be_hidden()
 
 
 def test_the_search_asks_nobody_for_keys_that_a_phone_has_not(phone: Page, site: str):

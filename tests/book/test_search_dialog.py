@@ -69,6 +69,24 @@ def test_a_section_of_the_page_itself_is_shown_and_the_dialog_closed(chapter: Pa
     assert chapter.evaluate(marked) is None  # for a page that is not opened
 
 
+@pytest.mark.parametrize("width", [1440, 360])
+def test_marks_of_a_search_are_taken_away_wherever_one_reads(
+    width: int, browser: Browser, site: str
+):
+    with browser.new_context(viewport={"width": width, "height": 700}) as context:
+        page = context.new_page()
+        page.goto(f"{site}chapters/glossary.html", wait_until="load")
+        page.evaluate("localStorage.setItem('sphinx_highlight_terms', 'mask')")
+        page.goto(f"{site}{CHAPTER}#summary", wait_until="load")
+        marks = page.locator("article .highlighted")
+        expect(marks.first).to_be_attached()
+        hide = page.get_by_role("link", name="Hide Search Matches")
+        expect(hide).to_be_in_viewport()
+        hide.click()
+        expect(marks).to_have_count(0)
+        expect(hide).to_have_count(0)
+
+
 def test_escape_closes_and_enter_alone_opens_the_page_that_searches(chapter: Page):
     dialog = chapter.locator("#pst-search-dialog")
     chapter.keyboard.type("padding mask")

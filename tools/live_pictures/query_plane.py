@@ -122,7 +122,7 @@ def _plane(
         parts.append(_key(here, together, moves=words[-1] in together))
     mark = element("path", d="M0 -9L9 0L0 9L-9 0Z")
     parts.append(
-        element("g", mark + element("text", "y", x=11, y=-7),
+        element("g", mark + element("text", "y", x=-11, y=-7, text_anchor="end"),
                 class_="plane-output", transform=f"translate({x:g} {y:g})")
     )  # fmt: skip
     parts.append(_knob())
