@@ -17,11 +17,11 @@ import numpy as np
 
 from autograder.answers import Answer
 from autograder.exercise import Implementation
+from autograder.known_pairs import find_two_mistakes
 from autograder.slips import Trials, in_part, numbers_in, until
 from autograder.steps.altered import steps_of, with_steps
 from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.search import find_change
-from autograder.two_mistakes import find_two_mistakes
 from autograder.variants import Probe, Variant, on_altered_arguments
 
 SECONDS = 0.5  # of the processor for one answer, with the search for one slip

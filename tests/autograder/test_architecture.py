@@ -28,7 +28,7 @@ FLOORS = [
         *("autograder.judge", "autograder.origin", "autograder.own_answers"),
         *("autograder.lessons", "autograder.parts", "autograder.rows"),
         *("autograder.steps", "autograder.symptoms", "autograder.variants"),
-        *("autograder.slips", "autograder.two_mistakes", "autograder.two_slips"),
+        *("autograder.slips", "autograder.known_pairs", "autograder.two_slips"),
         *(
             "autograder.book",
             "autograder.compiled",
