@@ -3,7 +3,7 @@
 "use strict";
 
 const VEGA = new URL("vega.js", document.currentScript.src);
-const NEAR = "300px 0px"; // about the height of a chart
+const NEAR = 300; // pixels, about the height of a chart
 const AXIS_ROOM = 80; // pixels beside a part of a concatenation, for its axis
 
 /* The width of each part of a concatenation that is as wide as the page. */
@@ -21,21 +21,8 @@ function followPage(view, drawn) {
   }).observe(view);
 }
 
-let vega = null; // a promise, once somebody asked for it
-
-function loadVega() {
-  vega ??= new Promise((done, failed) => {
-    const script = document.createElement("script");
-    script.src = VEGA;
-    script.onload = done;
-    script.onerror = () => failed(new Error(`${VEGA} could not be loaded`));
-    document.head.append(script);
-  });
-  return vega;
-}
-
 async function drawChart(chart) {
-  await loadVega();
+  await Loader.script(VEGA);
   const spec = JSON.parse(chart.querySelector("script").textContent);
   const view = chart.querySelector(".interactive-chart-view");
   const controls = chart.querySelector(".interactive-chart-controls");
@@ -61,14 +48,6 @@ async function drawChart(chart) {
   chart.classList.add("is-live");
 }
 
-const near = new IntersectionObserver((changes) => {
-  for (const { isIntersecting, target } of changes) {
-    if (isIntersecting) {
-      near.unobserve(target);
-      drawChart(target).catch((error) => console.error(error)); // the picture stays
-    }
-  }
-}, { rootMargin: NEAR });
-for (const chart of document.querySelectorAll(".interactive-chart")) {
-  near.observe(chart);
-}
+Loader.whenNear(document.querySelectorAll(".interactive-chart"), NEAR, (chart) => {
+  drawChart(chart).catch((error) => console.error(error)); // the picture stays
+});

@@ -17,18 +17,7 @@
 
   let shown = null; // the link that the card is about
   let wanted = null; // the link that it will be about
-  let waiting = 0, loading = null;
-
-  /** The terms, once. A script, because pages may be files. */
-  function load() {
-    loading ??= new Promise((done, failed) => {
-      const script = document.createElement("script");
-      Object.assign(script, { src: `${root.href}_static/glossary_terms.js`, onload: done });
-      script.onerror = () => { loading = null; failed(); };
-      document.head.append(script);
-    });
-    return loading;
-  }
+  let waiting = 0;
 
   /** What a card says: [its title, its text]; undefined if there is nothing to say. */
   async function wordsFor(link) {
@@ -39,7 +28,7 @@
     if (link.dataset.card) {
       return ["", link.dataset.card];
     }
-    await load();
+    await Loader.script(`${root.href}_static/glossary_terms.js`);
     const address = link.href.slice(root.href.length);
     return Object.hasOwn(glossaryTerms, address) ? glossaryTerms[address] : undefined;
   }

@@ -39,17 +39,7 @@ document.addEventListener("DOMContentLoaded", () => {
     field.setAttribute(name, value);
   }
 
-  let loading = null, chosen = -1, speaking = 0;
-
-  /** The files of the search, once. Scripts, because pages may be files. */
-  function load() {
-    loading ??= Promise.all(FILES.map((file) => new Promise((done, failed) => {
-      const script = element("script", { src: `${root}_static/${file}` });
-      Object.assign(script, { async: false, onload: done, onerror: failed });
-      document.head.append(script);
-    })));
-    return loading;
-  }
+  let chosen = -1, speaking = 0;
 
   function say(words) {
     clearTimeout(speaking);
@@ -72,9 +62,8 @@ document.addEventListener("DOMContentLoaded", () => {
 
   async function show() {
     try {
-      await load();
-    } catch {
-      loading = null; // the next letter tries again
+      await Promise.all(FILES.map((file) => Loader.script(`${root}_static/${file}`)));
+    } catch { // the next letter tries again
       say("The index could not be loaded. Enter opens the search page.");
       return;
     }

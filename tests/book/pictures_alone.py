@@ -16,6 +16,7 @@ PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8
 <meta name="viewport" content="width=device-width"><title>{name}</title>
 <link rel="stylesheet" href="{static}/house.css">
 <link rel="stylesheet" href="{static}/{folder}/live.css">
+<script src="{static}/loader.js" defer></script>
 <script src="{static}/{folder}/live.js" defer></script>
 <body class="bd-content"><main><p>Text before.</p>{picture}<p id="after">Text after.
 </p></main>"""

@@ -1,9 +1,12 @@
 """Charts react to the keyboard, from a file, without a network, narrow or wide."""
 
 import base64
+import io
+import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +15,7 @@ import numpy as np
 import pytest
 import vl_convert
 import yaml
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from tests.small_books import COSTLY, settings_of_the_book
@@ -46,11 +50,12 @@ def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with a chart, beside the runtime."""
     folder = tmp_path_factory.mktemp("charts")
     (folder / RUNTIME).write_text(runtime_source(), encoding="utf-8")
-    for name in ("interactive_charts.js", "interactive_charts.css"):
+    for name in ("loader.js", "interactive_charts.js", "interactive_charts.css"):
         shutil.copy(root / "chapters" / "_static" / name, folder)
     (folder / "page.html").write_text(
         '<!doctype html><meta charset="utf-8"><title>charts</title>'
         '<link rel="stylesheet" href="interactive_charts.css">'
+        '<script src="loader.js" defer></script>'
         '<script src="interactive_charts.js" defer></script>'
         f"<body>{chart_html(spec())}",
         encoding="utf-8",
@@ -244,3 +249,44 @@ spec = {"mark": "bar", "data": data, "encoding": {"y": {"field": "a"}}}
 interactive.show(spec, alt="One bar of height one, alone.")
 ```
 """
+
+
+def marks(spec: object) -> Iterator[dict]:
+    """The marks of a chart and of its parts that say more than their kind."""
+    if isinstance(spec, list):
+        for part in spec:
+            yield from marks(part)
+    elif isinstance(spec, dict):
+        if isinstance(spec.get("mark"), dict):
+            yield spec["mark"]
+        for view in ("layer", "vconcat", "hconcat", "concat", "spec"):
+            yield from marks(spec.get(view))
+
+
+def test_no_chart_of_the_book_writes_smaller_than_twelve_pixels(html: Path):
+    data = re.compile(
+        r'<div class="interactive-chart">.*?<script type="application/json">(.*?)<',
+        re.DOTALL,
+    )
+    seen = 0
+    for page in sorted(html.glob("chapters/*.html")):
+        for found in data.findall(page.read_text(encoding="utf-8")):
+            for mark in marks(json.loads(found)):
+                if mark["type"] == "text":
+                    seen += 1
+                    assert mark.get("fontSize", 11) >= 12, (page.name, mark)
+    assert seen > 5
+
+
+def test_a_chart_on_a_dark_page_has_no_white_card(html: Path, browser: Browser):
+    with browser.new_context(color_scheme="dark") as context:
+        page = context.new_page()
+        page.goto((html / "chapters" / "masking.html").as_uri(), wait_until="load")
+        chart = page.locator(".interactive-chart").first
+        chart.scroll_into_view_if_needed()
+        expect(chart).to_have_class(re.compile("is-live"))
+        picture = Image.open(io.BytesIO(chart.screenshot())).convert("L")
+        shades = np.asarray(picture)
+        assert np.median(shades) < 40
+        assert (shades > 180).mean() < 0.05  # words
+        assert (shades > 180).any()

@@ -1,9 +1,11 @@
 """No page waits for a script, or loads one that it has no use for."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, expect
 
 from tests.book.contents import pages_of_the_book
 from tools.light_scripts import AT_ONCE, needed
@@ -40,3 +42,42 @@ def test_scripts_that_nobody_named_are_always_needed():
     assert needed("", "") and needed("own.js", "")
     assert needed("_static/togglebutton.js", '<div class="toggle">')
     assert not needed("_static/togglebutton.js", "<p>text</p>")
+
+
+def test_a_script_is_loaded_once_and_again_after_a_failure(
+    root: Path, browser: Browser, tmp_path: Path
+):
+    shutil.copy(root / "chapters" / "_static" / "loader.js", tmp_path)
+    (tmp_path / "page.html").write_text("<script src=loader.js></script>")
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        failed = "Loader.script('later.js').then(() => 'there', (e) => e.message)"
+        assert page.evaluate(failed).endswith("later.js could not be loaded")
+        (tmp_path / "later.js").write_text(
+            "globalThis.times = (globalThis.times ?? 0) + 1"
+        )
+        assert page.evaluate(failed) == "there"
+        assert page.evaluate(failed) == "there"
+        assert page.evaluate("times") == 1
+
+
+def test_work_waits_until_its_place_is_near(
+    root: Path, browser: Browser, tmp_path: Path
+):
+    shutil.copy(root / "chapters" / "_static" / "loader.js", tmp_path)
+    (tmp_path / "page.html").write_text(
+        "<p id=first>a</p><p id=last style='margin-top: 5000px'>b</p>"
+        "<script src=loader.js></script><script>Loader.whenNear("
+        "document.querySelectorAll('p'), 100, (p) => { p.textContent += ' came'; });"
+        "</script>"
+    )
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        expect(page.locator("#first")).to_have_text("a came")
+        assert page.locator("#last").text_content() == "b"
+        page.locator("#last").scroll_into_view_if_needed()
+        expect(page.locator("#last")).to_have_text("b came")
+        page.locator("#first").scroll_into_view_if_needed()
+        expect(page.locator("#first")).to_have_text("a came")

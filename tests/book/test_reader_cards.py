@@ -46,7 +46,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Sphinx(
         *(folder, folder, folder / "html", folder / "doctrees", "html"),
         confoverrides={
-            "extensions": ["myst_parser", "sphinxcontrib.bibtex", "tools.reader_cards"],
+            "extensions": [
+                "myst_parser",
+                "sphinxcontrib.bibtex",
+                "tools.light_scripts",
+                "tools.reader_cards",
+            ],
             "bibtex_bibfiles": ["book.bib"],
             "html_static_path": [str(static)],
             "html_css_files": ["house.css"],

@@ -4,8 +4,7 @@
 "use strict";
 
 globalThis.LivePictures = (() => {
-  const NEAR = "400px 0px";
-  const scripts = new Map(); // what is being loaded, by its address
+  const NEAR = 400; // pixels
   const kinds = new Map(); // what brings a picture to life, by its name
 
   const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
@@ -102,35 +101,16 @@ globalThis.LivePictures = (() => {
     return (name) => Number(radios.find((r) => r.name === name && r.checked).value);
   }
 
-  function load(address) {
-    if (!scripts.has(address)) {
-      scripts.set(address, new Promise((done, failed) => {
-        const script = document.createElement("script");
-        script.src = address;
-        script.onload = done;
-        script.onerror = () => failed(new Error(`${address} could not be loaded`));
-        document.head.append(script);
-      }));
-    }
-    return scripts.get(address);
-  }
-
   async function bringToLife(picture) {
-    await load(picture.dataset.script);
+    await Loader.script(picture.dataset.script);
     const data = JSON.parse(picture.querySelector("script").textContent);
     kinds.get(picture.dataset.livePicture)(picture, data);
     picture.classList.add("is-live");
   }
 
-  const near = new IntersectionObserver((changes) => {
-    for (const { isIntersecting, target } of changes) {
-      if (isIntersecting) {
-        near.unobserve(target);
-        bringToLife(target).catch((error) => console.error(error)); // it stays as it is
-      }
-    }
-  }, { rootMargin: NEAR });
-  document.querySelectorAll(".live-picture").forEach((picture) => near.observe(picture));
+  Loader.whenNear(document.querySelectorAll(".live-picture"), NEAR, (picture) => {
+    bringToLife(picture).catch((error) => console.error(error)); // it stays as it is
+  });
 
   return {
     define: (name, live) => kinds.set(name, live),

@@ -3,6 +3,8 @@
 
 globalThis.Playground ??= {};
 {
+  const NEAR = 400; // pixels
+
   /** Start the playground of a page, or say in the page why it cannot start.
 
       The board has its room before that, so that nothing moves when it is shown. Weights
@@ -17,8 +19,9 @@ globalThis.Playground ??= {};
     const board = place.querySelector(".playground-board");
     try {
       message.textContent = "Loading the model …";
-      await onceNear(place);
-      await loadWeights(place.dataset.weights);
+      await new Promise((near) => Loader.whenNear([place], NEAR, near));
+      // What is wrong with the weights is found by their reader.
+      await Loader.script(place.dataset.weights).catch(() => {});
       await pause(); // the script with the weights took its time
       const model = load();
       await pause();
@@ -38,31 +41,9 @@ globalThis.Playground ??= {};
     }
   }
 
-  /** Wait until somebody can nearly see the element. */
-  function onceNear(place) {
-    return new Promise((near) => {
-      const watch = new IntersectionObserver((changes) => {
-        if (changes.some((change) => change.isIntersecting)) {
-          watch.disconnect();
-          near();
-        }
-      }, { rootMargin: "400px" });
-      watch.observe(place);
-    });
-  }
-
   /** Let the page answer its reader before the work goes on. */
   function pause() {
     return new Promise((resume) => setTimeout(resume));
-  }
-
-  /** Load the script with the weights; what is wrong with it is found by its reader. */
-  function loadWeights(address) {
-    return new Promise((done) => {
-      const script = element("script", { src: address });
-      script.onload = script.onerror = done;
-      document.head.append(script);
-    });
   }
 
   /** An element with its attributes and children; strings become text. */
