@@ -57,6 +57,7 @@ def use_house_style() -> None:
             "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib
             "font.size": 10.5,
             "mathtext.fontset": "dejavusans",
+            "axes.facecolor": "none",  # that of the figure, which may be transparent
             "axes.titlesize": 11.5,
             "axes.titleweight": "bold",
             "axes.titlelocation": "left",
@@ -74,6 +75,7 @@ def use_house_style() -> None:
             "legend.fontsize": 10,
             "xtick.labelsize": 10,
             "ytick.labelsize": 10,
+            "svg.hashsalt": "attention",  # the same ids at every run
             "axes.prop_cycle": cycler(color=SERIES) + cycler(linestyle=DASHES),
         }
     )
@@ -141,7 +143,9 @@ def attention_map(
         _, ax = plt.subplots(figsize=(WIDTH, _map_height(num_queries, num_keys)))
     norm, colours = _scale(weights, vmin, vmax)
     finite = np.where(np.isfinite(weights), weights, np.nan)
-    image = ax.imshow(finite, cmap=colours, norm=norm, aspect="equal")
+    image = ax.imshow(
+        finite, cmap=colours, norm=norm, aspect="equal", interpolation="none"
+    )
     _hatch_missing(ax, weights)
     _name_cells(ax, queries, keys, num_queries, num_keys)
     if values and max(num_queries, num_keys) <= _LARGEST_NUMBERED:
@@ -291,7 +295,10 @@ def _to_numpy(array: Any) -> np.ndarray:
 
 
 def _keep_full_width() -> None:
-    """Stop notebooks from cropping figures, which would change the size of the text."""
+    """Stop notebooks from cropping figures, which would change the size of the text.
+
+    Nor do they note the date in it: a figure is the same at every run.
+    """
     if "IPython" not in sys.modules:
         return
     from IPython import get_ipython
@@ -300,7 +307,10 @@ def _keep_full_width() -> None:
         from matplotlib_inline.config import InlineBackend
 
         backend = InlineBackend.instance(parent=get_ipython())
-        backend.print_figure_kwargs = {"bbox_inches": None}
+        backend.print_figure_kwargs = {
+            "bbox_inches": None,
+            "metadata": {"Date": None},
+        }
 
 
 def _map_height(num_queries: int, num_keys: int) -> float:

@@ -30,7 +30,10 @@ from tools.formulas import typeset
 BAD_INPUT = 2
 # What only works on a screen.
 NOT_ON_PAPER = ", ".join(
-    ("script", "a.headerlink", "details.hide", ".toctree-wrapper", ".noprint")
+    (
+        *("script", "a.headerlink", "details.hide", ".toctree-wrapper", ".noprint"),
+        ".only-dark",
+    )
 )
 START_PAGE = "article .attention-scene"  # paper has a cover in its place
 FOOTER = (

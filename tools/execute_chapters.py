@@ -47,6 +47,8 @@ ONE_THREAD = dict.fromkeys(
 WALL_CLOCKS = frozenset(
     ("monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "timeit")
 )
+# The page colours them: see tools/themed_figures.py. Notebooks of students keep to PNG.
+VECTOR_FIGURES = "--InlineBackend.figure_formats={'svg'}"
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -207,6 +209,7 @@ async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> Non
         # A kernel may send a line in pieces; MyST-NB would begin a line with each.
         coalesce_streams=True,
         record_timing=False,  # it would be part of what the cache knows a notebook by
+        extra_arguments=[VECTOR_FIGURES],
         resources={"metadata": {"path": str(chapter.file.parent)}},
     )
     try:

@@ -1,14 +1,15 @@
 """Sphinx extension: pictures that are loaded when they are near, in room kept for them.
 
-Each picture of a page says how large it is, so nothing moves when it arrives. PNG
-becomes WebP without any loss, which takes a third of the bytes for figures with lines
-and words.
+Each picture of a page says how large it is, so nothing moves when it arrives. Figures
+of cells are drawings, one for light pages and one for dark (``themed_figures.py``), of
+which a browser loads the one that is shown. PNG becomes WebP without any loss, which
+takes a third of the bytes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -17,9 +18,14 @@ from xml.etree import ElementTree
 from PIL import Image
 from sphinx.application import Sphinx
 
+from tools.themed_figures import is_figure, themed
+
 TAG = re.compile(r"<img\b[^>]*>")
 SOURCE = re.compile(r'\bsrc="([^"]+)"')
 SIZED = re.compile(r"\b(?:width|height)\s*[=:]")
+CLASS = re.compile(r'\bclass="')
+# The theme shows what has these classes on pages that are light or dark.
+THEMES = {"only-light": ".light.svg", "only-dark": ".dark.svg"}
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "in": 96.0, "cm": 96 / 2.54, "mm": 9.6 / 2.54}
 
@@ -44,25 +50,27 @@ def mark_pictures(
 
 
 def leave_out_originals(app: Sphinx) -> Iterable[tuple[str, dict[str, Any], str]]:
-    """Have no picture copied that pages show as WebP; this adds no page.
+    """Have no picture copied that pages show in another form; this adds no page.
 
     Pages may have been written in other processes, so what says so is the file.
     """
     images, folder = app.builder.images, Path(app.outdir) / "_images"
     for file, name in list(images.items()):
-        if name.endswith(".png") and smaller(name, folder).exists():
+        if all(path.exists() for path in shown_instead(name, folder)):
             del images[file]
     return ()
 
 
-def smaller(name: str, folder: Path) -> Path:
-    """The file of a picture as WebP.
+def shown_instead(name: str, folder: Path) -> list[Path]:
+    """The files that pages show in place of a picture, if it is one of a cell.
 
     Args:
         name: of the picture.
         folder: that of all pictures of the book.
     """
-    return folder / f"{PurePosixPath(name).stem}.webp"
+    path = PurePosixPath(name)
+    endings = THEMES.values() if path.suffix == ".svg" else (".webp",)
+    return [folder / f"{path.stem}{ending}" for ending in endings]
 
 
 def with_lazy_pictures(body: str, files: dict[str, Path], folder: Path) -> str:
@@ -85,23 +93,58 @@ def with_lazy_pictures(body: str, files: dict[str, Path], folder: Path) -> str:
         more = ' loading="lazy" decoding="async"'
         address = PurePosixPath(unquote(source[1]))
         file = files.get(address.name)
-        if file is not None and not SIZED.search(tag):
-            width, height = size(file)
+        if file is None:
+            return tag.replace("<img", f"<img{more}", 1)
+        shown = shown_instead(address.name, folder)
+        drawn = draw(file, shown)
+        if not SIZED.search(tag):
+            width, height = size(shown[0] if drawn else file)
             if width and height:
                 more += f' width="{width}" height="{height}"'
-        if file is not None and file.suffix == ".png":
-            webp(file, smaller(address.name, folder))
-            tag = tag.replace(source[0], source[0].replace(".png", ".webp"), 1)
-        return tag.replace("<img", f"<img{more}", 1)
+        tag = tag.replace("<img", f"<img{more}", 1)
+        if not drawn:
+            return tag
+        tags = []
+        for path in shown:
+            ending = path.name.removeprefix(address.stem)
+            new = source[0].replace(address.suffix, ending)
+            tags.append(tag.replace(source[0], new, 1))
+        if len(tags) > 1:
+            tags = [_with_class(t, c) for t, c in zip(tags, THEMES, strict=True)]
+        return "".join(tags)
 
     return TAG.sub(mark, body)
 
 
+def _with_class(tag: str, name: str) -> str:
+    if CLASS.search(tag):
+        return CLASS.sub(f'class="{name} ', tag, count=1)
+    return tag.replace("<img", f'<img class="{name}"', 1)
+
+
+def draw(file: Path, targets: Sequence[Path]) -> bool:
+    """Write what pages show in place of a picture, unless that was done before.
+
+    Returns:
+        Whether there are such files; there are none for drawings that are no figures.
+    """
+    time = file.stat().st_mtime
+    if all(path.exists() and path.stat().st_mtime >= time for path in targets):
+        return True
+    if file.suffix == ".png":
+        targets[0].parent.mkdir(parents=True, exist_ok=True)
+        webp(file, targets[0])
+        return True
+    if file.suffix == ".svg" and is_figure(svg := file.read_text(encoding="utf-8")):
+        targets[0].parent.mkdir(parents=True, exist_ok=True)
+        for path, dark in zip(targets, (False, True), strict=True):
+            path.write_text(themed(svg, dark), encoding="utf-8")
+        return True
+    return False
+
+
 def webp(file: Path, target: Path) -> None:
-    """Write a picture as WebP, pixel by pixel as it is, unless that was done before."""
-    if target.exists() and target.stat().st_mtime >= file.stat().st_mtime:
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Write a picture as WebP, pixel by pixel as it is."""
     with Image.open(file) as picture:
         # Twice as fast as Pillow's own choice, and 2 % larger.
         picture.save(target, lossless=True, exact=True, method=1, quality=30)

@@ -527,11 +527,11 @@ def test_what_a_cell_draws_takes_the_place_of_the_books_figure(
         expect(drawn).to_have_count(1)
         assert drawn.evaluate("image => image.naturalWidth") == 1050  # 7 in, 150 dpi
         assert "Three square maps" in drawn.get_attribute("alt")  # as the book's
-        expect(first.locator("figure img")).not_to_be_visible()
+        expect(first.locator("figure img.only-light")).not_to_be_visible()
         expect(caption).to_be_visible()
         first.get_by_role("button", name=re.compile("^Reset")).click()
         expect(drawn).to_have_count(0)
-        expect(first.locator("figure img")).to_be_visible()
+        expect(first.locator("figure img.only-light")).to_be_visible()
 
 
 @pytest.mark.parametrize("chapter", page_course.topics())
@@ -551,7 +551,9 @@ def test_each_demonstration_prints_what_the_book_prints(
                 ":is(.stream, .text_plain) pre"
             ).all_text_contents()
             assert_alike("".join(said), "".join(printed))
-            pictures = region.locator(".cell_output:not(.in-page-output) img").count()
+            pictures = region.locator(
+                ".cell_output:not(.in-page-output) img:not(.only-dark)"
+            ).count()
             assert region.locator(".in-page-output img").count() == pictures
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from PIL import Image
@@ -40,6 +41,24 @@ def test_what_is_shown_as_webp_is_not_copied_as_png_too(tmp_path: Path):
     assert images == {"x/2.png": "kept.png", "x/3.svg": "a b.svg"}
 
 
+def test_a_figure_becomes_one_for_light_pages_and_one_for_dark(tmp_path: Path):
+    figure, ax = plt.subplots(figsize=(7, 3))
+    ax.plot([0, 1], color="black")
+    figure.savefig(tmp_path / "drawn.svg")
+    plt.close(figure)
+    tag = '<img alt="a line" class="wide" src="../_images/a%20b.svg">'
+    out = tmp_path / "out"
+    found = with_lazy_pictures(tag, {"a b.svg": tmp_path / "drawn.svg"}, out)
+    start = '<img loading="lazy" decoding="async" width="1050" height="450" '
+    assert found == "".join(
+        f'{start}alt="a line" class="only-{theme} wide" '
+        f'src="../_images/a%20b.{theme}.svg">'
+        for theme in ("light", "dark")
+    )
+    light, dark = (out / f"a b.{theme}.svg" for theme in ("light", "dark"))
+    assert light.read_text() != dark.read_text()
+
+
 @pytest.mark.parametrize(
     "tag",
     [
@@ -53,8 +72,9 @@ def test_other_pictures_stay_as_they_are(tag: str, tmp_path: Path):
 
 
 def test_a_size_that_was_given_stays(tmp_path: Path):
-    tag = '<img src="a.svg" style="width: 50%">'
-    found = with_lazy_pictures(tag, {"a.svg": tmp_path / "never read"}, tmp_path)
+    tag = '<img src="a.gif" style="width: 50%">'
+    Image.new("L", (70, 30)).save(tmp_path / "a.gif")
+    found = with_lazy_pictures(tag, {"a.gif": tmp_path / "a.gif"}, tmp_path)
     assert 'loading="lazy"' in found
     assert "height=" not in found
 

@@ -59,7 +59,7 @@ globalThis.InPage ??= {};
     /** The book describes its own picture: it is this one while the code is the book's. */
     #describe() {
       const pictures = this.output.querySelectorAll("img");
-      const books = this.printed?.querySelectorAll("img") ?? [];
+      const books = this.printed?.querySelectorAll("img:not(.only-dark)") ?? [];
       if (this.code.trim() === this.book.trim() && pictures.length === books.length) {
         pictures.forEach((picture, number) => {
           picture.alt = books[number].alt;

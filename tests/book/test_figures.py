@@ -1,0 +1,101 @@
+"""Figures of chapters belong to the page: light or dark, and light on paper."""
+
+import base64
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Locator, Page, expect
+
+CHAPTER = "chapters/masking"
+PICTURE = re.compile(r"<img\b[^>]*>")
+
+
+@pytest.fixture(params=[1440, 360])
+def chapter(
+    request: pytest.FixtureRequest, browser: Browser, site: str
+) -> Iterator[Page]:
+    """A chapter for a reader whose device is dark."""
+    with browser.new_context(
+        color_scheme="dark", viewport={"width": request.param, "height": 800}
+    ) as context:
+        page = context.new_page()
+        page.goto(f"{site}{CHAPTER}.html", wait_until="load")
+        yield page
+
+
+def first_figure(page: Page) -> Locator:
+    """A figure that is loaded and in sight."""
+    figure = page.locator(".cell_output .figure-box img:visible").first
+    figure.scroll_into_view_if_needed()
+    expect(figure).to_have_js_property("complete", True)
+    page.wait_for_function("e => e.naturalWidth > 0", arg=figure.element_handle())
+    return figure
+
+
+def shades(part: Locator, median: int) -> np.ndarray:
+    """Of each point, from 0 for black to 255, once most have about this shade."""
+    for _ in range(100):
+        picture = Image.open(io.BytesIO(part.screenshot()))
+        found = np.asarray(picture.convert("L"))
+        if abs(int(np.median(found)) - median) <= 1:
+            return found
+        part.page.wait_for_timeout(100)
+    raise AssertionError(f"most have a shade of {np.median(found)}, not of {median}")
+
+
+def ground(page: Page) -> int:
+    """The shade of the page behind its text."""
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return int(re.search(r"\d+", colour)[0])
+
+
+def test_a_figure_follows_the_theme(chapter: Page):
+    figure = first_figure(chapter)
+    assert ground(chapter) < 40
+    assert shades(figure, ground(chapter)).max() > 200  # words
+    # Whatever the device prefers, what the reader chooses counts.
+    chapter.evaluate("document.documentElement.dataset.theme = 'light'")
+    assert ground(chapter) == 255
+    assert shades(first_figure(chapter), 255).min() < 60
+    expect(chapter.locator("figure figcaption").first).to_be_visible()
+
+
+def test_a_figure_is_light_on_paper(chapter: Page):
+    chapter.emulate_media(media="print")
+    assert shades(first_figure(chapter), 255).min() < 60
+
+
+def test_what_python_draws_in_a_page_has_no_white_card(chapter: Page):
+    white = io.BytesIO()
+    Image.new("RGB", (200, 100), "white").save(white, "png")
+    address = f"data:image/png;base64,{base64.b64encode(white.getvalue()).decode()}"
+    chapter.locator(".cell_output").first.evaluate(
+        "(output, address) => output.insertAdjacentHTML('beforeend', "
+        "`<img class='drawn-here' alt='' src='${address}'>`)",
+        address,
+    )
+    drawn = chapter.locator(".drawn-here")
+    drawn.scroll_into_view_if_needed()
+    shades(drawn, ground(chapter))
+
+
+def test_all_figures_of_cells_follow_the_theme(html: Path):
+    seen = 0
+    for page in sorted(html.glob("chapters/*.html")):
+        body = page.read_text(encoding="utf-8")
+        tags = [tag for tag in PICTURE.findall(body) if '"../_images/' in tag]
+        for light, dark in zip(tags[::2], tags[1::2], strict=True):
+            seen += 1
+            assert 'class="only-light' in light
+            file = re.search(r"_images/([^\"]+)\.light\.svg", light)[1]
+            assert dark == light.replace("only-light", "only-dark").replace(
+                ".light.", ".dark."
+            )
+            for theme in ("light", "dark"):
+                assert (html / "_images" / f"{file}.{theme}.svg").exists()
+    assert seen > 100
