@@ -65,9 +65,23 @@ def test_a_figure_follows_the_theme(chapter: Page):
     expect(chapter.locator("figure figcaption").first).to_be_visible()
 
 
-def test_a_figure_is_light_on_paper(chapter: Page):
-    chapter.emulate_media(media="print")
-    assert shades(first_figure(chapter), 255).min() < 60
+def test_paper_is_white_and_so_is_what_stands_on_it(chapter: Page):
+    first_figure(chapter)
+    chapter.evaluate(
+        """addEventListener("beforeprint", () => {
+          const figures = [...document.querySelectorAll(".figure-box img")];
+          window.printed = {
+            ground: getComputedStyle(document.body).backgroundColor,
+            figures: figures.filter((e) => e.checkVisibility()).map((e) => e.src),
+          };
+        })"""
+    )
+    chapter.pdf()
+    printed = chapter.evaluate("printed")
+    assert printed["ground"] == "rgb(255, 255, 255)"
+    assert len(printed["figures"]) > 3
+    assert all(address.endswith(".light.svg") for address in printed["figures"])
+    assert ground(chapter) < 40  # on the screen, everything is as before
 
 
 def test_what_python_draws_in_a_page_has_no_white_card(chapter: Page):
