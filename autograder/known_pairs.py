@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 
-from autograder.expected import KnownMistake
 from autograder.slips import Trials, until
 from autograder.steps.joined import joined
 from autograder.variants import Probe
@@ -34,7 +33,7 @@ def find_two_mistakes(trials: Trials, probe: Probe, end: float) -> str:
     for first in trials.quickest(trials.wrong):
         if any(trials.agrees(first, mistake.answers[first]) for mistake in known):
             continue  # only one of the two shows here
-        shown = [m for m in known if _shows(trials, m, first)]
+        shown = [m for m in known if trials.shows(first, m.answers[first])]
         for one, other in until(end, itertools.permutations(shown, 2)):
             made = joined(
                 probe.mistaken[one.name], probe.mistaken[other.name], probe.reference
@@ -48,9 +47,3 @@ def find_two_mistakes(trials: Trials, probe: Probe, end: float) -> str:
         if tried == MOST_CASES:
             break
     return ""
-
-
-def _shows(trials: Trials, mistake: KnownMistake, number: int) -> bool:
-    """Whether a mistake gives a value in a case, and not the right one."""
-    theirs = mistake.answers[number]
-    return theirs.is_value and not trials.is_right(number, theirs)

@@ -94,6 +94,10 @@ class Trials:
         """Whether a wrong version answers to a case as the reference does."""
         return self._same(number, theirs, self.expected.reference[number])
 
+    def shows(self, number: int, theirs: Answer) -> bool:
+        """Whether a wrong version gives a value to a case, and not the right one."""
+        return theirs.is_value and not self.is_right(number, theirs)
+
     def explains(self, made: Implementation, first: int) -> bool:
         """Whether a version answers as the student does wherever a value was given.
 

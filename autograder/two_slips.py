@@ -139,7 +139,7 @@ def _changed_once_more(
     if sum(numbers_in(trials.given[n]).size for n in numbers) > MOST_VALUES:
         return ""
     for slip in slips:
-        if slip.variant is None or not _is_of_use(trials, first, slip.answer):
+        if slip.variant is None or not trials.shows(first, slip.answer):
             continue
         if not find_change([replace(outcomes[first], right=slip.answer)]):
             continue
@@ -191,20 +191,17 @@ def _pairs(
     )
 
 
-def _is_of_use(trials: Trials, first: int, theirs: Answer) -> bool:
-    """Whether a slip gives a value in the first wrong case, and not the right one."""
-    return theirs.is_value and not trials.is_right(first, theirs)
-
-
 def _may_be_one(trials: Trials, slip: _Slip, first: int, right: Sequence[int]) -> bool:
     """Whether a slip shows in the first wrong case, and not in those that are right."""
-    if not _is_of_use(trials, first, slip.answer):
-        return False
-    for number in right:
+
+    def theirs(number: int) -> Answer:
         if slip.variant:
-            return trials.is_right(number, trials.of_variant(slip.variant, number))
-        return trials.is_right(number, trials.answer(slip.implementation, number))
-    return True
+            return trials.of_variant(slip.variant, number)
+        return trials.answer(slip.implementation, number)
+
+    return trials.shows(first, slip.answer) and all(
+        trials.is_right(number, theirs(number)) for number in right
+    )
 
 
 def _one_of_each(slips: Iterable[_Slip]) -> Iterator[_Slip]:
