@@ -24,8 +24,10 @@ TAG = re.compile(r"<img\b[^>]*>")
 SOURCE = re.compile(r'\bsrc="([^"]+)"')
 SIZED = re.compile(r"\b(?:width|height)\s*[=:]")
 CLASS = re.compile(r'\bclass="')
-# The theme shows what has these classes on pages that are light or dark.
-THEMES = {"only-light": ".light.svg", "only-dark": ".dark.svg"}
+# What the theme shows on light or on dark pages has these classes, by its ending.
+THEMES = {".light.svg": "only-light", ".dark.svg": "only-dark"}
+# What pages show in place of the pictures of cells, by the ending of those.
+INSTEAD = {".png": (".webp",), ".svg": tuple(THEMES)}
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "in": 96.0, "cm": 96 / 2.54, "mm": 9.6 / 2.54}
 
@@ -56,7 +58,8 @@ def leave_out_originals(app: Sphinx) -> Iterable[tuple[str, dict[str, Any], str]
     """
     images, folder = app.builder.images, Path(app.outdir) / "_images"
     for file, name in list(images.items()):
-        if all(path.exists() for path in shown_instead(name, folder)):
+        shown = shown_instead(name, folder)
+        if shown and all(path.exists() for path in shown):
             del images[file]
     return ()
 
@@ -64,12 +67,14 @@ def leave_out_originals(app: Sphinx) -> Iterable[tuple[str, dict[str, Any], str]
 def shown_instead(name: str, folder: Path) -> list[Path]:
     """The files that pages show in place of a picture, if it is one of a cell.
 
+    Pictures of other formats are shown as they are: there are no such files.
+
     Args:
         name: of the picture.
         folder: that of all pictures of the book.
     """
     path = PurePosixPath(name)
-    endings = THEMES.values() if path.suffix == ".svg" else (".webp",)
+    endings = INSTEAD.get(path.suffix, ())
     return [folder / f"{path.stem}{ending}" for ending in endings]
 
 
@@ -102,18 +107,17 @@ def with_lazy_pictures(body: str, files: dict[str, Path], folder: Path) -> str:
             if width and height:
                 more += f' width="{width}" height="{height}"'
         tag = tag.replace("<img", f"<img{more}", 1)
-        if not drawn:
-            return tag
-        tags = []
-        for path in shown:
-            ending = path.name.removeprefix(address.stem)
-            new = source[0].replace(address.suffix, ending)
-            tags.append(tag.replace(source[0], new, 1))
-        if len(tags) > 1:
-            tags = [_with_class(t, c) for t, c in zip(tags, THEMES, strict=True)]
-        return "".join(tags)
+        return "".join(_showing(path, tag, address) for path in shown) if drawn else tag
 
     return TAG.sub(mark, body)
+
+
+def _showing(path: Path, tag: str, address: PurePosixPath) -> str:
+    """A tag of a picture with another file in place of the one at its address."""
+    ending = path.name.removeprefix(address.stem)
+    source = SOURCE.search(tag)[0]
+    tag = tag.replace(source, source.replace(address.suffix, ending), 1)
+    return _with_class(tag, THEMES[ending]) if ending in THEMES else tag
 
 
 def _with_class(tag: str, name: str) -> str:
@@ -128,19 +132,21 @@ def draw(file: Path, targets: Sequence[Path]) -> bool:
     Returns:
         Whether there are such files; there are none for drawings that are no figures.
     """
+    if not targets:
+        return False
     time = file.stat().st_mtime
     if all(path.exists() and path.stat().st_mtime >= time for path in targets):
         return True
+    targets[0].parent.mkdir(parents=True, exist_ok=True)
     if file.suffix == ".png":
-        targets[0].parent.mkdir(parents=True, exist_ok=True)
         webp(file, targets[0])
         return True
-    if file.suffix == ".svg" and is_figure(svg := file.read_text(encoding="utf-8")):
-        targets[0].parent.mkdir(parents=True, exist_ok=True)
-        for path, dark in zip(targets, (False, True), strict=True):
-            path.write_text(themed(svg, dark), encoding="utf-8")
-        return True
-    return False
+    svg = file.read_text(encoding="utf-8")
+    if not is_figure(svg):
+        return False
+    for path, dark in zip(targets, (False, True), strict=True):
+        path.write_text(themed(svg, dark), encoding="utf-8")
+    return True
 
 
 def webp(file: Path, target: Path) -> None:

@@ -59,6 +59,15 @@ def test_a_figure_becomes_one_for_light_pages_and_one_for_dark(tmp_path: Path):
     assert light.read_text() != dark.read_text()
 
 
+def test_a_picture_of_another_format_is_copied_whatever_lies_beside_it(tmp_path: Path):
+    (tmp_path / "_images").mkdir()
+    (tmp_path / "_images" / "a.webp").touch()
+    images = {"x/1.gif": "a.gif"}
+    app = SimpleNamespace(builder=SimpleNamespace(images=images), outdir=tmp_path)
+    assert list(leave_out_originals(app)) == []
+    assert images == {"x/1.gif": "a.gif"}
+
+
 @pytest.mark.parametrize(
     "tag",
     [
