@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from filelock import FileLock
 from playwright.sync_api import Browser, Page, expect
 
 from tests.book import pictures_alone
-from tests.book.playgrounds import open_page
+from tests.book.playgrounds import Window
 from tools.chromium import headless_chromium, served
 
 expect.set_options(timeout=120_000)  # for a machine that does other things as well
@@ -60,13 +61,34 @@ def site(html: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def dates(html: Path, browser: Browser) -> Iterator[Page]:
-    """The playground of dates; no complaint may come of it."""
-    yield from open_page(html, browser, "playground_dates")
+@pytest.fixture(scope="module")
+def only_window(html: Path, browser: Browser) -> Iterator[Window]:
+    """The tab that the tests of a file share."""
+    with closing(Window(html, browser)) as window:
+        yield window
+
+
+@pytest.fixture(scope="module")
+def window_without_scripts(html: Path, browser: Browser) -> Iterator[Window]:
+    """Such a tab of a reader who has switched JavaScript off."""
+    with closing(Window(html, browser, java_script_enabled=False)) as window:
+        yield window
 
 
 @pytest.fixture
-def digits(html: Path, browser: Browser) -> Iterator[Page]:
-    """The playground of digits; no complaint may come of it."""
-    yield from open_page(html, browser, "playground_digits")
+def window(only_window: Window) -> Iterator[Window]:
+    """A tab for playgrounds; no complaint may come of what is opened in it."""
+    yield only_window
+    assert only_window.complaints == []
+
+
+@pytest.fixture
+def dates(window: Window) -> Page:
+    """The playground of dates."""
+    return window.visit("playground_dates")
+
+
+@pytest.fixture
+def digits(window: Window) -> Page:
+    """The playground of digits."""
+    return window.visit("playground_digits")

@@ -4,54 +4,117 @@ import base64
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import torch
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 from torch import Tensor, nn
 
 from solutions.vision_transformer import VisionTransformer, attention_rollout
 from toolkit.translator import Translator
 
 TOLERANCE = {"rtol": 0, "atol": 1e-4}
+FORGET = "try { localStorage.clear(); sessionStorage.clear(); } catch {}"
 
 
-class Opened:
-    """A page of the built book in a browser, and what the browser complained about."""
+def computed(page: Page, function: str, asked: Any) -> Any:
+    """What a function of a page returns.
 
-    def __init__(self, html: Path, context: Any, name: str) -> None:
+    It travels as one text: Playwright takes seconds for arrays of many numbers.
+    """
+    packed = f"asked => JSON.stringify(({function})(JSON.parse(asked)))"
+    return json.loads(page.evaluate(packed, json.dumps(asked)))
+
+
+class Window:
+    """One tab without a network, in which pages of the built book are opened in turn.
+
+    A new context costs twice what it takes to open a playground. So all tests of a file
+    share one, and what a page could find of the one before is taken away.
+    """
+
+    def __init__(self, html: Path, browser: Browser, **options: Any) -> None:
+        self.html = html
         self.complaints: list[str] = []
-        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
-        context.on("console", self._console)
-        context.on("request", self._request)
-        self.page: Page = context.new_page()
-        self.address = (html / "chapters" / f"{name}.html").as_uri()
+        self._untouched: str | None = None
+        self.context = browser.new_context(offline=True, **options)
+        self.context.add_init_script(FORGET)
+        self.context.on(
+            "weberror", lambda error: self.complaints.append(str(error.error))
+        )
+        self.context.on("console", self._console)
+        self.context.on("request", self._request)
+        self.page: Page = self.context.new_page()
+
+    def close(self) -> None:
+        """Close the tab, and forget the reader."""
+        self.context.close()
 
     def _console(self, message: Any) -> None:
         if message.type in ("error", "warning"):
             self.complaints.append(message.text)
 
     def _request(self, asked: Any) -> None:
-        if not asked.url.startswith(("file:", "data:", "blob:")):
+        if not asked.url.startswith(("file:", "data:", "blob:", "about:")):
             self.complaints.append(f"asked for {asked.url}")
 
-    def load(self, live: bool = True, until: str = "load") -> Page:
-        """Go to the page; where ``live``, wait until its playground works."""
-        self.page.goto(self.address, wait_until=until)
+    def address(self, name: str) -> str:
+        """Where a page is."""
+        return (self.html / "chapters" / f"{name}.html").as_uri()
+
+    def visit(
+        self,
+        name: str,
+        scene: Mapping[str, object] | None = None,
+        *,
+        size: tuple[int, int] = (1280, 720),
+        theme: str = "light",
+        motion: str = "no-preference",
+        live: bool = True,
+        until: str = "load",
+        weights: Callable[[Route], None] | None = None,
+    ) -> Page:
+        """Open a page anew; where ``live``, wait until its playground works.
+
+        Args:
+            name: of the page.
+            scene: what its address says of it.
+            size: of the window.
+            theme: "light" or "dark".
+            motion: "reduce" for readers who want less of it.
+            live: whether to wait for the playground.
+            until: what is waited for in any case.
+            weights: what answers where the page asks for the file with its weights.
+        """
+        page = self.page
+        self._untouched = None
+        page.mouse.move(0, 0)
+        page.goto("about:blank")  # another scene alone would load nothing
+        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        page.emulate_media(media="null", color_scheme=theme, reduced_motion=motion)
+        page.unroute_all()
+        if weights:
+            page.route("**/*.weights.js*", weights)
+        self.complaints.clear()
+        place = f"#{urlencode(scene)}" if scene else ""
+        page.goto(self.address(name) + place, wait_until=until)
         if live:
-            self.page.wait_for_selector(".playground.is-live", timeout=120_000)
+            page.wait_for_selector(".playground.is-live", timeout=120_000)
+        return page
+
+    def ask(self, name: str) -> Page:
+        """A page for a test that has it compute something, and changes nothing in it.
+
+        It is only opened if the test before did anything else.
+        """
+        if self._untouched != name:
+            self.visit(name)
+            self._untouched = name
         return self.page
-
-
-def open_page(html: Path, browser: Browser, name: str) -> Iterator[Page]:
-    """A page without a network, of which nothing may complain."""
-    with browser.new_context(offline=True) as context:
-        opened = Opened(html, context, name)
-        yield opened.load()
-        assert opened.complaints == []
 
 
 def weights_file(html: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -3,6 +3,7 @@
 import datetime
 import io
 import re
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,10 @@ from torch import nn
 
 from tests.book.playgrounds import (
     RUN_TRANSLATOR,
-    Opened,
     Watched,
+    Window,
     close,
+    computed,
     seen,
     text_of,
     trained_translator,
@@ -76,7 +78,7 @@ RUN_VIT = """([images, options]) => {
 
 @pytest.mark.parametrize("off", [(), ("encoder 0 1", "decoder 1 3", "cross 1 2")])
 @torch.no_grad()
-def test_the_translator_computes_what_torch_computes(dates, translator, off):
+def test_the_translator_computes_what_torch_computes(window, translator, off):
     parts = {
         "encoder": [layer.self_attn for layer in translator.encoder.layers],
         "decoder": [layer.self_attn for layer in translator.decoder.layers],
@@ -87,7 +89,8 @@ def test_the_translator_computes_what_torch_computes(dates, translator, off):
         switch_off(parts[part][int(layer)], int(head))
     lines = held_out_dates()[:SAMPLES]
     pairs = [[line.source, line.target] for line in lines]
-    found = dates.evaluate(RUN_TRANSLATOR, [pairs, list(off)])
+    asked = [pairs, list(off)]
+    found = computed(window.ask("playground_dates"), RUN_TRANSLATOR, asked)
     source, target = datasets.date_vocabularies()
     watched = Watched(translator)
     for line, there in zip(lines, found, strict=True):
@@ -116,7 +119,7 @@ SHUFFLED = [int(p) for p in np.random.default_rng(0).permutation(16)]
     ids=["nothing", "shuffled", "no positions", "hidden patches", "heads off"],
 )
 def test_the_vision_transformer_computes_what_torch_computes(
-    digits, html, vit, changes
+    window, html, vit, changes
 ):
     facts, _ = weights_file(html, "digits")
     for name in changes.get("off", []):
@@ -124,15 +127,16 @@ def test_the_vision_transformer_computes_what_torch_computes(
         switch_off(vit.layers[layer].self_attn, head)
     pictures = images.digits().test_images[:SAMPLES]
     logits, weights, rollout = seen(vit, facts, pictures, **changes)
-    found = digits.evaluate(RUN_VIT, [pictures.flatten(1).tolist(), changes])
+    asked = [pictures.flatten(1).tolist(), changes]
+    found = computed(window.ask("playground_digits"), RUN_VIT, asked)
     close([there["logits"] for there in found], logits)
     close([there["weights"] for there in found], weights)
     close([there["rollout"] for there in found], rollout)
 
 
-def test_the_erf_of_gelu_is_right_where_it_bends(digits):
+def test_the_erf_of_gelu_is_right_where_it_bends(window):
     x = torch.linspace(-6, 6, 1001)
-    found = digits.evaluate(
+    found = window.ask("playground_digits").evaluate(
         "x => [...Playground.gelu({ rows: 1, columns: 1, data: new Float32Array(x) })"
         ".data]",
         x.tolist(),
@@ -238,16 +242,17 @@ GREY = "grayscale"
 DOUBTS = "lines => lines.map(([source, text]) => Playground.doubts(source, text))"
 
 
-def test_no_right_answer_is_doubted_and_every_wrong_date_is(dates: Page):
+def test_no_right_answer_is_doubted_and_every_wrong_date_is(window: Window):
+    dates = window.ask("playground_dates")
     lines = held_out_dates()
     right = [[line.source, line.target] for line in lines]
-    assert dates.evaluate(DOUBTS, right) == [[] for _ in lines]
+    assert computed(dates, DOUBTS, right) == [[] for _ in lines]
     wrong = []
     for line in lines:
         day = datetime.date.fromisoformat(line.target)
         other = day.replace(year=day.year - 1 if day.year % 4 else day.year + 4)
         wrong.append([line.source, other.isoformat()])
-    assert all(dates.evaluate(DOUBTS, wrong))
+    assert all(computed(dates, DOUBTS, wrong))
 
 
 @pytest.mark.parametrize(
@@ -261,8 +266,11 @@ def test_no_right_answer_is_doubted_and_every_wrong_date_is(dates: Page):
         ("3. Juli 2026", "2026-7", "no such day"),
     ],
 )
-def test_the_reason_for_a_doubt_is_given(dates: Page, line: str, answer: str, why: str):
-    (found,) = dates.evaluate(DOUBTS, [[line, answer]])
+def test_the_reason_for_a_doubt_is_given(
+    window: Window, line: str, answer: str, why: str
+):
+    dates = window.ask("playground_dates")
+    (found,) = computed(dates, DOUBTS, [[line, answer]])
     assert any(why in doubt["why"] for doubt in found)
 
 
@@ -275,11 +283,12 @@ def test_a_year_that_training_never_had_looks_doubtful(dates: Page):
     expect(dates.locator("#dates-doubts")).to_be_empty()
 
 
-def test_the_years_that_the_page_states_are_those_of_the_data(dates: Page):
+def test_the_years_that_the_page_states_are_those_of_the_data(window: Window):
+    dates = window.ask("playground_dates")
     years = f"{datasets.FIRST_DAY.year} to {datasets.LAST_DAY.year}"
     expect(dates.locator(".playground-board")).to_contain_text(years)
     assert (
-        years in dates.evaluate(DOUBTS, [["July 4, 1776", "1976-07-04"]])[0][0]["why"]
+        years in computed(dates, DOUBTS, [["July 4, 1776", "1976-07-04"]])[0][0]["why"]
     )
 
 
@@ -335,10 +344,10 @@ def test_a_digit_that_is_drawn_with_the_pointer_is_recognised(digits, digit):
 
 
 def test_a_finger_draws_and_does_not_move_the_page(html, browser):
-    with browser.new_context(has_touch=True, offline=True) as context:
-        page = Opened(html, context, "playground_digits").load()
+    with closing(Window(html, browser, has_touch=True)) as window:
+        page = window.visit("playground_digits")
         box = page.locator("#digits-canvas").bounding_box()
-        session = context.new_cdp_session(page)
+        session = window.context.new_cdp_session(page)
         before = page.evaluate("scrollY")
         for kind, x, y in [
             ("touchStart", 0.36, 0.3),
@@ -385,22 +394,21 @@ def test_an_empty_board_shows_no_answer(digits: Page):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_darkest_square_is_the_one_read_most_in_every_theme(html, browser, theme):
-    with browser.new_context(color_scheme=theme) as context:
-        page = Opened(html, context, "playground_digits").load()
-        drawn = page.locator("#digits-heads .playground-picture").first
-        weights = drawn.evaluate(
-            "map => [...map.children].map(e => +e.style.getPropertyValue('--weight'))"
-        )
-        picture = Image.open(io.BytesIO(drawn.screenshot())).convert("L")
-        side = picture.width / 4
-        light = [
-            picture.getpixel((int((n % 4 + 0.5) * side), int((n // 4 + 0.5) * side)))
-            for n in range(16)
-        ]
-        assert max(weights) > min(weights)
-        assert light[int(np.argmax(weights))] == min(light)
-        assert light[int(np.argmin(weights))] == max(light)
+def test_the_darkest_square_is_the_one_read_most_in_every_theme(window, theme):
+    page = window.visit("playground_digits", theme=theme)
+    drawn = page.locator("#digits-heads .playground-picture").first
+    weights = drawn.evaluate(
+        "map => [...map.children].map(e => +e.style.getPropertyValue('--weight'))"
+    )
+    picture = Image.open(io.BytesIO(drawn.screenshot())).convert("L")
+    side = picture.width / 4
+    light = [
+        picture.getpixel((int((n % 4 + 0.5) * side), int((n // 4 + 0.5) * side)))
+        for n in range(16)
+    ]
+    assert max(weights) > min(weights)
+    assert light[int(np.argmax(weights))] == min(light)
+    assert light[int(np.argmin(weights))] == max(light)
 
 
 def test_without_positions_the_order_of_the_patches_does_not_matter(digits: Page):
@@ -478,31 +486,30 @@ def flip(found: re.Match) -> str:
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("way", BROKEN)
-def test_weights_that_do_not_fit_stop_the_page_with_a_message(html, browser, name, way):
+def test_weights_that_do_not_fit_stop_the_page_with_a_message(
+    html, only_window, name, way
+):
     change, expected = BROKEN[way]
     script = html / "_static" / "playground" / f"{name.split('_')[1]}.weights.js"
     text = script.read_text(encoding="ascii")
-    assert change(text) != text
-    with browser.new_context() as context:
-        context.route(
-            "**/*.weights.js*",
-            lambda route: route.fulfill(
-                body=change(text), content_type="text/javascript"
-            ),
-        )
-        page = Opened(html, context, name).load(live=False)
-        message = page.locator(".playground-message")
-        expect(message).to_be_visible()
-        expect(message).to_contain_text(expected)
-        assert not page.locator(".playground-board").is_visible()
+    body, kind = change(text), "text/javascript"
+    assert body != text
+    page = only_window.visit(
+        name,
+        live=False,
+        weights=lambda route: route.fulfill(body=body, content_type=kind),
+    )
+    message = page.locator(".playground-message")
+    expect(message).to_be_visible()
+    expect(message).to_contain_text(expected)
+    assert not page.locator(".playground-board").is_visible()
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_without_javascript_the_page_says_what_it_needs(html, browser, name):
-    with browser.new_context(java_script_enabled=False) as context:
-        page = Opened(html, context, name).load(live=False)
-        assert "needs JavaScript" in page.locator(".playground-message").inner_text()
-        assert not page.locator(".playground-board").is_visible()
+def test_without_javascript_the_page_says_what_it_needs(window_without_scripts, name):
+    page = window_without_scripts.visit(name, live=False)
+    assert "needs JavaScript" in page.locator(".playground-message").inner_text()
+    assert not page.locator(".playground-board").is_visible()
 
 
 # Everybody can use it
@@ -523,34 +530,32 @@ NO_FOCUS_RING = """() => [...document.querySelectorAll(
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_every_control_has_a_name_and_a_visible_focus(html, browser, name, theme):
-    with browser.new_context(color_scheme=theme) as context:
-        page = Opened(html, context, name).load()
-        assert page.evaluate(UNNAMED) == []
-        assert page.evaluate(NO_FOCUS_RING) == []
+def test_every_control_has_a_name_and_a_visible_focus(window, name, theme):
+    page = window.visit(name, theme=theme)
+    assert page.evaluate(UNNAMED) == []
+    assert page.evaluate(NO_FOCUS_RING) == []
 
 
+PHONE = (360, 640)
 WIDER = """() => [...document.querySelectorAll('.playground *')].filter(e =>
   e.checkVisibility() && e.getBoundingClientRect().right > innerWidth
 ).map(e => e.outerHTML)"""
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_phone_shows_the_whole_playground(html, browser, name):
-    with browser.new_context(viewport={"width": 360, "height": 640}) as context:
-        page = Opened(html, context, name).load()
-        assert page.evaluate(WIDER) == []
+def test_a_phone_shows_the_whole_playground(window, name):
+    page = window.visit(name, size=PHONE)
+    assert page.evaluate(WIDER) == []
 
 
 @pytest.mark.parametrize("character", ["3", "W", " "])
-def test_a_long_line_without_a_gap_fits_a_phone(html, browser, character):
-    with browser.new_context(viewport={"width": 360, "height": 640}) as context:
-        page = Opened(html, context, "playground_dates").load()
-        page.locator("#dates-source").fill(character * 80)
-        for kind in ("encoder", "cross"):
-            page.locator(f"[name=dates-kind][value={kind}]").check()
-            assert page.evaluate(WIDER) == []
-            assert page.evaluate("document.documentElement.scrollWidth") == 360
+def test_a_long_line_without_a_gap_fits_a_phone(window, character):
+    page = window.visit("playground_dates", size=PHONE)
+    page.locator("#dates-source").fill(character * 80)
+    for kind in ("encoder", "cross"):
+        page.locator(f"[name=dates-kind][value={kind}]").check()
+        assert page.evaluate(WIDER) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
 PLACE_BELOW = """async () => {
@@ -563,19 +568,21 @@ PLACE_BELOW = """async () => {
 
 @pytest.mark.parametrize("size", [(1440, 900), (800, 1000), (360, 640)])
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_below_moves_when_the_model_arrives(html, browser, name, size):
-    viewport = dict(zip(("width", "height"), size, strict=True))
-    with browser.new_context(viewport=viewport) as context:
-        held = []
-        context.route("**/*.weights.js*", lambda route: held.append(route))
-        # The page may count as loaded only when its model is.
-        opened = Opened(html, context, name)
-        page = opened.load(live=False, until="domcontentloaded")
-        page.locator(".playground").scroll_into_view_if_needed()
-        expect(page.locator(".playground-message")).to_contain_text("Loading")
-        while not held:
-            page.wait_for_timeout(20)
-        before = page.evaluate(PLACE_BELOW)
-        held[0].continue_()
-        page.wait_for_selector(".playground.is-live")
-        assert page.evaluate(PLACE_BELOW) == pytest.approx(before, abs=1)
+def test_nothing_below_moves_when_the_model_arrives(window, name, size):
+    held = []
+    # The page may count as loaded only when its model is.
+    page = window.visit(
+        name,
+        size=size,
+        live=False,
+        until="domcontentloaded",
+        weights=lambda route: held.append(route),
+    )
+    page.locator(".playground").scroll_into_view_if_needed()
+    expect(page.locator(".playground-message")).to_contain_text("Loading")
+    while not held:
+        page.wait_for_timeout(20)
+    before = page.evaluate(PLACE_BELOW)
+    held[0].continue_()
+    page.wait_for_selector(".playground.is-live")
+    assert page.evaluate(PLACE_BELOW) == pytest.approx(before, abs=1)

@@ -1,6 +1,9 @@
 """Beside the scenes: what their shades mean."""
 
+import pytest
 from playwright.sync_api import Page, expect
+
+from tests.book.playgrounds import Window
 
 
 def test_the_legend_says_which_weight_is_darkest(digits: Page):
@@ -10,6 +13,7 @@ def test_the_legend_says_which_weight_is_darkest(digits: Page):
     expect(darkest).to_have_text("15 %")
 
 
-def test_each_playground_with_a_scene_has_a_legend(dates: Page, digits: Page):
-    for page in (dates, digits):
-        assert page.locator(".playground-ramp:visible").count() == 1
+@pytest.mark.parametrize("name", ["dates", "digits"])
+def test_each_playground_with_a_scene_has_a_legend(window: Window, name: str):
+    page = window.visit(f"playground_{name}")
+    assert page.locator(".playground-ramp:visible").count() == 1

@@ -7,7 +7,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from tests.book.playgrounds import text_of, trained_vit, weights_file
+from tests.book.playgrounds import computed, text_of, trained_vit, weights_file
 from toolkit import drawing, drawn_digits, images
 
 PARTS = tuple(drawn_digits.STYLES)
@@ -31,22 +31,25 @@ WAYS = (drawing.rasterised, drawing.normalised)
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_page_makes_the_same_pixels_of_strokes_as_the_chapter(digits, part):
+def test_the_page_makes_the_same_pixels_of_strokes_as_the_chapter(window, part):
+    digits = window.ask("playground_digits")
     drawings = [digit.strokes for digit in drawn_digits.drawings(part)]
-    found = digits.evaluate(PREPARE, [[s.tolist() for s in each] for each in drawings])
+    found = computed(digits, PREPARE, [[s.tolist() for s in each] for each in drawings])
     expected = [prepared(each) for each in drawings]
     np.testing.assert_array_equal(np.array(found), np.array(expected))
 
 
-def test_drawings_without_height_or_width_are_prepared_alike(digits):
-    found = digits.evaluate(PREPARE, DEGENERATE)
+def test_drawings_without_height_or_width_are_prepared_alike(window):
+    digits = window.ask("playground_digits")
+    found = computed(digits, PREPARE, DEGENERATE)
     expected = [prepared([np.array(s, float) for s in each]) for each in DEGENERATE]
     np.testing.assert_array_equal(np.array(found), np.array(expected))
-    assert np.sum(digits.evaluate(PREPARE, [[]])) == 0  # an empty board
+    assert np.sum(computed(digits, PREPARE, [[]])) == 0  # an empty board
 
 
 @torch.no_grad()
-def test_the_page_has_the_held_out_drawings_and_says_how_many_are_read(digits, html):
+def test_the_page_has_the_held_out_drawings_and_says_how_many_are_read(window, html):
+    digits = window.ask("playground_digits")
     facts, _ = weights_file(html, "digits")
     held_out = drawn_digits.drawings("held out")
     labels = torch.tensor([digit.label for digit in held_out])

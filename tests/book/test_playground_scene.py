@@ -2,17 +2,18 @@
 
 import re
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs
 
 import pytest
 import torch
 import torch.nn.functional as F
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from torch import Tensor, nn
 
 from tests.book.playgrounds import (
     RUN_TRANSLATOR,
-    Opened,
+    Window,
+    computed,
     seen,
     trained_translator,
     trained_vit,
@@ -23,15 +24,6 @@ from toolkit.translator import START
 
 LINE, ANSWER = "Freitag, 3. Juli 2026", "2026-07-03"
 SHOWN = {"rtol": 0, "atol": 0.0051 + 1e-4}  # two decimals, of nearly equal numbers
-
-
-def opened_at(
-    html: Path, context, name: str = "playground_dates", **fields: object
-) -> Opened:
-    """A page with a scene in its address."""
-    opened = Opened(html, context, name)
-    opened.address += f"#{urlencode(fields)}"
-    return opened
 
 
 def number(text: str) -> float:
@@ -102,16 +94,15 @@ def assert_numbers(
     ],
 )
 def test_the_numbers_of_a_line_are_those_of_torch(
-    html: Path, browser: Browser, kind: str, layer: int, head: int, query: int, key: int
+    html: Path, window: Window, kind: str, layer: int, head: int, query: int, key: int
 ):
     q, k, v = head_in_torch(trained_translator(html), kind, layer, head)
     if kind == "decoder":
         k, v = k[: query + 1], v[: query + 1]
-    with browser.new_context(offline=True) as context:
-        fields = {"attention": kind, "head": f"{layer + 1}.{head + 1}", "key": key + 1}
-        name = "letter" if kind == "encoder" else "position"
-        page = opened_at(html, context, line=LINE, **fields, **{name: query + 1}).load()
-        assert_numbers(page, q, k, v, query, key)
+    scene = {"line": LINE, "attention": kind, "head": f"{layer + 1}.{head + 1}"}
+    scene |= {"key": key + 1, "letter" if kind == "encoder" else "position": query + 1}
+    page = window.visit("playground_dates", scene)
+    assert_numbers(page, q, k, v, query, key)
 
 
 def pairs(page: Page) -> dict[tuple[int, int], float]:
@@ -125,7 +116,7 @@ def pairs(page: Page) -> dict[tuple[int, int], float]:
 
 def weights_of_the_first_head(page: Page) -> list[list[float]]:
     """What each position of the output puts on each character of the line above."""
-    (done,) = page.evaluate(RUN_TRANSLATOR, [[[LINE, ANSWER]], []])
+    (done,) = computed(page, RUN_TRANSLATOR, [[[LINE, ANSWER]], []])
     return done["cross"][0][0]
 
 
@@ -231,17 +222,17 @@ def test_a_reader_who_types_is_told_once(dates: Page):
 
 
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_nothing_glides_for_readers_who_want_less_motion(html, browser, motion):
-    with browser.new_context(reduced_motion=motion, offline=True) as context:
-        page = opened_at(html, context, line=LINE, position=10).load()
-        lasting = page.locator("#dates-scene path").first.evaluate(
-            "path => getComputedStyle(path).transitionDuration"
-        )
-        assert (lasting == "0s") == (motion == "reduce")
-        play = page.locator("#dates-play")
-        play.click()  # steps, which the reader asked for
-        expect(page.locator("#dates-status")).to_contain_text("Position 11 of 11")
-        expect(play).to_have_text("play")  # it ends by itself
+def test_nothing_glides_for_readers_who_want_less_motion(window, motion):
+    scene = {"line": LINE, "position": 10}
+    page = window.visit("playground_dates", scene, motion=motion)
+    lasting = page.locator("#dates-scene path").first.evaluate(
+        "path => getComputedStyle(path).transitionDuration"
+    )
+    assert (lasting == "0s") == (motion == "reduce")
+    play = page.locator("#dates-play")
+    play.click()  # steps, which the reader asked for
+    expect(page.locator("#dates-status")).to_contain_text("Position 11 of 11")
+    expect(play).to_have_text("play")  # it ends by itself
 
 
 def test_playing_ends_when_the_reader_chooses(dates: Page):
@@ -256,29 +247,28 @@ def test_playing_ends_when_the_reader_chooses(dates: Page):
 # The address
 
 
-def test_a_scene_is_kept_in_the_address_and_restored_from_it(html, browser):
-    with browser.new_context(offline=True) as context:
-        opened = Opened(html, context, "playground_dates")
-        page = opened.load()
-        assert "#" not in page.url  # nothing was chosen yet
-        page.get_by_label("A date, as people write it").fill("2026. július 3.")
-        page.get_by_label("encoder self-attention").check()
-        page.locator("[name=dates-head]").nth(6).check()
-        page.get_by_label("this head is on").uncheck()
-        page.locator("[name=dates-position]").nth(8).check()
-        page.locator("[name=dates-key]").nth(3).check()
-        page.wait_for_url(re.compile("key=4"))
-        assert parse_qs(page.url.split("#")[1])["line"] == ["2026. július 3."]
-        scene = "#dates-pair, #dates-result, #dates-heads .is-off"
-        before = page.locator(scene).all_inner_texts()
-        page.reload()
-        page.wait_for_selector(".playground.is-live")
-        assert page.locator(scene).all_inner_texts() == before
-        assert "query of “l” (9)" in "".join(before)
-        page.goto(f"{opened.address}#line=July+4,+1984")  # pasted over it
-        expect(page.locator("#dates-result")).to_have_text("1984-07-04")
-        assert page.locator("#dates-heads .is-off").count() == 0
-        assert opened.complaints == []
+def test_a_scene_is_kept_in_the_address_and_restored_from_it(window):
+    page = window.visit("playground_dates")
+    assert "#" not in page.url  # nothing was chosen yet
+    page.get_by_label("A date, as people write it").fill("2026. július 3.")
+    page.get_by_label("encoder self-attention").check()
+    page.locator("[name=dates-head]").nth(6).check()
+    page.get_by_label("this head is on").uncheck()
+    page.locator("[name=dates-position]").nth(8).check()
+    page.locator("[name=dates-key]").nth(3).check()
+    page.wait_for_url(re.compile("key=4"))
+    assert parse_qs(page.url.split("#")[1])["line"] == ["2026. július 3."]
+    scene = "#dates-pair, #dates-result, #dates-heads .is-off"
+    before = page.locator(scene).all_inner_texts()
+    page.reload()
+    page.wait_for_selector(".playground.is-live")
+    assert page.locator(scene).all_inner_texts() == before
+    assert "query of “l” (9)" in "".join(before)
+    page.goto(
+        f"{window.address('playground_dates')}#line=July+4,+1984"
+    )  # pasted over it
+    expect(page.locator("#dates-result")).to_have_text("1984-07-04")
+    assert page.locator("#dates-heads .is-off").count() == 0
 
 
 @pytest.mark.parametrize(
@@ -290,14 +280,11 @@ def test_a_scene_is_kept_in_the_address_and_restored_from_it(html, browser):
         {"what-to-try": ""},
     ],
 )
-def test_an_address_that_makes_no_sense_leaves_a_scene(html, browser, fields):
-    with browser.new_context(offline=True) as context:
-        opened = opened_at(html, context, **fields)
-        page = opened.load()
-        expect(page.locator("#dates-result")).to_have_text(ANSWER)
-        assert page.locator("#dates-pair tbody tr").count() == 16
-        assert page.locator("#dates-heads .is-off").count() == 0
-        assert opened.complaints == []
+def test_an_address_that_makes_no_sense_leaves_a_scene(window, fields):
+    page = window.visit("playground_dates", fields)
+    expect(page.locator("#dates-result")).to_have_text(ANSWER)
+    assert page.locator("#dates-pair tbody tr").count() == 16
+    assert page.locator("#dates-heads .is-off").count() == 0
 
 
 # Patches
@@ -315,7 +302,7 @@ def sample(n: int) -> tuple[Tensor, str]:
 )
 @torch.no_grad()
 def test_the_numbers_of_a_patch_are_those_of_torch(
-    html: Path, browser: Browser, layer: int, head: int, patch: int
+    html: Path, window: Window, layer: int, head: int, patch: int
 ):
     image, text = sample(7)
     model, (facts, _) = trained_vit(html), weights_file(html, "digits")
@@ -324,28 +311,23 @@ def test_the_numbers_of_a_patch_are_those_of_torch(
     part.register_forward_pre_hook(lambda part, given: inputs.extend(given[:3]))
     seen(model, facts, image)
     q, k, v = projected(part, head, inputs)
-    with browser.new_context(offline=True) as context:
-        fields = {"head": f"{layer + 1}.{head + 1}", "patch": patch + 1}
-        page = opened_at(
-            html, context, "playground_digits", image=text, **fields
-        ).load()
-        assert_numbers(page, q, k, v, 0, 0 if patch == 16 else patch + 1)
+    scene = {"image": text, "head": f"{layer + 1}.{head + 1}", "patch": patch + 1}
+    page = window.visit("playground_digits", scene)
+    assert_numbers(page, q, k, v, 0, 0 if patch == 16 else patch + 1)
 
 
 @torch.no_grad()
-def test_the_share_of_a_patch_in_the_rollout_is_the_chapters(html, browser):
+def test_the_share_of_a_patch_in_the_rollout_is_the_chapters(html, window):
     image, text = sample(11)
     facts, _ = weights_file(html, "digits")
     *_, rollout = seen(trained_vit(html), facts, image)
-    with browser.new_context(offline=True) as context:
-        page = opened_at(
-            html, context, "playground_digits", image=text, head="rollout", patch=7
-        ).load()
-        title = page.locator("#digits-pair .playground-title")
-        expect(title).to_contain_text("row 2 column 3")
-        share = re.search(r"Rollout: ([\d.]+)\s%", title.inner_text())[1]
-        assert float(share) == pytest.approx(100 * rollout[0, 6].item(), abs=0.06)
-        expect(page.locator("#digits-pair table")).not_to_be_visible()
+    scene = {"image": text, "head": "rollout", "patch": 7}
+    page = window.visit("playground_digits", scene)
+    title = page.locator("#digits-pair .playground-title")
+    expect(title).to_contain_text("row 2 column 3")
+    share = re.search(r"Rollout: ([\d.]+)\s%", title.inner_text())[1]
+    assert float(share) == pytest.approx(100 * rollout[0, 6].item(), abs=0.06)
+    expect(page.locator("#digits-pair table")).not_to_be_visible()
 
 
 def test_a_patch_is_chosen_with_a_click_or_with_the_arrow_keys(digits: Page):
@@ -361,31 +343,28 @@ def test_a_patch_is_chosen_with_a_click_or_with_the_arrow_keys(digits: Page):
     assert digits.get_by_label("this patch is in the sequence").is_disabled()
 
 
-def test_a_drawing_is_kept_in_the_address_and_restored_from_it(html, browser):
-    with browser.new_context(offline=True) as context:
-        opened = Opened(html, context, "playground_digits")
-        page = opened.load()
-        page.get_by_role("button", name="clear").click()
-        box = page.locator("#digits-canvas").bounding_box()
-        for n, (x, y) in enumerate([(0.4, 0.3), (0.5, 0.1), (0.5, 0.9)]):
-            page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
-            if n == 0:
-                page.mouse.down()
-        page.mouse.up()
-        page.locator("[name=digits-patch]").nth(9).check()
-        page.get_by_label("this patch is in the sequence").uncheck()
-        page.locator("[name=digits-head]").nth(3).check()
-        page.get_by_label("this head is on").uncheck()
-        page.get_by_role("button", name="shuffle").click()
-        page.get_by_label("leave the positions out").check()
-        page.wait_for_url(re.compile("positions=out"))
-        scene = "#digits-result, #digits-shares, #digits-pair"
-        before = page.locator(scene).all_inner_texts()
-        assert "patches shuffled, no positions, 1 of 16 patches" in before[0]
-        page.reload()
-        page.wait_for_selector(".playground.is-live")
-        assert page.locator(scene).all_inner_texts() == before
-        assert opened.complaints == []
+def test_a_drawing_is_kept_in_the_address_and_restored_from_it(window):
+    page = window.visit("playground_digits")
+    page.get_by_role("button", name="clear").click()
+    box = page.locator("#digits-canvas").bounding_box()
+    for n, (x, y) in enumerate([(0.4, 0.3), (0.5, 0.1), (0.5, 0.9)]):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        if n == 0:
+            page.mouse.down()
+    page.mouse.up()
+    page.locator("[name=digits-patch]").nth(9).check()
+    page.get_by_label("this patch is in the sequence").uncheck()
+    page.locator("[name=digits-head]").nth(3).check()
+    page.get_by_label("this head is on").uncheck()
+    page.get_by_role("button", name="shuffle").click()
+    page.get_by_label("leave the positions out").check()
+    page.wait_for_url(re.compile("positions=out"))
+    scene = "#digits-result, #digits-shares, #digits-pair"
+    before = page.locator(scene).all_inner_texts()
+    assert "patches shuffled, no positions, 1 of 16 patches" in before[0]
+    page.reload()
+    page.wait_for_selector(".playground.is-live")
+    assert page.locator(scene).all_inner_texts() == before
 
 
 @pytest.mark.parametrize(
@@ -396,13 +375,10 @@ def test_a_drawing_is_kept_in_the_address_and_restored_from_it(html, browser):
         {"image": "", "order": "0" * 16},
     ],
 )
-def test_an_address_without_an_image_leaves_the_example(html, browser, fields):
-    with browser.new_context(offline=True) as context:
-        opened = opened_at(html, context, "playground_digits", **fields)
-        page = opened.load()
-        expect(page.locator("#digits-truth")).to_contain_text("meant as a 3")
-        expect(page.locator("#digits-result")).to_contain_text("nothing changed")
-        assert opened.complaints == []
+def test_an_address_without_an_image_leaves_the_example(window, fields):
+    page = window.visit("playground_digits", fields)
+    expect(page.locator("#digits-truth")).to_contain_text("meant as a 3")
+    expect(page.locator("#digits-result")).to_contain_text("nothing changed")
 
 
 # Its place on the page
@@ -415,23 +391,21 @@ def test_an_address_without_an_image_leaves_the_example(html, browser, fields):
         ("digits", ["canvas", "patches", "shares", "heads"]),
     ],
 )
-def test_the_whole_scene_is_above_the_fold_of_a_laptop(html, browser, name, parts):
-    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
-        page = Opened(html, context, f"playground_{name}").load()
-        for part in parts:
-            box = page.locator(f"#{name}-{part}").bounding_box()
-            assert box["y"] + box["height"] <= 900, part
+def test_the_whole_scene_is_above_the_fold_of_a_laptop(window, name, parts):
+    page = window.visit(f"playground_{name}", size=(1440, 900))
+    for part in parts:
+        box = page.locator(f"#{name}-{part}").bounding_box()
+        assert box["y"] + box["height"] <= 900, part
 
 
-def test_nothing_moves_while_a_reader_steps_through(html, browser):
-    with browser.new_context(viewport={"width": 360, "height": 740}) as context:
-        page = Opened(html, context, "playground_dates").load()
-        place = "document.querySelector('#what-to-try').getBoundingClientRect().top"
+def test_nothing_moves_while_a_reader_steps_through(window):
+    page = window.visit("playground_dates", size=(360, 740))
+    place = "document.querySelector('#what-to-try').getBoundingClientRect().top"
+    page.locator("[name=dates-position]").first.check()
+    before = page.evaluate(place)
+    for head in range(8):
+        page.locator("[name=dates-head]").nth(head).check()
+        for _ in range(3):
+            page.locator("#dates-forward").click()
+            assert page.evaluate(place) == pytest.approx(before, abs=0.5)
         page.locator("[name=dates-position]").first.check()
-        before = page.evaluate(place)
-        for head in range(8):
-            page.locator("[name=dates-head]").nth(head).check()
-            for _ in range(3):
-                page.locator("#dates-forward").click()
-                assert page.evaluate(place) == pytest.approx(before, abs=0.5)
-            page.locator("[name=dates-position]").first.check()

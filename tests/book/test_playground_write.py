@@ -2,15 +2,14 @@
 
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from torch import Tensor, nn
 
 from solutions.language_model import (
@@ -21,7 +20,7 @@ from solutions.language_model import (
     perplexity,
     sample_tokens,
 )
-from tests.book.playgrounds import Opened, close, open_page, text_of, weights_file
+from tests.book.playgrounds import Window, close, computed, text_of, weights_file
 from toolkit.manual import manual
 
 NAME = "playground_write"
@@ -37,8 +36,8 @@ TEXTS = [
 
 
 @pytest.fixture
-def write(html: Path, browser: Browser) -> Iterator[Page]:
-    yield from open_page(html, browser, NAME)
+def write(window: Window) -> Page:
+    return window.visit(NAME)
 
 
 @pytest.fixture(scope="module")
@@ -111,12 +110,13 @@ READ = f"""([windows, parts]) => {{{MODEL}
 )
 @torch.no_grad()
 def test_the_model_computes_what_torch_computes_with_and_without_the_cache(
-    write, shipped, held_out, parts
+    window, shipped, held_out, parts
 ):
+    write = window.ask(NAME)
     _, model = shipped
     windows = held_out[:8]
     logits, weights = model(windows), attention(model, windows)
-    found = write.evaluate(READ, [windows.tolist(), parts])
+    found = computed(write, READ, [windows.tolist(), parts])
     for n, there in enumerate(found):
         close(there["logits"], logits[n])
         expected = torch.stack([layer[n] for layer in weights])  # (layers, h, N, N)
@@ -125,8 +125,9 @@ def test_the_model_computes_what_torch_computes_with_and_without_the_cache(
 
 @torch.no_grad()
 def test_the_stored_weights_have_the_perplexity_that_chapter_and_page_tell(
-    write, html, shipped, merges
+    window, html, shipped, merges
 ):
+    write = window.ask(NAME)
     facts, model = shipped
     ids = torch.tensor(bpe_encode(manual()[1], merges))
     windows = ids.unfold(0, CONTEXT + 1, HALF)
@@ -155,10 +156,11 @@ TOKENS = f"""([texts, ids]) => {{{MODEL}
 }}"""
 
 
-def test_texts_become_the_tokens_of_the_chapter_and_tokens_its_texts(write, merges):
+def test_texts_become_the_tokens_of_the_chapter_and_tokens_its_texts(window, merges):
+    write = window.ask(NAME)
     rng = np.random.default_rng(0)
     drawn = [rng.integers(256 + len(merges), size=30).tolist() for _ in range(20)]
-    encoded, decoded = write.evaluate(TOKENS, [TEXTS, drawn])
+    encoded, decoded = computed(write, TOKENS, [TEXTS, drawn])
     assert encoded == [bpe_encode(text, merges) for text in TEXTS]
     assert decoded == [bpe_decode(ids, merges) for ids in drawn]
 
@@ -176,7 +178,8 @@ SAMPLE = """rows => rows.map(({ logits, temperature, uniform }) => {
 })"""
 
 
-def test_what_is_cut_is_what_the_chapter_cuts(write):
+def test_what_is_cut_is_what_the_chapter_cuts(window):
+    write = window.ask(NAME)
     rng = torch.Generator().manual_seed(0)
     drawn = torch.randn(20, 40, generator=rng, dtype=torch.float64) * 3
     tied = drawn.round()  # many equal logits
@@ -186,13 +189,14 @@ def test_what_is_cut_is_what_the_chapter_cuts(write):
         for top_k in (None, 1, 2, 5, 39, 40, 1000)
         for top_p in (None, 0.05, 0.5, 0.9, 1.0)
     ]
-    for row, cut in zip(asked, write.evaluate(CUT, asked), strict=True):
+    for row, cut in zip(asked, computed(write, CUT, asked), strict=True):
         logits = torch.tensor(row["logits"], dtype=torch.float64)
         left = filter_logits(logits, row["topK"], row["topP"])
         assert cut == left.isinf().nonzero().flatten().tolist(), row
 
 
-def test_a_token_is_chosen_as_the_chapter_chooses_it(write):
+def test_a_token_is_chosen_as_the_chapter_chooses_it(window):
+    write = window.ask(NAME)
     rng = torch.Generator().manual_seed(1)
     logits = torch.randn(200, 30, generator=rng, dtype=torch.float64) * 2
     logits[:, 3] = logits[:, 5]  # of equals, the first
@@ -209,7 +213,7 @@ def test_a_token_is_chosen_as_the_chapter_chooses_it(write):
             for row, u in zip(logits, uniform, strict=True)
         ]
         expected = sample_tokens(logits, uniform, temperature)
-        assert write.evaluate(SAMPLE, asked) == expected.tolist()
+        assert computed(write, SAMPLE, asked) == expected.tolist()
 
 
 # A reader writes
@@ -310,23 +314,22 @@ PAUSE_WHEN_LONG = """() => {
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
-def test_it_plays_until_it_is_paused_or_has_written_enough(html, browser, motion):
-    with browser.new_context(reduced_motion=motion) as context:
-        page = Opened(html, context, NAME).load()
+def test_it_plays_until_it_is_paused_or_has_written_enough(window, motion):
+    page = window.visit(NAME, motion=motion)
+    page.get_by_role("button", name="play").click()
+    if motion == "no-preference":
+        page.wait_for_function(PAUSE_WHEN_LONG, polling=20, timeout=120_000)
+        expect(page.locator("#write-status")).to_have_text("Paused.")
+        before = field(page).input_value()
+        page.wait_for_timeout(300)
+        assert field(page).input_value() == before
         page.get_by_role("button", name="play").click()
-        if motion == "no-preference":
-            page.wait_for_function(PAUSE_WHEN_LONG, polling=20, timeout=120_000)
-            expect(page.locator("#write-status")).to_have_text("Paused.")
-            before = field(page).input_value()
-            page.wait_for_timeout(300)
-            assert field(page).input_value() == before
-            page.get_by_role("button", name="play").click()
-        expect(page.locator("#write-status")).to_contain_text("120 tokens and paused")
-        expect(page.get_by_role("button", name="play")).to_be_visible()
-        moves = page.locator(".playground-bar").first.evaluate(
-            "bar => getComputedStyle(bar).transitionDuration"
-        )
-        assert moves == "0s"
+    expect(page.locator("#write-status")).to_contain_text("120 tokens and paused")
+    expect(page.get_by_role("button", name="play")).to_be_visible()
+    moves = page.locator(".playground-bar").first.evaluate(
+        "bar => getComputedStyle(bar).transitionDuration"
+    )
+    assert moves == "0s"
 
 
 def test_an_empty_text_is_said_and_can_be_continued(write, shipped, merges):
@@ -436,7 +439,7 @@ def test_a_full_context_is_said_and_goes_on_with_its_second_half(
 # The scene in the address
 
 
-def test_a_scene_can_be_shared_by_its_address(html, browser, write):
+def test_a_scene_can_be_shared_by_its_address(write):
     field(write).fill("a & b = 100 % #1\nκ")
     slide(write, "temperature", "End")
     slide(write, "top-k", "Home")
@@ -448,14 +451,12 @@ def test_a_scene_can_be_shared_by_its_address(html, browser, write):
     assert state["text"] == ["a & b = 100 % #1\nκ"]
     assert state["temperature"] == ["2"]
     assert (state["top-k"], state["top-p"]) == (["1"], ["0.05"])
-    with browser.new_context(offline=True) as context:
-        opened = Opened(html, context, NAME)
-        opened.address = write.url
-        page = opened.load()
-        assert field(page).input_value() == "a & b = 100 % #1\nκ"
-        assert bars(page) == bars(write)
-        assert labels(page) == labels(write)
-        assert opened.complaints == []
+    before, address = (bars(write), labels(write)), write.url
+    write.goto("about:blank")
+    write.goto(address)
+    write.wait_for_selector(".playground.is-live")
+    assert field(write).input_value() == "a & b = 100 % #1\nκ"
+    assert (bars(write), labels(write)) == before
 
 
 @pytest.mark.parametrize(
@@ -466,27 +467,20 @@ def test_a_scene_can_be_shared_by_its_address(html, browser, write):
         {"text": "", "top-k": "Infinity", "unknown": "1"},
     ],
 )
-def test_an_address_that_makes_no_sense_does_no_harm(html, browser, state):
-    with browser.new_context(offline=True) as context:
-        opened = Opened(html, context, NAME)
-        opened.address += "#" + urlencode(state)
-        page = opened.load()
-        assert len(field(page).input_value()) <= 2000
-        assert 0 <= float(page.locator("#write-temperature").input_value()) <= 2
-        assert sum(shares(page)) > 0
-        assert opened.complaints == []
+def test_an_address_that_makes_no_sense_does_no_harm(window, state):
+    page = window.visit(NAME, state)
+    assert len(field(page).input_value()) <= 2000
+    assert 0 <= float(page.locator("#write-temperature").input_value()) <= 2
+    assert sum(shares(page)) > 0
 
 
-def test_typing_stops_where_the_text_is_full(html, browser):
-    with browser.new_context(offline=True) as context:
-        opened = Opened(html, context, NAME)
-        opened.address += "#" + urlencode({"text": "x" * 2000})
-        page = opened.load()
-        page.get_by_role("button", name="next token").click()
-        expect(page.locator("#write-status")).to_contain_text("The text is full")
-        assert field(page).input_value() == "x" * 2000
-        page.get_by_role("button", name="play").click()
-        expect(page.locator("#write-status")).to_contain_text("The text is full")
+def test_typing_stops_where_the_text_is_full(window):
+    page = window.visit(NAME, {"text": "x" * 2000})
+    page.get_by_role("button", name="next token").click()
+    expect(page.locator("#write-status")).to_contain_text("The text is full")
+    assert field(page).input_value() == "x" * 2000
+    page.get_by_role("button", name="play").click()
+    expect(page.locator("#write-status")).to_contain_text("The text is full")
 
 
 # Nothing moves, and something is seen without scripts
@@ -498,35 +492,32 @@ TOPS = """() => Object.fromEntries(
 
 
 @pytest.mark.parametrize("width", [1440, 360])
-def test_nothing_moves_while_it_plays(html, browser, width):
-    with browser.new_context(viewport={"width": width, "height": 900}) as context:
-        page = Opened(html, context, NAME).load()
-        page.get_by_role("button", name="play").focus()
-        before = page.evaluate(TOPS)
-        page.keyboard.press("Enter")
-        expect(page.locator("#write-status")).to_contain_text("and paused")
-        after = page.evaluate(TOPS)
-        assert before.keys() == after.keys()
-        assert {k: after[k] for k in after if abs(after[k] - before[k]) > 1} == {}
+def test_nothing_moves_while_it_plays(window, width):
+    page = window.visit(NAME, size=(width, 900))
+    page.get_by_role("button", name="play").focus()
+    before = page.evaluate(TOPS)
+    page.keyboard.press("Enter")
+    expect(page.locator("#write-status")).to_contain_text("and paused")
+    after = page.evaluate(TOPS)
+    assert before.keys() == after.keys()
+    assert {k: after[k] for k in after if abs(after[k] - before[k]) > 1} == {}
 
 
 def test_without_javascript_a_picture_shows_what_one_would_see(
-    html, browser, shipped, merges
+    window, window_without_scripts, shipped, merges
 ):
     example = shipped[0]["example"]
-    with browser.new_context(java_script_enabled=False) as context:
-        page = Opened(html, context, NAME).load(live=False)
-        picture = page.locator(".playground-example")
-        assert picture.is_visible()
-        shown = picture.locator("tr th").all_inner_texts()
-        assert shown == [name for name, _ in example["next"]]
+    page = window_without_scripts.visit(NAME, live=False)
+    picture = page.locator(".playground-example")
+    assert picture.is_visible()
+    shown = picture.locator("tr th").all_inner_texts()
+    assert shown == [name for name, _ in example["next"]]
     text = "".join(example["tokens"]).replace("·", " ").replace("↵", "\n")
     logits = next_logits(shipped, merges, text)
     best = logits.softmax(-1).sort(descending=True).values[:10]
     given = torch.tensor([share for _, share in example["next"]])
     torch.testing.assert_close(given, best, rtol=0, atol=1e-4)
-    with browser.new_context() as context:
-        page = Opened(html, context, NAME).load()
-        assert not page.locator(".playground-example").is_visible()
-        page.emulate_media(media="print")
-        assert page.locator(".playground-example").is_visible()
+    page = window.visit(NAME)
+    assert not page.locator(".playground-example").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".playground-example").is_visible()
