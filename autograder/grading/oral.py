@@ -119,13 +119,14 @@ def _sheet(
     references: Mapping[str, str],
 ) -> Sheet:
     student = report["student"]
-    if report["refused"]:
-        return Sheet(student, note=f"not examined: {report['refused']}")
     try:
         submission = read(course / "submitted", student, chapter)
+        told = submission.is_told_by(report)
+        if told and report["refused"]:
+            return Sheet(student, note=f"not examined: {report['refused']}")
         if submission.unusable:
             raise Unusable(submission.unusable)
-        if not submission.is_told_by(report):
+        if not told:
             return Sheet(student, note=REPLACED)
         with deadline():
             data = written_in(parse_notebook(submission.content))

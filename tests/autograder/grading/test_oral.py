@@ -423,6 +423,16 @@ def test_nobody_is_asked_about_code_that_was_not_graded(course, master, right):
     assert found == {s: sheet for s, sheet in before.items() if s != "student04"}
 
 
+def test_nobody_is_told_why_an_earlier_file_of_theirs_was_refused(
+    course, tmp_path, master, right
+):
+    later = tmp_path / "course"
+    shutil.copytree(course, later)
+    hand_in(later, TOPIC, {"student07": submission(master, right)})
+    assert asked(course)["student07"].note == "not examined: the file is not JSON"
+    assert asked(later)["student07"].note == oral.REPLACED
+
+
 def test_no_student_can_make_it_slow(course):
     """Long chains of calls, deep nesting, and a name that is defined many times."""
     folder = course.parent / "slow"
