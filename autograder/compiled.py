@@ -2,7 +2,9 @@
 
 What a compiled function holds cannot be seen, and it need not ask torch's dispatcher
 for the operators in it: a static module has kernels of its own, and so has what oneDNN
-has fused. So the classes of such functions refuse to be called.
+has fused. So the classes of such functions refuse to be called. Of those that need no
+operators, methods could be kept from before: ``seal`` takes them out of a kernel before
+it runs any code.
 """
 
 from __future__ import annotations
@@ -16,6 +18,26 @@ COMPILED = "compiled code (torch.jit, torch.compile, torch.fx)"
 _CLASSES = ("ScriptFunction", "ScriptMethod", "StaticModule")  # of torch._C
 _ENTRIES = ("__call__", "runAsync", "benchmark", "benchmark_individual_ops")
 _RUNS = "_jit_interpret_graph"
+_NO_OPERATORS = {  # of torch._C, by class: what leads past the operators
+    "StaticModule": _ENTRIES,
+    "": ("_fuse_to_static_module",),
+    "Node": ("g_",),  # puts a static module into a graph
+    "_SafeKernelFunction": ("call_boxed",),  # a kernel out of the dispatcher
+}
+
+
+def seal() -> None:
+    """Take away for good what runs kernels of torch that no override stands before.
+
+    Nothing else holds these functions, so nobody can have kept one. No notebook needs
+    them: they are no public part of torch.
+    """
+    library = sys.modules["torch"]._C
+    for name, entries in _NO_OPERATORS.items():
+        owner = getattr(library, name, None) if name else library
+        for entry in entries:
+            if owner is not None and entry in vars(owner):
+                delattr(owner, entry)
 
 
 def runs_compiled(called: object) -> bool:

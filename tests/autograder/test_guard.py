@@ -224,6 +224,24 @@ def test_a_kernel_that_no_operator_stands_for_is_refused(way):
     assert f"uses {name}, which this exercise asks you to build" in guarded.message
 
 
+# A static module inside a graph, which runs no operator that can be overridden; called
+# by a method that was kept from before the guard closed it.
+KEPT_METHOD = (
+    STATIC
+    + """
+def fused(n, eps):
+    inner, outer = torch._C.parse_ir(text.format(n, eps)), torch._C.Graph()
+    node = outer.create("prim::StaticSubgraph", [outer.addInput() for _ in "xwb"], 1)
+    node.g_("Subgraph", inner)
+    outer.insertNode(node)
+    outer.registerOutput(node.output())
+    return torch._C._create_function_from_graph("fused", outer)
+call = torch._C.ScriptFunction.__call__
+use = lambda x, shape, w, b, eps: call(fused(shape[0], eps), x, w, b)
+"""
+)
+
+
 def test_who_opens_compiled_code_again_has_taken_away_the_guard():
     kind = torch._C.StaticModule
     before = vars(kind)["__call__"]
@@ -1011,6 +1029,45 @@ def test_hidden_call_in_a_notebook_is_refused(told, way):
     assert "layer_norm, which this exercise asks you to build" in found["message"]
     others = [e for e in exercises if e["name"] != "layer_norm"]
     assert all(e["score"] == e["max_score"] for e in others)
+
+
+KEPT = {
+    "a static module": (
+        "call = torch._C.StaticModule.__call__\n"
+        "use = lambda x, shape, w, b, eps: call(static(shape[0], eps), x, w, b)"
+    ),
+    "a static module in another thread": (
+        "run = torch._C.StaticModule.runAsync\n"
+        "use = lambda x, shape, w, b, eps: "
+        "run(static(shape[0], eps), (x, w, b), {}).wait()"
+    ),
+    "a kernel out of the dispatcher": (
+        "cpu = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)\n"
+        "find = torch._C._dispatch_get_computed_kernel_for_dispatch_key\n"
+        "kernel = find('aten::native_layer_norm', 'CPU')\n"
+        "def use(x, shape, w, b, eps):\n"
+        "    x, w, b = x.detach(), w.detach(), b.detach()\n"
+        "    return kernel.call_boxed(cpu, x, list(shape), w, b, eps)[0]"
+    ),
+    "a static module in a graph": KEPT_METHOD,
+    "a graph that torch fuses": (
+        "def fused(n, eps):\n"
+        "    graph = torch._C.parse_ir(text.format(n, eps))\n"
+        "    function = torch._C._create_function_from_graph('fused', graph)\n"
+        "    torch._C._fuse_to_static_module(function.graph)\n"
+        "    return function\n"
+        "call = torch._C.ScriptFunction.__call__\n"
+        "use = lambda x, shape, w, b, eps: call(fused(shape[0], eps), x, w, b)"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", KEPT)
+def test_what_an_earlier_cell_kept_of_compiled_code_earns_nothing(told, way):
+    exercises = told(["import torch\n" + STATIC, KEPT[way]], layer_norm=TAIL.strip())
+    for found in exercises:
+        right = found["name"] != "layer_norm"
+        assert found["score"] == right * found["max_score"], found["message"]
 
 
 def test_an_audit_hook_of_an_earlier_cell_costs_what_may_not_call_all(told, chapter):
