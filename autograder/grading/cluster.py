@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from typing import Any
 from urllib.parse import urlsplit
 
 from autograder.errors import AutograderError
+from autograder.grading.apart import call_apart
 
 CONNECT_SECONDS = 10
 ENCRYPTED = ("tls", "wss")
@@ -22,8 +24,9 @@ class ClusterError(AutograderError):
 def cluster_executor(address: str) -> Iterator[Executor]:
     """An executor whose workers are those of the scheduler at ``address``.
 
-    A submission whose worker is lost is examined by another one. Each worker needs the
-    same Python packages, this project and bubblewrap.
+    A submission whose worker is lost is examined by another one. Each thread of a
+    worker has a process that examines, as on one machine; see ``apart``. Each worker
+    needs the same Python packages, this project and bubblewrap.
 
     What travels is pickled, and a scheduler does what anybody tells it. So one on
     another machine is used only through TLS, with the certificates that the
@@ -52,7 +55,18 @@ def cluster_executor(address: str) -> Iterator[Executor]:
                 f"the scheduler at {address} has no workers: start some with "
                 f"`dask worker {address}`"
             )
-        yield client.get_executor(pure=False)
+        yield _Apart(client.get_executor(pure=False))
+
+
+class _Apart(Executor):
+    """Has another executor call functions in processes of their own."""
+
+    def __init__(self, threads: Executor) -> None:
+        self._threads = threads
+
+    def submit(self, function: Callable, /, *arguments: Any) -> Future:
+        """Have a thread of a worker wait for the process that it has."""
+        return self._threads.submit(call_apart, function, *arguments)
 
 
 def _require_encryption(address: str) -> None:

@@ -1,0 +1,95 @@
+"""Call functions in a process of their own, whose main thread runs them.
+
+For workers of a cluster: their tasks are threads, whose work no signal ends, so that a
+deadline would bound nothing there (``deadline.py``). And their processes may not have
+any of ``multiprocessing``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Any
+
+from autograder.errors import GraderFault
+from autograder.grading.worker import start_worker
+
+END_SECONDS = 10
+
+_of_this_thread = threading.local()
+
+
+def call_apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns, called in the process that belongs to this thread.
+
+    Raises:
+        GraderFault: that process ended meanwhile; the next call starts another.
+        Exception: what the function raised.
+    """
+    if not hasattr(_of_this_thread, "process"):
+        _of_this_thread.process = _Apart()
+    try:
+        done, outcome = _of_this_thread.process.call(function, *arguments)
+    except (EOFError, OSError):
+        del _of_this_thread.process
+        raise GraderFault("the process that examined it was ended") from None
+    if not done:
+        raise outcome
+    return outcome
+
+
+class _Apart:
+    """A process that makes one call after the other, and ends when nobody asks."""
+
+    def __init__(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="attention-")
+        self._ours, theirs = Pipe()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(theirs.fileno()), folder.name],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+        weakref.finalize(self, _end, self._ours, process, folder)
+
+    def call(self, *called: Any) -> tuple[bool, Any]:
+        """Whether a call returned, and what; else what it raised."""
+        self._ours.send(called)
+        return self._ours.recv()
+
+
+def _end(
+    calls: Connection, process: subprocess.Popen, folder: tempfile.TemporaryDirectory
+) -> None:
+    """Let a process end, and see to it that it does."""
+    calls.close()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    folder.cleanup()
+
+
+def _serve(calls: Connection) -> None:
+    while True:
+        try:
+            function, *arguments = calls.recv()
+        except EOFError:
+            return
+        try:
+            outcome = True, function(*arguments)
+        except Exception as error:
+            outcome = False, error
+        calls.send(outcome)
+
+
+if __name__ == "__main__":
+    start_worker(sys.argv[2])
+    _serve(Connection(int(sys.argv[1])))
