@@ -9,10 +9,12 @@ globalThis.BookSearch ??= {};
   const PREFIX = 3; // letters with which a word can be begun
   const STEM = 4; // letters that are left of a word whose ending is not all typed
 
+  const allWordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+
   /** The words of a question that say what is asked for. */
   function wordsOf(query) {
-    const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-    return words.filter((w) => !stopwords.includes(w) && !searchSections.ignored.includes(w));
+    return allWordsOf(query).filter((word) =>
+      !stopwords.includes(word) && !searchSections.ignored.includes(word));
   }
 
   /** The stems of the book that a word may mean, all of it or not yet all of it. */
@@ -37,30 +39,54 @@ globalThis.BookSearch ??= {};
       for (let n = 0; n < found.length; n += 2) {
         weights.set(found[n], Math.max(found[n + 1], weights.get(found[n]) ?? 0));
       }
-      searchSections.titles[stem]?.forEach((number) => titles.add(number));
+      if (Object.hasOwn(searchSections.titles, stem)) {
+        searchSections.titles[stem].forEach((number) => titles.add(number));
+      }
     }
     return { weights, titles };
   }
 
-  /** Sections with all the words in their titles, then the others, each by their weight.
+  /** How a title was typed, word by word, whatever the words say: 3 all of it, perhaps with
+      that of its page; 2 its beginning; 1 a part of it; 0 none. The last word may be begun. */
+  function typedOf([, , title, pageTitle], typed) {
+    const [alone, whole] = [title, `${title} ${pageTitle}`].map((t) => allWordsOf(t).join(" "));
+    if (typed === alone || typed === whole) {
+      return 3;
+    }
+    return whole.startsWith(typed) ? 2 : Number(` ${alone}`.includes(` ${typed}`));
+  }
+
+  const addressOf = ([page, anchor]) =>
+    page + DOCUMENTATION_OPTIONS.LINK_SUFFIX + (anchor && `#${anchor}`);
+
+  /** Sections whose title was typed, and of those with one title the one of this page; then
+      those with all that was asked for in their titles; then the others by their weight.
       @returns {{address: string, title: string, pageTitle: string}[]}  from the first page */
   BookSearch.find = (query) => {
+    const { sections } = searchSections, typed = allWordsOf(query).join(" ");
+    if (!typed) {
+      return [];
+    }
     const places = wordsOf(query).map(placesOf).filter(({ weights }) => weights.size);
     const total = new Map();
     for (const [number, weight] of places.flatMap(({ weights }) => [...weights])) {
       total.set(number, (total.get(number) ?? 0) + weight);
     }
-    const named = (number) => Number(places.every(({ titles }) => titles.has(number)));
     const enough = WORSE * Math.max(...total.values());
-    return [...total]
-      .filter(([number, weight]) => weight >= enough || named(number))
-      .sort(([a, x], [b, y]) => named(b) - named(a) || y - x || a - b)
+    const named = (number) =>
+      Number(places.length > 0 && places.every(({ titles }) => titles.has(number)));
+    const here = ([page]) => location.pathname.endsWith(`/${page}${DOCUMENTATION_OPTIONS.LINK_SUFFIX}`);
+    return sections
+      .map((section, number) => {
+        const weight = total.get(number) ?? 0, rank = typedOf(section, typed) || named(number);
+        return { section, number, weight, rank, here: rank === 3 && here(section) };
+      })
+      .filter(({ weight, rank }) => rank || (weight && weight >= enough))
+      .sort((a, b) =>
+        b.rank - a.rank || b.here - a.here || b.weight - a.weight || a.number - b.number)
       .slice(0, MOST)
-      .map(([number]) => {
-        const [page, anchor, title, pageTitle] = searchSections.sections[number];
-        const address = page + DOCUMENTATION_OPTIONS.LINK_SUFFIX + (anchor && `#${anchor}`);
-        return { address, title, pageTitle };
-      });
+      .map(({ section }) =>
+        ({ address: addressOf(section), title: section[2], pageTitle: section[3] }));
   };
 
   /** Have sphinx_highlight.js mark the words on the page that is opened next. */

@@ -1,0 +1,79 @@
+"""Whoever types the title of a section finds that section, whatever its words are."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, Page, expect
+
+from tests.book.contents import pages_of_the_book
+
+SHOWN = 8  # of what is found, in the dialog
+
+
+def titles(html: Path) -> Iterator[tuple[str, str, str]]:
+    """Page, title and address of each section, as the pages print them."""
+    for name in pages_of_the_book():
+        text = (html / f"{name}.html").read_text(encoding="utf-8")
+        page = BeautifulSoup(text, "html.parser")
+        for heading in page.select("article section > :is(h1, h2, h3, h4)"):
+            for extra in heading.select(".headerlink, .section-number"):
+                extra.decompose()
+            anchor = "" if heading.name == "h1" else f"#{heading.parent['id']}"
+            yield name, " ".join(heading.text.split()), f"{name}.html{anchor}"
+
+
+@pytest.fixture
+def ranking(html: Path, browser: Browser) -> Iterator[Page]:
+    """An empty page with the ranking and the index of the book."""
+    with browser.new_context(offline=True) as context:
+        page = context.new_page()
+        page.add_script_tag(
+            content="var DOCUMENTATION_OPTIONS = { LINK_SUFFIX: '.html' };"
+        )
+        for name in ("language_data", "search_sections", "search_ranking"):
+            page.add_script_tag(path=html / "_static" / f"{name}.js")
+        yield page
+
+
+def test_every_title_is_found_by_typing_it_or_its_beginning(ranking: Page, html: Path):
+    sections = list(titles(html))
+    assert len(sections) > 300
+    count = [title for _, title, _ in sections].count
+    begun = {title[:-1] for _, title, _ in sections}
+    typed = {title for _, title, _ in sections} | begun
+    found = ranking.evaluate(
+        "all => Object.fromEntries(all.map(t =>"
+        " [t, BookSearch.find(t).map(found => found.address)]))",
+        sorted(typed),
+    )
+    page_titles = {name: title for name, title, place in sections if "#" not in place}
+    lost = [
+        (title, place)
+        for _, title, place in sections
+        if count(title) == 1
+        and (found[title][:1] != [place] or place not in found[title[:-1]][:SHOWN])
+    ]
+    assert lost == []
+    shared = [
+        (f"{title} {page_titles[name]}", place) for name, title, place in sections
+    ]
+    assert [
+        (words, place)
+        for words, place in shared
+        if ranking.evaluate("t => BookSearch.find(t)[0].address", words) != place
+    ] == []
+
+
+def test_of_sections_with_one_title_that_of_the_page_comes_first(
+    browser: Browser, site: str
+):
+    with browser.new_context() as context:
+        page = context.new_page()
+        for name in ("vit_patches", "masking"):
+            page.goto(f"{site}chapters/{name}.html", wait_until="load")
+            page.keyboard.press("Control+k")
+            page.get_by_role("combobox", name="Search this book").fill("summary")
+            first = page.get_by_role("option").first
+            expect(first).to_have_attribute("href", f"../chapters/{name}.html#summary")
