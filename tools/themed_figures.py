@@ -137,6 +137,8 @@ def dark_heat_map(pixels: np.ndarray) -> np.ndarray | None:
     """The pixels of a heat map for a dark page; None for those of another picture.
 
     A heat map is what has no other colours than the scales of ``toolkit.figures``.
+    Matplotlib's own scale of greys is none of them, since nothing tells its pixels from
+    those of a photograph, or of digits in ink, which stay on their paper.
 
     Args:
         pixels: (H, W, 4) red, green, blue and opacity, 0 to 255.
