@@ -10,15 +10,19 @@ import sqlite3
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from autograder.grading import queue
+from autograder.grading.grade import Unexamined
 from autograder.grading.gradebook_errors import GradebookError
 from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.test_grade import marks
+from tests.autograder.grading.troubled_workers import killed_at, without_kernel_at
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
@@ -125,46 +129,27 @@ def test_an_examination_ends_when_its_process_is_told_to(
     assert process.wait(timeout=60) != 0
 
 
-def grade_with(course, tmp_path, *before, students):
-    """Grade five students in a process of its own.
+@pytest.fixture
+def grade_with(grade, course, master, right, monkeypatch):
+    """Grade five right submissions, one of them of an odd student, in another way."""
 
-    Before one of them is examined, a worker does what the lines of ``before`` say.
-    """
-    master, right, odd = students
-    names = ["a", "b", odd, "d", "e"]
-    hand_in(course, TOPIC, {name: submission(master, right) for name in names})
-    script = tmp_path / "run.py"
-    lines = "".join(f"        {line}\n" for line in before)
-    script.write_text(
-        "import os, signal\n"
-        "from pathlib import Path\n"
-        "from autograder.grading import queue\n"
-        "from autograder.grading.grade import grade\n"
-        "from autograder.sandbox.bubblewrap import SandboxUnavailable\n"
-        "real = queue.examine_submission\n"
-        "def examine_submission(job, submission, workplace):\n"
-        f"    if submission.student == {odd!r}:\n"
-        f"{lines}"
-        "    return real(job, submission, workplace)\n"
-        "if __name__ == '__main__':\n"
-        "    queue.examine_submission = examine_submission\n"
-        "    queue.PAUSES = (0, 1)\n"
-        f"    out = grade({TOPIC!r}, Path({str(course)!r}), jobs=2)\n"
-        "    assert len(out.graded) == 5, out\n"
-    )
-    return subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    def run(examine, odd):
+        names = ["a", "b", odd, "d", "e"]
+        hand_in(course, TOPIC, {name: submission(master, right) for name in names})
+        monkeypatch.setattr(queue, "examine_submission", examine)
+        monkeypatch.setattr(queue, "PAUSES", (0, 1))
+        return grade(TOPIC, course)
+
+    return run
 
 
-def test_submission_that_kills_its_worker_costs_nobody_else(
-    course, master, right, tmp_path
-):
+def test_submission_that_kills_its_worker_costs_nobody_else(course, grade_with):
     """A worker is killed from outside, as the system does when memory runs out."""
-    kill = "os.kill(os.getpid(), signal.SIGKILL)"
-    done = grade_with(course, tmp_path, kill, students=(master, right, "killer"))
-    assert done.returncode != 0
-    last = done.stderr.strip().splitlines()[-1]
-    assert "Unexamined: 1 not examined" in last
-    assert f"killer ({TOPIC}): the process that examined it was ended, twice" in last
+    with pytest.raises(Unexamined) as failed:
+        grade_with(partial(killed_at, "killer"), "killer")
+    said = str(failed.value)
+    assert "1 not examined" in said
+    assert f"killer ({TOPIC}): the process that examined it was ended, twice" in said
     scores = marks(course)
     assert sorted(scores) == ["a", "b", "d", "e"]
     assert len(set(scores.values())) == 1
@@ -173,25 +158,19 @@ def test_submission_that_kills_its_worker_costs_nobody_else(
 
 @pytest.mark.parametrize("failures", [1, 99])
 def test_whose_kernel_does_not_start_is_examined_again_alone(
-    course, master, right, tmp_path, failures
+    course, grade_with, tmp_path, failures
 ):
     """When another submission holds what a kernel needs, nobody else gets zero."""
-    done = grade_with(
-        course,
-        tmp_path,
-        f"tries = Path({str(tmp_path / 'tries')!r})",
-        "with tries.open('a') as file: file.write('x')",
-        f"if tries.stat().st_size <= {failures}:",
-        "    raise SandboxUnavailable('no kernel started: test')",
-        students=(master, right, "unlucky"),
-    )
-    scores = marks(course)
+    examine = partial(without_kernel_at, "unlucky", tmp_path / "tries", failures)
     if failures == 1:
-        assert done.returncode == 0, done.stderr[-2000:]
+        assert len(grade_with(examine, "unlucky").graded) == 5
+        scores = marks(course)
         assert set(scores) == {"a", "b", "unlucky", "d", "e"}
     else:
-        last = done.stderr.strip().splitlines()[-1]
-        assert f"unlucky ({TOPIC}): no kernel started: test" in last
+        with pytest.raises(Unexamined) as failed:
+            grade_with(examine, "unlucky")
+        assert f"unlucky ({TOPIC}): no kernel started: test" in str(failed.value)
+        scores = marks(course)
         assert "unlucky" not in scores
     assert {"a", "b", "d", "e"} <= set(scores)
     assert len(set(scores.values())) == 1
