@@ -8,6 +8,7 @@ where nothing can be broken: what is called may close files, fork, or end the pr
 
 from __future__ import annotations
 
+import _posixsubprocess
 import contextlib
 import functools
 import importlib
@@ -40,12 +41,24 @@ SHIPPED = ("autograder", "toolkit")
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 SECONDS = 2  # for one case; right answers need a hundredth of it, one a thirtieth
 SILENCE = 8  # seconds after which what was called is not waited for
+STARTS = (  # audit events of who starts a process
+    *("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"),
+    "os.exec",
+)
 
 Call = tuple[tuple, dict[str, Any]]
 
 
 class Called(Exception):
     """Ends a case as soon as it has called an implementation."""
+
+
+class ProcessRefused(Exception):
+    """Something that is tried starts a process."""
+
+
+class NotPlain(Exception):
+    """What is an argument cannot be copied in no time, such as a model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +105,43 @@ class Question:
     right: Answer
     call: Call
 
+    def is_refused_by(self, candidate: Candidate) -> bool:
+        """Whether a candidate raises as soon as it is called, and the case with it.
+
+        Nearly all do. To copy the arguments takes a tenth of drawing them anew.
+        """
+        if not candidate.takes(self.call):
+            return True
+        if self.right.raised is not None:
+            return False
+        try:
+            args, kwargs = copied(self.call)
+        except NotPlain:
+            return False
+        try:
+            candidate.call(*args, **kwargs)
+        except TimeoutError:
+            raise
+        except BaseException as error:
+            return self._lets_out(error)
+        return False
+
+    def _lets_out(self, error: BaseException) -> bool:
+        """Whether the case catches no error of this kind."""
+        kind = type(error)
+        if kind not in self._let_out:
+
+            def fail(*_: Any, **__: Any) -> None:
+                raise error
+
+            self._let_out[kind] = self._raises(Candidate(fail))
+        return self._let_out[kind]
+
+    @cached_property
+    def _let_out(self) -> dict[type[BaseException], bool]:
+        """Which kinds of errors come out, as far as was asked."""
+        return {}
+
     def is_right(self, candidate: Candidate) -> bool:
         """Whether a candidate gives the right answer to this question."""
         if not candidate.takes(self.call):
@@ -136,8 +186,10 @@ class Asked:
         So the others come first, and who gets none of them right is asked no more. Nor
         is who takes too long for one.
         """
-        limit = TimeLimit()
-        for question in self.telling:
+        limit, left = TimeLimit(), self.telling
+        with TimeLimit():  # all of them together: who exceeds it is asked one by one
+            left = [each for each in left if not each.is_refused_by(candidate)]
+        for question in left:
             with limit:
                 if question.is_right(candidate):
                     break
@@ -209,6 +261,25 @@ def first_call(case: Case, seed: int) -> Call:
     with contextlib.suppress(Called):
         case.run(spy, np.random.default_rng(seed))
     return seen[0]
+
+
+def copied(value: Any) -> Any:
+    """The same value, which may be changed.
+
+    Raises:
+        NotPlain: there is something in it whose copy would take long.
+    """
+    if type(value) in (tuple, list):
+        return type(value)(copied(item) for item in value)
+    if isinstance(value, dict):
+        return {name: copied(item) for name, item in value.items()}
+    if type(value) is np.ndarray:
+        return value.copy()
+    if type(value) is torch.Tensor and not value.requires_grad:
+        return value.clone()
+    if value is None or isinstance(value, int | float | str | np.generic | torch.dtype):
+        return value
+    raise NotPlain
 
 
 @functools.cache
@@ -301,7 +372,7 @@ def earners(candidates: dict[str, Candidate]) -> Iterator[list[Any]]:
         if asked.may_call(candidate)
     ]
     while todo:
-        done = try_in_a_child(todo, candidates)
+        done = try_in_a_child(todo, candidates, prepare=refuse_processes)
         yield from (line for line in done if line[2])
         todo = todo[len(done) + 1 :]
 
@@ -310,12 +381,20 @@ def try_in_a_child(
     todo: list[tuple[str, Asked]],
     candidates: dict[str, Candidate],
     silence: float = SILENCE,
+    prepare: Callable[[], None] = lambda: None,
 ) -> list[list[Any]]:
-    """What came back, up to the one at which the child ended or fell silent."""
+    """What came back, up to the one at which the child ended or fell silent.
+
+    Args:
+        todo: what is tried as the answer to what.
+        candidates: what is tried, by name.
+        silence: how many seconds to wait for the next result.
+        prepare: called in the child first.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _child(todo, candidates, writing)
+        _child(todo, candidates, writing, prepare)
     os.close(writing)
     text = b""
     while select.select([reading], [], [], silence)[0]:
@@ -330,8 +409,29 @@ def try_in_a_child(
     return [json.loads(line) for line in text.split(b"\n")[:-1]]
 
 
+def refuse_processes() -> None:
+    """From now on, whoever starts a process gets an error instead.
+
+    A grader would start kernels and workers for nothing: what they import takes far
+    longer than a case may.
+    """
+
+    def refuse(*_: Any) -> None:
+        raise ProcessRefused
+
+    def hear(event: str, _: tuple[Any, ...]) -> None:
+        if event in STARTS:
+            refuse()
+
+    sys.addaudithook(hear)
+    _posixsubprocess.fork_exec = refuse  # announced to nobody
+
+
 def _child(
-    todo: list[tuple[str, Asked]], candidates: dict[str, Candidate], writing: int
+    todo: list[tuple[str, Asked]],
+    candidates: dict[str, Candidate],
+    writing: int,
+    prepare: Callable[[], None],
 ) -> None:
     try:
         os.setsid()
@@ -339,6 +439,7 @@ def _child(
         resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
+        prepare()
         for name, asked in todo:
             points = asked.points(candidates[name])
             if os.getpid() != own:
