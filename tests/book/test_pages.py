@@ -1,15 +1,18 @@
 """Every page of the book as a reader's browser shows it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Page as Tab
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
+from tests.book.playgrounds import FORGET
 from tools.formulas import typeset
 
 WIDTHS = (1280, 360)
@@ -60,33 +63,46 @@ class Page:
 Visit = Callable[[str], Page]
 
 
-def watch(context: BrowserContext, home: str, page: Page) -> None:
+@contextmanager
+def watched(context: BrowserContext, home: str) -> Iterator[Page]:
     """Write down every complaint and every request that leaves ``home``."""
+    page = Page()
 
     def console(message) -> None:
         if message.type in ("error", "warning"):
             page.complaints.append(message.text)
 
+    def error(found) -> None:
+        page.complaints.append(str(found.error))
+
     def request(asked) -> None:
         if not asked.url.startswith((home, "data:", "blob:")):
             page.foreign.append(asked.url)
 
-    context.on("console", console)
-    context.on("weberror", lambda error: page.complaints.append(str(error.error)))
-    context.on("request", request)
+    listeners = {"console": console, "weberror": error, "request": request}
+    for event, listener in listeners.items():
+        context.on(event, listener)
+    yield page
+    for event, listener in listeners.items():
+        context.remove_listener(event, listener)
 
 
 @pytest.fixture(scope="module")
-def visit(browser: Browser, site: str) -> Visit:
+def tab(browser: Browser) -> Iterator[Tab]:
+    """One tab for page after page, each of which finds nothing of the one before."""
+    with browser.new_context() as context:
+        context.add_init_script(FORGET)
+        yield context.new_page()
+
+
+@pytest.fixture(scope="module")
+def visit(tab: Tab, site: str) -> Visit:
     """Open a page by its name; each is opened once."""
     visited: dict[str, Page] = {}
 
     def open_page(name: str) -> Page:
         if name not in visited:
-            page = Page()
-            with browser.new_context() as context:
-                watch(context, site, page)
-                tab = context.new_page()
+            with watched(tab.context, site) as page:
                 for width in WIDTHS:
                     tab.set_viewport_size({"width": width, "height": 800})
                     if width == WIDTHS[0]:
@@ -185,9 +201,8 @@ def test_icons_are_drawn_without_a_script_and_without_the_large_fonts(
 @pytest.mark.parametrize("served", [True, False], ids=["server", "file"])
 def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site: str):
     home = site if served else html.as_uri() + "/"
-    page = Page()
-    with browser.new_context() as context:
-        watch(context, "http://127.0.0.1" if served else "file:///", page)
+    own = "http://127.0.0.1" if served else "file:///"
+    with browser.new_context() as context, watched(context, own) as page:
         tab = context.new_page()
         tab.goto(f"{home}chapters/preface.html", wait_until="load")
         tab.keyboard.press("Control+k")
@@ -252,12 +267,10 @@ def test_the_root_is_a_page_and_sends_nobody_elsewhere(browser: Browser, site: s
         assert tab.url == site
 
 
-def test_the_pages_work_as_files_without_a_web_server(browser: Browser, html: Path):
+def test_the_pages_work_as_files_without_a_web_server(tab: Tab, html: Path):
+    tab.set_viewport_size({"width": WIDTHS[0], "height": 800})
     for name in pages_of_the_site():
-        page = Page()
-        with browser.new_context() as context:
-            watch(context, "file:///", page)
-            tab = context.new_page()
+        with watched(tab.context, "file:///") as page:
             tab.goto((html / f"{name}.html").as_uri(), wait_until="load")
             typeset(tab)
             seen = tab.evaluate(MEASURE)
