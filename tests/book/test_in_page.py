@@ -236,6 +236,74 @@ def test_hints_come_one_by_one(page: Page):
     expect(output(page, "softmax")).to_contain_text(known.hint)
 
 
+# Before anything is drawn: from then on, each wrong answer below takes a second more.
+
+
+ASK = """async ({ name, chapter, sources }) => {
+  const reports = [];
+  for (const source of sources) {
+    const cell = { name, kind: "exercise", source };
+    const question = { do: "check", with: { cell, above: [] } };
+    const answer = await InPage.python.ask(question, () => {});
+    reports.push(answer.report);
+  }
+  return reports;
+}"""
+
+
+def rounded(report: dict[str, Any]) -> dict[str, Any]:
+    """A report in which what rounding leaves of a zero is 0, on every machine."""
+    text = json.dumps(report)
+    return json.loads(re.sub(r"-?\d(\.\d+)?e-(1[3-9]|[2-9]\d)", "0", text))
+
+
+def cases_that_do_not_warn(report: dict[str, Any]) -> list[tuple[str, bool]]:
+    """What a browser can see where a case looks for warnings: the other cases."""
+    warn = {
+        case.title
+        for case in find_topic(report["name"]).exercises[report["name"]].cases
+        if case.warns
+    }
+    return [
+        (c["title"], c["passed"]) for c in report["cases"] if c["title"] not in warn
+    ]
+
+
+def test_a_case_that_no_browser_can_look_at_is_named(page: Page):
+    cell = {"name": "swiglu", "kind": "exercise", "source": "1 / 0"}
+    question = {"do": "check", "with": {"cell": cell, "above": []}}
+    asked = "question => InPage.python.ask(question, () => {})"
+    found = page.evaluate(asked, question)["page"]
+    (case,) = [c for c in find_topic("swiglu").exercises["swiglu"].cases if c.warns]
+    assert (
+        f"NumPy gives no warnings in a browser, so none can fail “{case.title}" in found
+    )
+
+
+@pytest.mark.parametrize("chapter", page_course.topics())
+def test_reference_and_mistakes_get_the_reports_of_native_python(page, chapter):
+    topic = load_topic(chapter)
+    for name, exercise in topic.exercises.items():
+        known = topic.mistakes(name)
+        sources = [f"from solutions.{chapter} import {name}"]
+        sources += [mistake_source(name, m.name, chapter) for m in known]
+        answers = [topic.reference(name), *(m.implementation for m in known)]
+        native = [
+            examine_here(exercise, answer, source).report
+            for answer, source in zip(answers, sources, strict=True)
+        ]
+        asked = {"name": name, "chapter": chapter, "sources": sources}
+        seen = page.evaluate(ASK, asked)
+        if any(case.warns for case in exercise.cases):
+            assert list(map(cases_that_do_not_warn, seen)) == [
+                cases_that_do_not_warn(report.as_dict()) for report in native
+            ]
+        else:
+            expected = [report.as_dict() for report in native]
+            assert list(map(rounded, seen)) == list(map(rounded, expected))
+        assert native[0].score == native[0].max_score
+
+
 def test_matplotlib_is_loaded_when_something_is_drawn_and_not_before(page, asked):
     known = load_topic(CHAPTER).mistakes("softmax")[1]
     check(page, "softmax", mistake_source("softmax", known.name))
@@ -336,71 +404,6 @@ def test_a_file_that_is_no_notebook_is_told_so(page: Page, tmp_path):
         tmp_path / "odd.ipynb"
     )
     expect(page.locator(".in-page-bar")).to_contain_text("This file is no notebook.")
-
-
-ASK = """async ({ name, chapter, sources }) => {
-  const reports = [];
-  for (const source of sources) {
-    const cell = { name, kind: "exercise", source };
-    const question = { do: "check", with: { cell, above: [] } };
-    const answer = await InPage.python.ask(question, () => {});
-    reports.push(answer.report);
-  }
-  return reports;
-}"""
-
-
-def rounded(report: dict[str, Any]) -> dict[str, Any]:
-    """A report in which what rounding leaves of a zero is 0, on every machine."""
-    text = json.dumps(report)
-    return json.loads(re.sub(r"-?\d(\.\d+)?e-(1[3-9]|[2-9]\d)", "0", text))
-
-
-def cases_that_do_not_warn(report: dict[str, Any]) -> list[tuple[str, bool]]:
-    """What a browser can see where a case looks for warnings: the other cases."""
-    warn = {
-        case.title
-        for case in find_topic(report["name"]).exercises[report["name"]].cases
-        if case.warns
-    }
-    return [
-        (c["title"], c["passed"]) for c in report["cases"] if c["title"] not in warn
-    ]
-
-
-def test_a_case_that_no_browser_can_look_at_is_named(page: Page):
-    cell = {"name": "swiglu", "kind": "exercise", "source": "1 / 0"}
-    question = {"do": "check", "with": {"cell": cell, "above": []}}
-    asked = "question => InPage.python.ask(question, () => {})"
-    found = page.evaluate(asked, question)["page"]
-    (case,) = [c for c in find_topic("swiglu").exercises["swiglu"].cases if c.warns]
-    assert (
-        f"NumPy gives no warnings in a browser, so none can fail “{case.title}" in found
-    )
-
-
-@pytest.mark.parametrize("chapter", page_course.topics())
-def test_reference_and_mistakes_get_the_reports_of_native_python(page, chapter):
-    topic = load_topic(chapter)
-    for name, exercise in topic.exercises.items():
-        known = topic.mistakes(name)
-        sources = [f"from solutions.{chapter} import {name}"]
-        sources += [mistake_source(name, m.name, chapter) for m in known]
-        answers = [topic.reference(name), *(m.implementation for m in known)]
-        native = [
-            examine_here(exercise, answer, source).report
-            for answer, source in zip(answers, sources, strict=True)
-        ]
-        asked = {"name": name, "chapter": chapter, "sources": sources}
-        seen = page.evaluate(ASK, asked)
-        if any(case.warns for case in exercise.cases):
-            assert list(map(cases_that_do_not_warn, seen)) == [
-                cases_that_do_not_warn(report.as_dict()) for report in native
-            ]
-        else:
-            expected = [report.as_dict() for report in native]
-            assert list(map(rounded, seen)) == list(map(rounded, expected))
-        assert native[0].score == native[0].max_score
 
 
 def test_the_keyboard_is_enough_and_is_not_trapped(page: Page):
