@@ -12,6 +12,7 @@ from autograder.slips import Trials, until
 from autograder.steps.joined import joined
 from autograder.variants import Probe
 
+ALONE = "of which alone this would be said:"  # a hint may say what is right beside it
 MOST_CASES = 2  # in which both mistakes have to show for a pair to be found
 
 
@@ -40,8 +41,9 @@ def find_two_mistakes(trials: Trials, probe: Probe, end: float) -> str:
             )
             if made and trials.explains(made, first):
                 return (
-                    "Two slips together give your result. One is a known mistake: "
-                    f"{one.hint} The other is a known mistake: {other.hint}"
+                    "Two slips together give your result. One is a known mistake, "
+                    f"{ALONE} {one.hint} The other is a known mistake, {ALONE} "
+                    f"{other.hint}"
                 )
         tried += 1
         if tried == MOST_CASES:

@@ -17,7 +17,7 @@ import numpy as np
 
 from autograder.answers import Answer
 from autograder.exercise import Implementation
-from autograder.known_pairs import find_two_mistakes
+from autograder.known_pairs import ALONE, find_two_mistakes
 from autograder.slips import Trials, in_part, numbers_in, until
 from autograder.steps.altered import steps_of, with_steps
 from autograder.symptoms.outcomes import Outcome, varied
@@ -114,7 +114,7 @@ def _single_slips(trials: Trials, probe: Probe, first: int) -> Iterator[_Slip]:
     for known in trials.expected.mistakes:
         if known.name in probe.mistaken:
             yield _Slip(
-                f"One is a known mistake: {known.hint}",
+                f"One is a known mistake, {ALONE} {known.hint}",
                 probe.mistaken[known.name],
                 known.answers[first],
             )

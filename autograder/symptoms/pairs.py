@@ -42,7 +42,8 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
         if told:
             return (
                 "Your answer is the one that a known mistake gives, changed once more. "
-                f"The mistake: {hint} The change, if what it gives were right: {told}"
+                f"Of the mistake alone this would be said: {hint} The change, if what it "
+                f"gives were right: {told}"
             )
     return ""
 

@@ -33,6 +33,13 @@ from autograder.symptoms.structure import (
     other_structure,
     refused,
 )
+from autograder.symptoms.subject import (
+    NUMBERS,
+    ORDINALS,
+    afterwards,
+    of_several,
+    scope,
+)
 
 # In this order.
 _ASKED = (shapes, factors, places, functions, zeros, arrangement, sizes)
@@ -72,7 +79,11 @@ def find_change(outcomes: Sequence[Outcome]) -> str:
     def find(some: Sequence[Outcome]) -> str:
         pairs = wrong_pairs(some)
         inputs = any(pair.role and pair.role.name for pair in pairs)
-        return "" if inputs else _ask(CHANGES, pairs) or exchanged_results(some)
+        told = "" if inputs else _ask(CHANGES, pairs)
+        if told:
+            partly = " It does not hold for all results." if scope(some, pairs) else ""
+            return f"{of_several(some, pairs)}{told}{partly}"
+        return "" if inputs else exchanged_results(some)
 
     return _first_of(outcomes, find)
 
@@ -127,7 +138,10 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
     named, told = wrong_entries(outcomes), _ask(CAUSES, pairs)
     if named:
         return " ".join(filter(None, (named, told)))
-    return told and f"{_afterwards(outcomes, pairs)}{told}{_scope(outcomes)}"
+    if not told:
+        return ""
+    about = afterwards(outcomes, pairs) or of_several(outcomes, pairs)
+    return f"{about}{told}{scope(outcomes, pairs)}"
 
 
 def _trace(outcomes: Sequence[Outcome]) -> str:
@@ -145,17 +159,13 @@ def _trace(outcomes: Sequence[Outcome]) -> str:
         return told
     for detectors in (CAUSES, TRACES):
         told = detectors is TRACES and _ask(TRACES, pairs)
-        told = told or _ask_of_a_part(detectors, pairs)
         if told:
-            return f"{_afterwards(outcomes, pairs)}{told}{_scope(outcomes)}"
+            about = afterwards(outcomes, pairs) or of_several(outcomes, pairs)
+            return f"{about}{told}{scope(outcomes, pairs)}"
+        told = _ask_of_a_part(detectors, pairs)
+        if told:
+            return f"{afterwards(outcomes, pairs)}{told}{scope(outcomes)}"
     return ""
-
-
-def _afterwards(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> str:
-    """That nothing is wrong with a result itself, where this is known."""
-    if any(pair.role for pair in wrong) or not any(o.roles for o in outcomes):
-        return ""
-    return "In what the cases compute from your results, such as a gradient: "
 
 
 def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
@@ -180,8 +190,8 @@ def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
         if told:
             others = "the other is" if count == 2 else "others are"
             return (
-                f"Of the {_NUMBERS.get(count, count)} results, the "
-                f"{_ORDINALS.get(index, index + 1)}: {told} (And {others} wrong as "
+                f"Of the {NUMBERS.get(count, count)} results, the "
+                f"{ORDINALS.get(index, index + 1)}: {told} (And {others} wrong as "
                 "well, which may follow from it.)"
             )
     return ""
@@ -208,41 +218,13 @@ def _ask(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
     return ""
 
 
-def _scope(outcomes: Sequence[Outcome]) -> str:
-    """What limits a symptom: cases that raise an error, or are right as a whole."""
-    asked = [o for o in outcomes if o.right.raised is None]
-    if any(o.given.raised is not None for o in asked):
-        return " In other cases an error is raised."
-    if any(agree(o, o.right.value, o.given.value) for o in valued(asked)):
-        return " Other cases are right."
-    return ""
-
-
 def _one_of_several(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> str:
-    """Which result of several is wrong, and what can be said of it alone."""
+    """Which results of several are wrong, and what can be said of them alone."""
     wrong = [pair for pair in wrong if pair.role]
-    indices = {pair.role.index for pair in wrong}
-    counts = {pair.role.count for pair in wrong}
-    if len(indices) != 1 or len(counts) != 1 or counts == {1}:
-        return ""
-    (index,), (count,) = indices, counts
-    right_ones = sum(
-        role.name is None and role.index != index and role.count == count
-        for outcome in valued(outcomes)
-        for role in outcome.roles.values()
-    )
-    if right_ones == 0 or any(
+    told = of_several(outcomes, wrong)
+    if not told.endswith(". ") or any(
         o.given.raised or o.given.unreadable for o in outcomes if not o.right.raised
     ):
         return ""
-    told = (
-        f"Of the {_NUMBERS.get(count, count)} results, the "
-        f"{_ORDINALS.get(index, index + 1)} is wrong and the "
-        f"{'other is' if count == 2 else 'others are'} right."
-    )
     more = _ask([*CAUSES, *TRACES], wrong)
-    return f"{told} {more}" if more else told
-
-
-_NUMBERS = {2: "two", 3: "three", 4: "four"}
-_ORDINALS = {0: "first", 1: "second", 2: "third", 3: "fourth"}
+    return f"{told}{more}{scope(outcomes, wrong)}" if more else told.rstrip()

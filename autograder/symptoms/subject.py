@@ -1,0 +1,107 @@
+"""What a relation is about: all results, some of several, or what is made from them.
+
+A detector looks at wrong results alone, and speaks of "your result". If others are
+right, what it tells is only true beside the name of the results that are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autograder.symptoms.outcomes import Outcome, Pair, agree, aligned, valued
+from autograder.variants import Role
+
+NUMBERS = {2: "two", 3: "three", 4: "four"}
+ORDINALS = {0: "first", 1: "second", 2: "third", 3: "fourth"}
+
+
+def of_several(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> str:
+    """Which results of several are wrong, if others never are; else an empty text.
+
+    Args:
+        outcomes: both answers to each case.
+        wrong: the results that a relation is told of.
+    """
+    indices, count = _indices(wrong)
+    if not indices or len(indices) == count:
+        return ""
+    several = f"Of the {NUMBERS.get(count, count)} results, the "
+    listed = " and the ".join(ORDINALS.get(n, str(n + 1)) for n in sorted(indices))
+    others = any(
+        role.count == count and role.index not in indices
+        for role, _ in _results(valued(outcomes))
+    )
+    if not others:  # no case returns them
+        return f"{several}{listed}: "
+    verb = "is" if len(indices) == 1 else "are"
+    rest = "other is" if count - len(indices) == 1 else "others are"
+    about = "" if len(indices) == 1 else "Of each of the wrong ones this holds: "
+    return f"{several}{listed} {verb} wrong and the {rest} right. {about}"
+
+
+def afterwards(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> str:
+    """That nothing is wrong with a result itself, where this is known."""
+    if any(pair.role for pair in wrong) or not any(o.roles for o in outcomes):
+        return ""
+    return "In what the cases compute from your results, such as a gradient: "
+
+
+def scope(outcomes: Sequence[Outcome], wrong: Sequence[Pair] = ()) -> str:
+    """What limits a relation: cases that raise an error, or that are right.
+
+    Args:
+        outcomes: both answers to each case.
+        wrong: all results that are wrong, if the relation is told of all of them; then
+            results that are right beside them are named as well.
+    """
+    asked = [o for o in outcomes if o.right.raised is None]
+    told = ""
+    if any(o.given.raised is not None for o in asked):
+        told = " In other cases an error is raised."
+    elif any(_is_right(o) for o in valued(asked)):
+        told = " Other cases are right."
+    if _some_are_right([o for o in valued(asked) if not _is_right(o)], wrong):
+        told += " Other results in the cases that fail are right."
+    return told
+
+
+def _some_are_right(failed: Sequence[Outcome], wrong: Sequence[Pair]) -> bool:
+    """Whether results are right that nobody would tell from the wrong ones.
+
+    Those are results of other calls. Where none is known to be a result, they are
+    whatever a case compares that is more than a number.
+    """
+    if any(pair.role for pair in wrong):
+        indices, _ = _indices(wrong)
+        return any(
+            good and (not indices or role.index in indices)
+            for role, good in _results(failed)
+        )
+    return bool(wrong) and any(
+        getattr(right, "ndim", 0) > 0 and agree(outcome, right, given)
+        for outcome in failed
+        if not outcome.roles
+        for _, right, given in aligned(outcome)
+    )
+
+
+def _indices(wrong: Sequence[Pair]) -> tuple[set[int], int]:
+    """Which results of a call are wrong, and of how many; none if that is not clear."""
+    roles = [pair.role for pair in wrong if pair.role and pair.role.name is None]
+    counts = {role.count for role in roles}
+    if len(counts) != 1:
+        return set(), 0
+    return {role.index for role in roles}, counts.pop()
+
+
+def _results(outcomes: Sequence[Outcome]) -> Iterator[tuple[Role, bool]]:
+    """The results of calls that the cases return, and whether they are right."""
+    for outcome in outcomes:
+        for path, right, given in aligned(outcome):
+            role = outcome.roles.get(path)
+            if role and role.name is None:
+                yield role, agree(outcome, right, given)
+
+
+def _is_right(outcome: Outcome) -> bool:
+    return agree(outcome, outcome.right.value, outcome.given.value)

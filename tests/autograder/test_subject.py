@@ -1,0 +1,125 @@
+"""A relation that one of several results has is told of that result alone."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from autograder import two_slips
+from autograder.answers import answer, decode
+from autograder.exercise import Exercise, Topic, load_topic, topic_names
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
+
+ORDINALS = ("first", "second", "third", "fourth")
+RELATIONS = {
+    "transposed": lambda x: x.swapaxes(-1, -2),
+    "times 3": lambda x: 3 * x,
+    "wrong sign": lambda x: -x,
+    "plus 1.": lambda x: x + 1,
+    "reverse order": lambda x: (
+        x[::-1].copy() if isinstance(x, np.ndarray) else x.flip(0)
+    ),
+    "square of the right one": lambda x: x * x,
+}
+SAYS = {"transposed": ("transposed", "last two axes swapped")}
+
+
+def several():
+    """The exercises of the course whose functions return several results."""
+    for name in topic_names():
+        for exercise in load_topic(name).exercises.values():
+            if len(exercise.results) > 1:
+                yield name, exercise.name
+
+
+PARTS = [
+    (topic, name, index)
+    for topic, name in several()
+    for index in range(len(load_topic(topic).exercises[name].results))
+]
+
+
+@functools.cache
+def expected_of(topic, name):
+    """The right answers, with no known mistake beside them."""
+    exercise = load_topic(topic).exercises[name]
+    expected = expect(load_topic(topic), exercise, public_seeds(exercise))
+    return exercise, replace(expected, find_mistakes=tuple)
+
+
+def with_one_changed(reference, index, change):
+    """The reference, one of whose results is changed."""
+
+    @functools.wraps(reference)
+    def changed(*arguments, **options):
+        results = list(reference(*arguments, **options))
+        results[index] = change(results[index])
+        return tuple(results)
+
+    return changed
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("topic", "name", "index"), PARTS)
+def test_one_result_of_several_is_named(monkeypatch, topic, name, index, relation):
+    monkeypatch.setattr(two_slips, "SECONDS", 0.0)
+    exercise, expected = expected_of(topic, name)
+    reference = load_topic(topic).reference(name)
+    if isinstance(reference, type):
+        pytest.skip("the results of a module's methods are not altered here")
+    changed = with_one_changed(reference, index, RELATIONS[relation])
+    given = [
+        decode(answer(case, changed, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    said = judge(exercise, given, expected).message
+    if said.startswith("Your result is the right one for `"):
+        return  # an altered argument, with which the reference gives all of this
+    if any(words in said for words in SAYS.get(relation, (relation,))):
+        assert f"results, the {ORDINALS[index]}" in said
+    for number, ordinal in enumerate(ORDINALS):
+        if number != index:
+            assert f"the {ordinal} is wrong" not in said
+            assert f"the {ordinal}: " not in said
+
+
+twice = Exercise("twice")
+
+
+@twice.case(title="a call for each of two sizes", points=1)
+def two_sizes(twice, rng):
+    return twice(rng.standard_normal((3, 5))), twice(rng.standard_normal((4, 2)))
+
+
+@twice.case(title="once more", points=1)
+def once_more(twice, rng):
+    return twice(rng.standard_normal((4, 3))), twice(rng.standard_normal((6, 2)))
+
+
+class Made(Topic):
+    def reference(self, exercise):
+        return lambda x: np.sinh(x)
+
+    def mistakes(self, exercise):
+        return []
+
+
+def test_of_two_calls_only_one_of_which_is_wrong_nothing_is_told_of_all():
+    topic = Made("made_up", {"twice": twice})
+    expected = expect(topic, twice, public_seeds(twice))
+    given = [
+        decode(answer(case, lambda x: np.sinh(x) * (1 + x.shape[1] % 2), seed))
+        for case, seed in zip(twice.cases, expected.seeds, strict=True)
+    ]
+    said = judge(twice, given, expected).message
+    wrong = [
+        [not np.allclose(r, g) for r, g in zip(right.value, mine.value, strict=True)]
+        for right, mine in zip(expected.reference, given, strict=True)
+    ]
+    assert any(any(row) and not all(row) for row in wrong)
+    assert "times 2" in said
+    assert "Other results in the cases that fail are right." in said
