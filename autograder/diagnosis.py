@@ -42,6 +42,7 @@ FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."
 )
+STOPPED = "Not every known slip was tried: the search for one took too long."
 ANOTHER_TEST = (
     "This advice was written for another test with this outcome, so its details may "
     "not fit yours:"
@@ -151,7 +152,8 @@ def _symptom(
         return part
     told = find_trace(outcomes) or about_errors(failed)
     where = _condition(probe, expected, wrong) if probe else ""
-    return " ".join(filter(None, (told, where)))
+    told = " ".join(filter(None, (told, where)))
+    return f"{told} {STOPPED}" if told and trials.stopped else told
 
 
 def _condition(probe: Probe, expected: Expected, wrong: Sequence[bool]) -> str:

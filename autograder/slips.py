@@ -17,6 +17,8 @@ from autograder.symptoms.outcomes import varied
 from autograder.symptoms.pairs import LEAST_CASES
 from autograder.variants import Variant
 
+SECONDS = 0.7  # of the processor for one answer, after which no other slip is tried
+
 
 class Trials:
     """Tries wrong versions on the cases that ask for a value.
@@ -34,6 +36,7 @@ class Trials:
         given: the answers of the student.
         expected: the right ones.
         begun: when the first was tried, in processor time.
+        stopped: whether a search came to an end because its time did.
     """
 
     def __init__(
@@ -43,7 +46,7 @@ class Trials:
         expected: Expected,
         wrong: Sequence[bool],
     ) -> None:
-        self.begun = time.process_time()
+        self.begun, self.stopped = time.process_time(), False
         self.given, self.expected = given, expected
         self._cases = exercise.cases
         asked = [n for n, right in enumerate(expected.reference) if right.is_value]
@@ -60,6 +63,14 @@ class Trials:
     def mostly_values(self) -> bool:
         """Whether a value was given in more than half of the cases that failed."""
         return 2 * len(self.wrong) > self.failed
+
+    def until(self, end: float, found: Iterable[Any]) -> Iterator[Any]:
+        """What is found before a point of processor time; notes if that cuts it off."""
+        for one in found:
+            if time.process_time() >= end:
+                self.stopped = True
+                return
+            yield one
 
     def quickest(self, numbers: Sequence[int]) -> list[int]:
         """Cases in the order in which they tell most versions apart in least time.
@@ -116,11 +127,6 @@ class Trials:
         return theirs.is_value and disagreement(case, theirs, other) is None
 
 
-def until(end: float, found: Iterable[Any]) -> Iterator[Any]:
-    """What is found before a point of processor time."""
-    return itertools.takewhile(lambda _: time.process_time() < end, found)
-
-
 def numbers_in(given: Answer) -> np.ndarray:
     """All finite numbers of an answer in a row."""
     parts = [part[np.isfinite(part)] for part in _arrays(given.value)]
@@ -148,8 +154,10 @@ def find_slip(trials: Trials) -> tuple[str, str]:
     probe, part, most = trials.expected.probe, "", LEAST_CASES - 1
     if probe is None or not trials.mostly_values:
         return "", ""
-    for variant in itertools.chain(probe.variants, probe.steps):
-        count = _explained(trials, variant)
+    order = trials.quickest(trials.wrong)
+    found = itertools.chain(probe.variants, probe.steps)
+    for variant in trials.until(trials.begun + SECONDS, found):
+        count = _explained(trials, variant, order)
         if count == trials.failed:
             return variant.says, ""
         if count > most:
@@ -157,14 +165,15 @@ def find_slip(trials: Trials) -> tuple[str, str]:
     return "", part
 
 
-def _explained(trials: Trials, variant: Variant) -> int:
+def _explained(trials: Trials, variant: Variant, order: Sequence[int]) -> int:
     """In how many wrong cases an altered reference answers as the student does.
 
     In none, if it differs in the first of them, as most alterations do, in half of
-    them, or in one that is right. Cases that ask for an error do not count.
+    them, or in one that is right. Cases that ask for an error do not count. The wrong
+    cases are tried in the given order.
     """
     agreed, missed = 0, trials.failed - len(trials.wrong)
-    for number in trials.wrong:
+    for number in order:
         if trials.agrees(number, trials.of_variant(variant, number)):
             agreed += 1
             continue

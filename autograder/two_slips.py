@@ -18,7 +18,7 @@ import numpy as np
 from autograder.answers import Answer
 from autograder.exercise import Implementation
 from autograder.known_pairs import ALONE, find_two_mistakes
-from autograder.slips import Trials, in_part, numbers_in, until
+from autograder.slips import Trials, in_part, numbers_in
 from autograder.steps.altered import steps_of, with_steps
 from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.search import find_change
@@ -68,10 +68,10 @@ def find_two_slips(
     if told:
         return in_part(told, len(trials.wrong), trials.failed)
     for first in trials.quickest(trials.wrong):
-        slips = list(until(end, _single_slips(trials, probe, first)))
+        slips = list(trials.until(end, _single_slips(trials, probe, first)))
         if any(trials.agrees(first, slip.answer) for slip in slips):
             continue  # only one of the two shows here
-        told = _changed_once_more(trials, slips, outcomes, first)
+        told = _changed_once_more(trials, slips, outcomes, first, end)
         told = told or _both(trials, probe, slips, first, end)
         tried += 1
         if told or tried == MOST_CASES:
@@ -83,7 +83,7 @@ def _both(
     trials: Trials, probe: Probe, slips: Sequence[_Slip], first: int, end: float
 ) -> str:
     """The first pair that answers as the student does, if it is found in time."""
-    for candidate in until(end, _pairs(trials, probe, slips, first)):
+    for candidate in trials.until(end, _pairs(trials, probe, slips, first)):
         made = candidate and candidate[0]()
         if made and trials.explains(made, first):
             return in_part(candidate[1], len(trials.wrong), trials.failed)
@@ -130,7 +130,11 @@ def _single_slips(trials: Trials, probe: Probe, first: int) -> Iterator[_Slip]:
 
 
 def _changed_once_more(
-    trials: Trials, slips: Sequence[_Slip], outcomes: Sequence[Outcome], first: int
+    trials: Trials,
+    slips: Sequence[_Slip],
+    outcomes: Sequence[Outcome],
+    first: int,
+    end: float,
 ) -> str:
     """An altered reference, and how the answer differs from what that gives."""
     numbers = [*trials.wrong, *trials.right]
@@ -138,7 +142,7 @@ def _changed_once_more(
         return ""
     if sum(numbers_in(trials.given[n]).size for n in numbers) > MOST_VALUES:
         return ""
-    for slip in slips:
+    for slip in trials.until(end, slips):
         if slip.variant is None or not trials.shows(first, slip.answer):
             continue
         if not find_change([replace(outcomes[first], right=slip.answer)]):

@@ -28,6 +28,8 @@ def find_condition(
     known = [(of, w) for of, w in zip(calls, wrong, strict=True) if of]
     if sum(not w for _, w in known) < LEAST:
         return ""
+    if any(w and not of for of, w in zip(calls, wrong, strict=True)):
+        return ""  # no argument of a call is what is wrong there
     for name, default in optional.items():
         values = [([call.get(name, default) for call in of], w) for of, w in known]
         for told, holds in _CONDITIONS.items():

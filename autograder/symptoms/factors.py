@@ -8,6 +8,7 @@ import numpy as np
 
 from autograder.symptoms.detectors import Detectors
 from autograder.symptoms.outcomes import (
+    LEAST_VALUES,
     Pair,
     axes,
     axis_name,
@@ -212,15 +213,18 @@ def divided_by_sums(pairs: Sequence[Pair]) -> str | None:
 @detectors.trace
 def factor_per_row(pairs: Sequence[Pair]) -> str | None:
     """Each row is a multiple of the right one."""
-    if not comparable(pairs) or any(p.right.ndim < 2 for p in pairs):
+    if not comparable(pairs) or any(p.right.ndim < 1 for p in pairs):
         return None
-    if any(p.right.shape[-1] < 3 for p in pairs) or not telling(pairs):
+    wide = [p for p in pairs if p.right.shape[-1] >= 3]
+    if 2 * len(wide) <= len(pairs) or not telling(wide):
+        return None
+    if sum(int(wrong_at(p).any(axis=-1).sum()) for p in wide) < LEAST_VALUES:
         return None
     for pair in pairs:
         right = pair.right.reshape(-1, pair.right.shape[-1])
         given = pair.given.reshape(right.shape)
         square = (right * right).sum(axis=1)
-        if (square == 0).any() or not _all_rows_wrong(pair):
+        if (square == 0).any():
             return None
         factors = (right * given).sum(axis=1) / square
         scale = np.abs(given).max()

@@ -34,6 +34,8 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     for hint, answers in mistakes:
         if not all(a.is_value for a in answers) or _is_right(outcomes, answers):
             continue
+        if not _may_explain(outcomes, answers):
+            continue
         against = [
             replace(outcome, right=answer)
             for outcome, answer in zip(outcomes, answers, strict=True)
@@ -42,8 +44,8 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
         if told:
             return (
                 "Your answer is the one that a known mistake gives, changed once more. "
-                f"Of the mistake alone this would be said: {hint} The change, if what it "
-                f"gives were right: {told}"
+                f"Of the mistake alone this would be said: {hint} "
+                f"The change, if what it gives were right: {told}"
             )
     return ""
 
@@ -169,6 +171,19 @@ def _same_if_finite(outcome: Outcome, answer: Answer) -> bool:
 def _is_large(outcomes: Sequence[Outcome]) -> bool:
     parts = (part for o in outcomes for _, *both in aligned(o) for part in both)
     return sum(getattr(part, "size", 1) for part in parts) > MAX_VALUES
+
+
+def _may_explain(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:
+    """Whether a mistake can be one of two that an answer has.
+
+    It is right wherever the answer is: otherwise the change would be its own reverse.
+    And some case is wrong in what a call returns, where a change of it would show.
+    """
+    wrong = [not _same(o, o.right, o.given) for o in outcomes]
+    return any(w and o.roles for w, o in zip(wrong, outcomes, strict=True)) and all(
+        w or _same(o, o.right, a)
+        for w, o, a in zip(wrong, outcomes, answers, strict=True)
+    )
 
 
 def _is_right(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.lessons import RAISED_BY_YOU
-from autograder.symptoms.outcomes import Outcome, agree, aligned, valued
+from autograder.symptoms.outcomes import (
+    Outcome,
+    agree,
+    aligned,
+    distinct,
+    valued,
+    varied,
+)
 from autograder.variants import Path
 
+LEAST_BITS = 16  # truth values in which another order is no accident
 NOTHING_RETURNED = (
     "Nothing was returned. What a function prints or computes is lost unless it ends "
     "with a return statement."
@@ -203,15 +211,38 @@ def other_structure(outcomes: Sequence[Outcome]) -> str:
     """Right values in another structure, in every place where something differs."""
     for holds, sentence in _STRUCTURES:
         if _everywhere(outcomes, holds):
-            return sentence
+            accident = holds is _reordered and not _hold_enough(outcomes)
+            return "" if accident else sentence
     return ""
 
 
 def exchanged_results(outcomes: Sequence[Outcome]) -> str:
     """Several right results in another order, wherever something differs."""
-    if not _everywhere(outcomes, _reordered):
+    if not _everywhere(outcomes, _reordered) or not _hold_enough(outcomes):
         return ""
     return "The results are right, but they come in another order."
+
+
+def _hold_enough(outcomes: Sequence[Outcome]) -> bool:
+    """Whether what is wrong holds so much that another order of it is no accident."""
+    values = [
+        np.concatenate([np.zeros(0), *map(np.ravel, _arrays(outcome.right.value))])
+        for outcome in valued(outcomes)
+        if not agree(outcome, outcome.right.value, outcome.given.value)
+    ]
+    every = np.concatenate([np.zeros(0), *values])
+    return varied(every) or (distinct(every) == 2 and every.size >= LEAST_BITS)
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        if np.isfinite(value).all():
+            yield value.astype(float)
+        return
+    parts = value.values() if isinstance(value, dict) else value
+    if isinstance(value, list | dict):
+        for part in parts:
+            yield from _arrays(part)
 
 
 def _everywhere(outcomes: Sequence[Outcome], holds: Callable) -> bool:

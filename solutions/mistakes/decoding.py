@@ -712,6 +712,42 @@ def triangle_at_the_first_key_for_several(query, key, value, cache):
 
 
 @mistake(cached_attention)
+def mask_turned_round(query, key, value, cache):
+    """Your mask is the wrong way round: the new tokens look at what comes after them,
+    and at nothing of what came before. In scaled_dot_product_attention, True marks what
+    a query may attend to."""
+    keys, values = cache.append(key, value)
+    return attend(query, keys, values, ~last_rows(query, keys))
+
+
+@mistake(cached_attention)
+def triangle_shifted_by_the_new(query, key, value, cache):
+    """You shifted the triangle by the number of new tokens. It is the tokens that were
+    there before that every new one sees, and there may be more of them or fewer."""
+    keys, values = cache.append(key, value)
+    n, length = query.shape[2], keys.shape[2]
+    return attend(query, keys, values, last_rows(query, keys, 2 * n - length))
+
+
+@mistake(cached_attention)
+def mask_of_ones_added(query, key, value, cache):
+    """Your mask is added to the scores as ones and zeros, so nothing is hidden: what
+    should be hidden only gets a little less. A mask that selects is one of truth
+    values; one that is added has minus infinity where nothing may be seen."""
+    keys, values = cache.append(key, value)
+    return attend(query, keys, values, last_rows(query, keys).to(query.dtype))
+
+
+@mistake(cached_attention)
+def scaled_by_the_values(query, key, value, cache):
+    """You scaled the scores by the width of the values. They are products of queries
+    and keys, so it is the width of those that counts."""
+    keys, values = cache.append(key, value)
+    scale = value.shape[-1] ** -0.5
+    return attend(query, keys, values, last_rows(query, keys), scale)
+
+
+@mistake(cached_attention)
 def no_mask(query, key, value, cache):
     """You used no mask. One token at a time needs none, but of several new ones the
     first sees those that come after it."""

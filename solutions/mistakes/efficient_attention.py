@@ -658,6 +658,10 @@ def blockwise(
     return loop(scores, value.split(block_size, -2), **changes)
 
 
+def _later_within(size):
+    return lambda row, column: column % size > row % size
+
+
 def plain(query, key, value, visible=True, scale=None):
     """Attention with all pairs in memory; rows without keys give 0."""
     scale = query.shape[-1] ** -0.5 if scale is None else scale
@@ -748,6 +752,30 @@ def blockwise_sum_of_blocks(*inputs, **options):
     of a query then sum to the number of blocks."""
     loop = online_sum_of_softmaxes.implementation
     return blockwise(*inputs, **options, loop=loop)
+
+
+@mistake(blockwise_attention)
+def blockwise_triangle_in_each_block(*inputs, **options):
+    """With causal, each block hides a triangle of its own, as if its first query stood
+    beside its first key. Which keys come later depends on where both stand in the whole
+    sequence."""
+    hide = _later_within(inputs[3] if len(inputs) > 3 else options["block_size"])
+    return blockwise(*inputs, **options, hide=hide)
+
+
+@mistake(blockwise_attention)
+def blockwise_not_divided(*inputs, **options):
+    """You did not divide by the sum of the weights. Each output is right up to that
+    sum, which is kept beside the output and divides it at the end."""
+    return blockwise(*inputs, **options, finish=lambda y, z: y)
+
+
+@mistake(blockwise_attention)
+def blockwise_scaled_by_values(query, key, value, block_size, causal=False):
+    """You scaled the scores by the width of the values. They are products of queries
+    and keys, so the d of queries and keys is what their size depends on."""
+    query = query * (query.shape[-1] / value.shape[-1]) ** 0.5
+    return blockwise(query, key, value, block_size, causal)
 
 
 @mistake(blockwise_attention)

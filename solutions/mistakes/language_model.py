@@ -956,6 +956,40 @@ class HeadsNotChecked(RightModel):
         super().__init__(vocab_size, max_length, d_model, num_heads, *sizes)
 
 
+@mistake(LanguageModel)
+class EmbeddingAsTorchDrawsIt(RightModel):
+    """Your embedding does not begin with the spread that the docstring asks for.
+    nn.Embedding draws with standard deviation 1 unless its weight is drawn once more,
+    and the first logits are then far too sure."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.normal_(self.embedding.weight)
+
+
+@mistake(LanguageModel)
+class PositionsOfAnotherSpread(RightModel):
+    """Your positions do not begin with the spread that the docstring asks for: they are
+    zeros, or drawn too large or too small. torch.zeros, torch.randn and torch.rand all
+    need another scale here."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.normal_(self.positions)
+
+
+@mistake(LanguageModel)
+class NothingDrawnAsPromised(RightModel):
+    """Neither your embedding nor your positions begin with the spread that the
+    docstring asks for. What torch draws by itself, in nn.Embedding or in torch.randn,
+    has a standard deviation of 1, and other ways to draw have others."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.normal_(self.embedding.weight)
+        nn.init.normal_(self.positions)
+
+
 # perplexity ---------------------------------------------------------------------------
 
 
@@ -1464,6 +1498,41 @@ def always_the_largest(logits, uniform, temperature=1.0):
     each token is to be chosen as often as it is probable."""
     check_sampling(logits, uniform, temperature)
     return logits.argmax(dim=-1)
+
+
+@mistake(sample_tokens)
+def not_added_up(logits, uniform, temperature=1.0):
+    """You compared each probability with the random number, and not their sum up to the
+    token. Few single probabilities exceed it; the sums do so sooner or later, and in
+    proportion."""
+    check_sampling(logits, uniform, temperature)
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    exceeds = shares(logits, temperature) > uniform[:, None]
+    return exceeds.int().argmax(dim=-1)
+
+
+@mistake(sample_tokens)
+def exponentials_added_up(logits, uniform, temperature=1.0):
+    """You added up exponentials that are not divided by their sum. A random number
+    below 1 is compared with probabilities, which sum to one."""
+    check_sampling(logits, uniform, temperature)
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    largest = logits.amax(dim=-1, keepdim=True)
+    return inverted(((logits - largest) / temperature).exp(), uniform)
+
+
+@mistake(sample_tokens)
+def first_where_none_exceeds(logits, uniform, temperature=1.0):
+    """Where rounding leaves no sum above the random number, you chose the first token:
+    the argmax of nothing but False is 0. There it is the last one that has a
+    probability."""
+    check_sampling(logits, uniform, temperature)
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    exceeds = shares(logits, temperature).cumsum(dim=-1) > uniform[:, None]
+    return exceeds.int().argmax(dim=-1)
 
 
 @mistake(sample_tokens)

@@ -147,6 +147,44 @@ def over_tokens(x, weight, eps=1e-6):
 
 
 @mistake(rms_norm)
+def mean_of_magnitudes(x, weight, eps=1e-6):
+    """Tokens are divided by the mean of their absolute values. The root mean square is
+    never smaller, and counts large features more."""
+    return x / (np.abs(x).mean(axis=-1, keepdims=True) + eps) * weight
+
+
+@mistake(rms_norm)
+def root_of_the_squared_mean(x, weight, eps=1e-6):
+    """The mean was taken before the square, so the divisor is the absolute value of the
+    mean. A token whose features cancel each other is blown up; square first."""
+    return x / np.sqrt(x.mean(axis=-1, keepdims=True) ** 2 + eps) * weight
+
+
+@mistake(rms_norm)
+def mean_of_a_sample(x, weight, eps=1e-6):
+    """The sum of the squares is divided by D - 1. That is done for the variance of a
+    sample around its own mean; a mean square divides by the number of features."""
+    features = max(x.shape[-1] - 1, 1)
+    squares = np.sum(x * x, axis=-1, keepdims=True) / features
+    return x / np.sqrt(squares + eps) * weight
+
+
+@mistake(rms_norm)
+def weight_before_the_norm(x, weight, eps=1e-6):
+    """The tokens are multiplied by the weights before they are normalised, so the norm
+    takes part of that back. Normalise first, then scale each feature."""
+    return x * weight / rms(x * weight, eps)
+
+
+@mistake(rms_norm)
+def larger_of_root_and_eps(x, weight, eps=1e-6):
+    """The divisor is the larger one of the root mean square and eps. The docstring adds
+    eps to the mean of the squares, under the root, which matters for small tokens."""
+    root = np.sqrt(np.mean(x * x, axis=-1, keepdims=True))
+    return x / np.maximum(root, eps) * weight
+
+
+@mistake(rms_norm)
 def along_tokens(x, weight, eps=1e-6):
     """The mean does not run along the features. The last axis holds the features of one
     token; the axis before it would mix different tokens."""

@@ -880,6 +880,19 @@ class StartedEqual(RightLayer):
 
 
 @mistake(MultiHeadAttention)
+class AllBiasesDrawn(RightLayer):
+    """The biases of your projections do not begin as zeros, neither at the input nor at
+    the output. The docstring asks for zeros in both; an nn.Linear draws its bias unless
+    it is set."""
+
+    def __init__(self, *sizes, **options):
+        super().__init__(*sizes, **options)
+        for name, value in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.uniform_(value, 0.05, 0.1)
+
+
+@mistake(MultiHeadAttention)
 class OutputBiasDrawn(RightLayer):
     """The bias of your `out_proj` does not begin as zeros: an nn.Linear draws its bias
     unless it is set. The docstring asks for zeros, with which torch's layer begins."""
@@ -919,6 +932,27 @@ class WeightsDrawnTooLarge(RightLayer):
 
     def matrix(self, rows, columns):
         return nn.Parameter(torch.randn(rows, columns))
+
+
+@mistake(MultiHeadAttention)
+class WeightsDrawnAsByLinear(RightLayer):
+    """The weights of your input projections have too small a spread at first, although
+    all are within the bound of Xavier uniform. An nn.Linear draws them from a narrower
+    range unless they are drawn once more."""
+
+    def matrix(self, rows, columns):
+        bound = columns**-0.5
+        return nn.Parameter(torch.empty(rows, columns).uniform_(-bound / 2, bound / 2))
+
+
+@mistake(MultiHeadAttention)
+class WeightsDrawnNormal(RightLayer):
+    """The weights of your input projections have the spread of Xavier's formula, but
+    some lie outside the bound of Xavier uniform. They look as if drawn from a normal
+    distribution, where the docstring asks for the uniform one."""
+
+    def matrix(self, rows, columns):
+        return nn.init.xavier_normal_(nn.Parameter(torch.empty(rows, columns)))
 
 
 @mistake(MultiHeadAttention)
@@ -1052,6 +1086,35 @@ def count_without_output_bias(embed_dim, num_heads):
     """Your count is too small by embed_dim, which is one bias. All four projections
     have one: those of queries, keys and values, and that of the output."""
     return 4 * embed_dim**2 + 3 * embed_dim
+
+
+@mistake(projection_parameter_count)
+def count_biases_of_one_head(embed_dim, num_heads):
+    """You counted the biases for queries, keys and values of one head only. Each of the
+    h heads has its own, of E / h numbers, so all heads together have E of each kind."""
+    return 4 * embed_dim**2 + 3 * (embed_dim // num_heads) + embed_dim
+
+
+@mistake(projection_parameter_count)
+def count_output_bias_of_each_head(embed_dim, num_heads):
+    """You counted a bias of the output projection for every head. Each head has rows of
+    its weight, but the products are summed, and one bias is added to the sum."""
+    return 4 * embed_dim**2 + 3 * embed_dim + num_heads * embed_dim
+
+
+@mistake(projection_parameter_count)
+def count_all_times_heads(embed_dim, num_heads):
+    """You multiplied all four projections by the number of heads. Each head has only
+    E / h features of each, so h of them need as many numbers as one of full width, and
+    the heads share one output projection."""
+    return 4 * num_heads * (embed_dim**2 + embed_dim)
+
+
+@mistake(projection_parameter_count)
+def count_output_of_one_head(embed_dim, num_heads):
+    """Your output projection has as many rows of weights as one head has features. It
+    reads all h heads side by side, which are E features."""
+    return 3 * embed_dim**2 + embed_dim**2 // num_heads + 4 * embed_dim
 
 
 @mistake(projection_parameter_count)

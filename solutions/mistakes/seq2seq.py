@@ -510,6 +510,41 @@ def nothing_is_nan(logits, targets, pad_id):
 
 
 @mistake(sequence_loss)
+def probabilities_in_place_of_logarithms(logits, targets, pad_id):
+    """You averaged the probabilities of the true tokens, with a minus sign, and not
+    their logarithms. A probability next to zero then costs hardly more than a small
+    one; its logarithm makes a sure and wrong prediction expensive."""
+    real = targets != pad_id
+    return -((-surprises(logits, targets)).exp() * real).sum() / real.sum().clamp(min=1)
+
+
+@mistake(sequence_loss)
+def logarithm_of_the_mean(logits, targets, pad_id):
+    """You averaged the probabilities first and took the logarithm of the mean. The
+    probability of a text is a product, so the logarithms are what is averaged."""
+    real = targets != pad_id
+    total = ((-surprises(logits, targets)).exp() * real).sum()
+    return -(total / real.sum().clamp(min=1)).log()
+
+
+@mistake(sequence_loss)
+def perplexity_returned(logits, targets, pad_id):
+    """Your result is the exponential of the loss, which is the perplexity. The loss is
+    the mean surprise itself, in nats."""
+    return right.sequence_loss(logits, targets, pad_id).exp()
+
+
+@mistake(sequence_loss)
+def padding_never_predicted(logits, targets, pad_id):
+    """You took the padding id out of the softmax, as if it could not be predicted. What
+    is left out are the places where the target is padding; there and elsewhere, all V
+    logits share the probability."""
+    hidden = torch.arange(logits.shape[-1]) == pad_id
+    logits = logits.masked_fill(hidden.to(logits.device), -torch.inf)
+    return right.sequence_loss(logits, targets, pad_id)
+
+
+@mistake(sequence_loss)
 def padding_is_always_zero(logits, targets, pad_id):
     """You took id 0 for padding, whatever pad_id says. Another vocabulary has its
     filler elsewhere, and then you leave out real tokens and count filler."""

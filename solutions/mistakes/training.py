@@ -172,6 +172,55 @@ def smoothing_without_pad(logits, targets, pad_id, label_smoothing=0.0):
 
 
 @mistake(sequence_cross_entropy)
+def smoothing_lost_for_the_true_token(logits, targets, pad_id, label_smoothing=0.0):
+    """Your smoothed targets do not sum to one: each wrong token has its share of the
+    smoothing, and the true one only what the smoothing leaves. All V tokens get that
+    share, and the true one besides what is left."""
+    real = targets != pad_id
+    even = -logits.log_softmax(dim=-1).mean(dim=-1)
+    true = token_losses(logits, targets)
+    share = label_smoothing / logits.shape[-1]
+    losses = (1 - label_smoothing - share) * true + label_smoothing * even
+    return losses[real].mean()
+
+
+@mistake(sequence_cross_entropy)
+def smoothing_of_padding_too(logits, targets, pad_id, label_smoothing=0.0):
+    """You left padding out of the mean for the true tokens, and not out of the mean for
+    the even part. Where the target is padding nothing is to be predicted, however
+    smooth."""
+    real = targets != pad_id
+    even = -logits.log_softmax(dim=-1).mean(dim=-1)
+    true = token_losses(logits, targets)[real].mean()
+    return (1 - label_smoothing) * true + label_smoothing * even.mean()
+
+
+@mistake(sequence_cross_entropy)
+def smoothing_exchanged(logits, targets, pad_id, label_smoothing=0.0):
+    """The true token gets the share that should be spread, and what is spread gets the
+    rest. Without smoothing, the true token has all of the probability."""
+    return right.sequence_cross_entropy(logits, targets, pad_id, 1 - label_smoothing)
+
+
+@mistake(sequence_cross_entropy)
+def smoothing_of_the_logits(logits, targets, pad_id, label_smoothing=0.0):
+    """You smoothed the logits and not the targets. Smaller logits only make the
+    prediction less sure; what is smoothed is the distribution that it is compared
+    with."""
+    return right.sequence_cross_entropy((1 - label_smoothing) * logits, targets, pad_id)
+
+
+@mistake(sequence_cross_entropy)
+def smoothing_rewarded(logits, targets, pad_id, label_smoothing=0.0):
+    """The even part of your loss has the wrong sign, so it rewards a prediction that
+    is sure. Both parts are mean surprises, and both are added."""
+    real = targets != pad_id
+    even = -logits.log_softmax(dim=-1).mean(dim=-1)
+    losses = (1 - label_smoothing) * token_losses(logits, targets)
+    return (losses - label_smoothing * even)[real].mean()
+
+
+@mistake(sequence_cross_entropy)
 def smoothing_added(logits, targets, pad_id, label_smoothing=0.0):
     """You added the even share on top and left the true token its full weight. The
     target must stay a distribution: what is spread has to be taken from the true

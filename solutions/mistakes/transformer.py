@@ -351,6 +351,72 @@ class OnlyQueriesNormalised(RightEncoderLayer):
 
 
 @mistake(EncoderLayer)
+class FirstSumLost(RightEncoderLayer):
+    """The second residual connection adds the input of the layer, and not the sum after
+    the attention. What the attention found then reaches the output only through the
+    feed-forward network."""
+
+    def forward(self, x, mask=None, padding_mask=None):
+        attended = self.connect(
+            x,
+            lambda t: look(self.self_attn, t, t, mask, padding_mask),
+            self.norm1,
+        )
+        if self.norm_first:
+            return x + self.feed_forward(self.norm2(attended))
+        return self.norm2(x + self.feed_forward(attended))
+
+
+@mistake(EncoderLayer)
+class ValuesNotNormalised(RightEncoderLayer):
+    """With norm_first you gave the attention normalised queries and keys, but values
+    that are not. The norm is applied to the input of the sublayer, which is all
+    three."""
+
+    def forward(self, x, mask=None, padding_mask=None):
+        if not self.norm_first:
+            return super().forward(x, mask, padding_mask)
+        y = self.norm1(x)
+        ignore = {"attn_mask": flip(mask), "key_padding_mask": flip(padding_mask)}
+        x = x + self.self_attn(y, y, x, **ignore)[0]
+        return x + self.feed_forward(self.norm2(x))
+
+
+@mistake(EncoderLayer)
+class PaddingOfZeros(RightEncoderLayer):
+    """The outputs at padded positions are zeros. A padding mask only keeps others from
+    attending to them; what becomes of the padded tokens themselves is nobody's
+    concern, and they are computed as all others."""
+
+    def forward(self, x, mask=None, padding_mask=None):
+        y = super().forward(x, mask, padding_mask)
+        return y if padding_mask is None else y * padding_mask[..., None]
+
+
+@mistake(EncoderLayer)
+class MaskOfOnesAdded(RightEncoderLayer):
+    """The attention gets the mask as real numbers, which it adds to the scores. Ones in
+    place of minus infinity hide nothing, and raise what they should hide: pass truth
+    values."""
+
+    def forward(self, x, mask=None, padding_mask=None):
+        if mask is None:
+            return super().forward(x, mask, padding_mask)
+
+        def attend(t):
+            ignored = None
+            if padding_mask is not None:
+                ignored = torch.zeros(padding_mask.shape, dtype=t.dtype)
+                ignored = ignored.masked_fill(~padding_mask, -torch.inf)
+            added = (~mask).to(t.dtype)
+            masks = {"attn_mask": added, "key_padding_mask": ignored}
+            return self.self_attn(t, t, t, **masks)[0]
+
+        x = self.connect(x, attend, self.norm1)
+        return self.connect(x, self.feed_forward, self.norm2)
+
+
+@mistake(EncoderLayer)
 class NormAtTheEndToo(RightEncoderLayer):
     """With norm_first you normalise the result once more. The layer ends with a plain
     sum; the one norm at the end of the whole stack belongs to the encoder."""

@@ -330,6 +330,31 @@ def not_renormalised(attentions):
 
 
 @mistake(attention_rollout)
+def one_added_everywhere(attentions):
+    """You added one number to all weights of a layer, where the identity has ones on
+    its diagonal alone. The residual connection hands each token its own input, and no
+    token that of another."""
+
+    def step(attention):
+        mixed = attention.mean(dim=1) + 1
+        return mixed / mixed.sum(dim=-1, keepdim=True)
+
+    return rolled(attentions, step)[:, 0, 1:]
+
+
+@mistake(attention_rollout)
+def first_head_followed(attentions):
+    """You followed the first head of each layer and left the others out. What a layer
+    passes on comes from all of its heads, so their mean is followed."""
+
+    def step(attention):
+        mixed = with_identity(attention[:, 0])
+        return mixed / mixed.sum(dim=-1, keepdim=True)
+
+    return rolled(attentions, step)[:, 0, 1:]
+
+
+@mistake(attention_rollout)
 def columns_renormalised(attentions):
     """You divided by the sums of the columns. The shares that one token reads stand in
     its row, so each row has to sum to one."""

@@ -479,6 +479,18 @@ class ClassTokenDrawn(RightEmbedding):
 
 
 @mistake(PatchEmbedding)
+class AllDrawnLarge(RightEmbedding):
+    """Your class token does not begin as zeros, and your positions begin too large, as
+    torch.randn draws both. The docstring asks for zeros in the token, and for small
+    random numbers in the positions."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        nn.init.normal_(self.class_token)
+        nn.init.normal_(self.positions)
+
+
+@mistake(PatchEmbedding)
 class PositionsOfZero(RightEmbedding):
     """Your positions begin as zeros, or all equal. The docstring asks for small random
     numbers there, and for zeros in the class token only."""

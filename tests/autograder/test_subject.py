@@ -7,12 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from autograder import two_slips
 from autograder.answers import answer, decode
 from autograder.exercise import Exercise, Topic, load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
+from autograder.symptoms.calls import find_condition
+from autograder.symptoms.outcomes import Outcome
+from autograder.symptoms.structure import exchanged_results
 
 ORDINALS = ("first", "second", "third", "fourth")
 RELATIONS = {
@@ -123,3 +127,53 @@ def test_of_two_calls_only_one_of_which_is_wrong_nothing_is_told_of_all():
     assert any(any(row) and not all(row) for row in wrong)
     assert "times 2" in said
     assert "Other results in the cases that fail are right." in said
+
+
+def test_a_wrong_case_without_a_call_has_nothing_to_do_with_its_arguments():
+    calls = [[{"kdim": 3}], [{}], [{"kdim": 4}], []]
+    told = find_condition(calls, [False, False, False, True], {"kdim": None})
+    assert told == ""
+
+
+def initial_values_drawn_normal():
+    """The reference of a layer, whose weights begin as those of another formula."""
+    reference = load_topic("multi_head").reference("MultiHeadAttention")
+
+    class MultiHeadAttention(reference):
+        def __init__(self, *sizes, **options):
+            super().__init__(*sizes, **options)
+            for name, value in self.named_parameters():
+                if name.endswith("_weight"):
+                    torch.nn.init.xavier_normal_(value)
+
+    return MultiHeadAttention
+
+
+def test_no_mistake_is_told_whose_change_would_only_undo_it():
+    topic = load_topic("multi_head")
+    exercise = topic.exercises["MultiHeadAttention"]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    others = [m for m in expected.mistakes if m.name != "WeightsDrawnNormal"]
+    given = [
+        decode(answer(case, initial_values_drawn_normal(), seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    said = judge(exercise, given, replace(expected, find_mistakes=lambda: others))
+    assert said.max_score - said.score == 1  # all but the initial values is right
+    assert "known mistake" not in said.message
+
+
+def test_three_truth_values_in_another_order_are_an_accident():
+    topic = load_topic("vit_patches")
+    exercise = topic.exercises["PatchEmbedding"]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    right = [(True, False, True), (True, True, False)]
+    outcomes = [
+        Outcome(
+            replace(expected.reference[0], value=[np.array(v) for v in right[0]]),
+            replace(expected.reference[0], value=[np.array(v) for v in right[1]]),
+            0.0,
+            0.0,
+        )
+    ]
+    assert exchanged_results(outcomes) == ""
