@@ -415,6 +415,13 @@ def additive_tanh_last(S, H, W_a, V_a, v_a):
 
 
 @mistake(additive_score)
+def additive_v_inside(S, H, W_a, V_a, v_a):
+    """You multiplied the hidden numbers by v_a before the tanh, and summed afterwards.
+    The weights of a sum stand outside: v_a . tanh(...) weighs what tanh gives."""
+    return np.tanh(hidden_layer(S, H, W_a, V_a) * v_a).sum(axis=-1)
+
+
+@mistake(additive_score)
 def additive_exchanged(S, H, W_a, V_a, v_a):
     """You exchanged W_a and V_a. W_a acts on encoder states and V_a on decoder states;
     when both have the same width only the values tell."""

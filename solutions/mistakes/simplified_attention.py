@@ -400,6 +400,26 @@ def temperature_under_the_root(query, keys, values, temperature=1.0):
 
 
 @mistake(soft_lookup)
+def scaled_by_the_entries(query, keys, values, temperature=1.0):
+    """You scaled the scores by the square root of the number of entries. What makes dot
+    products large is the number of features, so D is what the scale depends on."""
+    entries, features = keys.shape
+    ratio = np.sqrt(entries / features)
+    return _lookup(query, keys, values, _positive(temperature) * ratio)
+
+
+@mistake(soft_lookup)
+def distance_for_a_score(query, keys, values, temperature=1.0):
+    """You compared by the squared distance, with a minus sign. The alignment scores are
+    dot products: a long key can have a large score, however far away it is."""
+    _lookup(query, keys, values, _positive(temperature))
+    scores = -((keys - query) ** 2).sum(axis=-1) / np.sqrt(len(query))
+    scores = scores / temperature
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum() @ values
+
+
+@mistake(soft_lookup)
 def keys_returned(query, keys, values, temperature=1.0):
     """You mixed the keys. Keys are only compared with the query; what comes back is
     made of the values."""
