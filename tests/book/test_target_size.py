@@ -46,3 +46,22 @@ def test_a_patch_stands_beside_its_vector_on_a_phone(opened):
         )
         assert vector["x"] > square["x"] + square["width"]
         assert square["y"] < vector["y"] < square["y"] + square["height"]
+
+
+LOW = """() => [...document.querySelectorAll(
+    '.header-title, .playground label:has(> :is([type=radio], [type=checkbox]))')]
+  .filter(e => e.getClientRects().length)
+  .map(e => [e.textContent.trim(), e.getBoundingClientRect()])
+  .filter(([, box]) => Math.min(box.width, box.height) < 24).map(([text]) => text)"""
+
+
+@pytest.mark.parametrize("name", ["dates", "write"])
+def test_choices_of_playgrounds_can_be_hit_on_a_phone(
+    name: str, browser: Browser, site: str
+):
+    with browser.new_context(viewport={"width": 360, "height": 740}) as context:
+        page = context.new_page()
+        page.goto(f"{site}chapters/playground_{name}.html")
+        page.locator(".playground").scroll_into_view_if_needed()
+        page.wait_for_selector(".playground.is-live", timeout=120_000)
+        assert page.evaluate(LOW) == []
