@@ -186,9 +186,14 @@ class Asked:
         So the others come first, and who gets none of them right is asked no more. Nor
         is who takes too long for one.
         """
-        limit, left = TimeLimit(), self.telling
-        with TimeLimit():  # all of them together: who exceeds it is asked one by one
-            left = [each for each in left if not each.is_refused_by(candidate)]
+        limit, left = TimeLimit(), []
+        with limit:
+            for question in self.telling:
+                limit.begin()
+                if not question.is_refused_by(candidate):
+                    left.append(question)
+        if limit.exceeded:
+            return 0
         for question in left:
             with limit:
                 if question.is_right(candidate):
@@ -237,6 +242,10 @@ class TimeLimit:
     def __enter__(self) -> None:
         signal.signal(signal.SIGPROF, self._stop)
         signal.signal(signal.SIGALRM, self._stop)
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from now on."""
         signal.setitimer(signal.ITIMER_PROF, self._seconds / 10)
         signal.setitimer(signal.ITIMER_REAL, self._seconds)
 
