@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from colorspacious import cspace_convert, deltaE
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page, expect
 
 from tests.book.contents import ROOT, pages_of_the_site
+from tests.book.playgrounds import FORGET
 from toolkit import figures
 from tools.accessible_pages import mended
 from tools.formulas import typeset
@@ -25,6 +27,10 @@ BOXES_NAMED = """() => [...document.querySelectorAll(
   '.figure-box, .interactive-chart-view, .pst-scrollable-table-container, div.math, ' +
   'div.math mjx-container'
 )].every(b => b.scrollWidth <= b.clientWidth + 1 || b.hasAttribute('tabindex'))"""
+# The theme looks at code and outputs again when the window has another size.
+CODE_FOCUSABLE = """() => [...document.querySelectorAll(
+  'pre, .cell_output > .output'
+)].every(box => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
 # Every rule on a wide light page; in the dark and on a phone those that depend on it.
 LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
 VIEWS = {
@@ -37,25 +43,39 @@ BLEACH_CODE = """() => document.querySelectorAll('pre').forEach(
 PAGE_FOR_CODE = "chapters/masking"
 
 
+@pytest.fixture(scope="module")
+def shown(browser: Browser, site: str) -> Iterator[Callable[[str, str], Page]]:
+    """Shows a page in a theme; it is loaded once, for both of them."""
+    with browser.new_context(reduced_motion="reduce") as context:
+        context.add_init_script(FORGET)
+        tab = context.new_page()
+
+        def show(name: str, theme: str) -> Page:
+            address = f"{site}{name}.html"
+            tab.set_viewport_size({"width": VIEWS[theme][0], "height": 800})
+            tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            if tab.url != address:
+                tab.goto(address, wait_until="networkidle")
+                typeset(tab)
+            tab.wait_for_function(CHARTS_DRAWN)
+            tab.evaluate("scrollTo(0, 0)")
+            tab.wait_for_function(BOXES_NAMED)
+            tab.wait_for_function(CODE_FOCUSABLE)
+            expect(tab.locator("html")).to_have_attribute("data-theme", theme)
+            if name != PAGE_FOR_CODE:
+                tab.evaluate(BLEACH_CODE)
+            return tab
+
+        yield show
+
+
 @pytest.mark.parametrize("theme", VIEWS)
 @pytest.mark.parametrize("name", pages_of_the_site())
-def test_axe_finds_nothing_serious(name: str, theme: str, browser: Browser, site: str):
-    width, options = VIEWS[theme]
-    with browser.new_context(
-        color_scheme=theme,
-        reduced_motion="reduce",
-        viewport={"width": width, "height": 800},
-    ) as context:
-        tab = context.new_page()
-        tab.goto(f"{site}{name}.html", wait_until="networkidle")
-        typeset(tab)
-        tab.wait_for_function(CHARTS_DRAWN)
-        tab.evaluate("scrollTo(0, 0)")
-        tab.wait_for_function(BOXES_NAMED)
-        assert tab.evaluate("document.documentElement.dataset.theme") == theme
-        if name != PAGE_FOR_CODE:
-            tab.evaluate(BLEACH_CODE)
-        found = Axe().run(tab, options=options).response["violations"]
+def test_axe_finds_nothing_serious(
+    name: str, theme: str, shown: Callable[[str, str], Page]
+):
+    options = VIEWS[theme][1]
+    found = Axe().run(shown(name, theme), options=options).response["violations"]
     serious = [
         (rule["id"], node["target"], node["failureSummary"])
         for rule in found
