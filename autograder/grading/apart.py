@@ -33,7 +33,7 @@ def call_apart(function: Callable[..., Any], *arguments: Any) -> Any:
         Exception: what the function raised.
     """
     if not hasattr(_of_this_thread, "process"):
-        _of_this_thread.process = _Apart()
+        _of_this_thread.process = _Process()
     try:
         done, outcome = _of_this_thread.process.call(function, *arguments)
     except (EOFError, OSError):
@@ -44,7 +44,7 @@ def call_apart(function: Callable[..., Any], *arguments: Any) -> Any:
     return outcome
 
 
-class _Apart:
+class _Process:
     """A process that makes one call after the other, and ends when nobody asks."""
 
     def __init__(self) -> None:

@@ -55,10 +55,10 @@ def cluster_executor(address: str) -> Iterator[Executor]:
                 f"the scheduler at {address} has no workers: start some with "
                 f"`dask worker {address}`"
             )
-        yield _Apart(client.get_executor(pure=False))
+        yield _InOwnProcesses(client.get_executor(pure=False))
 
 
-class _Apart(Executor):
+class _InOwnProcesses(Executor):
     """Has another executor call functions in processes of their own."""
 
     def __init__(self, threads: Executor) -> None:
