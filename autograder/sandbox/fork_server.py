@@ -23,6 +23,7 @@ import signal
 import socket
 import sys
 
+from autograder.compiled import seal
 from autograder.sandbox.filter import compiled
 from autograder.sandbox.system_calls import supported
 from autograder.sandbox.warden import CHANNELS, GROUP_FILES, supervise
@@ -112,8 +113,6 @@ def import_everything() -> None:
     torch = sys.modules["torch"]
     torch.set_num_threads(1)
     torch.backends.cpu.get_cpu_capability()  # kernels see no /proc/cpuinfo
-    from autograder.compiled import seal
-
     seal()
 
 
