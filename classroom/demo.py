@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -27,23 +26,9 @@ def demonstrate(course: Path, chapter: str) -> int:
     make_course(course, [chapter])
     master = nbformat.read(course / "release" / chapter / f"{chapter}.ipynb", 4)
     hand_in(course, chapter, make_class(chapter, master, STUDENTS))
-    status = main(["grade", chapter, "--course", str(course)])
-    if status:
-        return status
-    status = main(["report", chapter, "--course", str(course)])
-    if status:
-        return status
-    log = course / "feedback.log"
-    with log.open("w") as file:
-        feedback = subprocess.run(
-            [sys.executable, "-m", "nbgrader", "generate_feedback", chapter],
-            cwd=course,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-        )
-    if feedback.returncode:
-        print(f"nbgrader generate_feedback failed, see {log}", file=sys.stderr)
-        return feedback.returncode
+    for command in ("grade", "report", "feedback"):
+        if status := main([command, chapter, "--course", str(course)]):
+            return status
     print(f"Submissions:  {course / 'submitted'}")
     print(f"Reports:      {course / 'reports' / chapter}")
     print(f"Feedback:     {course / 'feedback'}")

@@ -143,12 +143,13 @@ def _states(report: ClassReport) -> list[tuple[str, str]]:
     due = len(report.everybody) - len(report.excused)
     zeros = sum(r["score"] == 0 for r in report.reports)
     unread = len(report.reports) - len(report.examined)
+    why = f" ({unread} could not be examined)" if unread else ""
     found = [
         (of(len(report.reports), due), "handed in"),
         (str(len(report.late)), "of them late"),
         (str(len(report.missing)), "not handed in: no mark"),
         (str(len(report.excused)), "excused: no mark"),
-        (str(zeros), f"zero, {unread} as it could not be examined"),
+        (str(zeros), f"with zero points{why}"),
     ]
     return [(value, what) for value, what in found if value != "0"]
 

@@ -129,7 +129,7 @@ def test_nothing_handed_in_excused_and_zero_are_told_apart(course):
     )
     assert "handed in 5 of 7 of them late 1" in words
     assert "not handed in: no mark 2 excused: no mark 1" in words
-    assert "zero, 1 as it could not be examined 2" in words
+    assert "with zero points (1 could not be examined) 2" in words
     assert "fay : not handed in" in words
     assert "hal : " not in words  # nobody worries about them
     for row in ("fay not handed in – –", "hal excused – –", "dan handed in 0 0%"):
