@@ -44,6 +44,7 @@ SETTLED = """async () => {
   await document.fonts.ready;
   await Promise.all([...document.images].map(image => image.decode()));
 }"""
+HIDE_ALL = "body * { visibility: hidden !important }"
 NUMBER_CONTENTS = """(pages) => {
   for (const row of document.querySelectorAll('.contents-of-book a')) {
     const page = pages[row.getAttribute('href').slice(1)];
@@ -101,8 +102,12 @@ def print_book(root: Path, built: Path, pdf: Path) -> int:
             page.goto(document.absolute().as_uri())
             typeset(page)
             page.evaluate(SETTLED)
-            # Where a chapter begins is known once it is printed.
-            page.evaluate(NUMBER_CONTENTS, page_numbers(printed(page, tagged=False)))
+            # Where a chapter begins is known once it is printed. What is hidden keeps
+            # its room; to print that takes a third of the time.
+            hiding = page.add_style_tag(content=HIDE_ALL)
+            begins = page_numbers(printed(page, tagged=False))
+            hiding.evaluate("style => style.remove()")
+            page.evaluate(NUMBER_CONTENTS, begins)
             content = printed(page, tagged=True)
     finally:
         document.unlink()
