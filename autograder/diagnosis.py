@@ -140,12 +140,12 @@ def _symptom(
     told, part = find_slip(trials)
     if told:
         return told
-    by_mistake = _by_mistake(outcomes, expected)
-    told = find_pair(*by_mistake) or find_both(*by_mistake)
-    told = told or find_besides(*by_mistake)
+    asked, known = _by_mistake(outcomes, expected)
+    told = find_pair(asked, trials.in_time(known)) or find_both(asked, known)
+    told = told or find_besides(asked, known)
     if told:
         return told
-    part = find_part(*by_mistake) or part
+    part = find_part(asked, known) or part
     if trials.all_values or not part:
         part = find_two_slips(trials, outcomes) or part
     if part:
@@ -153,7 +153,7 @@ def _symptom(
     told = find_trace(outcomes) or about_errors(failed)
     where = _condition(probe, expected, wrong) if probe else ""
     told = " ".join(filter(None, (told, where)))
-    return f"{told} {STOPPED}" if told and trials.stopped else told
+    return f"{told} {STOPPED}".strip() if trials.stopped else told
 
 
 def _condition(probe: Probe, expected: Expected, wrong: Sequence[bool]) -> str:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from autograder.answers import Answer, answer, decode
+from autograder.compare import agrees
 from autograder.exercise import Exercise, Implementation
 from autograder.expected import Expected
-from autograder.rows import disagreement
 from autograder.symptoms.outcomes import varied
 from autograder.symptoms.pairs import LEAST_CASES
 from autograder.variants import Variant
 
-SECONDS = 0.7  # of the processor for one answer, after which no other slip is tried
+SECONDS = 0.6  # of the processor for one answer, after which no other slip is tried
 
 
 class Trials:
@@ -35,7 +35,7 @@ class Trials:
         failed: how many cases ask for a value and got another one, or an error.
         given: the answers of the student.
         expected: the right ones.
-        begun: when the first was tried, in processor time.
+        end: when no other slip is tried, in processor time.
         stopped: whether a search came to an end because its time did.
     """
 
@@ -46,7 +46,7 @@ class Trials:
         expected: Expected,
         wrong: Sequence[bool],
     ) -> None:
-        self.begun, self.stopped = time.process_time(), False
+        self.end, self.stopped = time.process_time() + SECONDS, False
         self.given, self.expected = given, expected
         self._cases = exercise.cases
         asked = [n for n, right in enumerate(expected.reference) if right.is_value]
@@ -64,10 +64,10 @@ class Trials:
         """Whether a value was given in more than half of the cases that failed."""
         return 2 * len(self.wrong) > self.failed
 
-    def until(self, end: float, found: Iterable[Any]) -> Iterator[Any]:
-        """What is found before a point of processor time; notes if that cuts it off."""
+    def in_time(self, found: Iterable[Any], end: float | None = None) -> Iterator[Any]:
+        """What is found before the end; notes if that cuts it off."""
         for one in found:
-            if time.process_time() >= end:
+            if time.process_time() >= (self.end if end is None else end):
                 self.stopped = True
                 return
             yield one
@@ -124,7 +124,8 @@ class Trials:
 
     def _same(self, number: int, theirs: Answer, other: Answer) -> bool:
         case = self._cases[number]
-        return theirs.is_value and disagreement(case, theirs, other) is None
+        both = theirs.is_value and other.is_value
+        return both and agrees(theirs.value, other.value, case.rtol, case.atol)
 
 
 def numbers_in(given: Answer) -> np.ndarray:
@@ -155,7 +156,7 @@ def find_slip(trials: Trials) -> tuple[str, str]:
     if probe is None or not trials.mostly_values:
         return "", ""
     found = itertools.chain(probe.variants, probe.steps)
-    for variant in trials.until(trials.begun + SECONDS, found):
+    for variant in trials.in_time(found):
         count = _explained(trials, variant)
         if count == trials.failed:
             return variant.says, ""

@@ -24,7 +24,6 @@ from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.search import find_change
 from autograder.variants import Probe, Variant, on_altered_arguments
 
-SECONDS = 0.5  # of the processor for one answer, with the search for one slip
 LEAST_BITS = 40.0  # of agreement: one pair in 10^12 would have it by accident
 MOST_CASES = 2  # in which both slips have to show for a pair to be found
 MOST_VALUES = 100_000  # of an answer that is compared with changed ones
@@ -46,9 +45,7 @@ class _Slip:
 Candidate = tuple[Callable[[], Implementation | None], str]
 
 
-def find_two_slips(
-    trials: Trials, outcomes: Sequence[Outcome], seconds: float | None = None
-) -> str:
+def find_two_slips(trials: Trials, outcomes: Sequence[Outcome]) -> str:
     """Two slips that together explain a wrong answer; empty if none are found.
 
     Errors in the place of values are left aside, so where there are some, it may be
@@ -57,33 +54,29 @@ def find_two_slips(
     Args:
         trials: on the cases of the exercise.
         outcomes: both answers to each case.
-        seconds: processor time, counted from where the trials began, after which no
-            other pair is tried; ``SECONDS`` unless given.
     """
     probe = trials.expected.probe
     if probe is None or not trials.mostly_values or not _says_enough(trials):
         return ""
-    end, tried = trials.begun + (SECONDS if seconds is None else seconds), 0
-    told = find_two_mistakes(trials, probe, (time.process_time() + end) / 2)
+    half = (time.process_time() + trials.end) / 2
+    told, tried = find_two_mistakes(trials, probe, half), 0
     if told:
         return in_part(told, len(trials.wrong), trials.failed)
     for first in trials.quickest(trials.wrong):
-        slips = list(trials.until(end, _single_slips(trials, probe, first)))
+        slips = list(trials.in_time(_single_slips(trials, probe, first)))
         if any(trials.agrees(first, slip.answer) for slip in slips):
             continue  # only one of the two shows here
-        told = _changed_once_more(trials, slips, outcomes, first, end)
-        told = told or _both(trials, probe, slips, first, end)
+        told = _changed_once_more(trials, slips, outcomes, first)
+        told = told or _both(trials, probe, slips, first)
         tried += 1
         if told or tried == MOST_CASES:
             return told
     return ""
 
 
-def _both(
-    trials: Trials, probe: Probe, slips: Sequence[_Slip], first: int, end: float
-) -> str:
+def _both(trials: Trials, probe: Probe, slips: Sequence[_Slip], first: int) -> str:
     """The first pair that answers as the student does, if it is found in time."""
-    for candidate in trials.until(end, _pairs(trials, probe, slips, first)):
+    for candidate in trials.in_time(_pairs(trials, probe, slips, first)):
         made = candidate and candidate[0]()
         if made and trials.explains(made, first):
             return in_part(candidate[1], len(trials.wrong), trials.failed)
@@ -134,7 +127,6 @@ def _changed_once_more(
     slips: Sequence[_Slip],
     outcomes: Sequence[Outcome],
     first: int,
-    end: float,
 ) -> str:
     """An altered reference, and how the answer differs from what that gives."""
     numbers = [*trials.wrong, *trials.right]
@@ -142,7 +134,7 @@ def _changed_once_more(
         return ""
     if sum(numbers_in(trials.given[n]).size for n in numbers) > MOST_VALUES:
         return ""
-    for slip in trials.until(end, slips):
+    for slip in trials.in_time(slips):
         if slip.variant is None or not trials.shows(first, slip.answer):
             continue
         if not find_change([replace(outcomes[first], right=slip.answer)]):

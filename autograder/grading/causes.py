@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.diagnosis import NOT_REFUSED
+from autograder.diagnosis import NOT_REFUSED, STOPPED
 from autograder.exercise import UnknownExercise
 from autograder.grading.reports import ClassReport
 from autograder.hints import where_to_read
@@ -105,7 +105,7 @@ def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple,
     if exercise["mistake"]:
         says = exercise["message"].removesuffix(NOT_REFUSED).strip()
         return (MISTAKE, exercise["mistake"]), says
-    if exercise["message"]:
+    if exercise["message"] not in ("", STOPPED):
         return (SYMPTOM, _NUMBER.sub("#", exercise["message"])), exercise["message"]
     says = failed[0]["message"]
     titles = tuple(case["title"] for case in failed)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.answers import Answer
-from autograder.compare import difference
+from autograder.compare import agrees, close
 from autograder.variants import Path, Role
 
 MAX_VALUES = 200_000  # of one result; larger ones are not searched
@@ -30,9 +30,7 @@ class Pair:
 
     def same(self, right: np.ndarray, given: np.ndarray) -> bool:
         """Whether two arrays agree in shape and, within the tolerances, in value."""
-        return right.shape == given.shape and bool(
-            np.allclose(given, right, rtol=self.rtol, atol=self.atol, equal_nan=True)
-        )
+        return right.shape == given.shape and close(right, given, self.rtol, self.atol)
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def aligned(outcome: Outcome) -> Iterator[tuple[tuple[int | str, ...], Any, Any]
 
 def agree(outcome: Outcome, right: Any, given: Any) -> bool:
     """Whether two values of any structure agree, as the judge compares them."""
-    return difference(right, given, outcome.rtol, outcome.atol) is None
+    return agrees(right, given, outcome.rtol, outcome.atol)
 
 
 def wrong_pairs(outcomes: Sequence[Outcome]) -> list[Pair]:

@@ -7,13 +7,19 @@ the mistake answers, instead of what is right, the rest is a symptom like any ot
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from autograder.answers import Answer
-from autograder.symptoms.outcomes import Outcome, agree, aligned
+from autograder.symptoms.outcomes import (
+    Outcome,
+    agree,
+    aligned,
+    telling,
+    wrong_pairs,
+)
 from autograder.symptoms.search import find_change
 
 Known = tuple[str, Sequence[Answer]]  # the hint of a mistake, and what it answers
@@ -21,13 +27,14 @@ MAX_VALUES = 100_000  # of all answers; more are not compared with every mistake
 LEAST_CASES = 2  # that a mistake must explain before it is told as a part of the reason
 
 
-def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
+def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
     """A mistake, and how the answer differs from what that mistake gives; or nothing.
 
     Args:
         outcomes: both answers to each case of an exercise that was answered wrongly,
             where a value was asked for.
-        mistakes: what is known of the exercise, with an answer to each outcome.
+        mistakes: what is known of the exercise, with an answer to each outcome. They
+            are taken one by one, so that the caller can stop.
     """
     if not all(o.given.is_value for o in outcomes) or _is_large(outcomes):
         return ""
@@ -40,7 +47,7 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
             replace(outcome, right=answer)
             for outcome, answer in zip(outcomes, answers, strict=True)
         ]
-        told = find_change(against)
+        told = _may_change(against) and find_change(against)
         if told:
             return (
                 "Your answer is the one that a known mistake gives, changed once more. "
@@ -138,8 +145,9 @@ def find_besides(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
         return ""
     return (
         "Your answer is the one that a known mistake gives, but for values that are "
-        f"NaN or infinite. The mistake: {found[0]} Then look for an overflow, a "
-        "division by zero, or a softmax of nothing but minus infinity."
+        f"NaN or infinite. Of the mistake alone this would be said: {found[0]} Then "
+        "look for an overflow, a division by zero, or a softmax of nothing but minus "
+        "infinity."
     )
 
 
@@ -184,6 +192,18 @@ def _may_explain(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool
         w or _same(o, o.right, a)
         for w, o, a in zip(wrong, outcomes, answers, strict=True)
     )
+
+
+def _may_change(against: Sequence[Outcome]) -> bool:
+    """Whether a change is found in one case, as it is if there is one in all of them.
+
+    Asked of the first case that says enough on its own; most mistakes end there.
+    """
+    for outcome in against:
+        pairs = wrong_pairs([outcome]) if outcome.roles else []
+        if pairs and telling(pairs):
+            return bool(find_change([outcome]))
+    return True
 
 
 def _is_right(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import two_slips
+from autograder import slips, two_slips
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import find_topic
 from autograder.rows import disagreement
@@ -23,7 +23,7 @@ from tests.autograder.unnamed import told
 @pytest.fixture(autouse=True)
 def _time_enough(monkeypatch):
     """However slow the machine is, and whatever else it does."""
-    monkeypatch.setattr(two_slips, "SECONDS", 600.0)
+    monkeypatch.setattr(slips, "SECONDS", 600.0)
 
 
 # Joining ------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_mistake_is_told_beside_values_that_are_not_finite():
     everywhere = known("A.", {0, 1, 2, 3}, doubled)
     nan = np.where(np.arange(5) > 2, math.nan, 2 * RIGHT[1])
     given = [2 * RIGHT[0], nan, 2 * RIGHT[2], 2 * RIGHT[3]]
-    assert "NaN or infinite. The mistake: A." in find_besides(
+    assert "infinite. Of the mistake alone this would be said: A. Then" in find_besides(
         outcomes(given), [everywhere, OTHER]
     )
     assert find_besides(outcomes(given), [everywhere, ("C.", everywhere[1])]) == ""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import two_slips
+from autograder import slips
 from autograder.answers import answer, decode
 from autograder.exercise import Exercise, Topic, load_topic, topic_names
 from autograder.expected import expect, public_seeds
@@ -76,7 +76,7 @@ def with_one_changed(reference, index, change):
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("topic", "name", "index"), PARTS)
 def test_one_result_of_several_is_named(monkeypatch, topic, name, index, relation):
-    monkeypatch.setattr(two_slips, "SECONDS", 0.0)
+    monkeypatch.setattr(slips, "SECONDS", 0.0)
     exercise, expected = expected_of(topic, name)
     changed = with_one_changed(
         load_topic(topic).reference(name), index, RELATIONS[relation]

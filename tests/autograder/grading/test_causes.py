@@ -9,7 +9,7 @@ import pytest
 
 from autograder.answers import answer, decode
 from autograder.book import chapter_title
-from autograder.diagnosis import NOT_REFUSED
+from autograder.diagnosis import NOT_REFUSED, STOPPED
 from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.grading.causes import (
@@ -55,7 +55,7 @@ def test_causes_are_ranked_by_how_many_share_them():
             d=wrong(None, "Each row is 7 times the right one (2 of 2 rows)."),
             e=wrong(None, "Each row is 7 times the right one (2 of 2 rows)."),
             f=wrong(None, "", first="12 of 35 values differ; at [1] yours is -0.5"),
-            g=wrong(None, "", first="3 of 6 values differ; at [4] yours is 2.5"),
+            g=wrong(None, STOPPED, first="3 of 6 values differ; at [4] yours is 2.5"),
             h=wrong(None, "", passed=(False, False), first="3 of 6 values differ"),
             i=wrong(None, NOT_YET, passed=(False, False)),
             j=wrong(passed=(True, True)),

@@ -1,0 +1,54 @@
+"""What says quickly whether two values agree says what the one comparison says."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from autograder.compare import agrees, close, difference
+
+NUMBERS = [0.0, -0.0, 1.0, 1.0 + 5e-6, 1.0 + 5e-4, -1.0, 1e308, -1e308, np.inf, -np.inf]
+VALUES = [
+    *[np.array([number, 2.0, other]) for number in (0.5, np.nan) for other in NUMBERS],
+    *[np.array(number) for number in (*NUMBERS, np.nan)],
+    *[np.array([value, True]) for value in (True, False)],
+    *[np.array([1, whole]) for whole in (0, 2**62, -(2**62))],
+    np.array([1, 2, 2**64 - 1], dtype=np.uint64),
+    np.array(1),
+    np.array([1.0, 2.0, 1.0], dtype=np.float16),
+    np.arange(6.0).reshape(2, 3).T,
+    np.arange(6.0).reshape(3, 2),
+    np.zeros((0, 3)),
+    np.zeros(0, dtype=bool),
+    "one",
+    "two",
+    None,
+]
+VALUES += [
+    [],
+    [VALUES[0], VALUES[1]],
+    [VALUES[0], VALUES[2]],
+    {"a": VALUES[0]},
+    {"a": VALUES[1]},
+    {"b": VALUES[0]},
+]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+
+
+@pytest.mark.parametrize(("rtol", "atol"), [(1e-5, 1e-6), (0.0, 0.0)])
+def test_two_values_agree_where_no_difference_is_told(rtol, atol):
+    for right, given in itertools.product(VALUES, repeat=2):
+        told = difference(right, given, rtol, atol)
+        assert agrees(right, given, rtol, atol) == (told is None), (right, given)
+
+
+def test_close_is_allclose():
+    real = [v for v in VALUES if isinstance(v, np.ndarray) and v.dtype == float]
+    for right, given in itertools.product(real, repeat=2):
+        if right.shape == given.shape:
+            wanted = np.allclose(given, right, rtol=1e-5, atol=1e-6, equal_nan=True)
+            assert close(right, given, 1e-5, 1e-6) == wanted, (right, given)
