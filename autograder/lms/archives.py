@@ -164,5 +164,6 @@ class _Unpacked:
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     while path.exists():  # an archive may hold one name twice
-        path = path.with_name(f"again-{path.name}")
+        path = path.parent / "again" / path.name  # the name may say whose it is
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)

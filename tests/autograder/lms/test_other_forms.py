@@ -7,6 +7,8 @@ and ``QuizSubmissionZipper``, and ``mod_assign\\downloader``.
 from __future__ import annotations
 
 import csv
+import zipfile
+from contextlib import nullcontext
 
 import pytest
 
@@ -49,6 +51,18 @@ def collected(course, tmp_path):
 
 def quiz(person, file=f"{TOPIC}.ipynb", upload=91011):
     return f"{person}_question_678_{upload}_{file}"
+
+
+def test_a_name_that_an_archive_has_twice_makes_no_other_person(course, tmp_path):
+    archive = tmp_path / "submissions.zip"
+    name = f"doejane_12345_678_{TOPIC}.ipynb"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for text in ("first", "second"):
+            with pytest.warns(UserWarning) if text == "second" else nullcontext():
+                packed.writestr(name, text)
+    done = collect(TOPIC, archive, course)
+    assert [path.name for path in (course / "submitted").iterdir()] == ["doejane_12345"]
+    assert any("handed in" in reason for _, reason in done.left_out)
 
 
 def test_in_a_quiz_the_class_list_tells_name_and_number_apart(collected):
