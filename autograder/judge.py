@@ -12,14 +12,19 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from autograder.answers import Answer
+from autograder.compiled import COMPILED
 from autograder.diagnosis import diagnose
 from autograder.errors import GraderFault
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise
 from autograder.expected import Expected
+from autograder.guard import FORGED, REMOVED
+from autograder.library_code import SECOND
 from autograder.rows import NOT_YET, CaseReport, case_reports
 from autograder.unseen import NOBODY_SEES, WAYS
 
 _log = logging.getLogger(__name__)
+# Why the guard refuses, where it is not a name that the exercise forbids.
+_OTHER_REASONS = (COMPILED, SECOND, REMOVED, FORGED)
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Rep
             ways = [way for way in WAYS if way in said]
             if ways and not named:
                 return refuse(exercise, f"uses {', '.join(ways)}, {NOBODY_SEES}")
+            named = named or [why for why in _OTHER_REASONS if why in said]
             return refuse_calls(exercise, named or exercise.forbidden)
     cases = case_reports(
         exercise.cases,
