@@ -115,6 +115,8 @@ forbidding = Exercise("layer_norm", forbidden=("layer_norm", "LayerNorm"))
         "f = F.__dict__['layer_norm']",
         "f = vars(F).get('layer_norm')",
         "this does not parse: F.layer_norm(x)",
+        "print(f := F.layer_norm)",
+        "def layer_norm(x):\n    print(F.layer_norm(x, (3,)))\n    return x",
     ],
 )
 def test_forbidden_calls_are_found_in_the_syntax_tree(source):
@@ -133,6 +135,9 @@ def test_forbidden_calls_are_found_in_the_syntax_tree(source):
         "def f(x):\n    x.layers['layer_norm'] = 1\n    assert x, 'no layer_norm'",
         "class Block(nn.Module):\n"
         "    def forward(self, x):\n        return self.layer_norm(x)",
+        "def layer_norm(x):\n    return x\nprint(layer_norm(y) - F.layer_norm(y, 3))",
+        "def layer_norm(x):\n    return x\nassert torch.equal(y, nn.LayerNorm(3)(y))",
+        "torch.testing.assert_close(layer_norm(x), torch.layer_norm(x, (3,)))",
     ],
 )
 def test_own_name_comments_and_docstrings_are_not_forbidden(source):
