@@ -38,6 +38,11 @@ _SAID = re.compile(
     r"|reading the result raised [A-Za-z]{1,30}"
 )
 
+_OF_A_LIBRARY = (  # in texts of a NotImplementedError that torch or ipykernel raises
+    *("not implemented for '", 'required "forward" function'),
+    *("does not support input requests", "meta tensor"),
+)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -130,10 +135,10 @@ def _seeded_torch(seed: int) -> Iterator[None]:
 
 
 def _type_told(error: BaseException) -> str:
-    """The built-in type, but for what torch itself has not implemented: no stub."""
+    """The built-in type, but for what a library has not implemented: no stub."""
     kind, text = builtin_type(error), _brief(error)
-    of_torch = "not implemented for '" in text or 'required "forward" function' in text
-    return "RuntimeError" if kind == "NotImplementedError" and of_torch else kind
+    theirs = any(words in text for words in _OF_A_LIBRARY)
+    return "RuntimeError" if kind == "NotImplementedError" and theirs else kind
 
 
 def builtin_type(error: BaseException) -> str:

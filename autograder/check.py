@@ -43,6 +43,7 @@ from autograder.show import (
     show,
     show_note,
 )
+from autograder.usual import usual_settings
 
 # In outputs of this kind, a result tells programs why an answer was not judged.
 NOT_JUDGED = "application/vnd.attention-from-scratch.not-judged"
@@ -155,6 +156,7 @@ def find_exercise(implementation: Implementation) -> Exercise:
     return find_topic(name).exercises[name]
 
 
+@usual_settings()
 def examine_here(
     exercise: Exercise, implementation: Implementation, source: str | None = None
 ) -> Judged:

@@ -19,6 +19,7 @@ from autograder.compare import Path, differences
 from autograder.exercise import Case, Exercise, Implementation
 from autograder.expected import public_seeds
 from autograder.judge import Report
+from autograder.usual import usual_settings
 
 Arguments = dict[str, Any]  # by the names of the parameters
 
@@ -32,6 +33,7 @@ class _Call:
     raised: bool = False
 
 
+@usual_settings()
 def failing_call(
     exercise: Exercise, implementation: Implementation, report: Report, expected: list
 ) -> tuple[str, Arguments] | None:

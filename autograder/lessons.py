@@ -245,6 +245,11 @@ _LESSONS: list[tuple[str, str, str]] = [
     ),
     (
         "RuntimeError",
+        r"support input requests",
+        "input() and debuggers wait for somebody to type, and nobody does in grading.",
+    ),
+    (
+        "RuntimeError",
         r"(with|on) a bool tensor is not supported",
         "A mask of True and False has no sign and cannot be subtracted: ~mask is its "
         "opposite.",

@@ -24,6 +24,7 @@ def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
 
     from autograder.exercise import load_topic
     from autograder.guard import guarded_answer
+    from autograder.usual import usual_settings
 
     exercise = load_topic(topic).exercises[name]
     implementation = get_ipython().user_ns.get(name, _missing(name))
@@ -31,7 +32,8 @@ def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
     with open(channel, "wb", buffering=TOGETHER, closefd=False) as answers:
         try:
             for case, seed in zip(exercise.cases, seeds, strict=True):
-                given = guarded_answer(exercise, case, implementation, seed)
+                with usual_settings():
+                    given = guarded_answer(exercise, case, implementation, seed)
                 send(answers, question, given)
         finally:
             send(answers, question, b"")

@@ -120,7 +120,7 @@ class Unseen:
     def open(self) -> None:
         """Give back what was there before."""
         self._mine = True
-        sys.setprofile(self._profiled[0])
+        _profile_again(self._profiled[0])
         threading.setprofile(self._profiled[1])
         for name, begins in self._starts.items():
             setattr(threading, name, begins)
@@ -142,6 +142,15 @@ class Unseen:
         ours = by.f_globals is globals() and any(by.f_code is own for own in _OURS)
         if not (self._mine or ours):
             self._refuse(way)
+
+
+def _profile_again(by: Any) -> None:
+    """Give back a profile function, or a profiler that is written in C: no function."""
+    if by is None or callable(by):
+        sys.setprofile(by)
+    else:  # cProfile of Python 3.11
+        sys.setprofile(None)
+        by.enable()
 
 
 def _without_monitoring() -> list[tuple[int, int, Callable]]:

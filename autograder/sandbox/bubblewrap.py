@@ -92,6 +92,7 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
         "PYTHONPATH": os.pathsep.join(["/course", *site_folders().values()]),
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONBREAKPOINT": "0",  # one that was left in an answer stops nothing
         "MPLCONFIGDIR": "/tmp/matplotlib",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MALLOC_ARENA_MAX": "2",  # address space is limited

@@ -34,6 +34,7 @@ FLOORS = [
             "autograder.compiled",
             "autograder.library_code",
             "autograder.unseen",
+            "autograder.usual",
             "autograder.verdict",
         ),
     },

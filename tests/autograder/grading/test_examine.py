@@ -55,6 +55,35 @@ def test_demonstrations_are_not_run(examined, master, right):
     assert examined(data)["score"] > 0
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        "import numpy as np\nnp.seterr(all='raise')",
+        "import sys\nsys.setrecursionlimit(60)",
+        "import cProfile\ncProfile.Profile().enable()",
+    ],
+)
+def test_what_an_added_cell_sets_costs_a_right_answer_nothing(examined, solved, left):
+    data = solved()
+    data["cells"].insert(2, code_cell(left))
+    report = examined(data)
+    assert report["score"] == report["max_score"]
+
+
+def test_a_breakpoint_that_was_left_in_an_answer_costs_nothing(examined, solved, right):
+    name, rest = right["softmax"].split('"""\n    shifted', 1)
+    stopping = f'{name}"""\n    breakpoint()\n    shifted{rest}'
+    report = examined(solved(softmax=stopping))
+    assert report["score"] == report["max_score"]
+
+
+def test_an_answer_that_waits_for_somebody_to_type_was_begun(examined, solved):
+    asks = "def softmax(scores):\n    return float(input('temperature'))"
+    softmax = examined(solved(softmax=asks))["exercises"][0]
+    assert softmax["score"] == 0
+    assert "input() and debuggers wait" in softmax["message"]
+
+
 def test_helper_in_an_added_cell_is_used(examined, solved):
     data = solved(softmax="def softmax(scores):\n    return helper(scores)")
     data["cells"].insert(

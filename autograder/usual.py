@@ -1,0 +1,60 @@
+"""Settings of a whole process that decide about right answers, as they usually are.
+
+A cell that tries something may leave gradients switched off, or make NumPy raise where
+a number is too small. Nobody asked an answer to work under such settings, and a
+reference would lose the same points. So cases run under the usual ones, and afterwards
+the others are back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+_DEPTH = sys.getrecursionlimit()  # before any cell of a student's has run
+_ERRORS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+
+@contextlib.contextmanager
+def usual_settings() -> Iterator[None]:
+    """Run what follows as if no cell had changed a setting of NumPy, torch or Python.
+
+    Only what can cost a right answer its points is set. The default dtype is not: an
+    answer may have been written for another one.
+    """
+    depth = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(depth, _DEPTH))
+    try:
+        with np.errstate(**_ERRORS, call=None), _usual_torch():
+            yield
+    finally:
+        with contextlib.suppress(RecursionError):  # less than is in use already
+            sys.setrecursionlimit(depth)
+
+
+@contextlib.contextmanager
+def _usual_torch() -> Iterator[None]:
+    """The same for torch, if it is loaded: gradients, and tensors on the processor."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    device, attention = torch.get_default_device(), torch.backends.cuda
+    plain = attention.math_sdp_enabled()
+    if device.type != "cpu":
+        torch.set_default_device("cpu")
+    attention.enable_math_sdp(True)  # what attention falls back on
+    try:
+        with (
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            torch.autograd.set_detect_anomaly(False),
+        ):
+            yield
+    finally:
+        attention.enable_math_sdp(plain)
+        if device.type != "cpu":
+            torch.set_default_device(device)
