@@ -3,7 +3,6 @@
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -48,10 +47,11 @@ def picture_pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def opened(picture_pages: Path, browser: Browser) -> pictures_alone.Open:
-    """Opens a live picture by its name: see ``pictures_alone.opened``."""
-    return partial(pictures_alone.opened, picture_pages, browser)
+@pytest.fixture(scope="module")
+def opened(picture_pages: Path, browser: Browser) -> Iterator[pictures_alone.Open]:
+    """Opens a live picture by its name: see ``pictures_alone.Pictures``."""
+    with closing(pictures_alone.Pictures(picture_pages, browser)) as pictures:
+        yield pictures.opened
 
 
 @pytest.fixture(scope="session")
