@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.book.pictures_alone import Open
+from tests.book.playgrounds import FORGET
 from tools.live_pictures import PICTURES
 
 PHONE = {
@@ -31,11 +32,19 @@ SIZES = """(places) => {
 }"""
 
 
-@pytest.fixture
-def phone(browser: Browser) -> Iterator[Page]:
-    """A phone without a page."""
+@pytest.fixture(scope="module")
+def only_phone(browser: Browser) -> Iterator[Page]:
+    """The tab that all tests of phones share."""
     with browser.new_context(**PHONE) as context:
+        context.add_init_script(FORGET)
         yield context.new_page()
+
+
+@pytest.fixture
+def phone(only_phone: Page) -> Page:
+    """A phone without a page."""
+    only_phone.goto("about:blank")
+    return only_phone
 
 
 def too_small(page: Page, *places: str) -> dict[str, float]:

@@ -2,37 +2,52 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-CHAPTER = "chapters/masking"
+from tests.book.playgrounds import FORGET
+
+CHAPTER = "chapters/masking.html"
+Open = Callable[[str, int, str], Page]
 
 
-def opened(browser: Browser, address: str, width: int, theme: str) -> Iterator[Page]:
-    with browser.new_context(
-        color_scheme=theme,
-        reduced_motion="reduce",
-        viewport={"width": width, "height": 800},
-    ) as context:
-        page = context.new_page()
-        page.goto(address, wait_until="load")
-        yield page
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """The tab that all tests share."""
+    with browser.new_context(reduced_motion="reduce") as context:
+        context.add_init_script(FORGET)
+        yield context.new_page()
 
 
 @pytest.fixture
-def wide(browser: Browser, site: str) -> Iterator[Page]:
+def opened(tab: Page, site: str) -> Open:
+    """Opens a page of the book anew, in a window so wide, with one of the themes."""
+
+    def opened(address: str, width: int, theme: str) -> Page:
+        tab.mouse.move(0, 0)
+        tab.goto("about:blank")
+        tab.set_viewport_size({"width": width, "height": 800})
+        tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        tab.goto(f"{site}{address}", wait_until="load")
+        return tab
+
+    return opened
+
+
+@pytest.fixture
+def wide(opened: Open) -> Page:
     """A chapter on a laptop."""
-    yield from opened(browser, f"{site}{CHAPTER}.html", 1440, "light")
+    return opened(CHAPTER, 1440, "light")
 
 
 @pytest.fixture
-def narrow(browser: Browser, site: str) -> Iterator[Page]:
+def narrow(opened: Open) -> Page:
     """A chapter on a phone."""
-    yield from opened(browser, f"{site}{CHAPTER}.html", 360, "dark")
+    return opened(CHAPTER, 360, "dark")
 
 
 # The number of characters in each line of a paragraph, the last line left out.
@@ -97,14 +112,14 @@ RING = """() => {
 
 
 @pytest.mark.parametrize("width", [1440, 360])
-def test_whatever_has_the_focus_shows_it(width: int, browser: Browser, site: str):
-    for page in opened(browser, f"{site}{CHAPTER}.html", width, "light"):
-        seen = []
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            seen.append(page.evaluate(RING))
-        assert [one["what"] for one in seen if not one["ring"]] == []
-        assert any("sidebar-toggle" in one["what"] for one in seen)
+def test_whatever_has_the_focus_shows_it(width: int, opened: Open):
+    page = opened(CHAPTER, width, "light")
+    seen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate(RING))
+    assert [one["what"] for one in seen if not one["ring"]] == []
+    assert any("sidebar-toggle" in one["what"] for one in seen)
 
 
 def test_the_first_key_skips_to_the_content(wide: Page):
@@ -159,16 +174,16 @@ def test_the_magnifier_does_not_cover_what_is_searched(wide: Page):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_words_that_search_found_can_be_read(theme: str, browser: Browser, site: str):
-    for page in opened(browser, f"{site}search.html?q=mask", 1280, theme):
-        mark = page.locator("#search-results span.highlighted").first
-        mark.wait_for()
-        assert page.evaluate("document.documentElement.dataset.theme") == theme
-        colours = mark.evaluate(
-            "e => [getComputedStyle(e)].flatMap(s => [s.color, s.backgroundColor])"
-        )
-        lights = [luminance(colour) for colour in colours]
-        assert (max(lights) + 0.05) / (min(lights) + 0.05) >= 4.5
+def test_words_that_search_found_can_be_read(theme: str, opened: Open):
+    page = opened("search.html?q=mask", 1280, theme)
+    mark = page.locator("#search-results span.highlighted").first
+    mark.wait_for()
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    colours = mark.evaluate(
+        "e => [getComputedStyle(e)].flatMap(s => [s.color, s.backgroundColor])"
+    )
+    lights = [luminance(colour) for colour in colours]
+    assert (max(lights) + 0.05) / (min(lights) + 0.05) >= 4.5
 
 
 def luminance(colour: str) -> float:
@@ -237,16 +252,16 @@ ALL_HAVE_EXCERPTS = """() => {
 
 
 @pytest.mark.parametrize("query", ["causal mask", "softmax", "sqrt scores"])
-def test_what_search_finds_is_shown_as_prose(query: str, browser: Browser, site: str):
-    for page in opened(browser, f"{site}search.html?q={query}", 1280, "light"):
-        page.wait_for_function(ALL_HAVE_EXCERPTS)
-        excerpts = page.locator("#search-results p.context").all_inner_texts()
-        assert len(excerpts) > 1
-        found = " ".join(excerpts).lower()
-        assert any(word in found for word in query.split())
-        for excerpt in excerpts:
-            assert len(excerpt) < 300
-            assert not re.search(r"\\[a-z(]|\$\$|def \w+\(|^import |>>>", excerpt)
+def test_what_search_finds_is_shown_as_prose(query: str, opened: Open):
+    page = opened(f"search.html?q={query}", 1280, "light")
+    page.wait_for_function(ALL_HAVE_EXCERPTS)
+    excerpts = page.locator("#search-results p.context").all_inner_texts()
+    assert len(excerpts) > 1
+    found = " ".join(excerpts).lower()
+    assert any(word in found for word in query.split())
+    for excerpt in excerpts:
+        assert len(excerpt) < 300
+        assert not re.search(r"\\[a-z(]|\$\$|def \w+\(|^import |>>>", excerpt)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -256,7 +271,7 @@ def test_a_page_has_its_colours_before_the_theme_looks(
     with browser.new_context(color_scheme=theme) as context:
         context.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
         page = context.new_page()
-        page.goto(f"{site}{CHAPTER}.html", wait_until="load")
+        page.goto(f"{site}{CHAPTER}", wait_until="load")
         assert page.locator("html").get_attribute("data-theme") == theme
 
 
