@@ -3,12 +3,13 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from filelock import FileLock
 from hypothesis import settings
 
 torch.set_num_threads(1)  # small tensors; waking other threads costs more
@@ -103,6 +104,29 @@ def no_event_loop_is_left() -> Iterator[None]:
 def root() -> Path:
     """The root of the checkout."""
     return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def key_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The public key of a chapter, written once for all processes of this run."""
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent  # that of a process is inside of that of the run
+    folder = folder / "keys"
+    folder.mkdir(exist_ok=True)
+
+    def key_of(chapter: str) -> Path:
+        from autograder.answer_key import write_key
+
+        path = folder / f"{chapter}.key"
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                begun = path.with_suffix(".begun")
+                write_key(chapter, begun)
+                begun.rename(path)
+        return path
+
+    return key_of
 
 
 @pytest.fixture(scope="session")

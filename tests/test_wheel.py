@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +19,6 @@ import pytest
 from nbformat import NotebookNode
 from packaging.requirements import Requirement
 
-from autograder.answer_key import write_key
 from autograder.book import chapter_names
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic
@@ -188,7 +188,11 @@ def points_with_a_key(name: str) -> dict[str, float]:
 
 
 @pytest.fixture(scope="module")
-def seen(student: Student, tmp_path_factory: pytest.TempPathFactory) -> dict:
+def seen(
+    student: Student,
+    key_of: Callable[[str], Path],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict:
     """What came of all released notebooks there, one after the other."""
     folder = tmp_path_factory.mktemp("handed-out")
     modules = set()
@@ -196,7 +200,7 @@ def seen(student: Student, tmp_path_factory: pytest.TempPathFactory) -> dict:
         source = source_notebook(name)
         modules |= set(modules_in(source))
         nbformat.write(blank_and_solved(source), folder / f"{name}.ipynb")
-        write_key(name, folder / f"{name}.key")
+        shutil.copy(key_of(name), folder)
     wanted = json.dumps(sorted(modules - {OPTIONAL}))
     done = student.run("-c", RUN, str(folder), wanted, cwd=folder)
     assert done.returncode == 0, done.stderr

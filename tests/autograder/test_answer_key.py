@@ -6,6 +6,7 @@ import ast
 import base64
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -15,7 +16,7 @@ import pytest
 
 import solutions
 from autograder import check as checking
-from autograder.answer_key import NoKey, read_key, write_key
+from autograder.answer_key import NoKey, read_key
 from autograder.book import chapter_names
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic
@@ -26,9 +27,9 @@ from tests.autograder.conftest import TOPIC
 
 
 @pytest.fixture(scope="module")
-def key_folder(tmp_path_factory):
+def key_folder(key_of, tmp_path_factory):
     folder = tmp_path_factory.mktemp("key")
-    write_key(TOPIC, folder / f"{TOPIC}.key")
+    shutil.copy(key_of(TOPIC), folder)
     return folder
 
 
@@ -45,9 +46,8 @@ def test_key_and_solutions_judge_alike(key_folder):
 
 
 @pytest.mark.parametrize("name", chapter_names())
-def test_key_holds_answers_and_no_code(name, tmp_path):
-    path = tmp_path / "x.key"
-    write_key(name, path)
+def test_key_holds_answers_and_no_code(name, key_of):
+    path = key_of(name)
     text = gzip.decompress(path.read_bytes()).decode()
     for exercise in json.loads(text)["exercises"].values():
         for answers in [exercise["reference"]] + [
