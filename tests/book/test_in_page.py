@@ -5,7 +5,7 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from autograder.check import examine_here
 from autograder.exercise import find_topic, load_topic
 from solutions import simplified_attention as right
+from tests.book.playgrounds import Window
 from toolkit.book import CHAPTERS
 from tools import page_course
 
@@ -516,48 +517,68 @@ def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
         expect(words.locator("pre").first).to_contain_text("turned")
 
 
+# Pages on a disk share a tab without a network: what one has compiled of Python is
+# there for the next. The first is used by three tests, since Python starts once.
+
+
+@pytest.fixture
+def on_disk(only_window: Window) -> Callable[[str], Page]:
+    """Opens a chapter as a file, if it is not open."""
+
+    def opened(chapter: str) -> Page:
+        if only_window.page.url != only_window.address(chapter):
+            only_window.visit(chapter, live=False)
+        return only_window.page
+
+    return opened
+
+
+def test_a_book_on_a_disk_checks_exercises_without_a_network(
+    file: Path, on_disk: Callable[[str], Page]
+):
+    page = on_disk(CHAPTER)
+    found = check(page, "softmax", inspect.getsource(right.softmax))
+    assert found["score"] == "7"
+
+
 def test_what_a_cell_draws_takes_the_place_of_the_books_figure(
-    browser: Browser, address: str
+    file: Path, on_disk: Callable[[str], Page]
 ):
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.goto(address)
-        first = page.locator(".in-page[data-cell]").first
-        caption = first.locator("figcaption")
-        expect(caption).to_be_visible()
-        run_cell(first)
-        drawn = first.locator(".in-page-output img")
-        expect(drawn).to_have_count(1)
-        assert drawn.evaluate("image => image.naturalWidth") == 1050  # 7 in, 150 dpi
-        assert "Three square maps" in drawn.get_attribute("alt")  # as the book's
-        expect(first.locator("figure img.only-light")).not_to_be_visible()
-        expect(caption).to_be_visible()
-        first.get_by_role("button", name=re.compile("^Reset")).click()
-        expect(drawn).to_have_count(0)
-        expect(first.locator("figure img.only-light")).to_be_visible()
+    page = on_disk(CHAPTER)
+    first = page.locator(".in-page[data-cell]").first
+    caption = first.locator("figcaption")
+    expect(caption).to_be_visible()
+    run_cell(first)
+    drawn = first.locator(".in-page-output img")
+    expect(drawn).to_have_count(1)
+    assert drawn.evaluate("image => image.naturalWidth") == 1050  # 7 in, 150 dpi
+    assert "Three square maps" in drawn.get_attribute("alt")  # as the book's
+    expect(first.locator("figure img.only-light")).not_to_be_visible()
+    expect(caption).to_be_visible()
+    first.get_by_role("button", name=re.compile("^Reset")).click()
+    expect(drawn).to_have_count(0)
+    expect(first.locator("figure img.only-light")).to_be_visible()
 
 
-@pytest.mark.parametrize("chapter", page_course.topics())
+@pytest.mark.parametrize(
+    "chapter", sorted(page_course.topics(), key=lambda name: name != CHAPTER)
+)
 def test_each_demonstration_prints_what_the_book_prints(
-    browser: Browser, html: Path, chapter: str
+    file: Path, on_disk: Callable[[str], Page], chapter: str
 ):
-    with browser.new_context(offline=True) as context:
-        page = context.new_page()
-        page.goto((html / "chapters" / f"{chapter}.html").as_uri())
-        regions = page.locator(".in-page[data-cell]").all()
-        assert len(regions) >= 5
-        for region in regions:
-            run_cell(region)
-            assert region.locator(".in-page-error").all_inner_texts() == []
-            said = region.locator(".in-page-output > pre").all_text_contents()
-            printed = region.locator(
-                ":is(.stream, .text_plain) pre"
-            ).all_text_contents()
-            assert_alike("".join(said), "".join(printed))
-            pictures = region.locator(
-                ".cell_output:not(.in-page-output) img:not(.only-dark)"
-            ).count()
-            assert region.locator(".in-page-output img").count() == pictures
+    page = on_disk(chapter)
+    regions = page.locator(".in-page[data-cell]").all()
+    assert len(regions) >= 5
+    for region in regions:
+        run_cell(region)
+        assert region.locator(".in-page-error").all_inner_texts() == []
+        said = region.locator(".in-page-output > pre").all_text_contents()
+        printed = region.locator(":is(.stream, .text_plain) pre").all_text_contents()
+        assert_alike("".join(said), "".join(printed))
+        pictures = region.locator(
+            ".cell_output:not(.in-page-output) img:not(.only-dark)"
+        ).count()
+        assert region.locator(".in-page-output img").count() == pictures
 
 
 def test_cells_that_need_what_a_page_has_not_have_no_button(html: Path):
@@ -628,27 +649,28 @@ def test_loading_can_be_stopped_and_begun_again(browser: Browser, address: str):
 
 
 def test_whoever_ran_something_before_finds_python_started_while_writing(
-    browser: Browser, address: str
+    browser: Browser, address: str, context: BrowserContext, page: Page
 ):
-    with browser.new_context() as context:
+    with browser.new_context() as of_a_newcomer:
         asked: list[str] = []
-        context.on("request", lambda request: asked.append(request.url))
-        first = context.new_page()
+        of_a_newcomer.on("request", lambda request: asked.append(request.url))
+        first = of_a_newcomer.new_page()
         first.goto(address)
         write(first, "softmax", "mine = 1")
         first.wait_for_function("globalThis.CodeMirror")
         assert not [url for url in asked if "/in_page/python/" in url]
         assert first.workers == []
-        check(first, "softmax")
-        later = context.new_page()
-        later.goto(address)
-        assert later.workers == []
-        with later.expect_event("worker", timeout=STARTS):
-            press(later, "softmax", "Edit")
-        # What is asked meanwhile is answered by the Python that is starting.
-        source = inspect.getsource(right.softmax)
-        assert check(later, "softmax", source)["score"] == "7"
-        assert len(later.workers) == 1
+    check(page, "softmax")
+    later = context.new_page()
+    later.goto(address)
+    assert later.workers == []
+    with later.expect_event("worker", timeout=STARTS):
+        press(later, "softmax", "Edit")
+    # What is asked meanwhile is answered by the Python that is starting.
+    source = inspect.getsource(right.softmax)
+    assert check(later, "softmax", source)["score"] == "7"
+    assert len(later.workers) == 1
+    later.close()
 
 
 def test_whoever_ran_something_before_finds_python_started_at_an_exercise_in_view(
@@ -697,16 +719,6 @@ def test_python_that_starts_while_somebody_writes_can_be_stopped(
         expect(status(page, "softmax")).to_have_text("Stopped.", timeout=STARTS)
         assert page.workers == []
         assert check(page, "softmax")["score"] == "0"
-
-
-def test_a_book_on_a_disk_checks_exercises_without_a_network(
-    browser: Browser, file: Path
-):
-    with browser.new_context(offline=True) as context:
-        page = context.new_page()
-        page.goto(file.as_uri())
-        found = check(page, "softmax", inspect.getsource(right.softmax))
-        assert found["score"] == "7"
 
 
 def test_an_exercise_that_needs_torch_leads_to_its_notebook(html: Path):
