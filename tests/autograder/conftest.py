@@ -77,16 +77,45 @@ def examined(needs_sandbox, topic, master, expected):
 
 
 @pytest.fixture(scope="session")
-def grade(needs_sandbox):
-    """Grade a chapter of a course, as ``grading.grade`` does, with workers that stay.
+def workers(needs_sandbox):
+    """Workers that stay.
 
     Starting them, and the sandbox that they share, takes longer than most classes.
     """
-    from autograder.grading import grade as grading
     from autograder.grading.pool import Pool
 
     with Pool() as pool:
-        yield partial(grading.grade, pool=pool)
+        yield pool
+
+
+@pytest.fixture(scope="session")
+def grade(workers):
+    """Grade a chapter of a course, as ``grading.grade`` does, with these workers."""
+    from autograder.grading import grade as grading
+
+    return partial(grading.grade, pool=workers)
+
+
+class Staying:
+    """Workers that are still there when whoever used them leaves."""
+
+    def __init__(self, pool):
+        self._pool = pool
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
+    def __getattr__(self, name):
+        return getattr(self._pool, name)
+
+
+@pytest.fixture
+def commands_share_workers(monkeypatch, workers):
+    """Let the command ``grade`` use the workers that stay, and start none."""
+    monkeypatch.setattr("autograder.grading.pool.Pool", lambda jobs: Staying(workers))
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def say(course, text):
     return main(["deadlines", str(path), "--course", str(course)])
 
 
-def test_deadlines_are_applied_and_seen(course, needs_sandbox, capsys):
+def test_deadlines_are_applied_and_seen(course, commands_share_workers, capsys):
     everything = sum(e.points for e in load_topic(TOPIC).exercises.values())
     lines = [
         "student,chapter,due",
