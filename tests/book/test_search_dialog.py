@@ -218,7 +218,7 @@ INDEX = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def find(
     browser: Browser, root: Path, html: Path
 ) -> Iterator[Callable[[str], list[str]]]:
