@@ -10,6 +10,8 @@ import numpy as np
 from autograder.symptoms.detectors import Detectors
 from autograder.symptoms.outcomes import (
     Pair,
+    axes,
+    axis_name,
     comparable,
     distinct,
     every,
@@ -24,6 +26,54 @@ UNLIKELY = math.log(
 )  # how improbable an order of values has to be to mean something
 LEAST_WRONG = 6  # values that err to one side before that is told
 LEAST_COUNTS = 3  # the same of whole numbers, which somebody has counted
+
+
+@detectors.cause
+def interleaved(pairs: Sequence[Pair]) -> str | None:
+    """Neighbours along an axis pulled apart, or its parts interleaved."""
+    if any(p.right.shape != p.given.shape or p.right.ndim == 0 for p in pairs):
+        return None
+    for axis in axes(pairs):
+        sizes = {p.right.shape[axis] for p in pairs}
+        for number in range(2, min(sizes) // 2 + 1):
+            if any(size % number for size in sizes):
+                continue
+            told = _interleaved(pairs, axis, number)
+            if told:
+                return f"Along {axis_name(axis, pairs)}, {told}"
+    return None
+
+
+def _interleaved(pairs: Sequence[Pair], axis: int, number: int) -> str | None:
+    """What is told if it was done with this many parts, or values for each."""
+
+    def are_apart(p: Pair) -> bool:
+        return p.same(
+            _by_columns(p.right, axis, p.right.shape[axis] // number), p.given
+        )
+
+    def are_mixed(p: Pair) -> bool:
+        return p.same(_by_columns(p.right, axis, number), p.given)
+
+    if every(pairs, are_apart):
+        return (
+            f"the right values stand in another order: those at the indices 0, "
+            f"{number}, {2 * number}, ... first, then those after them, so that "
+            "neighbours are apart."
+        )
+    if every(pairs, are_mixed):
+        return (
+            f"the right values stand in another order: {number} equal parts of the "
+            "axis are interleaved, one value of each in turn."
+        )
+    return None
+
+
+def _by_columns(values: np.ndarray, axis: int, rows: int) -> np.ndarray:
+    """The values along an axis, written into a table by rows and read by columns."""
+    moved = np.moveaxis(values, axis, -1)
+    table = moved.reshape(*moved.shape[:-1], rows, -1).swapaxes(-1, -2)
+    return np.moveaxis(table.reshape(moved.shape), -1, axis)
 
 
 @detectors.trace

@@ -54,6 +54,8 @@ CHANGES = [
     places.clipped,
     shapes.one_number,
     shapes.summed,
+    shapes.number_for_infinity,
+    arrangement.interleaved,
 ]
 TRACES = [detector for module in _ASKED for detector in module.detectors.traces]
 

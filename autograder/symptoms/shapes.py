@@ -19,6 +19,7 @@ from autograder.symptoms.outcomes import (
 from autograder.symptoms.zeros import infinity_from
 
 detectors = Detectors()
+LARGE = -1000.0  # a number below stands for minus infinity
 
 
 # Kind of values -----------------------------------------------------------------------
@@ -47,6 +48,28 @@ def inverted(pairs: Sequence[Pair]) -> str | None:
 
 
 # Not numbers --------------------------------------------------------------------------
+
+
+@detectors.cause
+def number_for_infinity(pairs: Sequence[Pair]) -> str | None:
+    """A number that is only very small where minus infinity is asked for."""
+    numbers: list[float] = []
+    for pair in pairs:
+        if pair.right.shape != pair.given.shape:
+            return None
+        hidden = np.isneginf(pair.right)
+        in_its_place = set(pair.given[hidden].tolist())
+        if len(in_its_place) != 1 or not -np.inf < max(in_its_place) <= LARGE:
+            return None
+        if not pair.same(pair.right[~hidden], pair.given[~hidden]):
+            return None
+        numbers.extend(in_its_place)
+    such_as = "" if len(set(numbers)) == 1 else "numbers such as "
+    return (
+        f"Where minus infinity is asked for, your values are {such_as}"
+        f"{numbers[0]:.4g}, and all others are right. Such a number hides a score only "
+        "as long as no score is near it."
+    )
 
 
 @detectors.cause

@@ -13,7 +13,7 @@ from autograder.symptoms.calls import find_condition
 from autograder.symptoms.names import NAMES_TOO_MANY, other_names
 from autograder.symptoms.outcomes import Outcome, Pair
 from autograder.symptoms.parts import wrong_entries, wrong_mode
-from autograder.symptoms.shapes import other_infinities
+from autograder.symptoms.shapes import number_for_infinity, other_infinities
 from autograder.variants import Role
 from tests.autograder.unnamed import told
 
@@ -255,6 +255,26 @@ def test_what_is_cut_too_much_or_too_little():
     assert other_infinities([pair([1.0, 2.0], [1.0, -inf])]) is None  # an overflow
     both = [pair([1.0, 2.0], [1.0, -inf]), pair(right, [1.0, -inf, -inf, 3.0])]
     assert "too much" in other_infinities(both)
+
+
+def test_a_number_in_the_place_of_minus_infinity():
+    inf = np.inf
+    right = [1.0, -inf, -inf, 3.0]
+    told = number_for_infinity([pair(right, [1.0, -1e9, -1e9, 3.0])])
+    assert told.startswith("Where minus infinity is asked for, your values are -1e+09,")
+    small = [pair(right, [1.0, -65504.0, -65504.0, 3.0])]
+    assert "such as -6.55e+04" in number_for_infinity(
+        [*small, pair(right, [1.0, -1e38, -1e38, 3.0])]
+    )
+    for given in (
+        [1.0, -1e9, -1e9, 4.0],  # another one is wrong
+        [1.0, -1e9, -2e9, 3.0],  # scores that were not hidden
+        [1.0, 0.0, 0.0, 3.0],
+        [1.0, -1e9, -inf, 3.0],
+        [-1e9, -1e9],
+    ):
+        assert number_for_infinity([pair(right, given)]) is None
+    assert number_for_infinity([pair([1.0, 2.0], [1.0, -1e9])]) is None
 
 
 def test_sizes_that_wrong_cases_share():
