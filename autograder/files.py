@@ -65,12 +65,19 @@ def _flags(*names: str) -> int:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file in one step, so that it is never half written."""
+    """Write a file in one step, so that it is never half written.
+
+    Where that fails, as on a full disk, nothing is left of it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
     data = content.encode() if isinstance(content, str) else content
-    temporary.write_bytes(data)
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def printable(name: str) -> str:

@@ -108,11 +108,13 @@ def bad_name(name: str, longest: int = MAX_NAME) -> str | None:
 def handed_in(submitted: Path, student: str, chapter: str) -> bool:
     """Whether there is anything of a student for a chapter, usable or not.
 
-    An empty folder is nothing: collecting and syncing make such folders.
+    An empty folder is nothing: collecting and syncing make such folders. Nor is one in
+    which only hidden files are, such as those that a killed command had not finished.
     """
     folder = submitted / student / chapter
     try:
-        return any(folder.iterdir())
+        names = [entry.name for entry in folder.iterdir()]
+        return any(not n.startswith(".") or n.endswith(".ipynb") for n in names)
     except NotADirectoryError:
         return True
     except FileNotFoundError:

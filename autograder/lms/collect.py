@@ -251,14 +251,14 @@ def _entry(notebook: Notebook, person: Person | None) -> HandedIn:
 
 
 def _write(folder: Path, chapter: str, notebook: Notebook, outcome: Collected) -> None:
+    """Keep a notebook, and then when it came: no earlier one may become a late one."""
     path = folder / f"{chapter}.ipynb"
     content = notebook.path.read_bytes()[:MAX_FILE_BYTES]
-    student = folder.parent.name
+    there = outcome.changed if path.exists() else outcome.new
+    if path.exists() and path.read_bytes() == content:
+        there = outcome.same
+    else:
+        write_atomically(path, content)
     if notebook.shape.time:
         write_atomically(folder / "timestamp.txt", notebook.shape.time)
-    if path.exists() and path.read_bytes() == content:
-        outcome.same.append(student)
-        return
-    there = outcome.changed if path.exists() else outcome.new
-    write_atomically(path, content)
-    there.append(student)
+    there.append(folder.parent.name)
