@@ -20,7 +20,6 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 
 class LiveTensors(TorchDispatchMode):
@@ -51,13 +50,11 @@ class LiveTensors(TorchDispatchMode):
     ) -> Any:
         """Run one operation of torch, and note what it returns."""
         if func is not torch.ops.aten.lift_fresh.default:  # its argument is new
-            for given in tree_leaves((args, kwargs)):
-                if isinstance(given, torch.Tensor):
-                    self._given(given)
+            for given in _tensors((args, kwargs)):
+                self._given(given)
         result = func(*args, **(kwargs or {}))
-        for found in tree_leaves(result):
-            if isinstance(found, torch.Tensor):
-                self._born(found)
+        for found in _tensors(result):
+            self._born(found)
         self.peak_bytes = max(self.peak_bytes, self._bytes)
         self.peak_numbers = max(self.peak_numbers, self._numbers)
         return result
@@ -87,6 +84,23 @@ class LiveTensors(TorchDispatchMode):
             del self._users[key]
             self._bytes -= size
             self._numbers -= count
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    """All tensors in what an operation takes or returns.
+
+    With few calls: whoever watches these, as the guard does, makes each of them dear.
+    """
+    found, waiting = [], [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, torch.Tensor):
+            found.append(one)
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+        elif isinstance(one, dict):
+            waiting.extend(one.values())
+    return found
 
 
 # On Linux a process begins with its parent's peak in ru_maxrss, so ask /proc first.
