@@ -21,6 +21,9 @@ USED_BY = {
     "togglebutton.js": ("dropdown", "toggle"),
 }
 LOADER = "loader.js"
+TOOLTIPS = (
+    "tooltips.js"  # of the theme's own scripts, the template leaves out Bootstrap
+)
 AT_ONCE = "documentation_options.js"  # lines in the head of each page add to it
 LAST = 900  # after all extensions have asked for their scripts
 
@@ -28,6 +31,7 @@ LAST = 900  # after all extensions have asked for their scripts
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_js_file(LOADER, priority=400, loading_method="defer")  # others: 500
+    app.add_js_file(TOOLTIPS, loading_method="defer")
     app.connect("html-page-context", lighten, priority=LAST)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -74,15 +74,45 @@ def shown(browser: Browser, site: str) -> Iterator[Callable[[str, str], Page]]:
 def test_axe_finds_nothing_serious(
     name: str, theme: str, shown: Callable[[str, str], Page]
 ):
-    options = VIEWS[theme][1]
-    found = Axe().run(shown(name, theme), options=options).response["violations"]
-    serious = [
+    assert serious(shown(name, theme), theme) == []
+
+
+def serious(tab: Page, theme: str) -> list[tuple]:
+    """What axe complains about on a page that is open in a theme."""
+    found = Axe().run(tab, options=VIEWS[theme][1]).response["violations"]
+    return [
         (rule["id"], node["target"], node["failureSummary"])
         for rule in found
         if rule["impact"] in ("serious", "critical")
         for node in rule["nodes"]
     ]
-    assert serious == []
+
+
+@pytest.mark.parametrize("name", ["index", "chapters/scaling"])
+def test_a_page_that_was_never_light_reads_as_well(
+    name: str, browser: Browser, site: str
+):
+    with browser.new_context(
+        color_scheme="dark",
+        reduced_motion="reduce",
+        viewport={"width": VIEWS["dark"][0], "height": 800},
+    ) as context:
+        tab = context.new_page()
+        tab.goto(f"{site}{name}.html", wait_until="load")
+        expect(tab.locator("html")).to_have_attribute("data-theme", "dark")
+        tab.wait_for_function(CHARTS_DRAWN)
+        tab.wait_for_function(BOXES_NAMED)
+        tab.wait_for_function(CODE_FOCUSABLE)
+        tab.evaluate(BLEACH_CODE)
+        assert serious(tab, "dark") == []
+
+
+def test_the_form_of_the_search_page_has_a_name(browser: Browser, site: str):
+    with browser.new_context() as context:
+        tab = context.new_page()
+        tab.goto(f"{site}search.html", wait_until="load")
+        form = tab.get_by_role("main").get_by_role("search", name="This book")
+        expect(form.get_by_role("searchbox")).to_be_visible()
 
 
 # Rules that are not serious, or not yet part of axe's own choice.

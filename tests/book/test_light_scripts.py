@@ -44,6 +44,46 @@ def test_scripts_that_nobody_named_are_always_needed():
     assert not needed("_static/togglebutton.js", "<p>text</p>")
 
 
+BOOTSTRAP = "**/scripts/bootstrap.js"
+
+
+def test_what_draws_tooltips_is_loaded_for_the_first_of_them(
+    browser: Browser, site: str
+):
+    with browser.new_context(viewport={"width": 800, "height": 600}) as context:
+        page = context.new_page()
+        page.goto(f"{site}chapters/glossary.html", wait_until="load")
+        loaded = "performance.getEntriesByType('resource').map(e => e.name)"
+        page.get_by_role("heading", name="Glossary").hover()
+        assert not any("bootstrap" in name for name in page.evaluate(loaded))
+        tooltips = page.locator(".tooltip")
+        page.locator(".primary-toggle:visible").hover()
+        expect(tooltips.filter(has_text="Toggle primary sidebar")).to_be_visible()
+        page.locator(".theme-switch-button:visible").first.focus()
+        expect(tooltips.filter(has_text="Color mode")).to_be_visible()
+        assert sum("bootstrap" in name for name in page.evaluate(loaded)) == 1
+
+
+def test_without_what_draws_tooltips_a_button_keeps_its_title(
+    browser: Browser, site: str
+):
+    with browser.new_context(viewport={"width": 800, "height": 600}) as context:
+        page = context.new_page()
+        errors: list = []
+        page.on("pageerror", lambda error: errors.append(error))
+        page.route(BOOTSTRAP, lambda route: route.abort())
+        page.goto(f"{site}chapters/glossary.html", wait_until="load")
+        button = page.locator(".primary-toggle:visible")
+        with page.expect_event("requestfailed"):
+            button.hover()
+        expect(button).to_have_attribute("title", "Toggle primary sidebar")
+        assert errors == []
+        page.unroute(BOOTSTRAP)
+        page.get_by_role("heading", name="Glossary").hover()
+        button.hover()
+        expect(page.locator(".tooltip")).to_be_visible()
+
+
 def test_a_script_is_loaded_once_and_again_after_a_failure(
     root: Path, browser: Browser, tmp_path: Path
 ):
