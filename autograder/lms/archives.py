@@ -163,7 +163,9 @@ class _Unpacked:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    while path.exists():  # an archive may hold one name twice
-        path = path.parent / "again" / path.name  # the name may say whose it is
+    # An archive may hold one name twice. The name may say whose it is, and the first is
+    # taken: what is alike in all else is sorted by its path.
+    while path.exists():
+        path = path.parent / "~again" / path.name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
