@@ -4,10 +4,12 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.book import pictures_alone
 from tests.book.playgrounds import Window
@@ -28,8 +30,14 @@ def html(root: Path) -> Path:
     return root / "_build" / "html"
 
 
+# Most tests look at places that no reader has come near, as soon as a page is loaded.
+LAID_OUT_AT_ONCE = """addEventListener("DOMContentLoaded", () => {
+  delete document.documentElement.dataset.arriving;
+});"""
+
+
 @pytest.fixture(scope="module")
-def browser(needs_chromium: None) -> Iterator[Browser]:
+def readers_browser(needs_chromium: None) -> Iterator[Browser]:
     """A headless Chromium.
 
     It is closed after each file: while it is open, playwright's event loop runs, and
@@ -37,6 +45,20 @@ def browser(needs_chromium: None) -> Iterator[Browser]:
     """
     with headless_chromium() as browser:
         yield browser
+
+
+@pytest.fixture(scope="module")
+def browser(readers_browser: Browser) -> Iterator[Browser]:
+    """The same, but pages are laid out at once: see ``tools/long_pages.py``."""
+    new_context = readers_browser.new_context
+
+    def laying_out_at_once(**options: Any) -> BrowserContext:
+        context = new_context(**options)
+        context.add_init_script(LAID_OUT_AT_ONCE)
+        return context
+
+    with patch.object(readers_browser, "new_context", laying_out_at_once):
+        yield readers_browser
 
 
 @pytest.fixture(scope="module")

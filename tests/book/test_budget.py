@@ -34,9 +34,9 @@ def budget(name: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def weigh(browser: Browser, site: str) -> Callable[[str], dict[str, int]]:
+def weigh(readers_browser: Browser, site: str) -> Callable[[str], dict[str, int]]:
     """What a page loads at first, by its name; each is opened once."""
-    return cache(lambda name: weight(browser, f"{site}{name}.html"))
+    return cache(lambda name: weight(readers_browser, f"{site}{name}.html"))
 
 
 @pytest.mark.parametrize("name", pages_of_the_site())
@@ -60,7 +60,7 @@ def test_what_is_only_needed_later_is_loaded_later(
 
 
 def test_weight_counts_what_a_page_loads_as_servers_send_it(
-    browser: Browser, tmp_path: Path
+    readers_browser: Browser, tmp_path: Path
 ):
     script = b"/* a comment */" * 1000
     (tmp_path / "a.js").write_bytes(script)
@@ -68,7 +68,7 @@ def test_weight_counts_what_a_page_loads_as_servers_send_it(
     page = b'<script src="a.js"></script><img src="a.png">'
     (tmp_path / "page.html").write_bytes(page)
     with served(tmp_path) as home:
-        sizes = weight(browser, f"{home}page.html")
+        sizes = weight(readers_browser, f"{home}page.html")
     sizes.pop("favicon.ico", None)  # which browsers may ask for by themselves
     assert sizes == {
         "page.html": len(gzip.compress(page)),

@@ -22,11 +22,12 @@ new PerformanceObserver((list) => {
 PAINTED = """document.readyState === "interactive"
   && performance.getEntriesByName("first-contentful-paint").length > 0"""
 FONTS = "document.fonts.status === 'loaded'"  # lines with formulas depend on theirs
+LAID_OUT = "!('arriving' in document.documentElement.dataset)"
 TWO_FRAMES = "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))"
 
 
 @pytest.fixture
-def opened(browser: Browser) -> Iterator[Callable[..., tuple[Page, list]]]:
+def opened(readers_browser: Browser) -> Iterator[Callable[..., tuple[Page, list]]]:
     """Opens pages whose scripts and pictures come when all else was seen.
 
     Returns the page, and what moved since they came. Before, a browser may paint a
@@ -35,7 +36,7 @@ def opened(browser: Browser) -> Iterator[Callable[..., tuple[Page, list]]]:
     contexts = []
 
     def open_page(address: str, width: int, theme: str = "light") -> tuple[Page, list]:
-        context = browser.new_context(
+        context = readers_browser.new_context(
             color_scheme=theme, viewport={"width": width, "height": 800}
         )
         contexts.append(context)
@@ -59,6 +60,7 @@ def opened(browser: Browser) -> Iterator[Callable[..., tuple[Page, list]]]:
         for route in late:
             route.continue_()
         page.wait_for_load_state("networkidle")
+        page.wait_for_function(LAID_OUT)
         page.evaluate(TWO_FRAMES)
         return page, [move for at, *move in page.evaluate("moved") if at > began]
 
@@ -93,14 +95,17 @@ HEIGHTS = """() => [...document.querySelectorAll('article :is(p, li, td, div.mat
   .map(e => e.getBoundingClientRect().height)"""
 
 
-def test_fonts_of_formulas_that_come_late_move_no_line(browser: Browser, site: str):
-    heights = []
+def test_fonts_of_formulas_that_come_late_move_no_line(
+    readers_browser: Browser, site: str
+):
+    heights, laptop = [], {"width": 1440, "height": 800}
     for late in (True, False):
-        with browser.new_context(viewport={"width": 1440, "height": 800}) as context:
+        with readers_browser.new_context(viewport=laptop) as context:
             page = context.new_page()
             if late:
                 page.route("**/*.woff", lambda route: route.abort())
             page.goto(f"{site}chapters/scaling.html", wait_until="load")
+            page.wait_for_function(LAID_OUT)
             page.wait_for_function(FONTS)
             assert page.locator("mjx-container").count() > 50
             heights.append(page.evaluate(HEIGHTS))

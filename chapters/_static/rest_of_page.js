@@ -1,0 +1,52 @@
+/* Lays out what was left out while the page arrived, a little at a time, so that the page
+   can answer in between: see tools/long_pages.py. What is near the window is laid out by
+   the browser itself. */
+"use strict";
+
+{
+  const { dataset } = document.documentElement;
+  const AT_ONCE = 8; // milliseconds
+  // As in house.css; parts come after what they are in.
+  const LEFT_OUT = `.bd-article section > :not(section, h1, h2, h3, h4, h5, h6),
+    .bd-article :is(pre, .cell_output > .output, .pst-scrollable-table-container)`;
+  // The theme decides once for the whole page whether the keyboard can reach these.
+  const CODE = "pre, .cell_output > .output";
+  let parts, next = 0;
+
+  function layOutSome() {
+    const end = performance.now() + AT_ONCE;
+    while (next < parts.length && performance.now() < end) {
+      layOut(parts[next++]);
+    }
+    if (next < parts.length) {
+      later(layOutSome);
+      return;
+    }
+    delete dataset.arriving;
+    for (const part of parts) {
+      part.style.removeProperty("content-visibility");
+    }
+  }
+
+  function layOut(part) {
+    part.style.contentVisibility = "visible";
+    const scrolls =
+      part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight;
+    if (part.matches(CODE)) {
+      part.tabIndex = scrolls ? 0 : -1;
+    }
+  }
+
+  /** After whatever the reader does meanwhile. */
+  function later(work) {
+    const idle = globalThis.requestIdleCallback ?? setTimeout;
+    idle(() => work());
+  }
+
+  addEventListener("load", () => {
+    if ("arriving" in dataset) {
+      parts = document.querySelectorAll(LEFT_OUT);
+      later(layOutSome);
+    }
+  });
+}

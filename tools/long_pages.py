@@ -1,0 +1,27 @@
+"""Sphinx extension: while a long page arrives, only what is seen is laid out.
+
+A chapter comes in pieces, and a browser would style and lay out each as it comes: on a
+slow processor, that keeps it from answering for half a second and more. Meanwhile, what
+is far from the window has about its height (``house.css``). Once the page is there,
+``rest_of_page.js`` has the rest laid out piece by piece, and then the page is as ever.
+
+Who comes to a section, comes back or loads a page again begins further down, and the
+browser has to know the heights above at once.
+"""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+
+ARRIVING = """{
+  const [{ type } = {}] = performance.getEntriesByType("navigation");
+  if (type === "navigate" && !location.hash)
+    document.documentElement.dataset.arriving = "";
+}"""
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.add_js_file(None, body=ARRIVING)
+    app.add_js_file("rest_of_page.js", loading_method="defer")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
