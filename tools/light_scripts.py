@@ -21,9 +21,7 @@ USED_BY = {
     "togglebutton.js": ("dropdown", "toggle"),
 }
 LOADER = "loader.js"
-TOOLTIPS = (
-    "tooltips.js"  # of the theme's own scripts, the template leaves out Bootstrap
-)
+TOOLTIPS = "tooltips.js"  # loads Bootstrap, which the template leaves out
 AT_ONCE = "documentation_options.js"  # lines in the head of each page add to it
 LAST = 900  # after all extensions have asked for their scripts
 

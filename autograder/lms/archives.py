@@ -162,7 +162,6 @@ class _Unpacked:
 
 
 def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     # An archive may hold one name twice. The name may say whose it is, and the first is
     # taken: what is alike in all else is sorted by its path.
     while path.exists():
