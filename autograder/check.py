@@ -173,11 +173,12 @@ def examine_here(
         Interrupted: by the person at the keyboard.
     """
     expected = expected_here(find_topic(exercise.name).name, exercise.name)
-    used = exercise.forbidden_calls(
+    used = exercise.forbidden_lines(
         _source(implementation) if source is None else source
     )
     if used:
-        return Judged(refuse_calls(exercise, used), [], expected.reference)
+        refused = refuse_calls(exercise, list(used), next(iter(used.values())))
+        return Judged(refused, [], expected.reference)
     try:
         given = [
             decode(guarded_answer(exercise, case, implementation, seed))

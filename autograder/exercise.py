@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from autograder.comparisons import name_of, without_comparisons
 from autograder.errors import AutograderError
 from autograder.parsing import UNREADABLE, parse
 
@@ -113,19 +114,30 @@ class Exercise:
 
         The syntax tree is read, so comments, docstrings and the definition of a
         function of the same name do not count, nor does text that nothing looks up.
-        Nor does a line below an answer that compares it with the library's.
+        Nor do lines below an answer that compare it with the library's.
         """
+        return list(self.forbidden_lines(source))
+
+    def forbidden_lines(self, source: str) -> dict[str, str]:
+        """The lines of ``source`` where such names stand first, by these names."""
         if not self.forbidden:
-            return []
+            return {}
         try:
             tree = parse(source)
         except UNREADABLE:  # ask the text, in case it runs all the same
-            return [
-                name
+            words = {
+                name: re.search(rf"(?<!def )(?<!class )\b{name}\b.*", source)
                 for name in self.forbidden
-                if re.search(rf"(?<!def )(?<!class )\b{name}\b", source)
-            ]
-        tree.body = [node for node in tree.body if not _only_looks(node)]
+            }
+            return {name: "" for name, word in words.items() if word}
+        if not self._found(tree):
+            return {}
+        tree.body = without_comparisons(tree.body, self.name)
+        lines = re.split(r"\r\n?|\n", source)  # as Python counts them
+        return {n: lines[row - 1].strip() for n, row in self._found(tree).items()}
+
+    def _found(self, tree: ast.Module) -> dict[str, int]:
+        """The numbers of the lines in which something forbidden stands."""
         own = {
             node.name
             for node in ast.walk(tree)
@@ -133,25 +145,15 @@ class Exercise:
         }
         if any("*" in _names_used(node) for node in ast.walk(tree)):
             own = set()  # before the definition, the name may be the library's
-        found = []
+        found: dict[str, int] = {}
         for node in ast.walk(tree):
             names = _names_used(node)
             if isinstance(node, ast.Name):
                 names -= own
-            found += [name for name in self.forbidden if name in names]
-        return list(dict.fromkeys(found))
-
-
-_LOOKS = ("print", "assert_close", "assert_allclose")
-
-
-def _only_looks(node: ast.stmt) -> bool:
-    """Whether a statement of a cell asserts or prints, and leaves nothing behind."""
-    if any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node)):
-        return False
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        return _name_of(node.value.func) in _LOOKS
-    return isinstance(node, ast.Assert)
+            for name in self.forbidden:
+                if name in names:
+                    found.setdefault(name, node.lineno)
+        return found
 
 
 def _names_used(node: ast.AST) -> set[str]:
@@ -184,7 +186,7 @@ def _looks_up(function: ast.expr) -> bool:
     """Whether a function is one that looks up the names in its arguments."""
     if isinstance(function, ast.Attribute) and function.attr in ("get", "pop"):
         return _is_namespace(function.value)
-    return _name_of(function) in _LOOKS_UP
+    return name_of(function) in _LOOKS_UP
 
 
 def _is_namespace(value: ast.expr) -> bool:
@@ -192,13 +194,7 @@ def _is_namespace(value: ast.expr) -> bool:
     if isinstance(value, ast.Attribute):
         return value.attr == "__dict__"
     names = ("vars", "globals", "locals")
-    return isinstance(value, ast.Call) and _name_of(value.func) in names
-
-
-def _name_of(function: ast.expr) -> str:
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
+    return isinstance(value, ast.Call) and name_of(value.func) in names
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,13 @@ from typing import Any
 from autograder.answers import Answer
 from autograder.compiled import COMPILED
 from autograder.diagnosis import diagnose
+from autograder.encoding import clean
 from autograder.errors import GraderFault
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise
 from autograder.expected import Expected
 from autograder.guard import FORGED, REMOVED
 from autograder.library_code import SECOND
+from autograder.origin import MAX_LINE
 from autograder.rows import NOT_YET, CaseReport, case_reports
 from autograder.unseen import NOBODY_SEES, WAYS
 
@@ -132,9 +134,13 @@ def refuse(exercise: Exercise, reason: str) -> Report:
     return Report(exercise.name, 0, exercise.points, None, reason, cases)
 
 
-def refuse_calls(exercise: Exercise, used: Sequence[str]) -> Report:
-    """A report of zero points for an answer that uses what it should rebuild."""
-    return refuse(
-        exercise,
-        f"uses {', '.join(used)}, {BUILD_IT_YOURSELF}",
-    )
+def refuse_calls(exercise: Exercise, used: Sequence[str], line: str = "") -> Report:
+    """A report of zero points for an answer that uses what it should rebuild.
+
+    Args:
+        exercise: what was asked.
+        used: the names of what it uses.
+        line: of the student's, in which the first of them stands, if that is known.
+    """
+    where = f", in the line `{clean(line)[:MAX_LINE]}`" if line else ""
+    return refuse(exercise, f"uses {', '.join(used)}, {BUILD_IT_YOURSELF}{where}")

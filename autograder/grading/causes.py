@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.diagnosis import NOT_REFUSED, STOPPED
-from autograder.exercise import UnknownExercise
+from autograder.exercise import BUILD_IT_YOURSELF, UnknownExercise
 from autograder.grading.reports import ClassReport
 from autograder.hints import where_to_read
 from autograder.rows import NOT_YET
@@ -106,7 +106,10 @@ def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple,
         says = exercise["message"].removesuffix(NOT_REFUSED).strip()
         return (MISTAKE, exercise["mistake"]), says
     if exercise["message"] not in ("", STOPPED):
-        return (SYMPTOM, _NUMBER.sub("#", exercise["message"])), exercise["message"]
+        says = re.sub(
+            rf"(?<={BUILD_IT_YOURSELF}), in the line .*", "", exercise["message"]
+        )
+        return (SYMPTOM, _NUMBER.sub("#", says)), says
     says = failed[0]["message"]
     titles = tuple(case["title"] for case in failed)
     if tells_why(says):  # an answer that is a test, of which its rows say enough

@@ -134,12 +134,13 @@ def _not_to_be_run(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
         if name in refused or not exercise.forbidden:
             continue
         try:
-            used = exercise.forbidden_calls(code.reachable(name))
+            used = exercise.forbidden_lines(code.reachable(name))
         except RecursionError:
             refused[name] = "its source is nested too deeply to be read"
             continue
         if used:
-            refused[name] = refuse_calls(exercise, used).message
+            line = next(iter(used.values()))
+            refused[name] = refuse_calls(exercise, list(used), line).message
     return refused
 
 

@@ -20,6 +20,7 @@ FLOORS = [
     {
         *("autograder.exercise", "autograder.arrays", "autograder.inputs"),
         *("autograder.break_exercise", "autograder.specification"),
+        "autograder.comparisons",
     },
     {"autograder.exercises"},
     {

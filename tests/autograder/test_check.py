@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder.answers import Answer
 from autograder.check import check
 from autograder.exercise import Exercise, load_topic
-from autograder.judge import Report
+from autograder.judge import Report, refuse_calls
 from autograder.picture import first_difference, side_by_side
 from autograder.rows import CaseReport
 from autograder.show import as_html, as_text
@@ -142,6 +142,96 @@ def test_forbidden_calls_are_found_in_the_syntax_tree(source):
 )
 def test_own_name_comments_and_docstrings_are_not_forbidden(source):
     assert forbidding.forbidden_calls(source) == []
+
+
+BELOW = "x = torch.randn(2, 3)\nmine = layer_norm(x)\n"
+COMPARISONS = {
+    "a value": "expected = F.layer_norm(x, (3,))\nprint((mine - expected).abs().max())",
+    "a layer": "ln = nn.LayerNorm(3)\ny = ln(x)\nassert torch.allclose(mine, y)",
+    "the last line": "out = F.layer_norm(x, (3,))\ntorch.allclose(out, mine)",
+    "shown as it is": "wanted: Any = F.layer_norm(x, (3,))\nwanted",
+    "a difference": "y = F.layer_norm(x, (3,))\nd = mine - y\nd.abs().max().item()",
+    "two names": "y, _ = F.layer_norm(x, (3,)), 1\nprint(y)",
+    "below no_grad": "with torch.no_grad():\n    y = F.layer_norm(x, (3,))\nprint(y)",
+    "a loop": "for n in range(3):\n    y = F.layer_norm(x, (3,))\n    assert y.any()",
+    "a condition": "y = F.layer_norm(x, (3,))\nif torch.equal(y, mine):\n    print(1)",
+    "an import": "from torch.nn import LayerNorm as L\nl = L(3)\nprint(l(x) - mine)",
+    "a function": "def theirs(x):\n    return F.layer_norm(x, (3,))\nprint(theirs(x))",
+    "a lambda": "theirs = lambda x: F.layer_norm(x, (3,))\nprint(theirs(x) - mine)",
+    "a test": "def test():\n    y = F.layer_norm(x, (3,))\n    assert y.any()\ntest()",
+}
+ANSWERS = {  # they use the same names for other things
+    "plain": "def layer_norm(x):\n    return x\n",
+    "names of its own": "def layer_norm(x, y=1):\n    l = ln = x\n    return l\n",
+    "words": 'def layer_norm(x):\n    """As expected."""\n    return x, "d or y"\n',
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("way", COMPARISONS)
+def test_a_comparison_with_the_library_below_an_answer_is_no_call(way, answer):
+    source = ANSWERS[answer] + BELOW + COMPARISONS[way]
+    assert forbidding.forbidden_calls(source) == []
+
+
+USES_IT = "def layer_norm(x):\n    return _f(x)\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"_f = F.layer_norm\nprint(_f(y))\n{USES_IT}",
+        f"_g = F.layer_norm\n_f = _g\nprint(_f(y))\n{USES_IT}",
+        f"from torch.nn.functional import layer_norm as _f\nprint(_f(y))\n{USES_IT}",
+        f"def _f(x):\n    return F.layer_norm(x, (3,))\nprint(_f(y))\n{USES_IT}",
+        f"for _f in [F.layer_norm]:\n    print(_f(y))\n{USES_IT}",
+        f"_f = lambda x: F.layer_norm(x, (3,))\nprint(_f(y))\n{USES_IT}",
+        "_f = F.layer_norm\nprint(_f)\ndef layer_norm(x, f=_f):\n    return f(x)",
+        "f = F.layer_norm\nprint(f)\ndef layer_norm(x, f=f):\n    return f(x)",
+        "f = F.layer_norm\nprint(f)\n@f\ndef layer_norm(x, f):\n    return f(x)",
+        "f = F.layer_norm\nprint(f)\ndef layer_norm(x):\n    global f\n    f = f(x)",
+        "f = F.layer_norm\nprint(f)\ndef layer_norm(x):\n"
+        "    def g():\n        f = 1\n    return f(x)",
+        "f = F.layer_norm\nprint(f)\ndef layer_norm(x):\n    return globals()['f'](x)",
+        "f = F.layer_norm\nprint(f)\ndef layer_norm(x):\n    return eval('f(x) + 0')",
+        "f = F.layer_norm\nprint(f)\ndef layer_norm(x):\n    return __main__.f(x)",
+        "f = F.layer_norm\nprint(f)\nlayer_norm = f",
+        "def _g(x):\n    return F.layer_norm(x, (3,))\nprint(_g)\nlayer_norm = _g",
+        "f = []\nprint(f.append(F.layer_norm))\ndef layer_norm(x):\n    return f[0](x)",
+        "def put():\n    global f\n    f = F.layer_norm\nput()\n"
+        "def layer_norm(x):\n    return f(x)",
+        "def put():\n    M.f = F.layer_norm\nput()\n"
+        "def layer_norm(x):\n    return M.f(x)",
+        "def put(f):\n    pass\nput = register\nput(F.layer_norm)",
+        "@register\ndef put():\n    return F.layer_norm\nprint(put)",
+        "keep(F.layer_norm)",
+        "class A:\n    f = F.layer_norm\nprint(A)",
+        "expected = F.layer_norm(x, (3,))",
+    ],
+)
+def test_what_an_answer_may_use_is_no_comparison(source):
+    assert forbidding.forbidden_calls(source) == ["layer_norm"]
+
+
+def test_a_refusal_names_the_line():
+    source = "def layer_norm(x):\n    y = 1\n    return  F.layer_norm(x, (3,))\n"
+    assert forbidding.forbidden_lines(source) == {
+        "layer_norm": "return  F.layer_norm(x, (3,))"
+    }
+    said = refuse_calls(forbidding, ["layer_norm"], "return \x1b[1m  F.layer_norm(x)")
+    assert said.message.endswith("yourself, in the line `return [1m F.layer_norm(x)`")
+
+
+def test_a_long_chain_of_comparisons_is_read_in_linear_time():
+    def seconds(links: int) -> float:
+        source = "y0 = F.layer_norm(x)\n" + "".join(
+            f"y{n + 1} = y{n}\ndef f{n}(x):\n    return y{n}\n" for n in range(links)
+        )
+        start = time.process_time()
+        forbidding.forbidden_calls(f"{source}def layer_norm(x):\n    return y{links}")
+        return time.process_time() - start
+
+    assert seconds(8000) < 4 * max(seconds(4000), 0.05)
 
 
 def test_forbidden_call_earns_nothing_and_says_so(monkeypatch, capsys):

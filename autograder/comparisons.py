@@ -1,0 +1,205 @@
+"""Lines of a cell that only compare an answer with the library's.
+
+Below an answer that rebuilds a library function, students call that function to see
+whether both agree. Such lines are no part of the answer, which uses nothing of theirs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+# What shows or compares values, by the last part of its name.
+_LOOKS = {"print", "display", "allclose", "isclose", "equal"}
+_LOOKS |= {"assert_close", "assert_allclose", "assert_equal", "assert_array_equal"}
+_LOOKS |= {"assert_almost_equal", "assert_array_almost_equal"}
+_LOOKS |= {"abs", "all", "any", "item", "max", "mean", "min", "norm", "round", "sum"}
+
+# What changes things that have no name in the statement, or runs text.
+_CHANGES = {"append", "extend", "insert", "setdefault", "update", "setattr"}
+_RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
+
+_BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom)
+_ENDS = (ast.Assert, ast.Pass, ast.Break, ast.Continue, ast.Return)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp)
+_OTHERS = (ast.NamedExpr, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef, ast.Match)
+_OTHERS += (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
+_OTHERS += (ast.Yield, ast.YieldFrom, ast.Try, ast.While)
+
+
+@dataclass
+class _Statement:
+    """A statement at the top level of a cell.
+
+    Attributes:
+        node: its syntax tree.
+        mentions: the names that it may look up at the top level of the notebook.
+        binds: the names that it binds; or ``None`` if an answer may depend on it
+            without using any of them.
+    """
+
+    node: ast.stmt
+    mentions: set[str]
+    binds: set[str] | None
+
+
+def without_comparisons(body: list[ast.stmt], answer: str) -> list[ast.stmt]:
+    """The statements that an answer may depend on, in their order.
+
+    Left out are those that look at values, and those that bind names (of which at least
+    one is used) if nothing that stays uses these.
+
+    Args:
+        body: the statements of a cell, or of several.
+        answer: the name of the answer.
+    """
+    statements = [_Statement(node, _mentioned(node), _bound(node)) for node in body]
+    tests = {s.node.name for s in statements if isinstance(s.node, ast.FunctionDef)}
+    for s in statements:  # what is bound in another way, too, may do anything
+        if s.binds is None or not isinstance(s.node, ast.FunctionDef):
+            tests -= _stored(s.node) | {getattr(s.node, "name", "")}
+    used = {name for s in statements for name in s.mentions}
+    waiting = [answer]
+    by_name: dict[str, list[_Statement]] = {}
+    for s in statements:
+        called = _called(s.node)
+        if called in tests:
+            s.binds = {called}  # it stays if that function does
+        elif called is not None or (s.binds and not s.binds & used):
+            s.binds = None
+        if s.binds is None:
+            waiting += s.mentions
+        for name in s.binds or ():
+            by_name.setdefault(name, []).append(s)
+    while waiting:
+        for s in by_name.pop(waiting.pop(), ()):
+            if s.binds is not None:
+                s.binds = None
+                waiting += s.mentions
+    return [s.node for s in statements if s.binds is None]
+
+
+def _called(node: ast.stmt) -> str | None:
+    """The name of a function of which a statement is no more than a call."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return None if value.func.id in _LOOKS else value.func.id
+    return None
+
+
+def _bound(node: ast.stmt) -> set[str] | None:
+    """The names that a statement binds; ``None`` if it may do more than bind and look.
+
+    A statement that calls a function, and no more, is taken for one that looks.
+    """
+    if any(map(_does_more, ast.walk(node))):
+        return None
+    if _called(node) or _only_binds_and_looks(node):
+        return _stored(node)
+    return None
+
+
+def _only_binds_and_looks(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        call = isinstance(node.value, ast.Call)
+        return not call or name_of(node.value.func) in _LOOKS
+    if isinstance(node, ast.For | ast.If | ast.With | ast.FunctionDef):
+        parts = [*node.body, *getattr(node, "orelse", ())]
+        return all(map(_only_binds_and_looks, parts))
+    return isinstance(node, (*_BINDS, *_ENDS))
+
+
+def _does_more(node: ast.AST) -> bool:
+    """Whether a part of a statement may leave behind more than names."""
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        changes = isinstance(node, ast.Attribute) and node.attr in _CHANGES
+        return changes or not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Name):
+        return node.id in _CHANGES | _RUNS
+    if isinstance(node, ast.FunctionDef):
+        return bool(node.decorator_list)
+    if isinstance(node, ast.alias):
+        return node.name == "*"
+    return isinstance(node, _OTHERS)
+
+
+def _stored(node: ast.stmt) -> set[str]:
+    """The names that a statement binds at the top level of the notebook."""
+    found, waiting = set(), [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
+            found.add(one.id)
+        elif isinstance(one, ast.alias):
+            found.add(one.asname or one.name.partition(".")[0])
+        elif isinstance(one, ast.FunctionDef | ast.ClassDef):
+            found.add(one.name)
+        if not isinstance(one, _SCOPES):
+            waiting += ast.iter_child_nodes(one)
+    return found
+
+
+def _mentioned(statement: ast.stmt) -> set[str]:
+    """The names that a statement may look up at the top level of the notebook.
+
+    Attributes and texts can name what is looked up, so they count; what a function
+    binds itself, its parameters first of all, does not.
+    """
+    found: set[str] = set()
+    texts: list[str] = []
+    waiting: list[tuple[ast.AST, frozenset[str]]] = [(statement, frozenset())]
+    while waiting:
+        node, own = waiting.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found |= {node.id} - own
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found |= {node.target.id} - own
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            found |= set(node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.append(node.value)
+        if isinstance(node, _FUNCTIONS):
+            inside = own | _own_names(node)
+            body = [node.body] if isinstance(node, ast.Lambda) else node.body
+            waiting += [(part, inside) for part in body]
+            outside = [node.args, getattr(node, "returns", None)]
+            outside += getattr(node, "decorator_list", ())
+            waiting += [(part, own) for part in outside if part is not None]
+        else:
+            waiting += [(part, own) for part in ast.iter_child_nodes(node)]
+    runs_text = bool(found & _RUNS)
+    for text in texts:
+        if runs_text or re.fullmatch(r"[\w.]+", text):  # "expected", not a sentence
+            found |= set(re.findall(r"\w+", text))
+    return found
+
+
+def _own_names(function: ast.AST) -> frozenset[str]:
+    """The names that a function binds itself, not in what is nested in it."""
+    own = {
+        one.arg
+        for one in ast.iter_child_nodes(function.args)
+        if isinstance(one, ast.arg)
+    }
+    others: set[str] = set()
+    waiting = [] if isinstance(function, ast.Lambda) else list(function.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            others |= set(node.names)
+        if not isinstance(node, (*_SCOPES, ast.GeneratorExp)):
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(own - others)
+
+
+def name_of(function: ast.expr) -> str:
+    """The last part of the name of what is called, if it has one."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
