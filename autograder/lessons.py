@@ -66,6 +66,12 @@ _LETTERS = (
     "each of its axes, and a letter has one size wherever it stands."
 )
 
+_NOT_PYTHONS = (
+    "{0} is no longer Python's own. A line such as `from torch import *` has put a "
+    "library's function of that name in its place, which wants arrays: import the "
+    "names that you need, one by one."
+)
+
 # The type of the error, what its text contains, and what it usually comes from.
 _LESSONS: list[tuple[str, str, str]] = [
     (
@@ -507,6 +513,9 @@ def about_errors(wrong: Sequence[Answer]) -> str:
 def _about(answer: Answer) -> str:
     if answer.raised is None:
         return ""
+    for variable in answer.origin.variables:
+        if variable.replaces_pythons:
+            return f"{answer.raised}: {_NOT_PYTHONS.format(variable.name)}"
     for kind, text, sentence in _LESSONS:
         if answer.raised == kind and re.search(text, answer.detail):
             return f"{kind}: {sentence}"

@@ -11,6 +11,7 @@ import linecache
 import re
 import sys
 import sysconfig
+from collections import ChainMap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +37,11 @@ _DTYPE = r"bool|u?int(?:8|16|32|64)|b?float(?:16|32|64)|complex(?:64|128)"
 _NAMES = rf"(?<![\w.]){_NAME}\b"  # those in a line
 _VARIABLE = re.compile(
     rf"({_NAME}) (?:({_SHAPE}) ({_DTYPE})"
-    r"|(None|(?:list|tuple|dict) of \d{1,5}|= -?\d{1,5}))"
+    r"|(None|(?:list|tuple|dict) of \d{1,5}|= -?\d{1,5}|from (?:numpy|torch)))"
 )
+# Names of Python's that libraries have, too; ``from torch import *`` replaces them.
+_PYTHONS = ("abs", "all", "any", "bool", "complex", "float", "int", "max", "min")
+_PYTHONS += ("pow", "range", "round", "sum")
 
 
 @dataclass(frozen=True)
@@ -45,13 +49,19 @@ class Variable:
     """A variable as the failing line found it.
 
     ``shape`` and ``dtype`` speak of an array; else ``kind`` says what it is: ``None``,
-    ``list of 3``, or ``= 8`` for a whole number.
+    ``list of 3``, ``= 8`` for a whole number, or ``from torch`` for a function whose
+    name is otherwise that of Python's own.
     """
 
     name: str
     shape: str = ""
     dtype: str = ""
     kind: str = ""
+
+    @property
+    def replaces_pythons(self) -> bool:
+        """Whether it has taken the name of a function of Python's own."""
+        return self.kind.startswith("from ")
 
 
 @dataclass(frozen=True)
@@ -66,7 +76,8 @@ class Origin:
         """What of it may be shown where the questions are to stay unknown.
 
         The line and its number have to be those of something that the student wrote
-        before; of the variables, the arrays in that line, if they are small.
+        before; of the variables, the arrays in that line, if they are small, and what
+        has taken a name of Python's.
 
         Args:
             written: the numbers at which each line stands, from ``lines_of``.
@@ -78,7 +89,7 @@ class Origin:
         shapes = tuple(
             variable
             for variable in self.variables
-            if variable.shape
+            if (variable.shape or variable.replaces_pythons)
             and variable.name in names
             and not re.search(r"\d{4}", variable.shape)
         )
@@ -99,6 +110,8 @@ class Origin:
         told = [
             f"`{v.name}` {v.kind}"
             if v.kind.startswith("=")
+            else f"`{v.name}` is the one {v.kind}"
+            if v.replaces_pythons
             else f"`{v.name}` is {v.kind}"
             if v.kind
             else f"`{v.name}` has shape {v.shape}" + (f" ({v.dtype})" if mixed else "")
@@ -129,8 +142,9 @@ def origin_of(error: BaseException) -> list[str]:
         empty texts if the line is unknown.
     """
     try:
-        line, number, names = _own_frame(error.__traceback__)
-        return [line, number, _described(line, names)]
+        line, number, names, called = _own_frame(error.__traceback__)
+        told = _replaced(line, names, called, error) + _described(line, names.maps[0])
+        return [line, number, "; ".join(told[:MAX_VARIABLES])]
     except KeyboardInterrupt:
         raise
     except BaseException:  # a student's code may have put anything in its place
@@ -150,8 +164,11 @@ def read_origin(line: str, number: str, variables: str) -> Origin:
     )
 
 
-def _own_frame(trace: TracebackType | None) -> tuple[str, str, Mapping[str, Any]]:
-    own = "", "", {}
+def _own_frame(
+    trace: TracebackType | None,
+) -> tuple[str, str, ChainMap[str, Any], str]:
+    """The line, its number, the names there, and the function that it called."""
+    own: tuple[str, str, ChainMap[str, Any], str] = "", "", ChainMap(), ""
     for _ in range(MAX_FRAMES):
         if trace is None:
             break
@@ -160,12 +177,32 @@ def _own_frame(trace: TracebackType | None) -> tuple[str, str, Mapping[str, Any]
         if not file.startswith(_LIBRARIES):
             line = linecache.getline(file, number, frame.f_globals).strip()
             if line:
-                own = clean(line)[:MAX_LINE], str(number), frame.f_locals
+                inner = trace.tb_next
+                called = inner.tb_frame.f_code.co_name if inner else ""
+                names = ChainMap(frame.f_locals, frame.f_globals)
+                own = clean(line)[:MAX_LINE], str(number), names, called
         trace = trace.tb_next
     return own
 
 
-def _described(line: str, local: Mapping[str, Any]) -> str:
+def _replaced(
+    line: str, names: ChainMap[str, Any], called: str, error: BaseException
+) -> list[str]:
+    """A function that a line calls, and that raised, if its name was Python's own."""
+    for name in re.findall(r"(?<![\w.])([a-z]+)\(", line):
+        for library in ("numpy", "torch") if name in _PYTHONS else ():
+            theirs = getattr(sys.modules.get(library), name, ...)
+            no_function = library == "torch" and "torch.dtype' obj" in str(error)
+            if names.get(name) is theirs and (
+                called == name
+                or str(error).startswith(f"{name}()")
+                or (no_function and not callable(theirs))
+            ):
+                return [f"{name} from {library}"]
+    return []
+
+
+def _described(line: str, local: Mapping[str, Any]) -> list[str]:
     """The variables that a line names, those first that stand first."""
     told = []
     for name in dict.fromkeys(re.findall(_NAMES, line, re.ASCII)):
@@ -176,7 +213,7 @@ def _described(line: str, local: Mapping[str, Any]) -> str:
         what = _kind(value)
         if what and _VARIABLE.fullmatch(f"{name} {what}"):
             told.append(f"{name} {what}")
-    return "; ".join(told[:MAX_VARIABLES])
+    return told
 
 
 def _attribute(owner: Any, name: str) -> Any:

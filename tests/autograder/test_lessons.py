@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 
 import numpy as np
@@ -10,9 +11,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.answers import Answer, answer, decode
+from autograder.answers import Answer, answer, decode, in_private
 from autograder.exercise import Case
 from autograder.lessons import lesson
+from autograder.origin import lines_of
 
 
 def nothing(*_):
@@ -215,3 +217,55 @@ def test_errors_of_two_kinds_are_told_nothing():
 def test_no_word_of_an_error_is_repeated():
     given = Answer(raised="KeyError", detail="'<b>secret</b>'")
     assert "secret" not in lesson([given])
+
+
+def raised_after(import_line, expression, tmp_path):
+    source = f"{import_line}\nimport builtins\ndef f(x):\n    return {expression}\n"
+    path = str(tmp_path / "cell.py")
+    linecache.cache[path] = (len(source), None, source.splitlines(True), path)
+    names = {}
+    exec(compile(source, path, "exec"), names)
+    try:
+        return decode(answer(Case("t", 1, lambda f, rng: f(2.0)), names["f"], 0))
+    finally:
+        del linecache.cache[path]
+
+
+@pytest.mark.parametrize(
+    ("import_line", "expression"),
+    [
+        ("from numpy import *", "min(x, 3.0)"),
+        ("from numpy import *", "min(2, 3)"),
+        ("from torch import *", "min(x, 3.0)"),
+        ("from torch import *", "1 + sum([1, 2])"),
+        ("from torch import *", "float(x)"),
+        ("from torch import max", "abs(x) + max(x)"),
+    ],
+)
+def test_a_library_took_the_name_of_a_function_of_pythons(
+    import_line, expression, tmp_path
+):
+    given = raised_after(import_line, expression, tmp_path)
+    assert "no longer Python's own" in lesson([given])
+    kept = in_private(given, lines_of([f"    return {expression}"]))
+    assert "no longer Python's own" in lesson([kept])
+    assert "is the one from " in kept.origin.shapes()
+
+
+@pytest.mark.parametrize(
+    ("import_line", "expression"),
+    [
+        ("from torch import *", "builtins.min(x)"),
+        ("from numpy import *", "min(1)[0] + np.zeros(2)"),
+        ("import numpy as np", "min(x, 1) + np.zeros(2) @ np.zeros(3)"),
+        ("from numpy import *; import numpy as np", "max([x]) + zeros(2) @ zeros(3)"),
+        ("from torch import *", "max(ones(3)) + ones(3) @ ones(2)"),
+        ("import torch", "range(x)"),
+    ],
+)
+def test_another_error_in_a_line_is_not_blamed_on_such_a_name(
+    import_line, expression, tmp_path
+):
+    given = raised_after(import_line, expression, tmp_path)
+    assert given.raised
+    assert "no longer Python's own" not in lesson([given])
