@@ -15,6 +15,8 @@ CHANNEL = "AUTOGRADER_ANSWERS"  # names the file descriptor that answers are wri
 # Before each answer: the number that was drawn for the question, and how many bytes
 # follow. Where none follow, the question has been answered.
 HEADER = struct.Struct("<QI")
+channel: int | None = None  # set where a cell cannot take it away with its environment
+_open = open  # as it is before a cell puts something in its place
 TOGETHER = 65536  # bytes; to wake the examiner costs more than a short answer
 
 
@@ -28,8 +30,8 @@ def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
 
     exercise = load_topic(topic).exercises[name]
     implementation = get_ipython().user_ns.get(name, _missing(name))
-    channel = int(os.environ[CHANNEL])
-    with open(channel, "wb", buffering=TOGETHER, closefd=False) as answers:
+    answered = int(os.environ[CHANNEL]) if channel is None else channel
+    with _open(answered, "wb", buffering=TOGETHER, closefd=False) as answers:
         try:
             for case, seed in zip(exercise.cases, seeds, strict=True):
                 with usual_settings():

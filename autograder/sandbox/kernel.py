@@ -17,7 +17,7 @@ from traitlets import Type, observe
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
 
-from autograder import unseen
+from autograder import respond, unseen
 from autograder.respond import CHANNEL
 
 _FORKED = "ipc:///tmp/.printed-by-forked-processes"
@@ -181,6 +181,7 @@ def run_kernel(key: str, channels: dict[str, int], answers: Sequence[int]) -> No
     for fd in answers:
         os.set_inheritable(fd, False)
         os.environ[CHANNEL] = str(fd)
+        respond.channel = fd
     app = SubmissionKernelApp.instance()
     app.session.key = key.encode()
     app.transport = "ipc"

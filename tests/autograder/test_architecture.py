@@ -33,6 +33,7 @@ FLOORS = [
         *(
             "autograder.book",
             "autograder.compiled",
+            "autograder.replaced",
             "autograder.library_code",
             "autograder.unseen",
             "autograder.usual",

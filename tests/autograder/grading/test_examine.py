@@ -61,6 +61,8 @@ def test_demonstrations_are_not_run(examined, master, right):
         "import numpy as np\nnp.seterr(all='raise')",
         "import sys\nsys.setrecursionlimit(60)",
         "import cProfile\ncProfile.Profile().enable()",
+        "import os\nos.environ.clear()",
+        "import builtins\nbuiltins.open = None",
     ],
 )
 def test_what_an_added_cell_sets_costs_a_right_answer_nothing(examined, solved, left):
