@@ -67,7 +67,7 @@ def _flags(*names: str) -> int:
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file in one step, so that it is never half written.
 
-    Where that fails, as on a full disk, nothing is left of it.
+    Where that fails, as on a full disk, nothing is left of it, and the error names it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
@@ -75,8 +75,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     try:
         temporary.write_bytes(data)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(path), None
         raise
 
 

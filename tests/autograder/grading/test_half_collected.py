@@ -66,8 +66,9 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path, monkeypat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(files.Path, "write_bytes", half)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as full:
         write_atomically(tmp_path / "ada" / f"{TOPIC}.ipynb", "{}")
+    assert full.value.filename == str(tmp_path / "ada" / f"{TOPIC}.ipynb")
     assert not list((tmp_path / "ada").iterdir())
 
 
