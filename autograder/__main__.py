@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import logging
 import sys
+from typing import NoReturn
 
 from autograder.commands import course, evidence, exchange, marks, own
 from autograder.commands.common import can_grade, say
@@ -50,8 +51,20 @@ def main(arguments: list[str] | None = None) -> int:
         return error.exit_status
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says how to pass a name such as ``-ada``, which a student may have.
+
+    argparse takes it for an option of its own.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        if message.endswith("expected one argument"):
+            message += "; one that begins with - needs an equals sign: --option=-value"
+        super().error(message)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m autograder", description="Grade the notebooks of the course."
     )
     parser.set_defaults(starts_kernels=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.book import chapter_title
+from autograder.files import write_atomically
 from autograder.grading.causes import causes_in, explained, unexplained
 from autograder.grading.classreport import SHARED, SHOWN, answers_have, entry, numbers
 from autograder.grading.course_marks import CourseMarks, Student
@@ -22,7 +23,7 @@ from autograder.grading.suspects import suspects
 def write_course_report(course: Path, marks: CourseMarks) -> dict[str, Path]:
     """Write ``reports/course.html`` and ``reports/course.csv``; where they are."""
     page, table = (course / "reports" / f"course.{kind}" for kind in ("html", "csv"))
-    page.write_text(as_page(marks, course), encoding="utf-8")
+    write_atomically(page, as_page(marks, course))
     head = ["student", *marks.chapters, "dropped", "so_far", "final", "at_risk"]
     write_csv(table, head, (_row(student, marks) for student in marks.students))
     return {"page": page, "table": table}

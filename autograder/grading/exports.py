@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from autograder.files import printable
+from autograder.files import printable, write_atomically
 from autograder.grading.classreport import as_page
 from autograder.grading.efforts import Efforts, efforts_in
 from autograder.grading.examples import Examples
@@ -41,7 +42,7 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
     }
     efforts = efforts_in(course, report)
     page = as_page(report, Examples(course, chapter), efforts, course)
-    paths["page"].write_text(page, encoding="utf-8")
+    write_atomically(paths["page"], page)
     names = report.names
     columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]
     write_csv(
@@ -138,11 +139,12 @@ def in_words(report: dict[str, Any]) -> str:
 
 
 def write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None:
-    """A CSV file that no spreadsheet takes for formulas."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows([_cell(value) for value in row] for row in rows)
+    """A CSV file that no spreadsheet takes for formulas; half of one is never there."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    write_atomically(path, text.getvalue())
 
 
 def _cell(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from autograder.files import write_atomically
 from autograder.grading.oral import Sheet
 from autograder.grading.pages import templates
 
@@ -35,5 +36,5 @@ def write_oral(course: Path, chapter: str, found: list[Sheet]) -> dict[str, Path
             sheets=found,
             answers=answers,
         )
-        path.write_text(page, encoding="utf-8")
+        write_atomically(path, page)
     return paths

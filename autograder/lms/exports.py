@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from autograder.files import write_atomically
 from autograder.grading.exports import gradescope_results, in_words, write_csv
 from autograder.grading.reports import ClassReport
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
@@ -215,7 +216,7 @@ def _gradescope(
         theirs = entry is not None and entry.system == GRADESCOPE
         name = entry.place if theirs else found["student"]
         results = json.dumps(gradescope_results(found), indent=1)
-        (folder / f"{name}.json").write_text(results, encoding="utf-8")
+        write_atomically(folder / f"{name}.json", results)
 
 
 def _grades_row(

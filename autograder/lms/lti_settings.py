@@ -179,8 +179,12 @@ def make_key(path: Path) -> None:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise BadSettings(f"{path} is there already; name a new file") from None
-    with os.fdopen(fd, "wb") as file:
-        file.write(content)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+    except BaseException:
+        path.unlink()
+        raise
 
 
 def public_half(path: Path) -> tuple[str, str]:

@@ -7,8 +7,10 @@ metadata, cell ids and file names stay behind.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 import nbformat
 
 from autograder.errors import AutograderError, GraderFault, SubmissionFault
-from autograder.files import Unusable
+from autograder.files import Unusable, write_atomically
 from autograder.grading.deadline import deadline
 from autograder.grading.exports import write_csv
 from autograder.grading.rebuild import MAX_SOURCE
@@ -101,39 +103,42 @@ def write_anonymised(
     ids = {name: salted_id(salt, name) for name in {*names, *people}}
     order = sorted(names, key=ids.__getitem__)  # by name it would tell too much
     work = [(chapter, name) for chapter in chapters for name in order]
-    folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
     rows, left_out, times = [], {}, _Times(course, chapters, names)
     reports = {chapter: _reports(course, chapter) for chapter in chapters}
-    for chapter, name in progress(work, len(work)):
-        if not (course / "submitted" / name / chapter).is_dir():
-            continue
-        try:
-            found = read(course / "submitted", name, chapter)
-            if found.unusable:
-                raise Unusable("there is no notebook that can be read")
-            with deadline(READING):
-                data = parse_notebook(found.content)
-                notebook = notebook_without_names(
-                    data, masters[chapter], scrubber, name
+    with _filled_at_the_end(folder) as unfinished:
+        for chapter, name in progress(work, len(work)):
+            if not (course / "submitted" / name / chapter).is_dir():
+                continue
+            try:
+                found = read(course / "submitted", name, chapter)
+                if found.unusable:
+                    raise Unusable("there is no notebook that can be read")
+                with deadline(READING):
+                    data = parse_notebook(found.content)
+                    notebook = notebook_without_names(
+                        data, masters[chapter], scrubber, name
+                    )
+            except (Unusable, SubmissionFault, GraderFault):
+                # The reason may name a file, and so a person.
+                left_out[f"{ids[name]} ({chapter})"] = "its notebook cannot be read"
+                continue
+            _write_json(
+                unfinished / "notebooks" / chapter / f"{ids[name]}.ipynb", notebook
+            )
+            report = reports[chapter].get(name)
+            if report is not None and not found.is_told_by(report):
+                report = None  # but on what was handed in before
+            if report is not None:
+                said = {"id": ids[name], "chapter": chapter}
+                said |= report_without_names(report, scrubber, name)
+                _write_json(
+                    unfinished / "reports" / chapter / f"{ids[name]}.json", said
                 )
-        except (Unusable, SubmissionFault, GraderFault):
-            # The reason may name a file, and so a person.
-            left_out[f"{ids[name]} ({chapter})"] = "its notebook cannot be read"
-            continue
-        _write(folder / "notebooks" / chapter / f"{ids[name]}.ipynb", notebook)
-        report = reports[chapter].get(name)
-        if report is not None and not found.is_told_by(report):
-            report = None  # but on what was handed in before
-        if report is not None:
-            said = {"id": ids[name], "chapter": chapter}
-            said |= report_without_names(report, scrubber, name)
-            _write(folder / "reports" / chapter / f"{ids[name]}.json", said)
-        points = [report["score"], report["max_score"]] if report else ["", ""]
-        rows.append([ids[name], chapter, times.hours(chapter, name), *points])
-    head = ["id", "chapter", "hours_after_the_first", "score", "max_score"]
-    write_csv(folder / "results.csv", head, rows)
-    (folder / "README.txt").write_text(README, encoding="utf-8")
+            points = [report["score"], report["max_score"]] if report else ["", ""]
+            rows.append([ids[name], chapter, times.hours(chapter, name), *points])
+        head = ["id", "chapter", "hours_after_the_first", "score", "max_score"]
+        write_csv(unfinished / "results.csv", head, rows)
+        write_atomically(unfinished / "README.txt", README)
     return len(rows), left_out
 
 
@@ -171,9 +176,32 @@ def _reports(course: Path, chapter: str) -> dict[str, dict[str, Any]]:
     return {report["student"]: report for report in found}
 
 
-def _write(path: Path, data: Mapping[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=1), encoding="utf-8")
+@contextlib.contextmanager
+def _filled_at_the_end(folder: Path) -> Iterator[Path]:
+    """A folder in an empty one, whose entries move up when all of them are there.
+
+    So a full disk leaves nothing behind, and what a killed command leaves is hidden.
+    """
+    new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    unfinished = folder / ".unfinished"
+    unfinished.mkdir()
+    try:
+        yield unfinished
+        for entry in sorted(unfinished.iterdir(), reverse=True):  # README.txt is last
+            entry.rename(folder / entry.name)
+        unfinished.rmdir()
+    except BaseException:
+        for entry in folder.iterdir():  # all of them are ours: it was empty
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        if new:
+            folder.rmdir()
+        raise
+
+
+def _write_json(path: Path, data: Mapping[str, Any]) -> None:
+    write_atomically(path, json.dumps(data, indent=1))
 
 
 def report_without_names(

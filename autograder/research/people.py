@@ -33,8 +33,13 @@ def salt_of(course: Path) -> bytes:
     path = course / SALT
     with contextlib.suppress(FileExistsError):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        with os.fdopen(os.open(path, flags, 0o600), "w") as file:
-            file.write(secrets.token_hex(32) + "\n")
+        fd = os.open(path, flags, 0o600)
+        try:
+            with os.fdopen(fd, "w") as file:
+                file.write(secrets.token_hex(32) + "\n")
+        except BaseException:  # half a salt would be taken for a changed one
+            path.unlink()
+            raise
     path.chmod(0o600)
     text = path.read_text(encoding="ascii", errors="replace")
     if not _SALT.fullmatch(text):

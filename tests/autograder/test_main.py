@@ -177,3 +177,9 @@ def test_names_are_printed_without_what_a_terminal_acts_on():
     printed = outcome.lines(TOPIC)
     assert len(printed) == 4
     assert all(line.isprintable() and "eve" in line for line in printed[1:])
+
+
+def test_how_to_pass_a_name_that_begins_with_a_dash_is_told(capsys):
+    with pytest.raises(SystemExit):
+        main(["changes", "masking", "--student", "-ada"])
+    assert "--option=-value" in capsys.readouterr().err

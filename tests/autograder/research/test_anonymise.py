@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import json
+import resource
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -333,6 +335,41 @@ def test_a_changed_salt_and_a_full_folder_are_one_clear_line(planted, tmp_path, 
     assert anonymise(planted, tmp_path / "two") == 2
     assert "64 hexadecimal digits" in capsys.readouterr().err
     assert not (tmp_path / "two").exists()
+
+
+@contextlib.contextmanager
+def room_for(most):
+    """Let no file grow beyond this size, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_full_disk_leaves_nothing_and_names_the_file(
+    planted, tmp_path, capsys, there
+):
+    if there:
+        (tmp_path / "out").mkdir()
+    with room_for(500):  # one file fits, and then none
+        assert anonymise(planted, tmp_path / "out") == 2
+    assert ".ipynb)" in capsys.readouterr().err
+    assert (tmp_path / "out").exists() == there
+    assert not there or not list((tmp_path / "out").iterdir())
+    assert anonymise(planted, tmp_path / "out") == 0
+    written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert written == ["README.txt", "notebooks", "reports", "results.csv"]
+
+
+def test_a_salt_that_did_not_fit_on_the_disk_is_made_again(planted, tmp_path, capsys):
+    (planted / "research_salt").unlink()
+    with room_for(10):
+        assert anonymise(planted, tmp_path / "out") == 2
+    assert not (planted / "research_salt").exists()
+    assert anonymise(planted, tmp_path / "out") == 0
 
 
 class Counted(datetime):
