@@ -77,8 +77,19 @@ _NOT_THE_LIBRARYS = (
     "that line out, restart the kernel, and give what you make a name of its own."
 )
 
+_MASK_OF_TORCH = (
+    "The mask and the layer disagree on the number of tokens. A layer of torch without "
+    "batch_first=True takes the first axis for the tokens and the second one for the "
+    "batch. Otherwise, the mask has its axes in another order, or another length."
+)
+
 # The type of the error, what its text contains, and what it usually comes from.
 _LESSONS: list[tuple[str, str, str]] = [
+    (
+        "TypeError",
+        r"sort\(\) (takes from 1 to 0|received .*stable=)",
+        "With stable, torch's sort needs dim by name: x.sort(dim=-1, stable=True).",
+    ),
     (
         "TypeError",
         r"keyword argument '?(keepdim|dim)\b",
@@ -411,6 +422,19 @@ _LESSONS: list[tuple[str, str, str]] = [
     ),
     ("RuntimeError", r"shape '.*' is invalid|cannot reshape|invalid shape", _NEW_SHAPE),
     ("ValueError", r"cannot reshape", _NEW_SHAPE),
+    (
+        "RuntimeError",
+        r"Expected target size",
+        "F.cross_entropy expects the classes along the second axis of the logits. "
+        "Either move them there, (B, V, T) for targets of shape (B, T), or flatten the "
+        "other axes: (B * T, V) for targets of shape (B * T,).",
+    ),
+    (
+        "RuntimeError",
+        r"shape of the [23]D attn_mask is|attn_mask.*but should be",
+        _MASK_OF_TORCH,
+    ),
+    ("AssertionError", r"key_padd(ed|ing)_mask.shape", _MASK_OF_TORCH),
     (
         "RuntimeError",
         r"leaf [Vv]ariable",

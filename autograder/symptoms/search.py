@@ -28,6 +28,7 @@ from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.structure import (
     exchanged_results,
     inputs_changed,
+    method_for_a_value,
     none_for_a_result,
     nothing_returned,
     other_structure,
@@ -118,6 +119,7 @@ def _first_of(
 def _cause(outcomes: Sequence[Outcome]) -> str:
     for find in (
         nothing_returned,
+        method_for_a_value,
         refused,
         inputs_changed,
         names_differ,

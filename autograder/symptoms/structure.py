@@ -25,6 +25,13 @@ NOTHING_RETURNED = (
     "with a return statement."
 )
 
+_BUILT_IN = "the result is of type builtin_function_or_method;"
+METHOD_GIVEN = (
+    "A method stands where its result is asked for. If it is called without brackets, "
+    "as a property is, it needs @property in the line above its def; if you use it "
+    "yourself, its brackets are missing."
+)
+
 
 def nothing_returned(outcomes: Sequence[Outcome]) -> str:
     """Wherever something is wrong, the first of it is that ``None`` was returned."""
@@ -104,6 +111,16 @@ def inputs_changed(outcomes: Sequence[Outcome]) -> str:
         f"The results are right, but {names} {verb} different after the call: "
         "something was changed in place. Work on a copy, or make new arrays."
     )
+
+
+def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
+    """A method stands where its result is asked for."""
+    told = [o.given.unreadable or "" for o in outcomes if o.right.is_value]
+    if any(
+        text.startswith(("the result is of type method;", _BUILT_IN)) for text in told
+    ):
+        return METHOD_GIVEN
+    return ""
 
 
 def none_for_a_result(outcomes: Sequence[Outcome]) -> str:

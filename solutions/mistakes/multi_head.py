@@ -180,6 +180,14 @@ def packed_value_before_key(query, key, value, weight, bias=None):
 
 
 @mistake(in_projection_packed)
+def packed_weight_key_first(query, key, value, weight, bias=None):
+    """You took the thirds of the packed weight in the order key, query, value, but
+    those of the bias in the right order. Queries come first in both."""
+    queries, keys, values = weight.chunk(3)
+    return linear_thirds(query, key, value, torch.cat([keys, queries, values]), bias)
+
+
+@mistake(in_projection_packed)
 def packed_always_self(query, key, value, weight, bias=None):
     """You projected the query three times, which is right in self-attention only. Keys
     and values are made from their own inputs, or a decoder never sees what the encoder

@@ -74,6 +74,15 @@ def exponent_halved(length, dim):
 
 
 @mistake(sinusoidal_encoding)
+def exponent_doubled_within_pairs(length, dim):
+    """The exponents of your frequencies are twice as large as they should be, so the
+    wavelengths grow too fast. In the formula, k counts the pairs, and 2k is already the
+    number of the even component: one of them was doubled once more."""
+    need_pairs(dim)
+    return table(steps(length) * pair_frequencies(dim) ** 2)
+
+
+@mistake(sinusoidal_encoding)
 def last_pair_reaches_the_base(length, dim):
     """You spread the exponents so that the last pair reaches the base itself. The
     formula divides by dim, so the last exponent stays just below one; some libraries

@@ -338,6 +338,15 @@ def parts_do_not_meet(step, d_model, warmup_steps):
 
 
 @mistake(warmup_learning_rate)
+def rises_too_steeply(step, d_model, warmup_steps):
+    """While it warms up, your rate is too large by the number of warm-up steps. The
+    power of warmup_steps is -1.5: only then do the two terms meet at the end of the
+    warm-up, where the peak belongs."""
+    check_step(step)
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
+
+
+@mistake(warmup_learning_rate)
 def counted_from_zero(step, d_model, warmup_steps):
     """You counted the steps from 0, so every rate belongs to the step after, and step 0
     is accepted. The first step has the number 1."""

@@ -62,6 +62,21 @@ W = nn.Parameter(torch.ones(3, 4))
 
 # What is run, and a part of what is said; the errors are the libraries' own.
 ERRORS = {
+    "second axis of the logits": [
+        lambda: F.cross_entropy(torch.ones(5, 8, 6), torch.ones(5, 8).long()),
+    ],
+    "batch_first=True takes the first axis": [
+        lambda: nn.MultiheadAttention(4, 2)(
+            *3 * [torch.ones(3, 5, 4)], attn_mask=torch.zeros(5, 5).bool()
+        ),
+        lambda: nn.MultiheadAttention(4, 2)(
+            *3 * [torch.ones(3, 5, 4)], key_padding_mask=torch.zeros(3, 5).bool()
+        ),
+    ],
+    "needs dim by name": [
+        lambda: T.sort(-1, descending=True, stable=True),
+        lambda: torch.sort(T, -1, stable=True),
+    ],
     "NumPy says axis": [
         lambda: A.max(axis=-1, keepdim=True),
         lambda: np.sum(A, dim=-1),

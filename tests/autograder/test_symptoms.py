@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from autograder.answers import answer, decode
-from autograder.exercise import Exercise, Topic
+from autograder.exercise import Exercise, Topic, find_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import not_finite
 from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
+from tests.autograder.unnamed import told as told_of_course
 from tests.autograder.unnamed import told_in
 
 scores = Exercise("scores")
@@ -234,6 +235,18 @@ def test_own_check_that_refuses_what_is_allowed_is_named():
     made: dict = {}
     exec(compile("".join(source), "/answer.py", "exec"), made)
     assert "that you raise yourself" in told(weights, made["weights"])
+
+
+def test_method_where_its_result_is_asked_for_is_told():
+    class Cache(find_topic("KVCache").reference("KVCache")):
+        def length(self):
+            return 0 if self.keys is None else self.keys.shape[2]
+
+    assert "it needs @property" in told_of_course("KVCache", Cache)
+    assert "it needs @property" in told_of_course("softmax", lambda scores: scores.mean)
+    reference = find_topic("softmax").reference("softmax")
+    negative = told_of_course("softmax", lambda scores: -reference(scores))
+    assert "@property" not in negative
 
 
 def test_one_result_of_several_that_is_none_is_not_nothing_returned():

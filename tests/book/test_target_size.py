@@ -1,11 +1,13 @@
 """What a finger or a shaking hand has to hit is large enough, and has its room."""
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 SMALLEST = 24  # CSS pixels, of WCAG 2.2
 CELLS = """() => [...document.querySelectorAll('.playground-cells label')]
   .map(e => e.getBoundingClientRect()).map(box => Math.min(box.width, box.height))"""
+STYLED = """() => [...document.querySelectorAll('link[rel=stylesheet]')].every(
+  link => link.sheet)"""
 FOLLOWS = "document.querySelector('#dates-play').getBoundingClientRect().top + scrollY"
 
 
@@ -20,11 +22,18 @@ def test_cells_of_a_date_can_be_hit_and_move_nothing(
 ):
     size = {"width": width, "height": 900}
     with browser.new_context(viewport=size) as context:
-        page = context.new_page()
+        page, places = context.new_page(), []
+
+        def before_the_script(route: Route) -> None:
+            page.wait_for_selector("#dates-play", state="attached")
+            page.wait_for_function(STYLED)
+            places.append(follows(page))
+            route.continue_()
+
+        page.route("**/dates_page.js*", before_the_script)
         page.goto(f"{site}chapters/playground_dates.html", wait_until="commit")
-        page.wait_for_selector("#dates-play", state="attached")
-        before = follows(page)
         page.wait_for_selector(".playground.is-live", timeout=120_000)
+        (before,) = places
         assert follows(page) == pytest.approx(before, abs=1)
         longest = page.locator("#dates-example option").evaluate_all(
             "all => all.map(e => e.value).sort((a, b) => b.length - a.length)[0]"
