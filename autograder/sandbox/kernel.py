@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, TextIO
 
 import zmq
 from ipykernel.iostream import IOPubThread, OutStream
@@ -54,8 +55,25 @@ class Stream(OutStream):
             super().flush()
 
 
+def give_streams_back() -> None:
+    """Replace a stream that a cell has closed or removed.
+
+    ipykernel flushes both after each cell and before it shows an error; where that
+    fails, the cell never ends.
+    """
+    for name, own in SubmissionKernelApp.streams.items():
+        try:
+            getattr(sys, name).flush()
+        except Exception:
+            setattr(sys, name, own)
+
+
 class _Shell(ZMQInteractiveShell):
     _transformed = ("", "")
+
+    def _showtraceback(self, etype: type[BaseException], *arguments: Any) -> None:
+        give_streams_back()
+        super()._showtraceback(etype, *arguments)
 
     def transform_cell(self, raw_cell: str) -> str:
         """Turn magics and the like into Python; ipykernel asks twice for each cell."""
@@ -88,6 +106,13 @@ class _Kernel(IPythonKernel):
             publisher.pub_socket = kernel.iopub_socket
         return kernel
 
+    async def do_execute(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Run a cell, after which there is something that can be flushed."""
+        try:
+            return await super().do_execute(*arguments, **options)
+        finally:
+            give_streams_back()
+
     def _publish_execute_input(self, *arguments: Any) -> None:
         """The examiner knows what it asked for."""
 
@@ -106,6 +131,7 @@ class SubmissionKernelApp(IPKernelApp):
 
     kernel_class = Type(_Kernel)
     listening: dict[int, int]  # port number -> file descriptor
+    streams: ClassVar[dict[str, TextIO]] = {}  # as they were before the first cell
 
     def prepare(self) -> None:
         """The first steps of a kernel app, and all that come after its sockets."""
@@ -125,6 +151,7 @@ class SubmissionKernelApp(IPKernelApp):
         self.init_sockets()
         self.log_connection_info()
         self.init_io()
+        self.streams.update(stdout=sys.stdout, stderr=sys.stderr)
         self.init_signal()
         self.init_kernel()
 

@@ -63,6 +63,9 @@ def test_demonstrations_are_not_run(examined, master, right):
         "import cProfile\ncProfile.Profile().enable()",
         "import os\nos.environ.clear()",
         "import builtins\nbuiltins.open = None",
+        "import sys\nsys.stdout = sys.stderr = None\n1",
+        "import io, sys\nsys.stdout = io.StringIO()\nsys.stdout.close()\n1",
+        "import sys\nsys.stdout = sys.stderr = None\n1 / 0",
     ],
 )
 def test_what_an_added_cell_sets_costs_a_right_answer_nothing(examined, solved, left):
