@@ -4,14 +4,11 @@ The theme and other extensions ask for their scripts in the head of every page, 
 the browser would stop reading the page until each is there. All of them wait for the
 page by themselves, so they may as well be loaded beside it; in the order in which they
 were, since some need others. The book's own come after one that loads what is only
-needed later. Of the theme's script, a part is taken out that keeps a slow processor
-busy for a third of a second; ``scrolling_boxes.js`` does its work.
+needed later.
 """
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -26,12 +23,6 @@ USED_BY = {
 LOADER = "loader.js"
 TOOLTIPS = "tooltips.js"  # loads Bootstrap, which the template leaves out
 AT_ONCE = "documentation_options.js"  # lines in the head of each page add to it
-THEME = "scripts/pydata-sphinx-theme.js"
-# Whether boxes with code scroll: for each in turn, the page is laid out anew.
-TAB_STOPS = re.compile(
-    r',"complete"===document\.readyState\?(\w+)\(\):'
-    r'window\.addEventListener\("load",\1\)'
-)
 LAST = 900  # after all extensions have asked for their scripts
 
 
@@ -40,7 +31,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_js_file(LOADER, priority=400, loading_method="defer")  # others: 500
     app.add_js_file(TOOLTIPS, loading_method="defer")
     app.connect("html-page-context", lighten, priority=LAST)
-    app.connect("build-finished", lighten_theme)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -54,15 +44,6 @@ def lighten(
         for script in context["script_files"]
         if needed(str(script.filename or ""), body)
     ]
-
-
-def lighten_theme(app: Sphinx, exception: Exception | None) -> None:
-    """Take what is done better out of the copy of the theme's script."""
-    if exception or app.builder.format != "html":
-        return
-    file = Path(app.outdir, "_static", THEME)
-    script = file.read_text(encoding="utf-8")
-    file.write_text(TAB_STOPS.sub("", script), encoding="utf-8")
 
 
 def needed(address: str, body: str) -> bool:

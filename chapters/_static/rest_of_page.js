@@ -9,6 +9,8 @@
   // As in house.css; parts come after what they are in.
   const LEFT_OUT = `.bd-article section > :not(section, h1, h2, h3, h4, h5, h6),
     .bd-article :is(pre, .cell_output > .output, .pst-scrollable-table-container)`;
+  // The theme decides once for the whole page whether the keyboard can reach these.
+  const CODE = "pre, .cell_output > .output";
   let parts, next = 0;
 
   function layOutSome() {
@@ -24,12 +26,15 @@
     for (const part of parts) {
       part.style.removeProperty("content-visibility");
     }
-    dispatchEvent(new Event("arrived"));
   }
 
   function layOut(part) {
     part.style.contentVisibility = "visible";
-    part.getBoundingClientRect(); // at once
+    const scrolls =
+      part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight;
+    if (part.matches(CODE)) {
+      part.tabIndex = scrolls ? 0 : -1;
+    }
   }
 
   /** After whatever the reader does meanwhile. */

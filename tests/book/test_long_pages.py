@@ -5,7 +5,7 @@ reads, jumps, searches or prints meanwhile, nor afterwards.
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 CHAPTER = "chapters/scaling.html"
 LAST = "what-we-still-cannot-do"
@@ -18,21 +18,6 @@ PLACES = """() => [...document.querySelectorAll("article section > *, article pr
     const style = e.getAttribute("style") ?? "";
     return [left, top + scrollY, width, height, e.tabIndex, style];
   })"""
-# Every box with code that is seen can be reached if it scrolls, and only then.
-STOPS_ARE_RIGHT = """() =>
-  [...document.querySelectorAll("article :is(pre, .cell_output > .output)")]
-    .filter((box) => box.checkVisibility())
-    .every((box) => box.scrollWidth > box.clientWidth + 1 === (box.tabIndex === 0))"""
-# Each time a script asks for a width, all that changed before is laid out.
-COUNT_MEASURED = """{
-  globalThis.measured = 0;
-  const { get } = Object.getOwnPropertyDescriptor(Element.prototype, "scrollWidth");
-  Object.defineProperty(Element.prototype, "scrollWidth", {
-    get() { measured += 1; return get.call(this); },
-  });
-}"""
-# Boxes that scroll become tab stops once they have been drawn.
-TWO_FRAMES = "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))"
 TOP = "id => document.getElementById(id).getBoundingClientRect().top"
 
 
@@ -48,7 +33,6 @@ def tab(request: pytest.FixtureRequest, readers_browser: Browser) -> Iterator[Pa
 def go_on(tab: Page, site: str) -> Callable[[], None]:
     """A chapter that has just arrived; what has the rest of it laid out."""
     tab.add_init_script("requestIdleCallback = (work) => { globalThis.waits = work; }")
-    tab.add_init_script(COUNT_MEASURED)
     tab.goto(f"{site}{CHAPTER}", wait_until="load")
     tab.wait_for_function("globalThis.waits && document.fonts.status === 'loaded'")
     assert not tab.evaluate(THERE)
@@ -68,41 +52,13 @@ def test_what_is_far_away_is_laid_out_in_the_end(tab: Page, go_on: Callable):
     assert within.nth(-9).evaluate(LAID_OUT)
 
 
-def test_no_script_measures_boxes_while_a_page_arrives(tab: Page, go_on: Callable):
-    assert tab.evaluate("measured") == 0
-    go_on()
-    tab.wait_for_function("measured > 0")
-
-
-def test_in_the_end_code_that_scrolls_is_reached_by_keyboard(
-    tab: Page, go_on: Callable
-):
-    go_on()
-    tab.wait_for_function(STOPS_ARE_RIGHT)
-    hidden = tab.locator("article details:not([open]) pre").first
-    hidden.evaluate("code => { code.closest('details').open = true; }")
-    tab.wait_for_function(STOPS_ARE_RIGHT)
-    tab.evaluate(
-        "document.querySelector('article').insertAdjacentHTML("
-        "'beforeend', '<pre id=new>')"
-    )
-    new = tab.locator("#new")
-    expect(new).not_to_have_attribute("tabindex", "0")
-    new.evaluate("code => { code.textContent = 'x'.repeat(900); }")
-    expect(new).to_have_attribute("tabindex", "0")
-    new.evaluate("code => { code.textContent = 'x'; }")
-    expect(new).not_to_have_attribute("tabindex", "0")
-
-
 def test_in_the_end_a_page_is_as_if_it_had_been_laid_out_at_once(
     tab: Page, site: str, go_on: Callable
 ):
     go_on()
-    tab.evaluate(TWO_FRAMES)
     came = tab.evaluate(PLACES)
     tab.reload(wait_until="load")
     assert tab.evaluate(THERE)
-    tab.evaluate(TWO_FRAMES)
     at_once = tab.evaluate(PLACES)
     assert len(came) == len(at_once) > 100
     for one, other in zip(came, at_once, strict=True):
