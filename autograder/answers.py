@@ -18,14 +18,13 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numpy.random import default_rng
+import numpy as np
 
 from autograder.encoding import Unreadable, clean
 from autograder.encoding import decode as decode_value
 from autograder.encoding import encode as encode_value
 from autograder.exercise import Case, Implementation
 from autograder.origin import Origin, origin_of, read_origin
-from autograder.replaced import remember, replaced_in
 
 VALUE, RAISED, UNREADABLE = b"V", b"R", b"U"  # what came out
 # What may be said of a value that could not be encoded: the sentences of ``encoding``.
@@ -38,9 +37,6 @@ _SAID = re.compile(
     r"|the result has \d{1,12} bytes; \d{1,9} may be sent"
     r"|reading the result raised [A-Za-z]{1,30}"
 )
-
-REPLACED = "was replaced by a cell"  # follows the name of what a library had there
-remember()  # what libraries have, before any cell of a student's has run
 
 _OF_A_LIBRARY = (  # in texts of a NotImplementedError that torch or ipykernel raises
     *("not implemented for '", 'required "forward" function'),
@@ -98,7 +94,7 @@ def answer(case: Case, implementation: Implementation, seed: int) -> bytes:
 
 def outcome(case: Case, implementation: Implementation, seed: int) -> Any:
     """Run one case on one implementation; what that raises is raised."""
-    rng = default_rng(seed)
+    rng = np.random.default_rng(seed)
     with _seeded_torch(seed), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return case.run(implementation, rng)
@@ -106,10 +102,8 @@ def outcome(case: Case, implementation: Implementation, seed: int) -> Any:
 
 def encode_error(error: BaseException) -> bytes:
     """The answer of a case that stopped with an error."""
-    text, origin = _brief(error), origin_of(error)
-    if replaced := replaced_in(origin[0]):
-        text = f"({replaced} {REPLACED}) {text}"
-    return RAISED + encode_value([_type_told(error), text, *origin])
+    said = [_type_told(error), _brief(error), *origin_of(error)]
+    return RAISED + encode_value(said)
 
 
 def encode_outcome(value: Any) -> bytes:

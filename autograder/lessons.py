@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from autograder.answers import REPLACED, Answer
+from autograder.answers import Answer
 
 _NOTHING_RETURNED = (
     "Something is None that should be an array: the result of a function without a "
@@ -70,11 +70,6 @@ _NOT_PYTHONS = (
     "{0} is no longer Python's own. A line such as `from torch import *` has put a "
     "library's function of that name in its place, which wants arrays: import the "
     "names that you need, one by one."
-)
-
-_NOT_THE_LIBRARYS = (
-    "{0} is no longer the library's: a cell has put something else in its place. Take "
-    "that line out, restart the kernel, and give what you make a name of its own."
 )
 
 _MASK_OF_TORCH = (
@@ -542,9 +537,6 @@ def about_errors(wrong: Sequence[Answer]) -> str:
 def _about(answer: Answer) -> str:
     if answer.raised is None:
         return ""
-    replaced = re.match(rf"\(((?:numpy|torch)[\w.]*) {REPLACED}\)", answer.detail)
-    if replaced:
-        return f"{answer.raised}: {_NOT_THE_LIBRARYS.format(replaced[1])}"
     for variable in answer.origin.variables:
         if variable.replaces_pythons:
             return f"{answer.raised}: {_NOT_PYTHONS.format(variable.name)}"

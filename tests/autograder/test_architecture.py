@@ -33,7 +33,6 @@ FLOORS = [
         *(
             "autograder.book",
             "autograder.compiled",
-            "autograder.replaced",
             "autograder.library_code",
             "autograder.unseen",
             "autograder.usual",

@@ -284,26 +284,3 @@ def test_another_error_in_a_line_is_not_blamed_on_such_a_name(
     given = raised_after(import_line, expression, tmp_path)
     assert given.raised
     assert "no longer Python's own" not in lesson([given])
-
-
-def test_what_a_cell_replaced_of_a_library_is_named(monkeypatch):
-    def asks(f, rng):
-        return np.random.default_rng(0).random(), np.maximum(1, 2)
-
-    def run():
-        return decode(answer(Case("t", 1, asks), nothing, 0))
-
-    assert run().is_value
-    monkeypatch.setattr(np, "maximum", np.ones(3))
-    given = run()
-    assert given.raised == "TypeError"
-    assert "numpy.maximum is no longer the library's" in lesson([given])
-    monkeypatch.undo()
-    monkeypatch.setattr(np.random, "default_rng", None)
-    assert "numpy.random.default_rng is no longer" in lesson([run()])
-
-
-def test_what_a_cell_replaced_is_not_blamed_for_another_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(np, "maximum", np.add)
-    given = raised_after("import numpy as np", "np.zeros(2) @ np.zeros(3)", tmp_path)
-    assert "no longer" not in lesson([given])
