@@ -1,0 +1,67 @@
+"""What an error usually means in attention code: a sentence for each common one.
+
+An entry is asked by the type of the error and what its text contains; the first one
+that fits is told, so each type stands in one module. The words of an error are only
+looked at: none of them is repeated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from autograder.answers import Answer
+from autograder.lessons import of_sizes, of_torch, of_types
+
+_LESSONS = [*of_types.LESSONS, *of_torch.LESSONS, *of_sizes.LESSONS]
+
+_NOT_PYTHONS = (
+    "{0} is no longer Python's own. A line such as `from torch import *` has put a "
+    "library's function of that name in its place, which wants arrays: import the "
+    "names that you need, one by one."
+)
+
+RAISED_BY_YOU = (
+    "An error that you raise yourself meets arguments that are allowed. See when that "
+    "line is reached: a condition is too wide, the wrong way round, or missing."
+)
+
+
+def lesson(wrong: Sequence[Answer]) -> str:
+    """What the error behind wrong answers usually comes from, or an empty text.
+
+    Args:
+        wrong: the answers to all cases that failed although a value was expected.
+
+    Nothing is told unless all of them raised one type of error for one reason.
+    """
+    told = {_about(answer) for answer in wrong}
+    return told.pop() if len(told) == 1 else ""
+
+
+def about_errors(wrong: Sequence[Answer]) -> str:
+    """What one of the errors among wrong answers comes from, or an empty text.
+
+    Args:
+        wrong: the answers to all cases that failed although a value was expected.
+    """
+    placed = [answer for answer in wrong if answer.raised and answer.origin.line]
+    for answer in placed:
+        told = _about(answer)
+        if told:
+            return f"About the {told}"
+    if any(answer.origin.line.startswith("raise ") for answer in placed):
+        return RAISED_BY_YOU
+    return ""
+
+
+def _about(answer: Answer) -> str:
+    if answer.raised is None:
+        return ""
+    for variable in answer.origin.variables:
+        if variable.replaces_pythons:
+            return f"{answer.raised}: {_NOT_PYTHONS.format(variable.name)}"
+    for kind, text, sentence in _LESSONS:
+        if answer.raised == kind and re.search(text, answer.detail):
+            return f"{kind}: {sentence}"
+    return ""
