@@ -14,7 +14,7 @@ from autograder.exercise import Exercise
 from autograder.expected import Expected
 from autograder.lessons import about_errors, lesson
 from autograder.rows import disagreement
-from autograder.slips import Trials, find_slip
+from autograder.slips import Trials, find_slip, search_end
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.counts import counted, find_excess
 from autograder.symptoms.outcomes import Outcome
@@ -60,8 +60,9 @@ def diagnose(
     """
     if isinstance(exercise, BreakExercise):
         return _about_test(exercise, given, expected)
+    mistakes, end = expected.mistakes, search_end()  # made once, for all answers
     valued = [right.raised is None for right in expected.reference]
-    for known in expected.mistakes:
+    for known in mistakes:
         if _agrees(exercise, known.answers, given, expected, [True] * len(valued)):
             return known.name, known.hint
     wrong = [
@@ -71,12 +72,12 @@ def diagnose(
         )
     ]
     if any(w and v for w, v in zip(wrong, valued, strict=True)):
-        for known in expected.mistakes:
+        for known in mistakes:
             if _agrees(exercise, known.answers, given, expected, valued):
                 missing = any(w and not v for w, v in zip(wrong, valued, strict=True))
                 more = f" {NOT_REFUSED}" if missing else ""
                 return known.name, f"{known.hint}{more}"
-    return None, _symptom(exercise, given, expected, wrong)
+    return None, _symptom(exercise, given, expected, wrong, end)
 
 
 def _agrees(
@@ -106,8 +107,12 @@ def _symptom(
     given: Sequence[Answer],
     expected: Expected,
     wrong: Sequence[bool],
+    end: float,
 ) -> str:
-    """What relation holds between the answers and the right ones, or nothing."""
+    """What relation holds between the answers and the right ones, or nothing.
+
+    No slip is tried after ``end``, in processor time.
+    """
     failed = [
         answer
         for answer, right, is_wrong in zip(
@@ -136,7 +141,7 @@ def _symptom(
         told = find_excess(counted(outcomes, probe))
     if told:
         return told
-    trials = Trials(exercise, given, expected, wrong)
+    trials = Trials(exercise, given, expected, wrong, end)
     told, part = find_slip(trials)
     if told:
         return told

@@ -17,7 +17,12 @@ from autograder.symptoms.outcomes import varied
 from autograder.symptoms.pairs import LEAST_CASES
 from autograder.variants import Variant
 
-SECONDS = 0.6  # of the processor for one answer, after which no other slip is tried
+SECONDS = 0.5  # of the processor for one answer, after which no other slip is tried
+
+
+def search_end() -> float:
+    """When a search that begins now has to end, in processor time."""
+    return time.process_time() + SECONDS
 
 
 class Trials:
@@ -28,6 +33,8 @@ class Trials:
         given: the answers of a student.
         expected: the right ones.
         wrong: which cases are answered wrongly.
+        end: when no other slip is tried, in processor time; a while from now if it is
+            not given.
 
     Attributes:
         wrong: the numbers of the cases in which another value was given than asked for.
@@ -45,8 +52,9 @@ class Trials:
         given: Sequence[Answer],
         expected: Expected,
         wrong: Sequence[bool],
+        end: float | None = None,
     ) -> None:
-        self.end, self.stopped = time.process_time() + SECONDS, False
+        self.end, self.stopped = search_end() if end is None else end, False
         self.given, self.expected = given, expected
         self._cases = exercise.cases
         asked = [n for n, right in enumerate(expected.reference) if right.is_value]
@@ -67,10 +75,15 @@ class Trials:
     def in_time(self, found: Iterable[Any], end: float | None = None) -> Iterator[Any]:
         """What is found before the end; notes if that cuts it off."""
         for one in found:
-            if time.process_time() >= (self.end if end is None else end):
-                self.stopped = True
+            if self.is_over(end):
                 return
             yield one
+
+    def is_over(self, end: float | None = None) -> bool:
+        """Whether a search has to end; notes it if so."""
+        over = time.process_time() >= (self.end if end is None else end)
+        self.stopped = self.stopped or over
+        return over
 
     def quickest(self, numbers: Sequence[int]) -> list[int]:
         """Cases in the order in which they tell most versions apart in least time.

@@ -58,6 +58,8 @@ def find_two_slips(trials: Trials, outcomes: Sequence[Outcome]) -> str:
     probe = trials.expected.probe
     if probe is None or not trials.mostly_values or not _says_enough(trials):
         return ""
+    if trials.is_over():
+        return ""
     half = (time.process_time() + trials.end) / 2
     told, tried = find_two_mistakes(trials, probe, half), 0
     if told:

@@ -127,6 +127,12 @@ LESSONS: list[Lesson] = [
     ),
     (
         "TypeError",
+        r"'int' object is not callable",
+        "Brackets follow a whole number: an operator is missing before them, or it is "
+        "a property, such as length with @property, which is read without brackets.",
+    ),
+    (
+        "TypeError",
         r"not callable",
         "Brackets follow something that is no function: often a name that was given to "
         "an array, a shape (x.shape[0], not x.shape(0)), or a missing operator between "

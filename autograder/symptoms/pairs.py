@@ -38,10 +38,13 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
     """
     if not all(o.given.is_value for o in outcomes) or _is_large(outcomes):
         return ""
+    wrong = [not _same(o, o.right, o.given) for o in outcomes]
+    if not any(w and o.roles for w, o in zip(wrong, outcomes, strict=True)):
+        return ""  # no case is wrong in what a call returns, where a change would show
     for hint, answers in mistakes:
-        if not all(a.is_value for a in answers) or _is_right(outcomes, answers):
+        if not all(a.is_value for a in answers):
             continue
-        if not _may_explain(outcomes, answers):
+        if not _may_explain(outcomes, answers, wrong) or _is_right(outcomes, answers):
             continue
         against = [
             replace(outcome, right=answer)
@@ -66,12 +69,11 @@ def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     wrong = [not _same(o, o.right, o.given) for o in outcomes]
     explained: dict[str, int] = {}
     for hint, answers in mistakes:
-        agreed = [
-            _same(outcome, answer, outcome.given)
-            for outcome, answer in zip(outcomes, answers, strict=True)
-        ]
-        if all(a or w for a, w in zip(agreed, wrong, strict=True)):
-            explained[hint] = sum(a and w for a, w in zip(agreed, wrong, strict=True))
+        if _may_explain(outcomes, answers, wrong):
+            explained[hint] = sum(
+                w and _same(outcome, answer, outcome.given)
+                for outcome, answer, w in zip(outcomes, answers, wrong, strict=True)
+            )
     most = max(explained.values(), default=0)
     best = [hint for hint, count in explained.items() if count == most]
     if most < LEAST_CASES or 2 * most <= sum(wrong) or len(best) != 1:
@@ -181,14 +183,14 @@ def _is_large(outcomes: Sequence[Outcome]) -> bool:
     return sum(getattr(part, "size", 1) for part in parts) > MAX_VALUES
 
 
-def _may_explain(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:
+def _may_explain(
+    outcomes: Sequence[Outcome], answers: Sequence[Answer], wrong: Sequence[bool]
+) -> bool:
     """Whether a mistake can be one of two that an answer has.
 
     It is right wherever the answer is: otherwise the change would be its own reverse.
-    And some case is wrong in what a call returns, where a change of it would show.
     """
-    wrong = [not _same(o, o.right, o.given) for o in outcomes]
-    return any(w and o.roles for w, o in zip(wrong, outcomes, strict=True)) and all(
+    return all(
         w or _same(o, o.right, a)
         for w, o, a in zip(wrong, outcomes, answers, strict=True)
     )

@@ -26,6 +26,7 @@ from autograder.symptoms.outcomes import (
 )
 from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.structure import (
+    dictionary_for_a_list,
     exchanged_results,
     inputs_changed,
     method_for_a_value,
@@ -120,6 +121,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
     for find in (
         nothing_returned,
         method_for_a_value,
+        dictionary_for_a_list,
         refused,
         inputs_changed,
         names_differ,

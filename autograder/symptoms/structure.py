@@ -25,6 +25,11 @@ NOTHING_RETURNED = (
     "with a return statement."
 )
 
+_DICTIONARY = "the result is a dictionary"
+DICTIONARY_GIVEN = (
+    "You return a dictionary, and none is asked for: look at Returns in the docstring. "
+    "The keys of one are list(d), its values list(d.values())."
+)
 _BUILT_IN = "the result is of type builtin_function_or_method;"
 METHOD_GIVEN = (
     "A method stands where its result is asked for. If it is called without brackets, "
@@ -120,6 +125,18 @@ def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
         text.startswith(("the result is of type method;", _BUILT_IN)) for text in told
     ):
         return METHOD_GIVEN
+    return ""
+
+
+def dictionary_for_a_list(outcomes: Sequence[Outcome]) -> str:
+    """A dictionary stands wherever a value is asked for that is none."""
+    asked = [o for o in outcomes if o.right.is_value]
+    if asked and all(
+        isinstance(o.right.value, list | np.ndarray)
+        and (o.given.unreadable or "").startswith(_DICTIONARY)
+        for o in asked
+    ):
+        return DICTIONARY_GIVEN
     return ""
 
 

@@ -99,6 +99,7 @@ ERRORS = {
         lambda: A @ nothing(),
     ],
     "Brackets follow something that is None": [lambda: nothing()(3)],
+    "Brackets follow a whole number": [lambda: len(A)(), lambda: T.ndim()],
     "Brackets follow something that is no": [lambda: A(3), lambda: T.shape(0)],
     "super().__init__()": [WithoutInit],
     "A list or a tuple": [lambda: [A].shape, lambda: (A,) - [A], lambda: (1,) + 2],

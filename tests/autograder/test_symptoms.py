@@ -15,6 +15,7 @@ from autograder.judge import judge
 from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import not_finite
+from autograder.symptoms.structure import DICTIONARY_GIVEN
 from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
 from tests.autograder.unnamed import told as told_of_course
 from tests.autograder.unnamed import told_in
@@ -459,3 +460,33 @@ def test_minus_infinity_may_be_a_mask():
         said = detect([pair(NUMBERS, -given)]) or detect([pair(-NUMBERS, -given)])
         assert "a mask" not in said
         assert "an overflow" in said
+
+
+# What is returned in another form -----------------------------------------------------
+
+
+def test_dictionary_in_the_place_of_a_list_is_told():
+    learn = find_topic("train_bpe").reference("train_bpe")
+
+    def ids_by_pair(text, num_merges):
+        return {pair: 256 + n for n, pair in enumerate(learn(text, num_merges))}
+
+    assert told_of_course("train_bpe", ids_by_pair) == DICTIONARY_GIVEN
+
+
+@pytest.mark.parametrize("name", ["shift_matrix", "sinusoidal_encoding", "causal_mask"])
+def test_values_count_where_nothing_but_values_is_looked_at(name):
+    """An array of NumPy is right for torch as well, unless a case needs a tensor."""
+    topic = find_topic(name)
+    exercise, right = topic.exercises[name], topic.reference(name)
+    expected = expect(topic, exercise, public_seeds(exercise))
+
+    def of_numpy(*args, **kwargs):
+        return right(*args, **kwargs).numpy()
+
+    given = [
+        decode(answer(case, of_numpy, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    report = judge(exercise, given, expected)
+    assert report.score == report.max_score

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import slips
+from autograder import diagnosis, slips
 from autograder.answers import Answer, answer, decode
 from autograder.diagnosis import STOPPED
 from autograder.exercise import Exercise, Topic, find_topic
@@ -236,6 +236,22 @@ def test_nothing_is_tried_after_the_time_and_that_is_said(monkeypatch):
     assert find_two_slips(tried, []) == ""
     assert tried.stopped
     assert told_in(TOPIC, blend, cosine_without_tanh) == STOPPED
+
+
+def test_time_for_known_mistakes_is_part_of_the_time_for_all(monkeypatch):
+    clock = [0.0]
+
+    def slow(*_):
+        clock[0] += 1.0
+        return False
+
+    assert TOGETHER in told("swiglu", sigmoid_of_the_other_weight)
+    monkeypatch.setattr(slips, "SECONDS", 0.5)
+    monkeypatch.setattr(slips.time, "process_time", lambda: clock[0])
+    monkeypatch.setattr(diagnosis, "_agrees", slow)
+    message = told("swiglu", sigmoid_of_the_other_weight)
+    assert TOGETHER not in message
+    assert message.endswith(STOPPED)
 
 
 def test_pair_is_told_of_most_cases_but_not_of_half_of_them():
