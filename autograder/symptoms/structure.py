@@ -27,7 +27,7 @@ NOTHING_RETURNED = (
 
 _DICTIONARY = "the result is a dictionary"
 DICTIONARY_GIVEN = (
-    "You return a dictionary, and none is asked for: look at Returns in the docstring. "
+    "A dictionary stands where none is asked for: look at Returns in the docstring. "
     "The keys of one are list(d), its values list(d.values())."
 )
 _BUILT_IN = "the result is of type builtin_function_or_method;"
@@ -129,15 +129,19 @@ def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
 
 
 def dictionary_for_a_list(outcomes: Sequence[Outcome]) -> str:
-    """A dictionary stands wherever a value is asked for that is none."""
+    """A dictionary that cannot be read, where no dictionary is part of any result."""
     asked = [o for o in outcomes if o.right.is_value]
-    if asked and all(
-        isinstance(o.right.value, list | np.ndarray)
-        and (o.given.unreadable or "").startswith(_DICTIONARY)
-        for o in asked
-    ):
+    if any(_holds_dictionary(o.right.value) for o in asked):
+        return ""
+    if any((o.given.unreadable or "").startswith(_DICTIONARY) for o in asked):
         return DICTIONARY_GIVEN
     return ""
+
+
+def _holds_dictionary(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(map(_holds_dictionary, value))
+    return isinstance(value, dict)
 
 
 def none_for_a_result(outcomes: Sequence[Outcome]) -> str:
