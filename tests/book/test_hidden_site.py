@@ -110,7 +110,8 @@ def unpacked(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
 def lines_of(text: str) -> set[str]:
     """Lines of code without blanks and remarks, as they are or in the text of JSON."""
     found = re.split(r"\n|\\n", text.replace('\\"', '"'))
-    lines = ("".join(line.partition("#")[0].split()).strip('",') for line in found)
+    long = [line for line in found if len(line) >= TELLING]  # they only get shorter
+    lines = ("".join(line.partition("#")[0].split()).strip('",') for line in long)
     return {line for line in lines if len(line) >= TELLING}
 
 

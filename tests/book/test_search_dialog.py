@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,28 +10,46 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from sphinx.application import Sphinx
 
+from tests.book.playgrounds import FORGET
+
 CHAPTER = "chapters/masking.html"
+Open = Callable[..., Page]
 
 
-@contextmanager
-def opened(browser: Browser, address: str, **context: object) -> Iterator[Page]:
-    """A page with the dialog open."""
-    with browser.new_context(reduced_motion="reduce", **context) as made:
-        page = made.new_page()
-        page.goto(address, wait_until="load")
-        page.keyboard.press("Control+k")
-        expect(page.get_by_role("combobox", name="Search this book")).to_be_focused()
-        yield page
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """The tab that most tests share."""
+    with browser.new_context(reduced_motion="reduce") as context:
+        context.add_init_script(FORGET)
+        yield context.new_page()
+
+
+@pytest.fixture
+def opened(tab: Page) -> Open:
+    """Opens a page anew, and the dialog in it."""
+
+    def opened(
+        address: str, size: tuple[int, int] = (1280, 720), theme: str = "light"
+    ) -> Page:
+        tab.mouse.move(0, 0)
+        tab.goto("about:blank")
+        tab.set_viewport_size({"width": size[0], "height": size[1]})
+        tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        tab.goto(address, wait_until="load")
+        tab.keyboard.press("Control+k")
+        expect(tab.get_by_role("combobox", name="Search this book")).to_be_focused()
+        return tab
+
+    return opened
 
 
 @pytest.fixture(params=["server", "file"])
 def chapter(
-    request: pytest.FixtureRequest, browser: Browser, html: Path, site: str
-) -> Iterator[Page]:
+    request: pytest.FixtureRequest, opened: Open, html: Path, site: str
+) -> Page:
     """A chapter with the dialog open, from a web server and as a file."""
     home = site if request.param == "server" else html.as_uri() + "/"
-    with opened(browser, home + CHAPTER) as page:
-        yield page
+    return opened(home + CHAPTER)
 
 
 def test_sections_are_found_while_one_types_and_chosen_by_keyboard(chapter: Page):
@@ -99,32 +116,30 @@ def test_escape_closes_and_enter_alone_opens_the_page_that_searches(chapter: Pag
     chapter.wait_for_url("**/search.html?q=padding+mask*")
 
 
-def test_the_dialog_and_the_page_agree_on_the_order(browser: Browser, site: str):
+def test_the_dialog_and_the_page_agree_on_the_order(opened: Open, site: str):
     for query in ("causal mask", "RoPE", "softmax temperature", "maski"):
-        with opened(browser, site + CHAPTER) as page:
-            page.keyboard.type(query)
-            options = page.get_by_role("option")
-            expect(options.first).to_be_visible()
-            hrefs = options.evaluate_all("all => all.map(option => option.pathname)")
-            page.keyboard.press("Enter")
-            results = page.locator("#search-results li a")
-            results.first.wait_for()
-            found = results.evaluate_all("all => all.map(link => link.pathname)")
+        page = opened(site + CHAPTER)
+        page.keyboard.type(query)
+        options = page.get_by_role("option")
+        expect(options.first).to_be_visible()
+        hrefs = options.evaluate_all("all => all.map(option => option.pathname)")
+        page.keyboard.press("Enter")
+        results = page.locator("#search-results li a")
+        results.first.wait_for()
+        found = results.evaluate_all("all => all.map(link => link.pathname)")
         assert hrefs == found[: len(hrefs)], query
 
 
-def test_a_count_is_said_politely_and_so_is_finding_nothing(
-    browser: Browser, site: str
-):
-    with opened(browser, site + CHAPTER) as page:
-        status = page.locator("#pst-search-dialog").get_by_role("status")
-        page.keyboard.type("softmax")
-        expect(status).to_have_text(re.compile(r"^\d+ sections\. "))
-        page.keyboard.type("<img src=x>qqqq")
-        page.locator("#pst-search-dialog input").fill("xyzzyq")
-        expect(status).to_have_text("No section found. Try other words.")
-        assert page.get_by_role("option").count() == 0
-        assert page.locator("#pst-search-dialog img").count() == 0
+def test_a_count_is_said_politely_and_so_is_finding_nothing(opened: Open, site: str):
+    page = opened(site + CHAPTER)
+    status = page.locator("#pst-search-dialog").get_by_role("status")
+    page.keyboard.type("softmax")
+    expect(status).to_have_text(re.compile(r"^\d+ sections\. "))
+    page.keyboard.type("<img src=x>qqqq")
+    page.locator("#pst-search-dialog input").fill("xyzzyq")
+    expect(status).to_have_text("No section found. Try other words.")
+    assert page.get_by_role("option").count() == 0
+    assert page.locator("#pst-search-dialog img").count() == 0
 
 
 def test_nothing_of_the_search_is_loaded_before_the_dialog_opens(
@@ -160,23 +175,22 @@ def test_an_index_that_cannot_be_loaded_leaves_the_page_that_searches(
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_dialog_fits_a_phone_and_axe_finds_nothing(
-    theme: str, browser: Browser, site: str
+    theme: str, opened: Open, site: str
 ):
-    size = {"width": 360, "height": 640}
-    with opened(browser, site + CHAPTER, color_scheme=theme, viewport=size) as page:
-        page.keyboard.type("attention weights")
-        page.get_by_role("option").first.wait_for()
-        page.keyboard.press("ArrowUp")  # the last one is moved into view
-        status = page.locator("#pst-search-dialog").get_by_role("status")
-        expect(status).to_contain_text("sections")
-        box = page.get_by_role("option").last.bounding_box()
-        dialog = page.locator("#pst-search-dialog").bounding_box()
-        assert dialog["x"] >= 0
-        assert dialog["x"] + dialog["width"] <= 360
-        assert dialog["y"] <= box["y"]
-        assert box["y"] + box["height"] <= status.bounding_box()["y"] + 1
-        assert status.bounding_box()["y"] <= 640
-        found = Axe().run(page, context="#pst-search-dialog").response["violations"]
+    page = opened(site + CHAPTER, (360, 640), theme)
+    page.keyboard.type("attention weights")
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("ArrowUp")  # the last one is moved into view
+    status = page.locator("#pst-search-dialog").get_by_role("status")
+    expect(status).to_contain_text("sections")
+    box = page.get_by_role("option").last.bounding_box()
+    dialog = page.locator("#pst-search-dialog").bounding_box()
+    assert dialog["x"] >= 0
+    assert dialog["x"] + dialog["width"] <= 360
+    assert dialog["y"] <= box["y"]
+    assert box["y"] + box["height"] <= status.bounding_box()["y"] + 1
+    assert status.bounding_box()["y"] <= 640
+    found = Axe().run(page, context="#pst-search-dialog").response["violations"]
     assert [
         (rule["id"], node["html"]) for rule in found for node in rule["nodes"]
     ] == []
