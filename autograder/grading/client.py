@@ -64,6 +64,7 @@ class SubmissionClient(NotebookClient):
         self.limits = limits
         self.clock = clock
         self._room = limits.output_bytes
+        self.too_long = False  # whether outputs were left out
         self.failed: str | None = None  # how the last cell failed, if it did
         self._door = Door(limits)
         self._broken: str | None = None
@@ -220,7 +221,7 @@ class SubmissionClient(NotebookClient):
     def process_message(
         self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
     ) -> None:
-        """Take outputs out of the stream, and stop a flood."""
+        """Take outputs out of the stream, while there is room."""
         kind, content = msg["msg_type"], msg["content"]
         if kind == "status" and content["execution_state"] == "idle":
             raise CellExecutionComplete
@@ -232,11 +233,15 @@ class SubmissionClient(NotebookClient):
             add_output(cell.outputs, kind, content)
 
     def _spend(self, size: int) -> bool:
-        """Whether a message of this size may still be sent."""
+        """Whether there is room for a message of this size, or it is left out.
+
+        Who prints a lot has answers all the same; only a flood ends the kernel.
+        """
         self._room -= MESSAGE_BYTES + size
-        if self._room < 0:
-            self._break(self.limits.called("output_bytes"))
-        return self._room >= 0
+        self.too_long = self._room < 0
+        if self._room < self.limits.output_bytes - self.limits.message_bytes:
+            self._break(self.limits.called("message_bytes"))
+        return not self.too_long
 
     def _break(self, limit: str) -> None:
         if self._broken is None:

@@ -33,8 +33,11 @@ from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, explain, judge, mark, refuse, refuse_calls
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
-from autograder.sandbox.limits import Limits
-from autograder.sandbox.manager import SandboxKernelManager
+from autograder.sandbox.limits import Limits, megabytes
+from autograder.sandbox.manager import (
+    SandboxKernelManager,
+    UnprotectedKernelManager,
+)
 from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
 
@@ -231,6 +234,9 @@ class _Execution:
                 raise SandboxUnavailable(f"no kernel started: {error}") from error
             finally:
                 await client.close(manager)
+                if client.too_long:
+                    room = megabytes(self.limits.output_bytes)
+                    self._note(f"of all that was printed, the first {room} are kept")
         return True
 
     def _manager(self) -> AsyncKernelManager:
@@ -238,7 +244,7 @@ class _Execution:
             return SandboxKernelManager(limits=self.limits, servers=self.servers)
         if self.user is not None:
             return OtherUserKernelManager(user=self.user, session=FlatSession())
-        return AsyncKernelManager(kernel_name="python3", session=FlatSession())
+        return UnprotectedKernelManager(session=FlatSession())
 
     async def _one_cell(
         self, client: SubmissionClient, number: int, cell: NotebookNode

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any, ClassVar, TextIO
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
 
 import zmq
 from ipykernel.iostream import IOPubThread, OutStream
@@ -22,6 +22,8 @@ from autograder import respond, unseen
 from autograder.respond import CHANNEL
 
 _FORKED = "ipc:///tmp/.printed-by-forked-processes"
+_PIECE = 2**20  # characters of what was printed, in one message
+own_streams: dict[str, TextIO] = {}  # as they were before the first cell
 
 
 class _IOPubThread(IOPubThread):
@@ -54,6 +56,12 @@ class Stream(OutStream):
         if self._buffers:
             super().flush()
 
+    def _flush_buffers(self) -> Iterator[tuple[Any, str]]:
+        """What was printed, in pieces: a message that is too long ends the kernel."""
+        for parent, text in super()._flush_buffers():
+            for start in range(0, len(text), _PIECE):
+                yield parent, text[start : start + _PIECE]
+
 
 def give_streams_back() -> None:
     """Replace a stream that a cell has closed or removed.
@@ -61,7 +69,7 @@ def give_streams_back() -> None:
     ipykernel flushes both after each cell and before it shows an error; where that
     fails, the cell never ends.
     """
-    for name, own in SubmissionKernelApp.streams.items():
+    for name, own in own_streams.items():
         try:
             getattr(sys, name).flush()
         except Exception:
@@ -86,14 +94,14 @@ class _Shell(ZMQInteractiveShell):
         """``quit()`` ends nothing: the cells below are still to be graded."""
 
 
-class _Kernel(IPythonKernel):
+class Kernel(IPythonKernel):
     """A kernel that can be made before its channels."""
 
     shell_class = Type(_Shell)
     compiler_class = Type(CachingCompiler)  # names cells without a slow hash
 
     @classmethod
-    def instance(cls, **traits: Any) -> _Kernel:
+    def instance(cls, **traits: Any) -> Kernel:
         """The kernel of this process, with these traits."""
         if not cls.initialized():
             return super().instance(**traits)
@@ -129,9 +137,8 @@ class SubmissionKernelApp(IPKernelApp):
     neither threads nor sockets is made before the fork, by ``prepare``.
     """
 
-    kernel_class = Type(_Kernel)
+    kernel_class = Type(Kernel)
     listening: dict[int, int]  # port number -> file descriptor
-    streams: ClassVar[dict[str, TextIO]] = {}  # as they were before the first cell
 
     def prepare(self) -> None:
         """The first steps of a kernel app, and all that come after its sockets."""
@@ -151,7 +158,7 @@ class SubmissionKernelApp(IPKernelApp):
         self.init_sockets()
         self.log_connection_info()
         self.init_io()
-        self.streams.update(stdout=sys.stdout, stderr=sys.stderr)
+        own_streams.update(stdout=sys.stdout, stderr=sys.stderr)
         self.init_signal()
         self.init_kernel()
 

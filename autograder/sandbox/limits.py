@@ -43,7 +43,7 @@ class Limits:
         cpu_seconds: processor time of all its processes together.
         cell_seconds: wall time of a cell, and of the questions on one exercise.
         submission_seconds: wall time of everything.
-        output_bytes: what it may print or display, over all cells.
+        output_bytes: what is kept of all that it prints or displays.
         answer_bytes: of its answers to all cases of an exercise, as they are sent.
         message_bytes: of everything it sends, answers and outputs.
     """

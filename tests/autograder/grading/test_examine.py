@@ -199,6 +199,43 @@ def test_without_a_sandbox_the_report_says_so(examined, solved):
     assert report["notes"][0] == "examined without a sandbox"
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        "exit()",
+        "quit()",
+        "import os\nos.environ.clear()",
+        "import sys\nsys.stdout.close()\n1",
+    ],
+)
+def test_without_a_sandbox_such_slips_cost_nothing_either(examined, solved, left):
+    data = solved()
+    data["cells"].insert(2, code_cell(left))
+    report = examined(data, sandbox=False)
+    assert report["score"] == report["max_score"]
+
+
+@pytest.mark.parametrize("sandbox", [True, False])
+def test_who_prints_a_lot_at_each_call_loses_outputs_and_no_points(
+    examined, solved, right, sandbox
+):
+    """A hundred calls: 20 MB, of which 8 are kept."""
+    head, shifted = right["softmax"].rsplit("    shifted", 1)
+    loud = f"{head}    print('x' * 200_000)\n    shifted{shifted}"
+    data = solved(softmax=loud)
+    flood = "for _ in range(100): softmax(np.zeros(2))"
+    at = next(i for i, c in enumerate(data["cells"]) if c["source"] == loud)
+    data["cells"].insert(at + 1, code_cell(f"{flood}\nprinted = True"))
+    before = right["attend"].replace("def attend", "assert printed\ndef attend")
+    data["cells"][:] = [
+        {**c, "source": before} if c["source"] == right["attend"] else c
+        for c in data["cells"]
+    ]
+    report = examined(data, Limits(cell_seconds=20), sandbox=sandbox)
+    assert report["score"] == report["max_score"]
+    assert "of all that was printed, the first 8 MB are kept" in report["notes"]
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_that_no_kernel_starts_is_no_fault_of_a_submission(
     monkeypatch, examined, solved, number

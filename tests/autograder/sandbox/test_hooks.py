@@ -29,6 +29,7 @@ HOOKS = {
         "_setup_pipe_in(self)",
         "_setup_pipe_out(self)",
     ],
+    OutStream: ["_flush_buffers(self)"],
     IPythonKernel: [
         "_publish_execute_input(self, code, parent, execution_count)",
         "_publish_status(self, status, channel, parent)",
