@@ -16,7 +16,18 @@ from autograder.files import printable
 
 def add_course(parser: argparse.ArgumentParser) -> None:
     """The option that says where the course is."""
-    parser.add_argument("--course", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--course", type=course_folder, required=True, metavar="DIR")
+
+
+def course_folder(text: str) -> Path:
+    """A folder whose path can be part of the address of a gradebook."""
+    try:
+        str(Path(text).resolve()).encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(
+            f"the path of {text!a} is not text in UTF-8; rename the folder"
+        ) from None
+    return Path(text)
 
 
 def progress_bar(unit: str) -> Callable[[Any, int], Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from autograder.commands.common import (
     add_course,
+    course_folder,
     positive,
     progress_bar,
     say,
@@ -22,7 +23,7 @@ from autograder.exercise import require_topic
 def add_to(commands: Any) -> None:
     """Add these commands to the parser of the command line."""
     course = commands.add_parser("course", help="make an nbgrader course of the book")
-    course.add_argument("folder", type=Path, metavar="DIR")
+    course.add_argument("folder", type=course_folder, metavar="DIR")
     course.add_argument("chapters", nargs="*", help="which ones; all if none is named")
     course.set_defaults(run=_course)
     collect = commands.add_parser("collect", help="take in what an LMS has packed")

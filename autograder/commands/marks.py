@@ -8,6 +8,7 @@ from typing import Any
 
 from autograder.commands.common import (
     add_course,
+    course_folder,
     points_given,
     positive,
     say,
@@ -49,7 +50,7 @@ def add_to(commands: Any) -> None:
     regrade.add_argument("--exercise", metavar="NAME", help="where several have one")
     regrade.add_argument("--why", default="", help="the reason, which students read")
     regrade.add_argument("--yes", action="store_true", help="do not ask first")
-    regrade.add_argument("--course", type=Path, default=Path(), metavar="DIR")
+    regrade.add_argument("--course", type=course_folder, default=Path(), metavar="DIR")
     regrade.set_defaults(run=_regrade)
     changes = commands.add_parser("changes", help="every change of a mark, and why")
     changes.add_argument("chapter")

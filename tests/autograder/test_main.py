@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -117,6 +118,15 @@ def test_grade_takes_several_chapters(needs_sandbox, tmp_path, capsys):
 def test_bad_arguments_are_one_line_and_status_2(course, capsys, words):
     assert main([word.format(course=course) for word in words]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", [["course"], ["grade", TOPIC, "--course"]])
+def test_a_folder_that_no_address_can_name_is_one_line(tmp_path, capsys, command):
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, folder])
+    assert "is not text in UTF-8" in capsys.readouterr().err.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_typo_in_a_chapter_is_answered_with_what_was_meant(course, capsys):
