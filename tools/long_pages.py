@@ -5,6 +5,11 @@ slow processor, that keeps it from answering for half a second and more. Meanwhi
 is far from the window has about its height (``house.css``). Once the page is there,
 ``rest_of_page.js`` has the rest laid out piece by piece, and then the page is as ever.
 
+As soon as all has been loaded, the theme asks each box with code whether it scrolls and
+writes down the answer, in turn, for which the browser would lay out one piece of the
+page after the other at once. Until then, there is only the top of a chapter, unless the
+reader does something or a file is late.
+
 Who comes to a section, comes back or loads a page again begins further down, and the
 browser has to know the heights above at once.
 """
@@ -14,9 +19,19 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 
 ARRIVING = """{
+  const { dataset } = document.documentElement;
+  const goOn = () => {
+    if (dataset.arriving === "top") dataset.arriving = "rest";
+  };
   const [{ type } = {}] = performance.getEntriesByType("navigation");
-  if (type === "navigate" && !location.hash)
-    document.documentElement.dataset.arriving = "";
+  if (type === "navigate" && !location.hash) {
+    dataset.arriving = "top";
+    const once = { capture: true, once: true, passive: true };
+    for (const act of ["scroll", "keydown", "pointerdown", "hashchange"])
+      addEventListener(act, goOn, once);
+    addEventListener("DOMContentLoaded", () => setTimeout(goOn, 2000));
+    addEventListener("load", () => setTimeout(goOn)); // after the theme
+  }
 }"""
 
 

@@ -45,8 +45,11 @@
 
   addEventListener("load", () => {
     if ("arriving" in dataset) {
-      parts = document.querySelectorAll(LEFT_OUT);
-      later(layOutSome);
+      later(() => {
+        dataset.arriving = "rest"; // whatever came first
+        parts = document.querySelectorAll(LEFT_OUT);
+        layOutSome();
+      });
     }
   });
 }
