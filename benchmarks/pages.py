@@ -18,7 +18,6 @@ import gzip
 import json
 import statistics
 import sys
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -44,6 +43,11 @@ PHONE = {
     "is_mobile": True,
     "has_touch": True,
 }
+# A model begins to compute once its weights are there.
+ALIVE = (
+    "!document.querySelector('.playground')"
+    " || document.querySelector('.playground.is-live')"
+)
 WATCH = """
 window.seen = { largest: 0, shift: 0 };
 const watch = (type, note) => new PerformanceObserver(
@@ -131,21 +135,23 @@ def opened(browser: Browser, address: str) -> Seen:
 def blocked(browser: Browser, address: str) -> float:
     """For how many milliseconds a slow processor keeps a page from answering."""
     with slow_line(browser) as (tab, _):
-        browser.start_tracing(page=tab, categories=["toplevel"])
+        categories = ["toplevel", "blink.user_timing"]
+        browser.start_tracing(page=tab, categories=categories)
         tab.goto(address, wait_until="networkidle", timeout=120_000)
+        tab.wait_for_function(ALIVE)
         trace = json.loads(browser.stop_tracing())["traceEvents"]
-    threads = {
+    threads = {  # that of the page: the browser's own pages have others
         (event["pid"], event["tid"])
         for event in trace
-        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+        if event["name"] == "navigationStart"
+        and event["args"]["data"]["documentLoaderURL"] == address
     }
-    tasks: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for event in trace:
-        thread = event["pid"], event["tid"]
-        if thread in threads and event["name"] == TASK:
-            tasks[thread].append(SLOWER * event.get("tdur", 0) / 1000)
-    busiest = max(tasks.values(), key=sum)  # others belong to other pages
-    return sum(max(0.0, task - LONG) for task in busiest)
+    tasks = [
+        SLOWER * event.get("tdur", 0) / 1000
+        for event in trace
+        if event["name"] == TASK and (event["pid"], event["tid"]) in threads
+    ]
+    return sum(max(0.0, task - LONG) for task in tasks)
 
 
 @contextmanager

@@ -128,8 +128,9 @@ LESSONS: list[Lesson] = [
     (
         "TypeError",
         r"'int' object is not callable",
-        "Brackets follow a whole number: an operator is missing before them, or it is "
-        "a property, such as length with @property, which is read without brackets.",
+        "Brackets follow a whole number: often an operator is missing before them, a "
+        "number has taken the name of a function, or it is a property, such as length "
+        "with @property, which is read without brackets.",
     ),
     (
         "TypeError",

@@ -5,7 +5,7 @@
 
 globalThis.Playground ??= {};
 {
-  const { matrix, row, add, linear, dot, softmax, layerNorm } = Playground;
+  const { matrix, add, linear, softmax, layerNorm } = Playground;
 
   /** Each query row reads the memory's rows; every head in its own way.
 
@@ -24,25 +24,42 @@ globalThis.Playground ??= {};
     const read = matrix(x.rows, x.columns);
     const weights = [];
     for (let head = 0; head < part.heads; head++) {
-      const [from, to] = [head * d, (head + 1) * d]; // this head's features
-      const cut = (y, n) => row(y, n).subarray(from, to);
+      const from = head * d; // this head's features
       weights.push([]);
       for (let n = 0; n < x.rows; n++) {
-        const scores = new Float32Array(memory.rows).map((_, t) =>
-          visible(n, t) ? dot(cut(query, n), cut(key, t)) / Math.sqrt(d) : -Infinity,
-        );
+        const scores = new Float32Array(memory.rows);
+        for (let t = 0; t < memory.rows; t++) {
+          scores[t] = visible(n, t)
+            ? product(query, n, key, t, from, d) / Math.sqrt(d)
+            : -Infinity;
+        }
         const shares = softmax(scores);
         weights[head].push(shares);
         if (!isOff(head)) {
-          const sum = cut(read, n);
-          shares.forEach((share, t) => {
-            cut(value, t).forEach((feature, i) => (sum[i] += share * feature));
-          });
+          shares.forEach((share, t) => addTo(read, n, value, t, from, d, share));
         }
       }
     }
     const parts = { query, key, value, heads: part.heads };
     return { output: linear(read, part.output), weights, parts };
+  }
+
+  /** Dot product of d features of two rows. Parts of rows, as arrays, would be slower. */
+  function product(a, n, b, t, from, d) {
+    const [i, j] = [n * a.columns + from, t * b.columns + from];
+    let sum = 0;
+    for (let k = 0; k < d; k++) {
+      sum += a.data[i + k] * b.data[j + k];
+    }
+    return sum;
+  }
+
+  /** Add a share of d features of row t of a matrix to those of row n of another. */
+  function addTo(sum, n, b, t, from, d, share) {
+    const [i, j] = [n * sum.columns + from, t * b.columns + from];
+    for (let k = 0; k < d; k++) {
+      sum.data[i + k] += share * b.data[j + k];
+    }
   }
 
   /** What a layer adds to its input: attention, or two linear maps. Norm first. */

@@ -2,7 +2,7 @@
 "use strict";
 {
   const {
-    Weights, Translator, Answer, problemWith, row, softmax, start, element, percent,
+    Weights, Translator, Answer, problemWith, doubts, row, softmax, start, element, percent,
     showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
     settled, shareScene, fieldNumber, fieldList,
   } = Playground;
@@ -21,10 +21,18 @@
   const heads = new Heads("dates", { layers: 2, heads: 4 });
   start("dates", load, run);
 
-  function load() {
+  async function load(pause) {
     const weights = new Weights("dates", "Translator");
     const model = new Translator(weights);
     model.heldOut = weights.facts.held_out; // pairs of source and target
+    // What a browser does for the first time takes it long: here in steps, for a line
+    // that nobody asked for, and then at once.
+    const [[source, target]] = model.heldOut;
+    for (const _ of model.translating(source)) {
+      await pause();
+    }
+    doubts(source, target);
+    await pause();
     return model;
   }
 

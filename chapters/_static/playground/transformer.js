@@ -111,13 +111,24 @@ globalThis.Playground ??= {};
         @returns {{prefix, written, logits, encoder, decoder, cross, parts}} position t
             has read prefix[0..t] and writes written[t]; parts are the queries, keys and
             values behind the weights, parts.cross[layer] for those of cross[layer] */
-    translate(text, { off = new Set(), truth = null } = {}) {
+    translate(text, options) {
+      const steps = this.translating(text, options);
+      let step;
+      do {
+        step = steps.next();
+      } while (!step.done);
+      return step.value;
+    }
+
+    /** The same in steps, one for each character, so that a page can answer in between. */
+    *translating(text, { off = new Set(), truth = null } = {}) {
       const { memory, weights: encoder, parts } = this.read(this.ids(text), off);
       const prefix = [START];
       if (truth !== null) {
         prefix.push(...this.ids(truth, this.target).slice(0, LENGTH - 1));
       } else {
         for (let token = 0; prefix.length < LENGTH; prefix.push(token)) {
+          yield;
           const { logits } = this.write(prefix, memory, off);
           token = largest(row(logits, prefix.length - 1));
           if (token === END) {
@@ -125,6 +136,7 @@ globalThis.Playground ??= {};
           }
         }
       }
+      yield;
       const done = this.write(prefix, memory, off); // once more, for all places
       const written = prefix.map((_, t) => largest(row(done.logits, t)));
       return { ...done, prefix, written, encoder, parts: { ...done.parts, encoder: parts } };

@@ -11,7 +11,8 @@ globalThis.Playground ??= {};
       are loaded once somebody comes near it.
 
       @param {string} name  as in data-playground="dates"
-      @param {() => object} load  makes the model; may throw a WeightsError
+      @param {(pause) => object} load  makes the model, or promises it; may throw a
+          WeightsError
       @param {(model, board) => void} run  brings the board to life */
   async function start(name, load, run) {
     const place = document.querySelector(`[data-playground="${name}"]`);
@@ -23,7 +24,7 @@ globalThis.Playground ??= {};
       // What is wrong with the weights is found by their reader.
       await Loader.script(place.dataset.weights).catch(() => {});
       await pause(); // the script with the weights took its time
-      const model = load();
+      const model = await load(pause);
       await pause();
       run(model, board);
       message.hidden = true;

@@ -74,7 +74,12 @@ globalThis.Playground ??= {};
   /** The bytes behind a base64 text. */
   function decode(base64) {
     try {
-      return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      const letters = atob(base64);
+      const bytes = new Uint8Array(letters.length);
+      for (let i = 0; i < letters.length; i++) {
+        bytes[i] = letters.charCodeAt(i);
+      }
+      return bytes;
     } catch {
       throw new WeightsError("The weights are damaged: they are no base64 text.");
     }
@@ -106,7 +111,14 @@ globalThis.Playground ??= {};
     }
     const scales = new Float32Array(bytes.buffer, 0, size(shape) / shape.at(-1));
     const steps = new Int8Array(bytes.buffer, scales.byteLength);
-    return Float32Array.from(steps, (n, i) => n * scales[Math.floor(i / shape.at(-1))]);
+    const numbers = new Float32Array(steps.length);
+    const columns = shape.at(-1);
+    for (let row = 0; row < scales.length; row++) {
+      for (let i = row * columns; i < (row + 1) * columns; i++) {
+        numbers[i] = steps[i] * scales[row];
+      }
+    }
+    return numbers;
   }
 
   const size = (shape) => shape.reduce((product, length) => product * length, 1);
