@@ -107,6 +107,22 @@ def test_a_page_that_was_never_light_reads_as_well(
         assert serious(tab, "dark") == []
 
 
+MOVING = """() => [...document.querySelectorAll('body *')].filter(
+  one => parseFloat(getComputedStyle(one).transitionDuration) > 0).length"""
+
+
+@pytest.mark.parametrize("name", ["index", "chapters/playground_dates"])
+def test_nothing_fades_for_those_who_ask_for_less_motion(
+    name: str, browser: Browser, site: str
+):
+    with browser.new_context(reduced_motion="no-preference") as context:
+        tab = context.new_page()
+        tab.goto(f"{site}{name}.html", wait_until="load")
+        assert tab.evaluate(MOVING) > 0
+        tab.emulate_media(reduced_motion="reduce")
+        assert tab.evaluate(MOVING) == 0
+
+
 def test_the_form_of_the_search_page_has_a_name(browser: Browser, site: str):
     with browser.new_context() as context:
         tab = context.new_page()

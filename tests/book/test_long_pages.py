@@ -44,6 +44,52 @@ def go_on(tab: Page, site: str) -> Callable[[], None]:
     return go_on
 
 
+SHOWN = """() => [...document.querySelectorAll("article section > p")].at(-9)
+  ?.checkVisibility()"""
+
+
+@pytest.fixture
+def late(tab: Page) -> Callable[[str], None]:
+    """Has a file of the pages never come."""
+    return lambda file: tab.route(f"**/{file}*", lambda route: None)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda tab: tab.evaluate("scrollTo(0, 300)"),
+        lambda tab: tab.keyboard.press("Tab"),
+        lambda tab: tab.mouse.down(),
+        lambda tab: tab.evaluate("id => { location.hash = id; }", LAST),
+    ],
+    ids=["scrolls", "presses a key", "clicks", "jumps"],
+)
+def test_a_chapter_is_its_top_until_somebody_does_something(
+    act: Callable[[Page], None], tab: Page, site: str, late: Callable[[str], None]
+):
+    late("rest_of_page.js")
+    tab.goto(f"{site}{CHAPTER}", wait_until="commit")
+    tab.wait_for_function("document.querySelector('footer.bd-footer')")
+    assert tab.evaluate(SHOWN) is False
+    assert tab.locator("article section > p").first.is_visible()
+    assert tab.locator(f"#{LAST} > h2").is_visible()
+    act(tab)
+    tab.wait_for_function(SHOWN)
+
+
+def test_a_file_that_never_comes_keeps_nothing_back(
+    tab: Page, site: str, late: Callable[[str], None]
+):
+    late("late.svg")
+    tab.add_init_script("""addEventListener("DOMContentLoaded", () => {
+      document.body.append(Object.assign(new Image(), { src: "late.svg" }));
+    })""")
+    tab.goto(f"{site}{CHAPTER}", wait_until="domcontentloaded")
+    assert tab.evaluate(SHOWN) is False
+    tab.wait_for_function(SHOWN)
+    assert tab.evaluate("document.readyState") == "interactive"
+
+
 def test_what_is_far_away_is_laid_out_in_the_end(tab: Page, go_on: Callable):
     within = tab.locator("article section > p > *")
     assert within.first.evaluate(LAID_OUT)
