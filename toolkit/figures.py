@@ -38,6 +38,11 @@ WEIGHT_MAP = LinearSegmentedColormap.from_list(
 SCORE_MAP = LinearSegmentedColormap.from_list(
     "attention_score", ["#3A3A3A", "#A9A9A9", "#FFFFFF", "#B695CF", "#4A2368"]
 )
+# For what is neither a weight nor a score. It is not quite grey, as photographs are, so
+# that the build can tell a map from a picture and draw it for dark pages.
+QUANTITY_MAP = LinearSegmentedColormap.from_list(
+    "quantity", ["#FFFFFF", "#B4BECB", "#5D6D83", "#18222F"]
+)
 
 _LARGEST_NUMBERED = 12  # rows or columns; more cells than this are too small to read
 _LETTER = 0.1  # inches; a wide letter with its space

@@ -163,7 +163,7 @@ def dark_heat_map(pixels: np.ndarray) -> np.ndarray | None:
 def _scales() -> tuple[np.ndarray, np.ndarray]:
     """(m, 3) the colours of the scales of heat maps, and (m, 3) those on dark pages."""
     steps = np.arange(256)
-    scales = (figures.WEIGHT_MAP, figures.SCORE_MAP)
+    scales = (figures.WEIGHT_MAP, figures.SCORE_MAP, figures.QUANTITY_MAP)
     light = np.unique(
         np.concatenate([scale(steps, bytes=True)[:, :3] for scale in scales]), axis=0
     ).astype(int)

@@ -72,7 +72,7 @@ def test_lines_keep_their_hue_and_can_be_seen_on_a_dark_page(colour: str):
 
 
 def test_every_number_in_a_heat_map_can_be_read_on_a_dark_page():
-    for scale in (figures.WEIGHT_MAP, figures.SCORE_MAP):
+    for scale in (figures.WEIGHT_MAP, figures.SCORE_MAP, figures.QUANTITY_MAP):
         for step in range(256):
             cell = "#{:02x}{:02x}{:02x}".format(*scale(step, bytes=True)[:3])
             number = max(("#000000", "#ffffff"), key=lambda n: contrast(n, cell))
@@ -97,6 +97,27 @@ def test_zero_in_a_heat_map_is_the_page(house_style):
     assert dark.shape == light.shape
     assert np.ptp(dark_bar[:, :, 1]) > 150
     assert np.array_equal(bar, pixels_in(svg)[1])
+
+
+def test_a_map_of_quantities_is_bright_where_it_is_large_on_a_dark_page(house_style):
+    figure, ax = plt.subplots()
+    ax.imshow(np.linspace(0, 1, 81).reshape(9, 9), cmap=figures.QUANTITY_MAP)
+    svg = drawn(figure)
+    (light,), (dark,) = (pixels_in(themed(svg, dark)) for dark in (False, True))
+    small, large = light.min(axis=2) > 250, light.max(axis=2) < 60
+    assert small.any() and large.any()
+    assert dark[small].max() < 60 < 150 < dark[large].min()
+
+
+def test_greys_are_left_to_images(root: Path):
+    """Nothing tells a grey map from a photograph, so it would stay on white paper."""
+    grey = re.compile(r"cmap=[\"'](?:Greys|gray|binary)")
+    chapters = (root / "chapters").glob("*.md")
+    assert {
+        chapter.stem
+        for chapter in chapters
+        if grey.search(chapter.read_text(encoding="utf-8"))
+    } <= {"vit_patches", "vision_transformer"}
 
 
 def test_a_photograph_stays_as_it_is(house_style):
