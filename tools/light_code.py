@@ -14,6 +14,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.token import Name, Punctuation, Text, Whitespace, _TokenType
 from sphinx.application import Sphinx
 
+from tools.house_colours import with_symbols
+
 PLAIN = frozenset({Name, Name.Namespace, Name.Other, Punctuation, Whitespace})
 
 
@@ -30,11 +32,16 @@ def choose_formatter(app: Sphinx) -> None:
 
 
 class FewerElements(HtmlFormatter):
-    """Pygments' formatter, for which tokens without a colour are text."""
+    """Pygments' formatter, for which tokens without a colour are text.
+
+    Its option ``symbols`` has the names that stand for queries, keys and values, as
+    ``tools.house_colours`` describes them.
+    """
 
     def format_unencoded(
         self, tokensource: Iterable[tuple[_TokenType, str]], outfile: TextIO
     ) -> None:
         """Write the tokens of a program; neighbours of one kind are one element."""
-        tokens = ((Text if kind in PLAIN else kind, text) for kind, text in tokensource)
+        named = with_symbols(tokensource, self.options.get("symbols", {}))
+        tokens = ((Text if kind in PLAIN else kind, text) for kind, text in named)
         super().format_unencoded(tokens, outfile)
