@@ -9,7 +9,7 @@
   }
   const LONGEST = 240; // characters
   const NO_PROSE = "pre, .math, mjx-container, .headerlink, script, style, table, .noprint, "
-    + ".cell_output, .in-page, nav";
+    + ".cell_output, .in-page, .admonition-title, .quiz, nav";
   const query = new URLSearchParams(location.search).get("q") ?? "";
   const terms = [...new Set(query.toLowerCase().match(/[\p{L}\p{N}_]{2,}/gu) ?? [])];
   const pages = new Map(); // by address: a promise of the page, parsed

@@ -102,24 +102,77 @@ def test_headings_grow_no_stronger_with_their_level(wide: Page):
 RING = """() => {
   const e = document.activeElement, style = getComputedStyle(e);
   const marked = e.closest('summary, label, .form-control, .bd-search') ?? e;
+  const outline = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+  const shadows = [style, getComputedStyle(marked)].map(one => one.boxShadow);
   return {
     what: e.className || e.tagName, body: e === document.body,
-    ring: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
-      || style.boxShadow !== 'none'
-      || getComputedStyle(marked).boxShadow !== 'none',
+    ring: outline ? style.outlineColor : shadows.join(),
   };
 }"""
+# Those of the focus and, on the accent itself, of what is written on it.
+RING_COLOURS = """() => ['--house-focus', '--house-on-accent'].map(name => {
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = `var(${name})`;
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+})"""
 
 
-@pytest.mark.parametrize("width", [1440, 360])
-def test_whatever_has_the_focus_shows_it(width: int, opened: Open):
-    page = opened(CHAPTER, width, "light")
+@pytest.mark.parametrize(
+    ("address", "width"),
+    [
+        *((CHAPTER, 1440), (CHAPTER, 360)),
+        ("chapters/simplified_attention.html", 1440),  # with editors
+        ("chapters/playground_dates.html", 1440),
+    ],
+)
+def test_whatever_has_the_focus_shows_it_in_one_colour(
+    address: str, width: int, opened: Open
+):
+    page = opened(address, width, "light")
     seen = []
-    for _ in range(60):
+    for _ in range(70):
         page.keyboard.press("Tab")
         seen.append(page.evaluate(RING))
-    assert [one["what"] for one in seen if not one["ring"]] == []
+    colours = page.evaluate(RING_COLOURS)
+    assert [
+        (one["what"], one["ring"])
+        for one in seen
+        if not one["body"] and not any(colour in one["ring"] for colour in colours)
+    ] == []
     assert any("sidebar-toggle" in one["what"] for one in seen)
+
+
+SYMBOL_COLOURS = """() => Object.fromEntries(['query', 'key', 'value'].map(role => {
+  const shown = [...document.querySelectorAll(`.bd-article .${role}`)];
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = `var(--house-${role})`;
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return [role, {
+    places: ['mjx-container', 'pre', 'p > code'].filter(
+      place => shown.some(one => one.closest(place))),
+    coloured: shown.every(one => getComputedStyle(one).color === colour),
+  }];
+}))"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_symbols_have_the_house_colours_and_light_up_together(theme: str, opened: Open):
+    page = opened("chapters/qkv_projections.html", 1280, theme)
+    for found in page.evaluate(SYMBOL_COLOURS).values():
+        assert {"mjx-container", "pre"} <= set(found["places"])
+        assert found["coloured"]
+    ground = "e => getComputedStyle(e).backgroundColor"
+    queries = page.locator(".bd-article div.math .query")
+    key = page.locator(".bd-article div.math .key").first
+    unlit = queries.last.evaluate(ground)
+    queries.first.hover()
+    assert queries.last.evaluate(ground) == queries.first.evaluate(ground) != unlit
+    assert key.evaluate(ground) == unlit
+    key.hover()
+    assert queries.last.evaluate(ground) == unlit != key.evaluate(ground)
 
 
 def test_the_first_key_skips_to_the_content(wide: Page):
@@ -261,6 +314,7 @@ def test_what_search_finds_is_shown_as_prose(query: str, opened: Open):
     assert any(word in found for word in query.split())
     for excerpt in excerpts:
         assert len(excerpt) < 300
+        assert not re.match(r"(No|Yes|Right|Solution to)\b", excerpt)
         assert not re.search(r"\\[a-z(]|\$\$|def \w+\(|^import |>>>", excerpt)
 
 
