@@ -12,8 +12,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
-# What is compiled is kept, whatever the environment says: Python is started hundreds of
-# times, and pytest alone compiles all tests in each of its processes.
+# Keep compiled bytecode whatever the environment says: Python is started hundreds of
+# times, and each pytest process would otherwise compile every test.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile
 
@@ -30,8 +30,8 @@ all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
 	@echo "The notebooks:  $(CURDIR)/_build/notebooks/  (make lab opens them)"
 
-# Each stamp has the time at which the work began, so that what was changed meanwhile
-# counts as new.
+# Each stamp records when the work began, so that files changed during the build count
+# as new.
 book: _build/html/.built
 
 # Sphinx would not read a page with a warning again, nor write the pages again for a new
@@ -48,7 +48,7 @@ _build/.style: $(wildcard chapters/_static/* chapters/_static/*/*)
 
 notebooks: _build/.notebooks
 
-# One that was moved away is written again.
+# A notebook that was moved away is written again.
 TOPICS := $(filter-out __init__,$(patsubst %.py,%,$(notdir $(wildcard autograder/exercises/*.py))))
 MISSING := $(filter-out $(wildcard _build/notebooks/*.ipynb),$(TOPICS:%=_build/notebooks/%.ipynb))
 
@@ -59,8 +59,8 @@ _build/.notebooks: $(INSTALLED) $(SOURCES) $(if $(MISSING),always)
 
 always:
 
-# What takes a second comes first. Tests of one file stay together, because they share
-# what is dear: see tests/conftest.py.
+# The quick checks run first. Tests of one file stay in one process because they share
+# expensive fixtures; see tests/conftest.py.
 test: lint
 	@$(MAKE) --no-print-directory book
 	$(PYTEST)
@@ -88,13 +88,13 @@ bench: $(INSTALLED)
 	@echo | tee -a benchmarks/measured.txt
 	$(BIN)/python -m benchmarks.processor | tee -a benchmarks/measured.txt
 
-# What is earned and what is damaged by attacks, on both: ten minutes.
+# What attacks gain and what they damage, with either grader; takes ten minutes.
 attacks: $(INSTALLED)
 	$(BIN)/python -m benchmarks.forgeries | tee benchmarks/attacked.txt
 	@echo | tee -a benchmarks/attacked.txt
 	$(BIN)/python -m benchmarks.escapes | tee -a benchmarks/attacked.txt
 
-# How well copies are told from honest work: some minutes.
+# Measure how reliably copies are distinguished from honest work; takes a few minutes.
 copies: $(INSTALLED)
 	$(BIN)/python -m benchmarks.similarity | tee benchmarks/copies.txt
 

@@ -174,7 +174,7 @@ def decode(data: bytes) -> Answer:
 
 
 def in_private(given: Answer, written: Mapping[str, Container[int]]) -> Answer:
-    """An answer whose words, which can carry what was asked, are not to be shown.
+    """An answer whose message, which can repeat the question, is not to be shown.
 
     What an exception says was made up where the questions are known, and may repeat
     them for the next student. Its type, a line of the student's own and the shapes

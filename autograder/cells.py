@@ -102,7 +102,7 @@ def under_another_name(name: str, stub: Implementation, names: dict[str, Any]) -
 
 
 def without_self(implementation: Implementation) -> str:
-    """Which method of a class does not begin with self; empty if none."""
+    """Which method lacks self as its first parameter; empty if none."""
     if not isinstance(implementation, type):
         return ""
     for name, method in vars(implementation).items():

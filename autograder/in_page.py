@@ -241,7 +241,7 @@ class Page:
                 self._run[cell.name] = cell.source
             except Needs:
                 raise
-            except BaseException as stopped:  # sys.exit() too ends this cell alone
+            except BaseException as stopped:  # even sys.exit() ends only this cell
                 error = stopped
         page = printed.as_html() + shown + cell_output.figures()
         return page + (cell_output.error(error) if error else ""), error
@@ -261,7 +261,7 @@ class Page:
         return []
 
     def _require_packages(self, cell: Cell) -> None:
-        """Look for a package to load before a cell runs, and not in the middle of it.
+        """Find packages to load before a cell runs, not halfway through it.
 
         Half a cell would have drawn random numbers when it begins again.
 

@@ -12,7 +12,7 @@ from autograder.slips import Trials
 from autograder.steps.joined import joined
 from autograder.variants import Probe
 
-ALONE = "of which alone this would be said:"  # a hint may say what is right beside it
+ALONE = "of which alone this would be said:"  # each hint may call the other part right
 MOST_CASES = 2  # in which both mistakes have to show for a pair to be found
 
 

@@ -38,7 +38,7 @@ _OWN = tuple(
 )
 _STANDARD = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _FROZEN = re.compile(r"<frozen ([\w.]+)>")
-_IMPORT = "<frozen importlib._bootstrap>"  # the file of who runs a module
+_IMPORT = "<frozen importlib._bootstrap>"  # the file of the code that runs a module
 _FROZEN_AS = {  # Python's own names of two modules differ from those of their files
     "importlib._bootstrap": "_frozen_importlib",
     "importlib._bootstrap_external": "_frozen_importlib_external",
@@ -133,7 +133,7 @@ def is_given_numbers(frame: FrameType) -> bool:
 def computes(called: Any) -> bool:
     """Whether a function that is written in C does something with tensors or arrays.
 
-    Whoever is called knows it, however the arguments of the caller are disguised.
+    The callee's type tells, however the caller disguises the arguments.
     """
     torch = sys.modules["torch"]
     of = called.__self__ if type(called) is BuiltinFunctionType else None

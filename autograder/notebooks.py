@@ -1,4 +1,4 @@
-"""Read notebooks that anybody may have written, and what nbgrader says in them.
+"""Read untrusted notebooks, and nbgrader's metadata in them.
 
 Nothing about such a file is trusted: only what is used is looked at, and whatever
 cannot be used is told in one line.
@@ -55,7 +55,7 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
     if not isinstance(data, dict) or ("cells" not in data and "nbformat" not in data):
         raise Unusable("the file is JSON, but no notebook")
     if data.get("nbformat") != 4:
-        given = data.get("nbformat")  # anything: nested so deeply that no text is made
+        given = data.get("nbformat")  # may be nested too deeply to be printed
         said = str(given) if isinstance(given, int | float | str) else "unknown"
         raise Unusable(f"notebook format {printable(said[:20])}, expected 4")
     if not isinstance(data.get("cells"), list):
@@ -79,7 +79,7 @@ def _require_few_values(content: bytes) -> None:
     """
     if _taken(content) <= MAX_READ:
         return
-    plain = content.replace(rb"\\", b"").replace(rb"\"", b"")  # quotes part texts alone
+    plain = content.replace(rb"\\", b"").replace(rb"\"", b"")  # now " only delimits
     room, inside = MAX_READ, 0
     for start in range(0, len(plain), _PIECE):
         parts = plain[start : start + _PIECE].split(b'"')
@@ -94,7 +94,7 @@ def _require_few_values(content: bytes) -> None:
 
 
 def _taken(content: bytes) -> int:
-    """The memory that values take which have these signs, as far as they tell."""
+    """Estimate the memory of the values from the punctuation of the JSON text."""
     return sum(content.count(sign) * taken for sign, taken in _TAKEN.items())
 
 

@@ -1,7 +1,7 @@
 """How far a student is: read from the saved notebooks, without running anything.
 
-The points are those that ``check`` gave. They count as long as the answer stands in the
-notebook as it was checked.
+The points are those given by ``check``; they count as long as the answer has not been
+edited since.
 """
 
 from __future__ import annotations

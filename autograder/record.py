@@ -25,7 +25,7 @@ RECORD = "autograder"  # the key in the metadata of an output
 
 
 class Effort:
-    """What led to answers since the kernel was started."""
+    """Counts the checks and hints since the kernel was started."""
 
     def __init__(self) -> None:
         """Nothing was done yet."""

@@ -21,7 +21,7 @@ SECONDS = 0.5  # of the processor for one answer, after which no other slip is t
 
 
 def search_end() -> float:
-    """When a search that begins now has to end, in processor time."""
+    """The processor time at which a search that begins now has to end."""
     return time.process_time() + SECONDS
 
 

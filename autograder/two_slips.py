@@ -92,7 +92,7 @@ def _says_enough(trials: Trials) -> bool:
     )
     zeros, ones = (values == 0).sum(), (values == 1).sum()
     if min(zeros, ones) and zeros + ones >= LEAST_BITS:
-        return True  # of a mask, the order of its values says all
+        return True  # for a mask, the positions of its values are evidence enough
     different = np.unique(values)
     whole = different == np.rint(different)
     bits = np.where(whole, np.log2(1 + np.abs(different)), 20.0)

@@ -1,4 +1,4 @@
-"""Settings of a whole process that decide about right answers, as they usually are.
+"""Run cases under the usual process-wide settings that right answers depend on.
 
 A cell that tries something may leave gradients switched off, or make NumPy raise where
 a number is too small. Nobody asked an answer to work under such settings, and a

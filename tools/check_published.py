@@ -1,4 +1,4 @@
-"""Say whether a published book is all there: no silent success.
+"""Check that a published book is complete, and fail loudly if it is not.
 
     python -m tools.check_published https://example.org/book/
 

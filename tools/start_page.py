@@ -30,7 +30,7 @@ from tools.page_course import topics
 from tools.reading_time import exercise_minutes, in_hours
 
 MARK = 'class="attention-scene"'
-# Anything in these may matter to what is shown.
+# A change in any of these may change the page.
 MADE_OF = (
     *("autograder/**/*.py", "solutions/**/*.py"),
     *("toolkit/book.py", "tools/start_page.py", "tools/attention_scene.py"),

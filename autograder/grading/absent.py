@@ -17,7 +17,7 @@ from pathlib import Path
 from autograder.grading.magics import lines_in, parsed, rows_of, sharing_lines
 from autograder.parsing import UNREADABLE
 
-_COURSE = ("autograder", "toolkit", "__main__")  # what a submission finds besides
+_COURSE = ("autograder", "toolkit", "__main__")  # importable in a submission
 
 
 class Absent:

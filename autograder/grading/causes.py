@@ -15,7 +15,7 @@ from autograder.hints import where_to_read
 from autograder.rows import NOT_YET
 from autograder.verdict import tells_why
 
-# What a wrong answer is told: a known mistake, something that was seen, or nothing.
+# Kinds of explanation: a known mistake, an observed symptom, or none.
 MISTAKE, SYMPTOM, NONE = "known mistake", "symptom", "no cause found"
 _NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e[-+]?\d+)?")
 

@@ -211,7 +211,7 @@ class ChapterSubmissions:
 
     @contextlib.contextmanager
     def _unless_in_the_way(self, student: str) -> Iterator[None]:
-        """Say of a student that something stands where a file is to be written."""
+        """Refuse a student where something blocks the path of a file to be written."""
         try:
             yield
         except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
@@ -260,7 +260,7 @@ class ChapterSubmissions:
             _write_if_new(path, secret or secrets.token_hex(64))
 
     def tell_penalties(self) -> None:
-        """Tell whose points lost for lateness are others than before the run."""
+        """Report whose late penalty has changed in this run."""
         for student, now in sorted(self.marks.read().items()):
             if student in self.before:
                 old, new = self.before[student].late_penalty, now.late_penalty

@@ -25,7 +25,7 @@ from autograder.sandbox.messages import UnreadableMessage
 from autograder.sandbox.provisioner import SandboxProvisioner, how_it_exited
 
 GRACE_STEPS, GRACE_SECONDS = 20, 0.1  # to read what the kernel had sent
-MOST_STEPS = 100  # even if more and more comes
+MOST_STEPS = 100  # even while data keeps arriving
 MESSAGE_BYTES = 200  # what any message counts, beside its content
 
 
@@ -137,7 +137,7 @@ class SubmissionClient(NotebookClient):
                 self._break("its answers to a question did not end")
         finally:
             if not reading.cancel() and not reading.cancelled():
-                reading.exception()  # else asyncio complains that nobody looked
+                reading.exception()  # otherwise asyncio warns about it
         return answers, self._broken or ended
 
     async def _done(self, reading: asyncio.Task) -> bool:
@@ -198,7 +198,7 @@ class SubmissionClient(NotebookClient):
         anything, and there may be no end of them.
         """
         while True:
-            await asyncio.sleep(0)  # a flood must not keep the clock from running
+            await asyncio.sleep(0)  # let the clock run even during a flood of messages
             try:
                 await self._read_output(parent_msg_id, cell, cell_index)
             except CellExecutionComplete:
@@ -235,7 +235,8 @@ class SubmissionClient(NotebookClient):
     def _spend(self, size: int) -> bool:
         """Whether there is room for a message of this size, or it is left out.
 
-        Who prints a lot has answers all the same; only a flood ends the kernel.
+        Output beyond the limit is dropped, and the answers still count; only a flood
+        ends the kernel.
         """
         self._room -= MESSAGE_BYTES + size
         self.too_long = self._room < 0

@@ -27,7 +27,7 @@ class LmsExtractor(ExtractorPlugin):
 
 
 class LmsCollector(FileNameCollectorPlugin):
-    """Tells whose each notebook is, and takes one of each person.
+    """Determines the owner of each notebook, and takes one per person.
 
     The number that the system gave is part of the name, so two people of one name stay
     apart, and a name that can be read as that of several people is nobody's.

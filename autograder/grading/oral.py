@@ -134,7 +134,7 @@ def _sheet(
             candidates = _candidates(answers, results, references)
     except (Unusable, SubmissionFault, GraderFault) as error:
         return Sheet(student, note=f"the submission cannot be read: {error}")
-    except Exception as error:  # in code that nobody thought of; the class goes on
+    except Exception as error:  # in unforeseen code; go on with the rest of the class
         why = printable(f"{type(error).__name__}: {error}"[:SHOWN_LINE])
         return Sheet(student, note=f"no questions could be found: {why}")
     chosen = _choose(candidates, random.Random(f"{chapter}/{student}"))
@@ -185,7 +185,7 @@ def _candidates(
 
 
 def _is_innocent(answer: _Answer, reference: str, wrong: set[str]) -> bool:
-    """Whether no line of a wrong answer need be to blame.
+    """Whether the mistake may lie outside the lines of a wrong answer.
 
     It is the reference's own code, or it uses another exercise that is wrong.
     """

@@ -12,7 +12,7 @@ from autograder.notebooks import METADATA_KEY
 
 LONGEST = 1000  # characters of a name; those of the book are far shorter
 MAX_TAGS = 100
-OTHER = "?"  # in place of what is nothing that a released notebook has
+OTHER = "?"  # stands for any value that no released notebook contains
 # What nbgrader says of a cell.
 SETTINGS = ("grade", "locked", "points", "schema_version", "solution", "task")
 

@@ -1,4 +1,4 @@
-"""Take notebooks out of archives that nobody vouches for, into one folder.
+"""Extract notebooks from untrusted archives into one folder.
 
 Nothing is written outside of that folder, nothing larger than a notebook may be, and
 what cannot be read is told and costs nobody else anything. What a student packed is

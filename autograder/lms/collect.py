@@ -251,7 +251,7 @@ def _entry(notebook: Notebook, person: Person | None) -> HandedIn:
 
 
 def _write(folder: Path, chapter: str, notebook: Notebook, outcome: Collected) -> None:
-    """Keep a notebook, and then when it came: no earlier one may become a late one."""
+    """Store a notebook before its time, so that no earlier one is marked late."""
     path = folder / f"{chapter}.ipynb"
     content = notebook.path.read_bytes()[:MAX_FILE_BYTES]
     there = outcome.changed if path.exists() else outcome.new

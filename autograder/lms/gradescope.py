@@ -78,6 +78,6 @@ def _time(value: Any) -> str:
         return ""
     try:
         utc = value.astimezone(UTC) if value.tzinfo else value
-    except OverflowError:  # at the ends of the calendar
+    except OverflowError:  # beyond the range of ``datetime``
         return ""
     return f"{utc:%Y-%m-%d %H:%M:%S} UTC"

@@ -114,7 +114,7 @@ def why_unsafe(url: str) -> str:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        _ = parts.port  # an impossible one is an error
+        _ = parts.port  # an impossible port raises an error
     except ValueError:
         return "is no address"
     if not host or parts.scheme not in ("http", "https"):

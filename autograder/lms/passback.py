@@ -257,7 +257,7 @@ def _to_withdraw(
 ) -> Iterator[Change]:
     """Scores that were sent and are nobody's now: excused, or sent to a wrong id.
 
-    Whom a class list merely lost keeps the mark.
+    Students who are merely missing from a class list keep their mark.
     """
     elsewhere = set(wanted.values())
     for user, was in sorted(before.items()):

@@ -26,7 +26,7 @@ def with_names_kept(
     addresses: Mapping[str, str],
     are_two: Callable[[str, str], bool],
 ) -> Roster:
-    """A class list in which whoever was collected before keeps the name of then.
+    """A class list in which people who were collected before keep the name used then.
 
     Args:
         roster: the list.

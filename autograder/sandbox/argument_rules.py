@@ -152,7 +152,7 @@ _ARCH_PRCTL = (
 
 _NO_LIMITS = (
     0,  # RLIMIT_CPU and
-    15,  # RLIMIT_RTTIME: whoever they end seems to have been killed from outside
+    15,  # RLIMIT_RTTIME: its SIGKILL would look like one from outside
     4,  # RLIMIT_CORE: at 0, Linux still pipes a dump to a program of the host
 )
 _LIMITS = tuple(number for number in range(16) if number not in _NO_LIMITS)

@@ -81,7 +81,7 @@ class Group:
         with contextlib.suppress(OSError):  # a system without swap lacks this one
             (self.folder / "memory.swap.max").write_text("0")
         with contextlib.suppress(OSError):  # and one before Linux 4.19 this one
-            # All of it ends at the limit, as at any other.
+            # Kill the whole group at the limit, as at any other limit.
             (self.folder / "memory.oom.group").write_text("1")
 
     def open_files(self) -> list[int]:

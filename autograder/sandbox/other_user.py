@@ -85,7 +85,7 @@ class OtherUserKernelManager(UnprotectedKernelManager):
 
 
 def end_all_of(user: int) -> None:
-    """End all processes of a user, also those that fork or that end who would end them.
+    """End all processes of a user, also those that keep forking or kill their killer.
 
     One call from that user ends all at once, so that none is born meanwhile; but that
     one they can end as well, so the rest is ended from here.

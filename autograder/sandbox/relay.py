@@ -131,7 +131,7 @@ class Relay:
             wanted |= select.POLLOUT if self._waiting[sock.fileno()] else 0
             if wanted:
                 self._poller.register(sock, wanted)
-            else:  # a hang-up would be told again and again
+            else:  # otherwise poll would report a hang-up forever
                 with contextlib.suppress(KeyError):
                     self._poller.unregister(sock)
 

@@ -2,8 +2,8 @@
 
 Where the grader may make control groups, the kernel of the system counts everything
 that is done for a submission, and stops it at its memory limit by itself. Elsewhere the
-warden looks at the processes again and again. What a look cannot see is counted by the
-most that it can be.
+warden looks at the processes again and again. Whatever sampling cannot see is counted
+at its upper bound.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.sandbox.mappings import Mappings
 _MAPPING_BYTES, _THREAD_BYTES = 256, 32 * 1024
 # A socket keeps what nobody has read, whether or not a process holds the socket.
 _FREE_SOCKETS, _SOCKET_BYTES = 64, 256 * 1024
-_DATAGRAM, _DATAGRAMS = b"0002", 10  # as many as Linux lets wait
+_DATAGRAM, _DATAGRAMS = b"0002", 10  # Linux's; ``confine`` lowers it
 # A pipe has two descriptors and keeps 64 kB.
 _FREE_DESCRIPTORS, _DESCRIPTOR_BYTES = 512, 32 * 1024
 
@@ -204,7 +204,7 @@ class _Times:
 
 
 class _Clock:
-    """Adds up processor time, that of processes for which nobody waited as well.
+    """Adds up processor time, including that of processes that nobody waited for.
 
     The system forgets what those have used. So what is gone and has not turned up as
     the time of a parent's children is kept here; and a process that came and went
