@@ -1,4 +1,4 @@
-"""What cases share: sizes, random tensors, modules with known parameters, gradients."""
+"""Helpers for cases: sizes, random tensors, known parameters, gradients."""
 
 from __future__ import annotations
 

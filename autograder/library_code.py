@@ -1,8 +1,8 @@
-"""What the code of a frame belongs to: a library, the import of one, or neither.
+"""Tell whether code belongs to a library, to an import of one, or to neither.
 
 Names can be forged: code may say that it is of any file, and a function may be given
-the names of any module. So whatever says that code is of a library counts against it,
-and what excuses a frame has to be the code that the file really holds.
+the names of any module. So any sign that code belongs to a library counts against it,
+while an excuse counts only if the frame runs the code that the file really holds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read untrusted notebooks, and nbgrader's metadata in them.
 
-Nothing about such a file is trusted: only what is used is looked at, and whatever
-cannot be used is told in one line.
+Nothing about such a file is trusted: only the parts that are used are read, and a file
+that cannot be used is reported in one line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One slip: an altered reference that answers as the student does."""
+"""Find one slip: an altered reference that gives the student's answers."""
 
 from __future__ import annotations
 

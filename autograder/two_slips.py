@@ -1,8 +1,8 @@
 """Two slips at once: an alteration on top of a known mistake, or of another one.
 
-Whatever is told was tried: the two slips together give what the student gave, in every
-case that asks for a value. That is a statement about results, true however the student
-came to them.
+Every explanation has been tried: the two slips together give the student's results in
+every case that asks for a value. That is a statement about results, and true however
+the student arrived at them.
 """
 
 from __future__ import annotations

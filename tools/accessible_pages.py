@@ -1,11 +1,11 @@
 """Sphinx extension: pages that also work by keyboard, screen reader and on a phone.
 
-Pictures get a box of their own, in which they can be moved sideways where the page is
-narrower than they can be read at. Boxes that scroll can be reached by keyboard. Roles
-that docutils gives to a bibliography are those of an older standard; they become the
-ones that browsers know. Duplicate ids, and button names that do not match the visible
-text, are corrected. On paper, pages follow ``print.css``. Below what a search finds
-stands prose, without code and formulas.
+Pictures get a box of their own, in which they scroll sideways where the page is too
+narrow for them to be legible. Boxes that scroll can be reached by keyboard. Roles that
+docutils gives to a bibliography are those of an older standard; they become the ones
+that browsers know. Duplicate ids, and button names that do not match the visible text,
+are corrected. On paper, pages follow ``print.css``. The excerpts below search results
+are prose, without code and formulas.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 MyST-NB executes a chapter when it reads its page, one after the other. Before it comes
 to that, everything that jupyter-cache does not hold is executed here and put into the
-same cache, where MyST-NB finds it. A chapter is kept as soon as it is done, so a build
-that was interrupted goes on where it was.
+same cache, where MyST-NB finds it. A chapter is kept as soon as it is done, so an
+interrupted build resumes where it stopped.
 
-Each chapter computes on one thread, so its numbers are the same alone and in company,
-and on any number of processors. A cell that reads the wall clock runs when no other
-cell does.
+Each chapter computes on one thread, so its numbers do not depend on what else runs, or
+on the number of processors. A cell that reads the wall clock runs when no other cell
+does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sphinx extension: a link on each section with which readers report a problem in it.
 
-It opens a new issue in the public repository, in which page and section are filled in.
+The link opens a new issue in the public repository, with page and section filled in.
 Where ``_config.yml`` names no repository that readers can reach, there are no links.
 """
 

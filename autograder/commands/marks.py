@@ -1,4 +1,4 @@
-"""What a class got wrong, and what becomes of its marks."""
+"""Commands about what a class got wrong, and about its marks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Imports that only a student's own machine has, such as ``google.colab``.
 
-Such a line would end its cell, and with it all answers that need what comes below. So
-it is left out, with the statements that use what it would have brought. Functions that
-use it stay: they fail when they are called.
+Such a line would end its cell, and with it all answers that need the code below it. So
+it is left out, together with the statements that use the imported names. Functions that
+use them stay, and fail when they are called.
 """
 
 from __future__ import annotations

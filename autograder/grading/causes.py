@@ -1,4 +1,4 @@
-"""Why the answers of a class are wrong: causes and symptoms, with who shares them."""
+"""Why the answers of a class are wrong: causes and symptoms, with their students."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The submissions to one chapter in one run: what is done already, what is written."""
+"""The submissions to one chapter in one run: what is done, and what to write."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A chapter's class report: who needs help, what to teach again, and the details.
 
 Everything is computed from the reports that ``grade`` left and from the marks in the
-gradebook, so it can be made anew at any time. The page loads nothing, and runs only a
+gradebook, so it can be made again at any time. The page loads nothing, and runs only a
 script of its own that sorts tables.
 """
 

@@ -1,7 +1,7 @@
 """``nbgrader zip_collect`` on what a learning management system packs for download.
 
-It calls both classes; a course's ``nbgrader_config.py`` names them. Who somebody is and
-what is taken of them is decided in ``autograder.lms``, as for ``autograder collect``.
+nbgrader calls both classes, which a course's ``nbgrader_config.py`` names. As for
+``autograder collect``, ``autograder.lms`` decides whose a file is and which one counts.
 """
 
 from __future__ import annotations

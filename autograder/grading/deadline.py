@@ -1,4 +1,4 @@
-"""A deadline for what this process does with what a student wrote.
+"""A deadline for the time that this process spends on one student's files.
 
 The code that reads it takes linear time, and its length is limited. The deadline
 catches text that breaks this rule in some unforeseen way: such text costs the class

@@ -1,4 +1,4 @@
-"""An example of a wrong answer, as code that does not say whose it is."""
+"""Anonymous examples of wrong answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a submission: cells and outputs that are small and safe to show.
+"""Keep those cells and outputs of a submission that are small and safe to show.
 
 nbgrader's own commands show it later, for the whole class in one process. So nothing is
 kept that takes them more time than its length: nbconvert's regular expressions for

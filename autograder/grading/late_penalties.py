@@ -1,4 +1,4 @@
-"""The points that being late costs, as nbgrader's settings of a course say."""
+"""Late penalties, according to a course's settings for nbgrader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages for instructors share: templates, their safety, and their words."""
+"""Templates, escaping and phrases that the pages for instructors share."""
 
 from __future__ import annotations
 

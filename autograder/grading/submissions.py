@@ -1,7 +1,7 @@
 """What students handed in: one submission for each folder in ``submitted/``.
 
 Nothing of a folder is trusted: links are not followed, only a plain file of moderate
-size is read, and a name that could mean more than itself is refused.
+size is read, and a name that could act as a path or a pattern is refused.
 """
 
 from __future__ import annotations

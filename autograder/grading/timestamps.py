@@ -1,4 +1,4 @@
-"""The time at which something was handed in, as its time stamp says it."""
+"""Read the time stamp of a submission."""
 
 from __future__ import annotations
 

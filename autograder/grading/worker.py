@@ -1,6 +1,6 @@
 """What a worker process does: examine one submission after the other.
 
-A process of its own, so it imports nothing of the gradebook.
+It is a separate process and has no use for the gradebook, so nothing of it is imported.
 """
 
 from __future__ import annotations

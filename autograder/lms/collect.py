@@ -1,4 +1,4 @@
-"""Collect what a class handed in from an archive that its system packed."""
+"""Collect a class's submissions from an archive that its system packed."""
 
 from __future__ import annotations
 

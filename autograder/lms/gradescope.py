@@ -1,4 +1,4 @@
-"""Whose a submission is: the list that Gradescope packs with those of a class."""
+"""Read the list of owners that Gradescope packs with a class's submissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Send the marks of a chapter to a learning management system, those that changed."""
+"""Send the changed marks of a chapter to a learning management system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chapter's reports with the marks that count, and with those who have none."""
+"""A chapter's reports with the marks that count, and the students without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who in the class a notebook belongs to, where what a system wrote leaves a doubt."""
+"""Decide whose notebook it is, where the names of a system leave a doubt."""
 
 from __future__ import annotations
 

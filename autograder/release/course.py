@@ -1,4 +1,4 @@
-"""An nbgrader course of the book: its folder, its notebooks, its release."""
+"""Make an nbgrader course of the book: its folder, its notebooks, its release."""
 
 from __future__ import annotations
 

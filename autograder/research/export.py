@@ -1,4 +1,4 @@
-"""A copy of what a class handed in, and of what came out, without names.
+"""Copy a class's submissions and results without names.
 
 Only what is named here is copied: code, texts, and outputs that are text, the
 reports, and how long after the first submission each was handed in. Pictures,

@@ -1,4 +1,4 @@
-"""Who is in a course, under all the names that it knows, and salted ids for them."""
+"""The people of a course, with every name that it knows for them, and salted ids."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the arguments of an allowed system call may be.
 
-As with the calls themselves, what is not named is refused. Only the lower half of an
-argument is looked at: for all of these, the kernel looks at no more.
+As with the calls themselves, values that are not listed are refused. Only the lower 32
+bits of an argument are compared: for all of these, the kernel uses no more.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What is read of the messages of a kernel: a few short texts, and what it shows.
+"""Read the few parts of a kernel's messages that are needed: short texts and outputs.
 
 jupyter_client reads every part of a message as JSON of any depth, and looks for dates
-in all of the header. A kernel is student code. So sizes and numbers of parts come
-first, and what nobody uses is never read, or at once forgotten.
+in all of the header. A kernel runs student code. So sizes and numbers of parts are
+checked first, and unused parts are never parsed, or dropped at once.
 """
 
 from __future__ import annotations
