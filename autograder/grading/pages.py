@@ -87,12 +87,6 @@ def of(count: int, total: int, what: str = "") -> str:
     return f"all {total}{end}" if count == total > 1 else f"{count} of {total}{end}"
 
 
-def some_names(names: list[str], most: int) -> str:
-    """The first few names, and how many there are more."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 def number(value: float) -> str:
     """A number without needless decimals: 7, 7.5."""
     return f"{round(value, 1):g}" if abs(value) < 1e5 else f"{value:.0f}"
