@@ -17,11 +17,13 @@ INSTALLED := .venv/installed
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile
 
-# What pages and notebooks are made of. Folders are named too: their times change when a
-# file comes or goes.
-SOURCES := $(shell find \
+# The files that pages and notebooks are made of. Folders are left out, because Python
+# changes their times when it compiles what is in them. Instead, a list of these files is
+# kept, and written again only when a file was added or removed.
+SOURCES := $(sort $(shell find \
 	$(wildcard _config.yml _toc.yml index.md autograder chapters solutions toolkit tools) \
-	-name '__pycache__' -prune -o -name '.*' -prune -o -print)
+	-name '__pycache__' -prune -o -name '.*' -prune -o ! -type d -print))
+LISTED := $(shell cat _build/.sources 2>/dev/null)
 
 .DEFAULT_GOAL := all
 .PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks copies clean system-packages
@@ -37,7 +39,7 @@ book: _build/html/.built
 # Sphinx would not read a page with a warning again, nor write the pages again for a new
 # style sheet. So a failed build, and a new style, forget what was read; what was
 # executed stays in the cache.
-_build/html/.built: $(INSTALLED) $(SOURCES) _build/.style
+_build/html/.built: $(INSTALLED) $(SOURCES) _build/.sources _build/.style
 	@touch _build/.book-began
 	@$(BIN)/jupyter-book build . --warningiserror --keep-going --nitpick --quiet \
 		|| { rm -rf _build/.doctrees; exit 1; }
@@ -52,10 +54,16 @@ notebooks: _build/.notebooks
 TOPICS := $(filter-out __init__,$(patsubst %.py,%,$(notdir $(wildcard autograder/exercises/*.py))))
 MISSING := $(filter-out $(wildcard _build/notebooks/*.ipynb),$(TOPICS:%=_build/notebooks/%.ipynb))
 
-_build/.notebooks: $(INSTALLED) $(SOURCES) $(if $(MISSING),always)
+_build/.notebooks: $(INSTALLED) $(SOURCES) _build/.sources $(if $(MISSING),always)
 	@mkdir -p _build && touch _build/.notebooks-began
 	@$(BIN)/python -m autograder notebooks _build/notebooks
 	@mv _build/.notebooks-began $@
+
+ifneq ($(SOURCES),$(LISTED))
+_build/.sources: always
+endif
+_build/.sources:
+	@mkdir -p _build && printf '%s\n' $(SOURCES) > $@
 
 always:
 
