@@ -24,7 +24,7 @@ MAX_READ = 320 * 2**20  # bytes that the values of a file may take once read
 # list, an item with its number, a key with its places in tables, half a text. Rounded
 # up from what the smallest values take in 64-bit Python.
 _TAKEN = {b"{": 100, b"[": 80, b",": 40, b":": 100, b'"': 30}
-_PIECE = 2**18  # bytes that are looked at at once
+PIECE = 2**18  # bytes that are looked at at once
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
@@ -81,8 +81,8 @@ def _require_few_values(content: bytes) -> None:
         return
     plain = content.replace(rb"\\", b"").replace(rb"\"", b"")  # now " only delimits
     room, inside = MAX_READ, 0
-    for start in range(0, len(plain), _PIECE):
-        parts = plain[start : start + _PIECE].split(b'"')
+    for start in range(0, len(plain), PIECE):
+        parts = plain[start : start + PIECE].split(b'"')
         room -= (len(parts) - 1) * _TAKEN[b'"']
         room -= _taken(b"".join(parts[inside::2]))  # in texts, no sign is a value
         inside ^= (len(parts) - 1) % 2

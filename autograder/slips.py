@@ -170,7 +170,7 @@ def find_slip(trials: Trials) -> tuple[str, str]:
         return "", ""
     found = itertools.chain(probe.variants, probe.steps)
     for variant in trials.in_time(found):
-        count = _explained(trials, variant)
+        count = cases_explained(trials, variant)
         if count == trials.failed:
             return variant.says, ""
         if count > most:
@@ -178,7 +178,7 @@ def find_slip(trials: Trials) -> tuple[str, str]:
     return "", part
 
 
-def _explained(trials: Trials, variant: Variant) -> int:
+def cases_explained(trials: Trials, variant: Variant) -> int:
     """In how many wrong cases an altered reference answers as the student does.
 
     In none, if it differs in the first of them, as most alterations do, in half of

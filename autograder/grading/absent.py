@@ -76,7 +76,7 @@ class Absent:
         if isinstance(node, ast.ImportFrom):
             paths = [node.module] if node.module and not node.level else []
         bound = {a.asname or a.name.partition(".")[0] for a in node.names}
-        missing = {path for path in paths if not _is_here(path)}
+        missing = {path for path in paths if not is_here(path)}
         if not missing or len(missing) < len(paths):
             self._names -= bound
             return False
@@ -86,7 +86,7 @@ class Absent:
 
 
 @lru_cache(maxsize=1000)
-def _is_here(module: str) -> bool:
+def is_here(module: str) -> bool:
     """Whether the package of a module is installed; nothing is imported.
 
     What lies in the folder where the grader was started does not count: a submission

@@ -20,7 +20,7 @@ from autograder.progress import (
     UNCHECKED,
     Chapter,
     Work,
-    _as_run,
+    as_run,
     as_table,
     next_step,
     read_chapter,
@@ -365,8 +365,8 @@ def test_few_lines_of_magics_are_counted_as_ipython_does(line):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransformerManager, "do_one_token_transform", counted)
-        list(_as_run([line * 50]))
+        list(as_run([line * 50]))
     assert len(rounds) == 51
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("autograder.progress.MAX_TRANSLATED", 51 * len(line * 50) - 1)
-        assert list(_as_run([line * 50])) == [line * 50]
+        assert list(as_run([line * 50])) == [line * 50]
