@@ -12,16 +12,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
-# What is compiled is kept, whatever the environment says: Python is started hundreds of
-# times, and pytest alone compiles all tests in each of its processes.
+# Keep compiled bytecode whatever the environment says: Python is started hundreds of
+# times, and each pytest process would otherwise compile every test.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile
 
-# What pages and notebooks are made of. Folders are named too: their times change when a
-# file comes or goes.
-SOURCES := $(shell find \
+# The files that pages and notebooks are made of. Folders are left out, because Python
+# changes their times when it compiles what is in them. Instead, a list of these files is
+# kept, and written again only when a file was added or removed.
+SOURCES := $(sort $(shell find \
 	$(wildcard _config.yml _toc.yml index.md autograder chapters solutions toolkit tools) \
-	-name '__pycache__' -prune -o -name '.*' -prune -o -print)
+	-name '__pycache__' -prune -o -name '.*' -prune -o ! -type d -print))
+LISTED := $(shell cat _build/.sources 2>/dev/null)
 
 .DEFAULT_GOAL := all
 .PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks copies clean system-packages
@@ -30,14 +32,14 @@ all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
 	@echo "The notebooks:  $(CURDIR)/_build/notebooks/  (make lab opens them)"
 
-# Each stamp has the time at which the work began, so that what was changed meanwhile
-# counts as new.
+# Each stamp records when the work began, so that files changed during the build count
+# as new.
 book: _build/html/.built
 
 # Sphinx would not read a page with a warning again, nor write the pages again for a new
 # style sheet. So a failed build, and a new style, forget what was read; what was
 # executed stays in the cache.
-_build/html/.built: $(INSTALLED) $(SOURCES) _build/.style
+_build/html/.built: $(INSTALLED) $(SOURCES) _build/.sources _build/.style
 	@touch _build/.book-began
 	@$(BIN)/jupyter-book build . --warningiserror --keep-going --nitpick --quiet \
 		|| { rm -rf _build/.doctrees; exit 1; }
@@ -48,19 +50,25 @@ _build/.style: $(wildcard chapters/_static/* chapters/_static/*/*)
 
 notebooks: _build/.notebooks
 
-# One that was moved away is written again.
+# A notebook that was moved away is written again.
 TOPICS := $(filter-out __init__,$(patsubst %.py,%,$(notdir $(wildcard autograder/exercises/*.py))))
 MISSING := $(filter-out $(wildcard _build/notebooks/*.ipynb),$(TOPICS:%=_build/notebooks/%.ipynb))
 
-_build/.notebooks: $(INSTALLED) $(SOURCES) $(if $(MISSING),always)
+_build/.notebooks: $(INSTALLED) $(SOURCES) _build/.sources $(if $(MISSING),always)
 	@mkdir -p _build && touch _build/.notebooks-began
 	@$(BIN)/python -m autograder notebooks _build/notebooks
 	@mv _build/.notebooks-began $@
 
+ifneq ($(SOURCES),$(LISTED))
+_build/.sources: always
+endif
+_build/.sources:
+	@mkdir -p _build && printf '%s\n' $(SOURCES) > $@
+
 always:
 
-# What takes a second comes first. Tests of one file stay together, because they share
-# what is dear: see tests/conftest.py.
+# The quick checks run first. Tests of one file stay in one process because they share
+# expensive fixtures; see tests/conftest.py.
 test: lint
 	@$(MAKE) --no-print-directory book
 	$(PYTEST)
@@ -88,13 +96,13 @@ bench: $(INSTALLED)
 	@echo | tee -a benchmarks/measured.txt
 	$(BIN)/python -m benchmarks.processor | tee -a benchmarks/measured.txt
 
-# What is earned and what is damaged by attacks, on both: ten minutes.
+# What attacks gain and what they damage, with either grader; takes ten minutes.
 attacks: $(INSTALLED)
 	$(BIN)/python -m benchmarks.forgeries | tee benchmarks/attacked.txt
 	@echo | tee -a benchmarks/attacked.txt
 	$(BIN)/python -m benchmarks.escapes | tee -a benchmarks/attacked.txt
 
-# How well copies are told from honest work: some minutes.
+# Measure how reliably copies are distinguished from honest work; takes a few minutes.
 copies: $(INSTALLED)
 	$(BIN)/python -m benchmarks.similarity | tee benchmarks/copies.txt
 

@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; its exit status.
 
     That is 2 when its input cannot be used, 3 when something was left without an
-    outcome that is not to blame for it, and 130 when it was interrupted.
+    outcome through no fault of its own, and 130 when it was interrupted.
     """
     options = _parser().parse_args(arguments)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a student's letters
@@ -75,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _temporary_files(options: argparse.Namespace) -> contextlib.AbstractContextManager:
-    """Where temporary files belong; only what starts kernels makes many."""
+    """Where temporary files go; only commands that start kernels create many."""
     if not options.starts_kernels or not can_grade():
         return contextlib.nullcontext()
     from autograder.sandbox.scratch import scratch_folder

@@ -1,8 +1,9 @@
 """The key of a chapter: answers without code, for students who have no solutions.
 
 A key holds what the reference and every known mistake answer to the public seeds. With
-it ``check`` says the same as with the solutions themselves. Grading never uses it, but
-for a machine of which no solutions may be had, a key can hold answers to other seeds.
+it ``check`` says the same as with the solutions themselves. Grading does not use it,
+except on machines that must not hold solutions: for these, a key can hold answers to
+other seeds.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The student's process calls ``answer`` and sends the bytes: one letter that says what
 came out, and a value in the flat format of ``encoding``. The examiner reads them with
 ``decode``, which accepts nothing else. What the course's own code answers comes from
-``own_answers``. Nothing that comes out of a sandbox is ever
-unpickled; what processes of the grader hand to each other was read here before.
+``own_answers``. Nothing that comes out of a sandbox is ever unpickled; what processes
+of the grader pass to each other has been through ``decode``.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def decode(data: bytes) -> Answer:
 
 
 def in_private(given: Answer, written: Mapping[str, Container[int]]) -> Answer:
-    """An answer whose words, which can carry what was asked, are not to be shown.
+    """An answer whose message, which can repeat the question, is not to be shown.
 
     What an exception says was made up where the questions are known, and may repeat
     them for the next student. Its type, a line of the student's own and the shapes

@@ -1,4 +1,4 @@
-"""What cases that need NumPy alone share: sizes, memory layouts and a measure."""
+"""Helpers for cases that only need NumPy: sizes, memory layouts and a measure."""
 
 from __future__ import annotations
 

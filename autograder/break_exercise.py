@@ -2,8 +2,8 @@
 
 ``break_NAME`` takes nothing and returns the arguments for a call of NAME. Each case but
 the last is a hidden wrong version of NAME, one of the bank of mistakes; the last asks
-for a small test. Which versions these are, ``solutions.mistakes`` alone says, so that
-students do not have it.
+for a small test. Only ``solutions.mistakes`` says which versions these are, because
+students do not get that package.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the cells of a notebook tell about an answer before it is judged.
+"""Look for slips in the cells of a notebook before an answer is judged.
 
 A cell that does not compile leaves the definition before it in place, and a function
-under another name leaves the stub: both would be judged without a word.
+under another name leaves the stub: without a warning, the wrong thing would be judged.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def under_another_name(name: str, stub: Implementation, names: dict[str, Any]) -
 
 
 def without_self(implementation: Implementation) -> str:
-    """Which method of a class does not begin with self; empty if none."""
+    """Which method lacks self as its first parameter; empty if none."""
     if not isinstance(implementation, type):
         return ""
     for name, method in vars(implementation).items():

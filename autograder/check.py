@@ -68,7 +68,7 @@ class Points(float):
 
 
 class NoPoints(Points):
-    """None, because the answer was not judged; whoever records marks is told."""
+    """Zero points, because the answer was not judged; the grader learns why."""
 
     def __new__(cls, of: float, why: str) -> NoPoints:
         """None out of ``of``, for the reason ``why``."""

@@ -1,8 +1,7 @@
 """Common mistakes of a chapter and how they show, from the bank of mistakes.
 
-Every known mistake is put to the cases of its exercise, as ``check`` does with an
-answer. So what is said here is what ``check`` says, and it changes when a case or a
-mistake does.
+Every known mistake is run on the cases of its exercise, as ``check`` runs an answer. So
+this page and ``check`` agree, also after a case or a mistake has changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The one comparison: whether two values agree, and in words where they do not.
 
-Numbers are told as the student has them. Neither an expected value nor anything that
+Only the student's own numbers are quoted. Neither an expected value nor anything that
 one could be worked out from is part of the words, such as how large an error is.
 """
 
@@ -34,7 +34,7 @@ def difference(right: Any, given: Any, rtol: float, atol: float) -> str | None:
 
 
 def agrees(right: Any, given: Any, rtol: float, atol: float) -> bool:
-    """Whether ``difference`` finds none; quick to say no, as it says nothing else."""
+    """Whether ``difference`` finds none; faster, because it describes nothing."""
     if isinstance(right, np.ndarray) and isinstance(given, np.ndarray):
         same_shape = right.shape == given.shape
         if not same_shape or not _may_agree(right, given, rtol, atol):

@@ -1,10 +1,10 @@
-"""Compiled code of torch that is entered without a frame of Python, closed for a while.
+"""While a case runs, block torch's compiled code, which needs no Python frame.
 
 What a compiled function holds cannot be seen, and it need not ask torch's dispatcher
 for the operators in it: a static module has kernels of its own, and so has what oneDNN
-has fused. So the classes of such functions refuse to be called. Of those that need no
-operators, methods could be kept from before: ``seal`` takes them out of a kernel before
-it runs any code.
+has fused. So the classes of such functions refuse to be called. A submission could keep
+bound methods of those that need no operators from before: ``seal`` takes them out of a
+kernel before it runs any code.
 """
 
 from __future__ import annotations

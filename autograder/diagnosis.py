@@ -63,7 +63,7 @@ def diagnose(
     mistakes, end = expected.mistakes, search_end()  # made once, for all answers
     valued = [right.raised is None for right in expected.reference]
     for known in mistakes:
-        if _agrees(exercise, known.answers, given, expected, [True] * len(valued)):
+        if same_answers(exercise, known.answers, given, expected, [True] * len(valued)):
             return known.name, known.hint
     wrong = [
         disagreement(case, right, answer) is not None
@@ -73,21 +73,21 @@ def diagnose(
     ]
     if any(w and v for w, v in zip(wrong, valued, strict=True)):
         for known in mistakes:
-            if _agrees(exercise, known.answers, given, expected, valued):
+            if same_answers(exercise, known.answers, given, expected, valued):
                 missing = any(w and not v for w, v in zip(wrong, valued, strict=True))
                 more = f" {NOT_REFUSED}" if missing else ""
                 return known.name, f"{known.hint}{more}"
     return None, _symptom(exercise, given, expected, wrong, end)
 
 
-def _agrees(
+def same_answers(
     exercise: Exercise,
     theirs: Sequence[Answer],
     given: Sequence[Answer],
     expected: Expected,
     where: Sequence[bool],
 ) -> bool:
-    """Whether two sets of answers agree on the cases that count.
+    """Whether two sets of answers agree on the cases that count, those in ``where``.
 
     An error where a value was asked for may have any reason; two of them are the same
     only if they say the same.
@@ -200,6 +200,6 @@ def _about_test(
         return None, ""
     everywhere = [True] * len(given)
     for known in expected.mistakes:
-        if _agrees(exercise, known.answers, given, expected, everywhere):
+        if same_answers(exercise, known.answers, given, expected, everywhere):
             return known.name, f"{ANOTHER_TEST} “{known.hint}”"
     return None, lesson(given)

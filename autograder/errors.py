@@ -1,4 +1,4 @@
-"""Errors that tell a user what cannot be used, and whose fault an ending was."""
+"""Errors shown to the user, and errors that say who was at fault."""
 
 
 class AutograderError(Exception):

@@ -109,17 +109,13 @@ class Exercise:
             f"it comes: {names}."
         )
 
-    def forbidden_calls(self, source: str) -> list[str]:
-        """Names in ``source`` that this exercise forbids, in order of appearance.
+    def forbidden_lines(self, source: str) -> dict[str, str]:
+        """The lines where names that this exercise forbids first occur, by these names.
 
         The syntax tree is read, so comments, docstrings and the definition of a
         function of the same name do not count, nor does text that nothing looks up.
         Nor do lines below an answer that compare it with the library's.
         """
-        return list(self.forbidden_lines(source))
-
-    def forbidden_lines(self, source: str) -> dict[str, str]:
-        """The lines of ``source`` where such names stand first, by these names."""
         if not self.forbidden:
             return {}
         try:

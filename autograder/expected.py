@@ -80,7 +80,7 @@ def public_seeds(exercise: Exercise) -> list[int]:
 
 
 def uncached(name: str, compute: Callable[[], Any]) -> Any:
-    """Compute a result and keep it for nobody."""
+    """Compute a result without caching it."""
     return compute()
 
 

@@ -27,7 +27,7 @@ Arguments = dict[str, Any]  # by the names of the parameters
 @dataclass
 class _Call:
     arguments: Arguments
-    built: Arguments  # with what the object was made whose method was called
+    built: Arguments  # the constructor arguments of the object whose method was called
     method: str = ""
     result: Any = None
     raised: bool = False

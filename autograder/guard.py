@@ -14,7 +14,8 @@ that is run, behind another name) is found here, when it is called:
   (``compiled``);
 * what runs code unseen (trace functions and the like, see ``unseen``) is refused too.
 
-Who catches the refusal is refused all the same, and who takes the guard away too.
+An answer that catches the refusal is refused all the same, and so is one that removes
+the guard.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class Guard:
         return libraries
 
     def _still_refuses(self) -> bool:
-        """Whether operators are still overridden; one that nobody needs is asked."""
+        """Whether operators are still overridden; tried on one that nobody needs."""
         torch = sys.modules["torch"]
         try:
             getattr(torch.ops.aten, _UNUSED)(torch.zeros(1), torch.zeros(1))
@@ -169,8 +170,8 @@ class Guard:
     def _watch_modules(self) -> Any:
         """Refuse modules that run without a frame; a handle that takes it back.
 
-        Also where nobody watches, as in a thread of an earlier cell, modules tell when
-        they are called, and then who has called them can be asked.
+        A module's forward hook runs even in a thread that is not profiled, such as one
+        of an earlier cell, so the callers can be inspected there.
         """
         torch = sys.modules.get("torch")
         if torch is None:
@@ -191,12 +192,12 @@ class Guard:
     def _frame_hook(self) -> Callable[[FrameType, str, Any], None]:
         """A profile function that sees frames begin.
 
-        What is raised there ends the call, and Python then watches no longer. Nor does
-        it watch a profile function; but to look at a frame may run code of whoever made
-        what is in it, so there Python is told to watch all the same.
+        An exception raised here ends the call, and Python then stops profiling. It does
+        not profile a profile function either; but inspecting a frame may run code of
+        the objects in it, so there ``sys.call_tracing`` keeps profiling on.
         """
-        # By file and names, which are kept, so that no others get their number. What
-        # looks at frames is looked at by nobody.
+        # By file and names, which are kept, so that no others get their number. The
+        # functions that inspect frames are not inspected themselves.
         places: dict[tuple[str, int], tuple[Place | None, dict[str, Any]]] = {}
         for looks in (place_of, Guard._named):
             names = looks.__globals__

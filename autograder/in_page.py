@@ -39,6 +39,9 @@ class Page:
 
     Args:
         later: packages that the page can load when they are needed.
+
+    Attributes:
+        finder: notices imports of these; it stays in ``sys.meta_path``.
     """
 
     later: Sequence[str] = ()
@@ -48,9 +51,9 @@ class Page:
         self.names.update(__name__="__main__", input=_no_input)
         self._run: dict[str, str] = {}  # sources by the names of cells
         self._waiting: list[tuple[ast.stmt, Cell]] = []
-        self._finder = Later(set(self.later))
+        self.finder = Later(set(self.later))
         if self.later:
-            sys.meta_path.insert(0, self._finder)
+            sys.meta_path.insert(0, self.finder)
 
     def ask(self, question: str) -> str:
         """Do what the page asks for.
@@ -76,7 +79,7 @@ class Page:
 
     def arrived(self, package: str, above: Sequence[Cell]) -> dict[str, Any]:
         """Run what waited for a package."""
-        self._finder.packages.discard(package)
+        self.finder.packages.discard(package)
         waiting, self._waiting = self._waiting, []
         for statement, cell in waiting:
             self._run_or_wait(statement, cell)
@@ -241,7 +244,7 @@ class Page:
                 self._run[cell.name] = cell.source
             except Needs:
                 raise
-            except BaseException as stopped:  # sys.exit() too ends this cell alone
+            except BaseException as stopped:  # even sys.exit() ends only this cell
                 error = stopped
         page = printed.as_html() + shown + cell_output.figures()
         return page + (cell_output.error(error) if error else ""), error
@@ -261,7 +264,7 @@ class Page:
         return []
 
     def _require_packages(self, cell: Cell) -> None:
-        """Look for a package to load before a cell runs, and not in the middle of it.
+        """Find packages to load before a cell runs, not halfway through it.
 
         Half a cell would have drawn random numbers when it begins again.
 
@@ -272,7 +275,7 @@ class Page:
             if isinstance(self.names.get(name), Absent):
                 raise Needs(self.names[name].absent_package)
         imported = {name.partition(".")[0] for name in modules_in(cell.source)}
-        for package in sorted(imported & self._finder.packages):
+        for package in sorted(imported & self.finder.packages):
             raise Needs(package)
 
     def _run_or_wait(self, statement: ast.stmt, cell: Cell) -> None:

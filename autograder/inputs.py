@@ -1,4 +1,4 @@
-"""What cases share: sizes, random tensors, modules with known parameters, gradients."""
+"""Helpers for cases: sizes, random tensors, known parameters, gradients."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def noted(
 ) -> tuple[Callable[..., Any], list[Any]]:
     """A function that does the same, and what ``note`` says of each of its calls.
 
-    What an answer gets to call is the function alone: notes that are an attribute of
-    it, or of the model behind it, could be set by the answer.
+    The answer sees only the function. Notes kept as an attribute of it, or of the model
+    behind it, could be changed by the answer.
     """
     notes: list[Any] = []
 

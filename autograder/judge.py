@@ -119,7 +119,7 @@ def explain(
         return report
     try:
         mistake, message = diagnose(exercise, given, expected)
-    except GraderFault as fault:  # the marks are known, and no reason is worth them
+    except GraderFault as fault:  # the marks are known; they stand without a reason
         _log.warning("no reason could be looked for in %s: %s", exercise.name, fault)
         return report
     except Exception:

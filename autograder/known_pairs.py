@@ -1,7 +1,7 @@
-"""Two mistakes of the bank at once, where they are written so that they can be joined.
+"""Find two mistakes of the bank in one answer, if their code can be combined.
 
-As with other slips, what is told was tried: the two together give what the student
-gave, in every case that asks for a value.
+As with other slips, every explanation has been tried: the two mistakes together give
+the student's results in every case that asks for a value.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from autograder.slips import Trials
 from autograder.steps.joined import joined
 from autograder.variants import Probe
 
-ALONE = "of which alone this would be said:"  # a hint may say what is right beside it
+ALONE = "of which alone this would be said:"  # each hint may call the other part right
 MOST_CASES = 2  # in which both mistakes have to show for a pair to be found
 
 

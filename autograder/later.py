@@ -1,4 +1,4 @@
-"""Packages that a page can load, but has not loaded yet: their use is noticed."""
+"""Notice the use of packages that a page can load but has not loaded yet."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the code of a frame belongs to: a library, the import of one, or neither.
+"""Tell whether code belongs to a library, to an import of one, or to neither.
 
 Names can be forged: code may say that it is of any file, and a function may be given
-the names of any module. So whatever says that code is of a library counts against it,
-and what excuses a frame has to be the code that the file really holds.
+the names of any module. So any sign that code belongs to a library counts against it,
+while an excuse counts only if the frame runs the code that the file really holds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OWN = tuple(
 )
 _STANDARD = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _FROZEN = re.compile(r"<frozen ([\w.]+)>")
-_IMPORT = "<frozen importlib._bootstrap>"  # the file of who runs a module
+_IMPORT = "<frozen importlib._bootstrap>"  # the file of the code that runs a module
 _FROZEN_AS = {  # Python's own names of two modules differ from those of their files
     "importlib._bootstrap": "_frozen_importlib",
     "importlib._bootstrap_external": "_frozen_importlib_external",
@@ -133,7 +133,7 @@ def is_given_numbers(frame: FrameType) -> bool:
 def computes(called: Any) -> bool:
     """Whether a function that is written in C does something with tensors or arrays.
 
-    Whoever is called knows it, however the arguments of the caller are disguised.
+    The callee's type tells, however the caller disguises the arguments.
     """
     torch = sys.modules["torch"]
     of = called.__self__ if type(called) is BuiltinFunctionType else None

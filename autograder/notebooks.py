@@ -1,7 +1,7 @@
-"""Read notebooks that anybody may have written, and what nbgrader says in them.
+"""Read untrusted notebooks, and nbgrader's metadata in them.
 
-Nothing about such a file is trusted: only what is used is looked at, and whatever
-cannot be used is told in one line.
+Nothing about such a file is trusted: only the parts that are used are read, and a file
+that cannot be used is reported in one line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_READ = 320 * 2**20  # bytes that the values of a file may take once read
 # list, an item with its number, a key with its places in tables, half a text. Rounded
 # up from what the smallest values take in 64-bit Python.
 _TAKEN = {b"{": 100, b"[": 80, b",": 40, b":": 100, b'"': 30}
-_PIECE = 2**18  # bytes that are looked at at once
+PIECE = 2**18  # bytes that are looked at at once
 
 
 def read_notebook(path: Path) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
     if not isinstance(data, dict) or ("cells" not in data and "nbformat" not in data):
         raise Unusable("the file is JSON, but no notebook")
     if data.get("nbformat") != 4:
-        given = data.get("nbformat")  # anything: nested so deeply that no text is made
+        given = data.get("nbformat")  # may be nested too deeply to be printed
         said = str(given) if isinstance(given, int | float | str) else "unknown"
         raise Unusable(f"notebook format {printable(said[:20])}, expected 4")
     if not isinstance(data.get("cells"), list):
@@ -79,10 +79,10 @@ def _require_few_values(content: bytes) -> None:
     """
     if _taken(content) <= MAX_READ:
         return
-    plain = content.replace(rb"\\", b"").replace(rb"\"", b"")  # quotes part texts alone
+    plain = content.replace(rb"\\", b"").replace(rb"\"", b"")  # now " only delimits
     room, inside = MAX_READ, 0
-    for start in range(0, len(plain), _PIECE):
-        parts = plain[start : start + _PIECE].split(b'"')
+    for start in range(0, len(plain), PIECE):
+        parts = plain[start : start + PIECE].split(b'"')
         room -= (len(parts) - 1) * _TAKEN[b'"']
         room -= _taken(b"".join(parts[inside::2]))  # in texts, no sign is a value
         inside ^= (len(parts) - 1) % 2
@@ -94,7 +94,7 @@ def _require_few_values(content: bytes) -> None:
 
 
 def _taken(content: bytes) -> int:
-    """The memory that values take which have these signs, as far as they tell."""
+    """Estimate the memory of the values from the punctuation of the JSON text."""
     return sum(content.count(sign) * taken for sign, taken in _TAKEN.items())
 
 

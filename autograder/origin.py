@@ -1,8 +1,8 @@
 """Where in a student's code an exception came from, and what the shapes there were.
 
-``origin_of`` runs in the process of the student. What it tells is read again with
-``read_origin``, on the trusted side, which takes nothing but names, shapes and dtypes
-in the form that is written here.
+``origin_of`` runs in the process of the student. Its text is parsed by ``read_origin``
+on the trusted side, which accepts only names, shapes and dtypes in the form defined
+here.
 """
 
 from __future__ import annotations

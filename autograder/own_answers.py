@@ -1,7 +1,7 @@
 """What the course's own code answers: references, and wrong versions of them.
 
-An answer that is expected has to come from the code alone. Where memory, a file or a
-thread was lacking, the error says something about this machine and nothing about the
+An answer that is expected has to come from the code alone. An error caused by a lack of
+memory, files or threads says something about this machine and nothing about the
 exercise, and would make every right answer wrong.
 """
 
@@ -92,7 +92,7 @@ def _failed(name: str, error: BaseException) -> OwnCodeFailed:
 
 
 def _is_of_the_machine(error: BaseException | None) -> bool:
-    """Whether an error, or one that it was raised for, says that something lacks."""
+    """Whether an error, or its cause, reports a lack of resources."""
     for _ in range(_MOST_CAUSES):
         if error is None:
             return False

@@ -1,9 +1,9 @@
 """Check a whole notebook of one's own, as a student does before handing it in.
 
-Its cells run in a kernel as in JupyterLab, with all rights of whoever calls this, and
-the answers are judged as ``check(f)`` judges them: on the public seeds, with the
-solutions or the key of the chapter. So the wheel and a key are all that is needed. An
-instructor grades in a sandbox instead, on seeds of its own.
+Its cells run in a kernel as in JupyterLab, with all rights of the caller, and the
+answers are judged as ``check(f)`` judges them: on the public seeds, with the solutions
+or the key of the chapter. So the wheel and a key are all that is needed. An instructor
+grades in a sandbox instead, on seeds of its own.
 """
 
 from __future__ import annotations

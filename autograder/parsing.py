@@ -1,4 +1,4 @@
-"""Read source that anybody may have written, and tell whose fault it is if that fails.
+"""Parse untrusted source, and tell whose fault it is if that fails.
 
 Python's parser raises ``MemoryError`` for a source that is nested too deeply, and for
 one of which it has no room left for the tree. The first is a fact about the source; the
@@ -17,7 +17,7 @@ from autograder.errors import GraderFault
 # stack of who asks.
 UNREADABLE = (SyntaxError, ValueError, RecursionError)
 
-# More than a tree takes that the parser can make: bytes in all, and for each character.
+# Upper bound on the memory of a syntax tree: a constant, plus bytes per character.
 _ROOM, _ROOM_OF_CHARACTER = 32 * 2**20, 500
 
 # Before 3.12, Python looks for the place of each part of an f-string from the beginning

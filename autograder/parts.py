@@ -1,4 +1,4 @@
-"""What the parts of an answer are called: the weights, `q` after the call, call 2.
+"""Name the parts of an answer: the weights, `q` after the call, call 2.
 
 A case returns what came out of one call or of several, with inputs, gradients and
 whatever else is to be compared. The names are found by running the case once on the

@@ -1,6 +1,6 @@
 """Your answer beside the expected one, as a picture: for self-study only.
 
-Examinations and credit courses never draw it: it shows expected values.
+Never drawn in grading or in courses for credit, because it shows expected values.
 """
 
 from __future__ import annotations

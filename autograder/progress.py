@@ -1,7 +1,7 @@
 """How far a student is: read from the saved notebooks, without running anything.
 
-The points are those that ``check`` gave. They count as long as the answer stands in the
-notebook as it was checked.
+The points are those given by ``check``; they count as long as the answer has not been
+edited since.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def read_chapter(path: Path) -> Chapter | None:
 
 def _exercises(cells: list[dict[str, Any]]) -> list[Work]:
     code = [source(cell) for cell in cells if cell["cell_type"] == "code"]
-    sources = set(map(fingerprint, _as_run(s for s in code if not is_stub(s))))
+    sources = set(map(fingerprint, as_run(s for s in code if not is_stub(s))))
     answers = {grade_id(cell): source(cell) for cell in reversed(cells)}
     works = []
     for cell in cells:
@@ -186,7 +186,7 @@ def _exercises(cells: list[dict[str, Any]]) -> list[Work]:
     return works
 
 
-def _as_run(sources: Iterable[str]) -> Iterator[str]:
+def as_run(sources: Iterable[str]) -> Iterator[str]:
     """The sources of cells as the kernel knows them, but for those that cannot run.
 
     Of what would take IPython very long, the sources are left as they are.

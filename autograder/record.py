@@ -1,10 +1,10 @@
 """What ``check`` leaves in a notebook, so that progress can be read from the file.
 
-The outputs of a check cell hold the points it gave. Beside them stands a fingerprint
-of the cell that defined the answer: when that cell is edited later, the points are
-known to be of an older answer. What led to the answer is counted as well, as long as
-the kernel runs: how often it was checked, how many hints were asked for, and how much
-time passed between the first check and the last.
+The outputs of a check cell hold the points it gave. Beside them stands a fingerprint of
+the cell that defined the answer: when that cell is edited later, the points are known
+to be of an older answer. While the kernel runs, it also counts how often the answer was
+checked, how many hints were asked for, and how much time passed between the first check
+and the last.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RECORD = "autograder"  # the key in the metadata of an output
 
 
 class Effort:
-    """What led to answers since the kernel was started."""
+    """Counts the checks and hints since the kernel was started."""
 
     def __init__(self) -> None:
         """Nothing was done yet."""

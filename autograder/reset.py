@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import AutograderError
-from autograder.files import Unusable
+from autograder.files import Unusable, printable
 from autograder.notebooks import METADATA_KEY, grade_id, read_notebook, source
 
 
@@ -37,11 +37,12 @@ def reset(notebook: Path | str, exercise: str) -> None:
     except (AttributeError, KeyError, TypeError):
         raise Unusable(f"{path}: its cells are damaged") from None
     if not kept:
-        print(f"{exercise} is its stub already: nothing was changed")
+        print(printable(f"{exercise} is its stub already: nothing was changed"))
         return
     _write(path, data)
     names = " and ".join(str(file) for file in kept)
-    print(f"{exercise} is its stub again in {path}; your answer is in {names}")
+    done = f"{exercise} is its stub again in {path}; your answer is in {names}"
+    print(printable(done))
     print("if the notebook is open: File, Reload Notebook from Disk")
 
 

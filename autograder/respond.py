@@ -15,9 +15,9 @@ CHANNEL = "AUTOGRADER_ANSWERS"  # names the file descriptor that answers are wri
 # Before each answer: the number that was drawn for the question, and how many bytes
 # follow. Where none follow, the question has been answered.
 HEADER = struct.Struct("<QI")
-channel: int | None = None  # set where a cell cannot take it away with its environment
+channel: int | None = None  # so that clearing the environment does not lose it
 _open = open  # as it is before a cell puts something in its place
-TOGETHER = 65536  # bytes; to wake the examiner costs more than a short answer
+TOGETHER = 65536  # bytes; waking the examiner costs more than sending a short answer
 
 
 def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:

@@ -133,7 +133,8 @@ def disagreement(
     """What differs between two answers to ``case``, in words; ``None`` if nothing.
 
     Neither an expected value nor anything that one could be worked out from is part of
-    the message, such as how large an error is: who answers zeros would learn the rest.
+    the message, such as how large an error is: otherwise, a student who returns zeros
+    could work out the answers.
     """
     if given.unreadable is not None:
         return None if right.unreadable is not None else given.unreadable

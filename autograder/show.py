@@ -14,7 +14,7 @@ from autograder.judge import Report
 from autograder.rows import NOT_YET, CaseReport, points_in_words
 
 STUB = "Not implemented yet. Replace the line that raises NotImplementedError."
-# The class stands twice, to weigh more than JupyterLab's style of tables.
+# The class is repeated so that the rule outranks JupyterLab's table style.
 STYLE = """
 <style>
 .attention-check { border-collapse: collapse; margin: .5em 0; font-size: .95em; }

@@ -1,4 +1,4 @@
-"""One slip: an altered reference that answers as the student does."""
+"""Find one slip: an altered reference that gives the student's answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 0.5  # of the processor for one answer, after which no other slip is t
 
 
 def search_end() -> float:
-    """When a search that begins now has to end, in processor time."""
+    """The processor time at which a search that begins now has to end."""
     return time.process_time() + SECONDS
 
 
@@ -170,7 +170,7 @@ def find_slip(trials: Trials) -> tuple[str, str]:
         return "", ""
     found = itertools.chain(probe.variants, probe.steps)
     for variant in trials.in_time(found):
-        count = _explained(trials, variant)
+        count = cases_explained(trials, variant)
         if count == trials.failed:
             return variant.says, ""
         if count > most:
@@ -178,7 +178,7 @@ def find_slip(trials: Trials) -> tuple[str, str]:
     return "", part
 
 
-def _explained(trials: Trials, variant: Variant) -> int:
+def cases_explained(trials: Trials, variant: Variant) -> int:
     """In how many wrong cases an altered reference answers as the student does.
 
     In none, if it differs in the first of them, as most alterations do, in half of

@@ -1,8 +1,8 @@
 """Two slips at once: an alteration on top of a known mistake, or of another one.
 
-Whatever is told was tried: the two slips together give what the student gave, in every
-case that asks for a value. That is a statement about results, true however the student
-came to them.
+Every explanation has been tried: the two slips together give the student's results in
+every case that asks for a value. That is a statement about results, and true however
+the student arrived at them.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _says_enough(trials: Trials) -> bool:
     )
     zeros, ones = (values == 0).sum(), (values == 1).sum()
     if min(zeros, ones) and zeros + ones >= LEAST_BITS:
-        return True  # of a mask, the order of its values says all
+        return True  # for a mask, the positions of its values are evidence enough
     different = np.unique(values)
     whole = different == np.rint(different)
     bits = np.where(whole, np.log2(1 + np.abs(different)), 20.0)

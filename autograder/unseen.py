@@ -1,11 +1,11 @@
-"""Ways in which Python runs code that no profile function sees, closed for a while.
+"""Block the ways to run code that no profile function sees, while a case runs.
 
-Python watches nothing that runs in a callback of its own watching: in a trace function,
-in one of ``sys.monitoring``, in an audit hook. And a thread that is begun with
-``_thread`` alone has no profile function. No answer needs any of these, so asking for
-one is refused, and what was set before is set aside until the end. Python announces
-such requests to audit hooks, of which ours cannot be taken away, and threads to those
-only in newer versions: before, the profile function has to see who begins one.
+Python does not profile its own callbacks: trace functions, those of
+``sys.monitoring``, audit hooks. And a thread that is begun with ``_thread`` alone has
+no profile function. No answer needs any of these, so asking for one is refused, and
+what was set before is set aside until the end. Python announces such requests to audit
+hooks, of which ours cannot be taken away, and threads to those only in newer versions:
+before, the profile function has to see who begins one.
 
 Threads of ``threading`` are begun by us meanwhile, and watched from their first line:
 what ``threading`` itself does before it sets a profile function can be replaced, piece
@@ -44,7 +44,7 @@ _STARTS: dict[str, Callable[..., Any]] = {
 _BEGINS = ("start_new_thread", "start_new", "start_joinable_thread")
 
 _closed: list[Unseen] = []  # the last one is at work
-_told: list[str] = []  # what was announced while nobody was at work, and lasts
+_told: list[str] = []  # permanent hooks that were added while no guard was active
 _listening = False
 
 

@@ -1,9 +1,9 @@
-"""Settings of a whole process that decide about right answers, as they usually are.
+"""Run cases under the usual process-wide settings that right answers depend on.
 
 A cell that tries something may leave gradients switched off, or make NumPy raise where
-a number is too small. Nobody asked an answer to work under such settings, and a
-reference would lose the same points. So cases run under the usual ones, and afterwards
-the others are back.
+a number is too small. No task asks an answer to work under such settings, and the
+reference would lose the same points. So cases run under the usual ones, and the cell's
+own are restored afterwards.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The reference on altered arguments: slips that need no wrong version of their own.
 
-Somebody transposes an input, swaps two, forgets an argument, returns an input: the
-answer is what the reference gives when the same is done to it. So these versions are
-made by machine, from the reference and the names of its parameters. When an answer
-agrees with one of them on every case that asks for a value, the student is told which.
+Typical slips transpose an input, swap two, forget an argument or return an input. The
+reference, treated alike, gives the same answer, so these versions are derived from it
+and from the names of its parameters. When an answer agrees with one of them on every
+case that asks for a value, the student is told which.
 """
 
 from __future__ import annotations

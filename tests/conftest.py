@@ -1,4 +1,4 @@
-"""What several folders of tests share."""
+"""Fixtures and settings that several folders of tests share."""
 
 import asyncio
 import os
@@ -14,22 +14,23 @@ from hypothesis import settings
 
 torch.set_num_threads(1)  # small tensors; waking other threads costs more
 
-# What was right once is right again, on a machine that does other things as well.
+# Deterministic and without deadlines, so that a busy machine fails no test.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 
-# Whoever is started in the background may have been told to ignore interrupts, and
-# with it every command that a test starts and interrupts.
+# A process that runs in the background may have been started with SIGINT ignored, and
+# commands that a test starts and interrupts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# They measure time, memory or processes, so they never run beside each other.
+# These measure time, memory or processes, so they never run beside each other.
 MEASURING = (
     "autograder/attacks/test_resources.py",
     "autograder/sandbox/test_counting.py",
     "autograder/sandbox/test_kernels.py",
 )
-# A minute or more. They come first, so that none is left when other processes end.
+# Each takes a minute or more. They start first, so that none still runs when the other
+# processes have finished.
 LONG = (
     *MEASURING,
     "autograder/test_borrowed.py",
@@ -71,10 +72,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With ``--dist=loadfile``, keep together what must not meet as well.
+    """With ``--dist=loadfile``, also keep files in one process that must not overlap.
 
-    The tests of a file stay in one process anyway, because what is dear (a course, a
-    kernel with all imports, an open page) is made once for it.
+    The tests of one file share a process anyway, because expensive fixtures (a course,
+    a kernel with all imports, an open page) are made once per file.
     """
     if config.getvalue("dist") != "loadfile":
         return None
@@ -85,7 +86,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file = super()._split_scope(nodeid)
             return "measuring" if path_of(file) in MEASURING else file
 
-    config.option.loadscopereorder = False  # by number of tests; ours is by time
+    config.option.loadscopereorder = False  # tests are sorted by time here
     return ByFile(config, log)
 
 
@@ -114,7 +115,7 @@ def key_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The public key of a chapter, written once for all processes of this run."""
     folder = tmp_path_factory.getbasetemp()
     if os.environ.get("PYTEST_XDIST_WORKER"):
-        folder = folder.parent  # that of a process is inside of that of the run
+        folder = folder.parent  # each process's folder is inside the run's
     folder = folder / "keys"
     folder.mkdir(exist_ok=True)
 

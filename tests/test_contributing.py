@@ -99,6 +99,13 @@ def test_the_commands_of_the_guide_succeed(command: str, repository: Path):
     assert "pytest" not in command or re.search(r"\d+ passed", done.stdout)
 
 
+def test_the_progress_of_a_student_counts_the_new_exercise(repository: Path):
+    """Its tests work through this chapter, so a new exercise must not break them."""
+    done = run("python -m pytest -q tests/autograder/test_progress.py", repository)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"\d+ passed", done.stdout)
+
+
 def test_a_mistake_that_no_case_catches_is_reported(repository: Path):
     file = repository / "autograder" / "exercises" / "simplified_attention.py"
     complete = file.read_text(encoding="utf-8")

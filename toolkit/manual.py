@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 BLOCK = 20  # paragraphs
-HELD_OUT = 10  # of so many blocks, one
+HELD_OUT = 10  # one block in this many is held out
 
 
 def manual(topics: Mapping[str, str] | None = None) -> tuple[str, str]:

@@ -39,7 +39,7 @@ class LiveTensors(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports torch's compiler, for seconds
+        return False  # or torch imports its compiler, for seconds
 
     def __torch_dispatch__(
         self,
@@ -89,7 +89,8 @@ class LiveTensors(TorchDispatchMode):
 def _tensors(value: Any) -> list[torch.Tensor]:
     """All tensors in what an operation takes or returns.
 
-    With few calls: whoever watches these, as the guard does, makes each of them dear.
+    Makes few calls, because a profiler such as the guard's makes each of them
+    expensive.
     """
     found, waiting = [], [value]
     while waiting:

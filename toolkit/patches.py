@@ -1,4 +1,4 @@
-"""Tokens of an image, for the chapters that go on from them."""
+"""Image tokens, for the chapters that build on them."""
 
 from __future__ import annotations
 

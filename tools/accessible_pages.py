@@ -1,11 +1,11 @@
 """Sphinx extension: pages that also work by keyboard, screen reader and on a phone.
 
-Pictures get a box of their own, in which they can be moved sideways where the page is
-narrower than they can be read at. Boxes that scroll can be reached by keyboard. Roles
-that docutils gives to a bibliography are those of an older standard; they become the
-ones that browsers know. Extensions that give one id to many places, or name a button
-otherwise than it reads, are set right. On paper, pages follow ``print.css``. Below what
-a search finds stands prose, without code and formulas.
+Pictures get a box of their own, in which they scroll sideways where the page is too
+narrow for them to be legible. Boxes that scroll can be reached by keyboard. Roles that
+docutils gives to a bibliography are those of an older standard; they become the ones
+that browsers know. Duplicate ids, and button names that do not match the visible text,
+are corrected. On paper, pages follow ``print.css``. The excerpts below search results
+are prose, without code and formulas.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from sphinx_exercise.nodes import (
 )
 
 PICTURE = re.compile(r"(<figure\b[^>]*>\s*)(<img\b[^>]*>)")
-# MyST-NB gives all of these one name, which is not what is written on them.
+# MyST-NB gives all of these buttons the same accessible name, which does not match
+# their text.
 SUMMARY = '<summary aria-label="Toggle hidden content">'
 SCRIPT = "scrolling_boxes.js"
 EXCERPTS = "search_excerpts.js"

@@ -1,4 +1,4 @@
-"""The picture of attention at the top of the start page: a sentence that can be asked.
+"""The picture of attention at the top of the start page: a sentence to explore.
 
 A reader chooses a word, and sees how strongly it matches every other one and what its
 vector becomes. The vectors are those that the first chapter makes by hand. Queries,

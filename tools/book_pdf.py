@@ -102,8 +102,8 @@ def print_book(root: Path, built: Path, pdf: Path) -> int:
             page.goto(document.absolute().as_uri())
             typeset(page)
             page.evaluate(SETTLED)
-            # Where a chapter begins is known once it is printed. What is hidden keeps
-            # its room; to print that takes a third of the time.
+            # Where a chapter begins is known only after printing. Hidden elements keep
+            # their space, so a first pass without them takes a third of the time.
             hiding = page.add_style_tag(content=HIDE_ALL)
             begins = page_numbers(printed(page, tagged=False))
             hiding.evaluate("style => style.remove()")
@@ -242,7 +242,7 @@ def chapter(soup: BeautifulSoup, name: str, caption: str, names: set[str]) -> st
         redirect(link, name, names)
     for image in article.select("img[src]"):
         image["src"] = from_root(image["src"], posixpath.dirname(name))
-        image["loading"] = "eager"  # on paper, nothing ever comes near
+        image["loading"] = "eager"  # on paper, nothing scrolls into view
     move_solutions_to_the_end(soup, article)
     heading = f'<p class="part-of-book">{html.escape(caption)}</p>' if caption else ""
     return (

@@ -1,10 +1,9 @@
-"""Say whether a published book is all there: no silent success.
+"""Check that a published book is complete, and fail loudly if it is not.
 
     python -m tools.check_published https://example.org/book/
 
-Every page of ``_toc.yml`` has to answer and to have a title and a hundred words. Each
-of its pictures, scripts and style sheets has to answer as well. Needs only Python and
-PyYAML.
+Every page of ``_toc.yml`` must load and have a title and a hundred words, and each of
+its pictures, scripts and style sheets must load. Needs only Python and PyYAML.
 """
 
 from __future__ import annotations

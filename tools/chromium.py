@@ -16,7 +16,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 class NoChromium(RuntimeError):
-    """None of the programs that would do is installed."""
+    """No suitable browser is installed."""
 
 
 def chromium() -> str:

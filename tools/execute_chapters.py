@@ -2,12 +2,12 @@
 
 MyST-NB executes a chapter when it reads its page, one after the other. Before it comes
 to that, everything that jupyter-cache does not hold is executed here and put into the
-same cache, where MyST-NB finds it. A chapter is kept as soon as it is done, so a build
-that was interrupted goes on where it was.
+same cache, where MyST-NB finds it. A chapter is kept as soon as it is done, so an
+interrupted build resumes where it stopped.
 
-Each chapter computes on one thread, so its numbers are the same alone and in company,
-and on any number of processors. A cell that reads the wall clock runs when no other
-cell does.
+Each chapter computes on one thread, so its numbers do not depend on what else runs, or
+on the number of processors. A cell that reads the wall clock runs when no other cell
+does.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ async def execute_all(
                 await execute(chapter, config, turns)
             except Failure as failure:
                 if asyncio.current_task().cancelling():
-                    raise  # its kernel was ended because all of this ends
+                    raise  # its kernel was killed because the whole build is stopping
                 failures.append(failure)
                 outcome = "failed after"
             else:
@@ -208,7 +208,7 @@ async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> Non
         allow_errors=config.execution_allow_errors,
         # A kernel may send a line in pieces; MyST-NB would begin a line with each.
         coalesce_streams=True,
-        record_timing=False,  # it would be part of what the cache knows a notebook by
+        record_timing=False,  # it would change the notebook's cache key
         extra_arguments=[VECTOR_FIGURES],
         resources={"metadata": {"path": str(chapter.file.parent)}},
     )
@@ -290,7 +290,7 @@ def names_in(statement: ast.stmt) -> set[str]:
 
 
 class Turns:
-    """Several may work at once, but nobody beside one who has to be alone.
+    """A lock that tasks share, except those that have to run alone.
 
     Args:
         places: how many may work at once.
@@ -299,7 +299,7 @@ class Turns:
     def __init__(self, places: int) -> None:
         self.places = places
         self._free = asyncio.Semaphore(places)
-        # Who waits to be alone keeps the door shut, so that nobody slips in before.
+        # A task waiting to run alone blocks newcomers, so that it is not starved.
         self._door = asyncio.Lock()
 
     @asynccontextmanager

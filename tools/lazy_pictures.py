@@ -1,4 +1,4 @@
-"""Sphinx extension: pictures that are loaded when they are near, in room kept for them.
+"""Sphinx extension: pictures that load lazily, in space reserved for them.
 
 Each picture of a page says how large it is, so nothing moves when it arrives. Figures
 of cells are drawings, one for light pages and one for dark (``themed_figures.py``), of
@@ -52,7 +52,7 @@ def mark_pictures(
 
 
 def leave_out_originals(app: Sphinx) -> Iterable[tuple[str, dict[str, Any], str]]:
-    """Have no picture copied that pages show in another form; this adds no page.
+    """Copy no picture that pages show in another format; this adds no page.
 
     Pages may have been written in other processes, so what says so is the file.
     """

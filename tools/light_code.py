@@ -1,4 +1,4 @@
-"""Sphinx extension: in highlighted code, only what has a colour is an element.
+"""Sphinx extension: in highlighted code, elements only where there is a colour.
 
 Pygments makes an element of each token. Names, punctuation and spaces are most of a
 program, and look like plain text in both styles of the theme. As text, they leave a

@@ -1,4 +1,4 @@
-"""Sphinx extension: scripts that no page waits for, and none that it has no use for.
+"""Sphinx extension: load scripts without blocking, and only on pages that use them.
 
 The theme and other extensions ask for their scripts in the head of every page, where
 the browser would stop reading the page until each is there. All of them wait for the

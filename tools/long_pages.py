@@ -10,8 +10,8 @@ writes down the answer, in turn, for which the browser would lay out one piece o
 page after the other at once. Until then, there is only the top of a chapter, unless the
 reader does something or a file is late.
 
-Who comes to a section, comes back or loads a page again begins further down, and the
-browser has to know the heights above at once.
+A reader who follows a link to a section, comes back or reloads starts further down, so
+there the browser has to know the heights above at once.
 """
 
 from __future__ import annotations

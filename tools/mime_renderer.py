@@ -1,4 +1,4 @@
-"""What Sphinx extensions share that show one kind of output of a notebook."""
+"""Shared code of Sphinx extensions that show one kind of notebook output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The files that run Python in a page, and the scripts that carry them.
 
-Browsers let no page read the files beside it, but they let it load scripts. A list of
-all files, ``runtime.js``, comes with a page; the files follow on the first run.
+A page opened from a folder may not read the files beside it, but it may load scripts. A
+list of all files, ``runtime.js``, comes with a page; the files follow on the first run.
 """
 
 from __future__ import annotations

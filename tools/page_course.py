@@ -1,4 +1,4 @@
-"""What a page can run of the course: our modules, for chapters without torch."""
+"""The part of the course that pages can run: modules of ours, without torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sphinx extension: what a page tells of itself before anybody reads it.
+"""Sphinx extension: page metadata for search engines and messengers.
 
 Search engines and messengers show a title, a description and a picture. The description
 is how the page begins. The picture is drawn when the book is built. Addresses in them
@@ -85,7 +85,7 @@ def describe(
 ) -> None:
     """Put a description and what messengers show into the head of a page.
 
-    The theme says once how wide a phone is; docutils need not repeat it.
+    The theme already sets the viewport, so docutils' tag is dropped.
     """
     tags = VIEWPORT.sub("", context.get("metatags", ""))
     context["metatags"] = "\n".join([tags, *_tags(app, pagename, context)])

@@ -23,7 +23,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
     """Ask for more processes when all pages are read, and before any is written.
 
-    Each of them is a fork, of which only Linux makes a promise. One more than there are
+    The processes are forked, which is only safe on Linux. One more than there are
     processors, because Sphinx counts the one that waits for the others.
     """
     if sys.platform == "linux" and processors() > 1:

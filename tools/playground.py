@@ -1,9 +1,9 @@
-"""Sphinx extension: models that chapters trained, alive on pages of their own.
+"""Sphinx extension: trained models that run on pages of their own.
 
-A chapter gives a model away with ``toolkit.playground``. The model arrives here as an
+A chapter exports a model with ``toolkit.playground``. The model arrives here as an
 output of the chapter, from the cache or fresh, and is written, with smaller numbers,
 into a script beside the other static files. Pages with a playground load the scripts
-that compute, and these load the model when somebody comes near it. Other pages load
+that compute, and these load the model when a reader scrolls near it. Other pages load
 nothing.
 """
 

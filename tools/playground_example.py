@@ -1,9 +1,9 @@
 """Sphinx extension: what a playground would show, where it cannot run.
 
-A chapter can give away, beside its model, what PyTorch's model did with one text, as
-the fact ``example``. The place of its picture, which is for paper and for browsers
-without JavaScript, is ``<div data-playground-example="NAME"></div>``. The numbers are
-those of the chapter's last execution:
+Besides its model, a chapter can export what PyTorch's model did with one text, as the
+fact ``example``. The place of its picture, which is for paper and for browsers without
+JavaScript, is ``<div data-playground-example="NAME"></div>``. The numbers are those of
+the chapter's last execution:
 
     tokens   the text, token by token
     weights  what the last token puts on each of them, in one head

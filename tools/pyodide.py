@@ -1,4 +1,4 @@
-"""Finds Pyodide, the Python of the pages, and lets nothing in but what was released.
+"""Find Pyodide, which runs Python in pages; accept only the official release.
 
 ``pyodide_release.json`` says what belongs to the release: the SHA-256 of each file, and
 the part of its lock file that the pages use. Both were taken from the official package

@@ -1,6 +1,6 @@
 """Sphinx extension: a link on each section with which readers report a problem in it.
 
-It opens a new issue in the public repository, in which page and section are filled in.
+The link opens a new issue in the public repository, with page and section filled in.
 Where ``_config.yml`` names no repository that readers can reach, there are no links.
 """
 
@@ -42,7 +42,7 @@ def add_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     title = app.env.titles[docname].astext()
     for section in list(doctree.findall(has_title)):
         if section.parent is doctree and any(map(has_title, section.children)):
-            continue  # the page as a whole: each of its sections has a link
+            continue  # the page's own section; its subsections have links
         name, anchor = section[0].astext(), section["ids"][0]
         address = issue_address(found[0], docname, title, name, anchor)
         link = LINK.format(html.escape(address), html.escape(name))

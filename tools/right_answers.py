@@ -1,4 +1,4 @@
-"""Sphinx extension: the table below a stub says whose answer it is about.
+"""Sphinx extension: a line above each check's table says that a right answer got it.
 
 The book runs each check on the reference, so below a stub that raises
 ``NotImplementedError`` stands a table in which every case passes. A line above it says

@@ -1,4 +1,4 @@
-"""Sphinx extension: exercises that are written, run and checked where they are printed.
+"""Sphinx extension: exercises that are solved, run and checked on the page itself.
 
 In the chapters that need NumPy alone, a region is put around the stub of an exercise
 and its check, and around each demonstration that a page can run;

@@ -28,7 +28,7 @@ from sphinx.search.en import SearchEnglish
 # In the static files. The dialog loads the first two by itself, when it is opened.
 INDEX, RANKING = "search_sections.js", "search_ranking.js"
 PAGE, DIALOG = "search_page.js", "search_dialog.js"
-# What the field writes for short, beside what the book writes out.
+# Abbreviations of the field, and the terms that the book spells out.
 SHORT = {
     "bpe": "byte pair encoding",
     "ffn": "feed forward",
@@ -42,7 +42,7 @@ SHORT = {
     "sqrt": "square root",
     "vit": "vision transformer",
 }
-# They ask, and say nothing of what is asked for.
+# Question words, which say nothing about the topic.
 QUESTIONS = frozenset({"do", "does", "how", "should", "what", "when", "which", "why"})
 NO_PROSE = (
     *(nodes.literal_block, nodes.doctest_block, nodes.raw, nodes.math),

@@ -1,9 +1,9 @@
-"""Sphinx extension: what the start page shows that no text can say.
+"""Sphinx extension: the parts of the start page that are computed.
 
-``{attention-scene}`` is the picture that readers can ask. ``{judged-mistake}`` runs a
+``{attention-scene}`` is the picture that readers explore. ``{judged-mistake}`` runs a
 known mistake through the judge that also judges readers. ``{chapter-map}`` lists the
 chapters with what is built in each, from the table of contents and the exercises. All
-three are made anew whenever a page changes, or a file that they are made of.
+three are made again whenever a page changes, or a file that they are made of.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tools.page_course import topics
 from tools.reading_time import exercise_minutes, in_hours
 
 MARK = 'class="attention-scene"'
-# Anything in these may matter to what is shown.
+# A change in any of these may change the page.
 MADE_OF = (
     *("autograder/**/*.py", "solutions/**/*.py"),
     *("toolkit/book.py", "tools/start_page.py", "tools/attention_scene.py"),

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fontTools import subset
 
-# Sphinx shows what any library has to tell, such as each table that became smaller.
+# Sphinx prints the log of every library, including fontTools' note on each table that
+# it shrinks.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 

@@ -41,7 +41,7 @@ def progress_bar(unit: str) -> Callable[[Any, int], Any]:
 
 
 def say(text: str, **where: Any) -> None:
-    """Print lines in which no name does anything to the terminal."""
+    """Print lines with characters that act on a terminal escaped."""
     print("\n".join(map(printable, text.split("\n"))), **where)
 
 

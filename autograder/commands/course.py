@@ -93,7 +93,7 @@ def _collect(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
     from autograder.grading.class_list import add_students
     from autograder.lms.collect import collect
-    from autograder.lms.record import people_in
+    from autograder.lms.upload_ids import people_in
     from autograder.release.settings import settings_of
 
     course = options.course.resolve()

@@ -1,4 +1,4 @@
-"""Whose work it is, and what may be known of it elsewhere."""
+"""Commands about authorship (similarity, oral questions) and about anonymous copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks and graders for systems of others."""
+"""Commands that send marks to other systems, or pack a grader for them."""
 
 from __future__ import annotations
 

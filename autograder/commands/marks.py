@@ -1,4 +1,4 @@
-"""What a class got wrong, and what becomes of its marks."""
+"""Commands about what a class got wrong, and about its marks."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _regrade(options: argparse.Namespace) -> int:
 
 
 def _require_whole_request(options: argparse.Namespace, name: str | None) -> None:
-    """A cause and its worth come together, and nothing is said that has no effect."""
+    """Require a cause together with its points, and reject options without effect."""
     worth = options.points is not None or options.forgiven
     if name is not None and not worth:
         raise AutograderError("say how many points are given back, or --forgiven")

@@ -1,4 +1,4 @@
-"""What a student does with a notebook of their own: check, progress, reset."""
+"""Commands for a student's own notebook: check, progress, reset."""
 
 from __future__ import annotations
 

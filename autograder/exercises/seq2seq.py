@@ -2,7 +2,7 @@
 
 Sizes are drawn, all different from each other, so that an axis that is mistaken for
 another one shows. The decoders that ``greedy_translate`` drives are small tables of
-numbers: each says what comes next only if it was told the right token before.
+numbers: each gives the right next token only if it was fed the right one before.
 """
 
 import numpy as np

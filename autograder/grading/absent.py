@@ -1,8 +1,8 @@
 """Imports that only a student's own machine has, such as ``google.colab``.
 
-Such a line would end its cell, and with it all answers that need what comes below. So
-it is left out, with the statements that use what it would have brought. Functions that
-use it stay: they fail when they are called.
+Such a line would end its cell, and with it all answers that need the code below it. So
+it is left out, together with the statements that use the imported names. Functions that
+use them stay, and fail when they are called.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from autograder.grading.magics import lines_in, parsed, rows_of, sharing_lines
 from autograder.parsing import UNREADABLE
 
-_COURSE = ("autograder", "toolkit", "__main__")  # what a submission finds besides
+_COURSE = ("autograder", "toolkit", "__main__")  # importable in a submission
 
 
 class Absent:
@@ -76,7 +76,7 @@ class Absent:
         if isinstance(node, ast.ImportFrom):
             paths = [node.module] if node.module and not node.level else []
         bound = {a.asname or a.name.partition(".")[0] for a in node.names}
-        missing = {path for path in paths if not _is_here(path)}
+        missing = {path for path in paths if not is_here(path)}
         if not missing or len(missing) < len(paths):
             self._names -= bound
             return False
@@ -86,7 +86,7 @@ class Absent:
 
 
 @lru_cache(maxsize=1000)
-def _is_here(module: str) -> bool:
+def is_here(module: str) -> bool:
     """Whether the package of a module is installed; nothing is imported.
 
     What lies in the folder where the grader was started does not count: a submission

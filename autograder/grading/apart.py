@@ -1,7 +1,7 @@
 """Call functions in a process of their own, whose main thread runs them.
 
-For workers of a cluster: their tasks are threads, whose work no signal ends, so that a
-deadline would bound nothing there (``deadline.py``). And their processes may not have
+For workers of a cluster: their tasks are threads, which signals cannot interrupt, so a
+deadline would have no effect there (``deadline.py``). And their processes may not have
 any of ``multiprocessing``.
 """
 

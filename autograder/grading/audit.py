@@ -1,6 +1,6 @@
 """Every change of a mark, in a file that only grows: ``changes/CHAPTER.jsonl``.
 
-A line is written before the gradebook commits what it tells, and removed if that fails.
+A line is written before the gradebook commits the change, and removed if that fails.
 When a run is killed in between, or somebody marks by hand, the log and the gradebook
 differ; the next run finds the difference and logs it as found.
 """

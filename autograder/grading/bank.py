@@ -1,7 +1,7 @@
-"""A skeleton of a known mistake from a submission whose wrong answer nothing explains.
+"""Make the skeleton of a mistake from a wrong answer that nothing explains.
 
-What a student wrote is read here and never run. The skeleton is a file of the course,
-which the instructor reads, shortens and moves into the bank of mistakes.
+Student code is parsed here and never run. The skeleton is a file of the course, which
+the instructor reads, shortens and moves into the bank of mistakes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Answers that are not in the cell that was made for them, found by their names.
+"""Find answers by name that are not in the cell meant for them.
 
-Copying into a new notebook, Colab, and some converters lose what nbgrader wrote beside
-a cell. The ``def`` or ``class`` of an answer is still there.
+Copying into a new notebook, Colab, and some converters lose nbgrader's metadata of a
+cell. The ``def`` or ``class`` of an answer is still there.
 """
 
 from __future__ import annotations

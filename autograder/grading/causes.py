@@ -1,4 +1,4 @@
-"""Why the answers of a class are wrong: causes and symptoms, with who shares them."""
+"""Why the answers of a class are wrong: causes and symptoms, with their students."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograder.hints import where_to_read
 from autograder.rows import NOT_YET
 from autograder.verdict import tells_why
 
-# What a wrong answer is told: a known mistake, something that was seen, or nothing.
+# Kinds of explanation: a known mistake, an observed symptom, or none.
 MISTAKE, SYMPTOM, NONE = "known mistake", "symptom", "no cause found"
 _NUMBER = re.compile(r"[-−]?\d[\d.,]*(?:e[-+]?\d+)?")
 

@@ -1,4 +1,4 @@
-"""The submissions to one chapter in one run: what is done already, what is written."""
+"""The submissions to one chapter in one run: what is done, and what to write."""
 
 from __future__ import annotations
 
@@ -116,13 +116,15 @@ class ChapterSubmissions:
     rules: Sequence[Rule] = ()
 
     def is_missing(self, name: str) -> bool:
-        """Whether there is nothing of a student to examine; if so, it is dealt with.
+        """Whether a student has handed in nothing for this chapter."""
+        return not handed_in(self.course / "submitted", name, self.job.chapter)
+
+    def note_missing(self, name: str) -> None:
+        """Record that a student has handed in nothing.
 
         Marks that are in the gradebook stay; but a zero for nothing, as former versions
         gave it, is taken back.
         """
-        if handed_in(self.course / "submitted", name, self.job.chapter):
-            return False
         path = report_path(self.course, self.job.chapter, name)
         report = _read_report(path) or {}
         zero = str(report.get("refused")).startswith("nothing was submitted")
@@ -133,29 +135,32 @@ class ChapterSubmissions:
             self.before.pop(name, None)
         known = name in self.before
         (self.outcome.unchanged if known else self.outcome.missing).append(name)
-        return True
 
-    def is_finished(self, name: str) -> bool:
-        """Whether an earlier run recorded this very submission.
+    def finished(self, name: str) -> Submission | None:
+        """The submission of a student, if an earlier run recorded this very one.
 
-        Not if the gradebook says something else: it may be a new one, or nbgrader's own
-        autograder may have been at it.
+        It did not if the gradebook or the kept notebook differs from its report: the
+        gradebook may be a new one, or nbgrader's own autograder may have written both.
         """
         try:
             submission = self.read(name)
             report = _report_on(self.course, self.job, submission)
-        except GraderFault:  # it will be told when it is to be examined
-            return False
-        if report is None:
-            return False
+        except GraderFault:  # examining the submission will report it
+            return None
+        if report is None or report["kept"] != _digest(self._kept_notebook(name)):
+            return None
         before = self._scores_before(name)
         counting = credited(report, self.rules)["exercises"]
-        kept = all(before.get(e["name"]) == e["score"] for e in counting) and report[
-            "kept"
-        ] == _digest(self._kept_notebook(name))
-        if kept:
-            self._write_beside(submission)
-        return kept
+        same = all(before.get(e["name"]) == e["score"] for e in counting)
+        return submission if same else None
+
+    def leave_unchanged(self, submission: Submission) -> None:
+        """Record that a finished submission stays as it is.
+
+        Its time stamp and its secret may have changed all the same.
+        """
+        self._write_beside(submission)
+        self.outcome.unchanged.append(submission.student)
 
     def _scores_before(self, student: str) -> dict[str, float | None]:
         """The automatic scores that the gradebook held when the run began."""
@@ -211,7 +216,7 @@ class ChapterSubmissions:
 
     @contextlib.contextmanager
     def _unless_in_the_way(self, student: str) -> Iterator[None]:
-        """Say of a student that something stands where a file is to be written."""
+        """Refuse a student where something blocks the path of a file to be written."""
         try:
             yield
         except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
@@ -260,7 +265,7 @@ class ChapterSubmissions:
             _write_if_new(path, secret or secrets.token_hex(64))
 
     def tell_penalties(self) -> None:
-        """Tell whose points lost for lateness are others than before the run."""
+        """Report whose late penalty has changed in this run."""
         for student, now in sorted(self.marks.read().items()):
             if student in self.before:
                 old, new = self.before[student].late_penalty, now.late_penalty

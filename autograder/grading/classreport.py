@@ -1,7 +1,7 @@
 """A chapter's class report: who needs help, what to teach again, and the details.
 
 Everything is computed from the reports that ``grade`` left and from the marks in the
-gradebook, so it can be made anew at any time. The page loads nothing, and runs only a
+gradebook, so it can be made again at any time. The page loads nothing, and runs only a
 script of its own that sorts tables.
 """
 
@@ -139,7 +139,7 @@ def answers_have(count: int) -> str:
 
 
 def _states(report: ClassReport) -> list[tuple[str, str]]:
-    """How many handed in, have no mark, or have a zero, which are three things."""
+    """How many handed in, how many have no mark, and how many have a zero."""
     due = len(report.everybody) - len(report.excused)
     zeros = sum(r["score"] == 0 for r in report.reports)
     unread = len(report.reports) - len(report.examined)

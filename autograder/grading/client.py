@@ -25,7 +25,7 @@ from autograder.sandbox.messages import UnreadableMessage
 from autograder.sandbox.provisioner import SandboxProvisioner, how_it_exited
 
 GRACE_STEPS, GRACE_SECONDS = 20, 0.1  # to read what the kernel had sent
-MOST_STEPS = 100  # even if more and more comes
+MOST_STEPS = 100  # even while data keeps arriving
 MESSAGE_BYTES = 200  # what any message counts, beside its content
 
 
@@ -42,7 +42,14 @@ class SelectorLoop(asyncio.SelectorEventLoop):
 
 
 class SubmissionClient(NotebookClient):
-    """nbclient with limits, which also asks questions."""
+    """nbclient with limits, which also asks questions.
+
+    Attributes:
+        room: bytes of output that the submission may still send.
+        too_long: whether outputs were left out.
+        failed: how the last cell failed, if it did.
+        door: where the answers to questions arrive.
+    """
 
     def __init__(
         self,
@@ -63,24 +70,24 @@ class SubmissionClient(NotebookClient):
         self.log.setLevel("CRITICAL")
         self.limits = limits
         self.clock = clock
-        self._room = limits.output_bytes
-        self.too_long = False  # whether outputs were left out
-        self.failed: str | None = None  # how the last cell failed, if it did
-        self._door = Door(limits)
+        self.room = limits.output_bytes
+        self.too_long = False
+        self.failed: str | None = None
+        self.door = Door(limits)
         self._broken: str | None = None
 
     async def async_start_new_kernel(self, **kwargs: Any) -> None:
         """Start a kernel that has the other end of our door, and open ours."""
-        inside = self._door.inside.fileno()
+        inside = self.door.inside.fileno()
         environment = {**os.environ, CHANNEL: str(inside)}
         await super().async_start_new_kernel(
             **kwargs, pass_fds=[inside], env=environment
         )
-        await self._door.open()
+        await self.door.open()
 
     async def close(self, manager: AsyncKernelManager) -> None:
         """Kill the kernel, drop what was not sent, close every socket."""
-        self._door.close()
+        self.door.close()
         if self.kc is not None:
             self.kc.stop_channels()
         with contextlib.suppress(Exception):
@@ -134,10 +141,10 @@ class SubmissionClient(NotebookClient):
         try:
             ended = await self.run(question, -1)
             if not await self._done(reading) and ended is None:
-                self._break("its answers to a question did not end")
+                self.end_for("its answers to a question did not end")
         finally:
             if not reading.cancel() and not reading.cancelled():
-                reading.exception()  # else asyncio complains that nobody looked
+                reading.exception()  # otherwise asyncio warns about it
         return answers, self._broken or ended
 
     async def _done(self, reading: asyncio.Task) -> bool:
@@ -148,23 +155,23 @@ class SubmissionClient(NotebookClient):
         Raises:
             GraderFault: reading has failed, so a kernel may have waited for us.
         """
-        received, idle = self._door.received, 0
+        received, idle = self.door.received, 0
         for _ in range(MOST_STEPS):
             if (await asyncio.wait([reading], timeout=GRACE_SECONDS))[0]:
                 if (error := reading.exception()) is not None:
                     raise _as_ours(error) from error
                 return True
-            idle = idle + 1 if self._door.received == received else 0
-            received = self._door.received
+            idle = idle + 1 if self.door.received == received else 0
+            received = self.door.received
             if idle == GRACE_STEPS:
                 break
         return False
 
     async def _read(self, question: int, most: int, answers: list[bytes]) -> None:
         try:
-            await self._door.read(question, most, answers)
+            await self.door.read(question, most, answers)
         except TooMuch as limit:
-            self._break(str(limit))
+            self.end_for(str(limit))
 
     async def _check_raise_for_error(
         self, cell: NotebookNode, cell_index: int, exec_reply: dict[str, Any] | None
@@ -198,7 +205,7 @@ class SubmissionClient(NotebookClient):
         anything, and there may be no end of them.
         """
         while True:
-            await asyncio.sleep(0)  # a flood must not keep the clock from running
+            await asyncio.sleep(0)  # let the clock run even during a flood of messages
             try:
                 await self._read_output(parent_msg_id, cell, cell_index)
             except CellExecutionComplete:
@@ -235,15 +242,17 @@ class SubmissionClient(NotebookClient):
     def _spend(self, size: int) -> bool:
         """Whether there is room for a message of this size, or it is left out.
 
-        Who prints a lot has answers all the same; only a flood ends the kernel.
+        Output beyond the limit is dropped, and the answers still count; only a flood
+        ends the kernel.
         """
-        self._room -= MESSAGE_BYTES + size
-        self.too_long = self._room < 0
-        if self._room < self.limits.output_bytes - self.limits.message_bytes:
-            self._break(self.limits.called("message_bytes"))
+        self.room -= MESSAGE_BYTES + size
+        self.too_long = self.room < 0
+        if self.room < self.limits.output_bytes - self.limits.message_bytes:
+            self.end_for(self.limits.called("message_bytes"))
         return not self.too_long
 
-    def _break(self, limit: str) -> None:
+    def end_for(self, limit: str) -> None:
+        """End the kernel because the submission broke a limit; the first one counts."""
         if self._broken is None:
             self._broken = limit
             provisioner = self.km.provisioner

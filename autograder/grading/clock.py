@@ -1,4 +1,4 @@
-"""Whose fault it is that time has passed.
+"""Decide who is to blame when a time limit passes.
 
 A time limit counts what a submission does with its time, not what its neighbours do.
 Three things are known at each step of the clock: the processor time that the
@@ -12,7 +12,7 @@ the wall time it was idle: asleep, or waiting for something that does not come.
 * That it was idle is no proof while others are examined: it may have waited for
   something that they hold. It is examined again, alone. Then idle time counts like
   processor time, so an endless sleep ends, and ends as its own fault.
-* That nobody can say what it did is no proof either. But as soon as somebody can, the
+* If its usage is unknown, nothing is proven either. But as soon as it is known, the
   time until then counts like any other: a submission gains nothing by keeping its
   warden busy, and one whose warden had no processor loses nothing.
 * That this thread is late is no proof: it may have had no processor. But as long as it
@@ -61,7 +61,7 @@ class Meter(Protocol):
 
 @dataclass(frozen=True)
 class _Moment:
-    """A point in time, in seconds: of the wall, and of what this thread has worked."""
+    """A point in time, in seconds: wall clock, and processor time of this thread."""
 
     wall: float = field(default_factory=lambda: time.monotonic())
     worked: float = field(default_factory=lambda: time.thread_time())

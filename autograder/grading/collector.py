@@ -1,7 +1,7 @@
 """``nbgrader zip_collect`` on what a learning management system packs for download.
 
-It calls both classes; a course's ``nbgrader_config.py`` names them. Who somebody is and
-what is taken of them is decided in ``autograder.lms``, as for ``autograder collect``.
+nbgrader calls both classes, which a course's ``nbgrader_config.py`` names. As for
+``autograder collect``, ``autograder.lms`` decides whose a file is and which one counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LmsExtractor(ExtractorPlugin):
 
 
 class LmsCollector(FileNameCollectorPlugin):
-    """Tells whose each notebook is, and takes one of each person.
+    """Determines the owner of each notebook, and takes one per person.
 
     The number that the system gave is part of the name, so two people of one name stay
     apart, and a name that can be read as that of several people is nobody's.

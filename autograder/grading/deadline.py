@@ -1,8 +1,8 @@
-"""A deadline for what this process does with what a student wrote.
+"""A deadline for the time that this process spends on one student's files.
 
-It is read by code that takes time in proportion to its length, and the length is
-limited. The deadline is for text that breaks this rule in a way nobody thought of: it
-costs the class seconds, and not the run.
+The code that reads it takes linear time, and its length is limited. The deadline
+catches text that breaks this rule in some unforeseen way: such text costs the class
+seconds and not the whole run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Due dates, extensions and excuses of a course, from one table: ``deadlines.csv``.
 
-A line names a ``student`` (nobody for everybody), a ``chapter``, and what is ``due``: a
-date, with or without a time, ``+3 days`` or ``excused``.
+A line names a ``student`` (empty for all of them), a ``chapter``, and what is ``due``:
+a date, with or without a time, ``+3 days`` or ``excused``.
 """
 
 from __future__ import annotations

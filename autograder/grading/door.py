@@ -1,8 +1,8 @@
 """The door that the answers of a kernel come through: a socket that carries bytes.
 
-What is written to it is the headers and answers of ``respond``, which the code of a
-student can write too. So a length is held against the limits before anything is
-waited for, and no more than one answer is on its way at any time.
+``respond`` writes headers and answers to it, and so can a student's code. So a length
+is compared with the limits before any byte of an answer is awaited, and at most one
+answer is on its way at any time.
 """
 
 from __future__ import annotations

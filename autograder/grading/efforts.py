@@ -1,4 +1,4 @@
-"""How students got to their answers, as far as the notebooks they handed in tell.
+"""How students arrived at their answers, as far as their notebooks show.
 
 ``check`` leaves in a notebook how often an exercise was checked since the kernel was
 started, how many hints were asked for, and the time between the first check and the

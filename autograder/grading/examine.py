@@ -98,7 +98,7 @@ def examine(
     try:
         with deadline():
             rebuilt = rebuild(master, data)
-            refused = _not_to_be_run(topic, rebuilt)
+            refused = not_to_be_run(topic, rebuilt)
     except SubmissionFault as fault:
         return refused_examination(master, topic, str(fault))
     seeds = seeds or draw_seeds(topic, secrets.token_bytes())
@@ -128,7 +128,7 @@ def examine(
     return Examination(report, kept)
 
 
-def _not_to_be_run(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
+def not_to_be_run(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
     """Why exercises are refused before anything runs, by their names."""
     code, refused = StudentCode(rebuilt), {}
     for name, exercise in topic.exercises.items():

@@ -1,4 +1,4 @@
-"""An example of a wrong answer, as code that does not say whose it is."""
+"""Anonymous examples of wrong answers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from autograder.files import Unusable
 from autograder.grading.magics import parsed
-from autograder.lms.record import people_in
 from autograder.lms.tables import BadTable
+from autograder.lms.upload_ids import people_in
 from autograder.notebooks import grade_id, read_notebook, source
 from autograder.parsing import UNREADABLE
 

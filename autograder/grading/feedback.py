@@ -1,4 +1,4 @@
-"""Pages for students, made by nbgrader, and made anew when their marks are others.
+"""Feedback pages, made by nbgrader, and made again when marks have changed.
 
 The command of nbgrader makes a page again only when a student handed in again; after a
 regrade or a mark by hand it keeps the old one. Here, what a page is made of has a

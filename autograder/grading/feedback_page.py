@@ -93,7 +93,7 @@ def make_in_worker(asked: tuple[str, str]) -> bool:
 
 
 class _Compiled(BytecodeCache):
-    """Templates that this process has compiled; each page has an environment anew."""
+    """Compiled templates: nbconvert has a new environment for each page."""
 
     def __init__(self) -> None:
         self._kept: dict[str, bytes] = {}

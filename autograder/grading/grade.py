@@ -149,9 +149,9 @@ def grade_chapters(
                     part.outcome.excused.append(name)
                     continue
                 if part.is_missing(name):
-                    continue
-                if not force and part.is_finished(name):
-                    part.outcome.unchanged.append(name)
+                    part.note_missing(name)
+                elif not force and (submission := part.finished(name)) is not None:
+                    part.leave_unchanged(submission)
                 else:
                     waiting.append(Entry(part, name))
         for part in parts:

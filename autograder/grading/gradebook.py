@@ -47,7 +47,7 @@ class ChapterMarks:
         course_id: nbgrader's name of the course.
         chapter: the assignment, which is also the name of its notebook.
         late: nbgrader's settings for late submissions, if the course has some.
-        log: where changes of marks are told; who only reads needs none.
+        log: where changes of marks are logged; not needed for reading.
 
     Raises:
         GradebookError: it cannot be opened, or the chapter was never released in it.
@@ -313,7 +313,7 @@ class ChapterMarks:
         return True
 
     def assign_penalties(self, students: Iterable[str]) -> None:
-        """Take off anew what those lose who were late, as nbgrader's settings say.
+        """Recompute the late penalties of some students from nbgrader's settings.
 
         A due date or an extension may have changed since they were examined, and so may
         the settings.
@@ -361,7 +361,7 @@ class ChapterMarks:
 
 
 class _TakenBack(Exception):
-    """Ends a transaction that was only to be looked at."""
+    """Rolls back a transaction that was only a preview."""
 
 
 def _counting(grade: Grade) -> float | None:

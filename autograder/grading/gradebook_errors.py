@@ -16,7 +16,7 @@ class GradebookError(AutograderError):
     """The gradebook cannot be used; the message says why and what to do."""
 
 
-# What becomes of a time that is none, or of text in a column of numbers.
+# What is raised for an invalid time, or for text in a numeric column.
 _STRANGE = (ValueError, TypeError, OverflowError)
 _STRANGER = "it holds something that nbgrader never writes; restore a copy"
 

@@ -25,7 +25,7 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
     """The marks of a chapter by student, in the transaction that is under way.
 
     Raises:
-        GradebookError: what is there are no marks.
+        GradebookError: the gradebook holds something that is no mark.
     """
     marks: dict[str, Marks] = defaultdict(Marks)
     grades = _cells_of(

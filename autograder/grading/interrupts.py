@@ -1,4 +1,4 @@
-"""How processes end: after what they are writing, and with their parent."""
+"""End processes when they have finished writing, and together with their parent."""
 
 from __future__ import annotations
 

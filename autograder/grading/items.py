@@ -1,7 +1,7 @@
-"""Item analysis: how hard each exercise and case was, and whom it tells apart.
+"""Item analysis: how hard each exercise and case was, and how well it discriminates.
 
-It looks at what the grader gave to the submissions that could be examined: marks by
-hand, late penalties and cells of an instructor's own play no part in it.
+It uses the grader's own points for the submissions that could be examined, without
+marks by hand, late penalties and cells that the instructor added.
 """
 
 from __future__ import annotations

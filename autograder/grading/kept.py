@@ -1,8 +1,8 @@
-"""What is kept of a submission: cells and outputs that are small and safe to show.
+"""Keep those cells and outputs of a submission that are small and safe to show.
 
 nbgrader's own commands show it later, for the whole class in one process. So nothing is
-kept that takes them more time than its length: the expressions with which nbconvert
-colours code and rewrites links take the square of a long line or a run of blanks.
+kept that takes them more time than its length: nbconvert's regular expressions for
+colouring code and rewriting links take quadratic time on long lines and runs of blanks.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _pixels(picture: str | None) -> int:
 
 
 def _cut(text: Any, length: int = KEPT_TEXT) -> str:
-    """Text that does nothing but be read, cut to ``length`` characters."""
+    """Text without control characters, cut to ``length`` characters."""
     if not isinstance(text, str):
         raise TypeError("a message that holds no text where text belongs")
     text = _shortened(text, length)

@@ -1,4 +1,4 @@
-"""The points that being late costs, as nbgrader's settings of a course say."""
+"""Late penalties, according to a course's settings for nbgrader."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LatePenalties:
     def _plugin(self) -> BasePlugin:
         from nbgrader.preprocessors import AssignLatePenalties
 
-        log = logging.getLogger(__name__)  # it would tell about each who was late
+        log = logging.getLogger(__name__)  # it would log a line for every late student
         log.setLevel(logging.CRITICAL)
         assign = AssignLatePenalties(config=self._settings, log=log)
         assign.init_plugin()

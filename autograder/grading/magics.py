@@ -15,7 +15,7 @@ _MAGIC_VALUE = re.compile(r"^([ \t]*[\w.,][\w., ]*=)[ \t]*([%!].*)$", re.MULTILI
 # Lines that run code, as ``%timeit -n 9 f(x)`` does; and prompts, which IPython drops.
 _RUNS = re.compile(r"%\w+(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]+(.+)")
 _PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.|In \[\d+\]:)[ ]?", re.MULTILINE)
-_NUMBERED = re.compile(r"^[ \t]*In \[\d+\]:[ ]?", re.MULTILINE)  # is Python, alas
+_NUMBERED = re.compile(r"^[ \t]*In \[\d+\]:[ ]?", re.MULTILINE)  # valid Python as well
 # More than IPython translates, and nothing less.
 _FOR_IPYTHON = re.compile(
     r"^[ \t]*(?:[%!?,;/]|>>>|\.\.\.|In \[)|=[ \t]*[%!]|\?[ \t;]*$", re.MULTILINE
@@ -82,7 +82,7 @@ def never_runs(source: str) -> bool:
         parse(textwrap.dedent(source))
     except SyntaxError:
         return True
-    except UNREADABLE:  # it may do in a process that allows more
+    except UNREADABLE:  # a process with higher limits may be able to read it
         pass
     return False
 

@@ -1,4 +1,4 @@
-"""What a student has in one chapter, as the gradebook says it."""
+"""A student's marks in one chapter, according to the gradebook."""
 
 from __future__ import annotations
 

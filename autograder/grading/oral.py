@@ -77,7 +77,7 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class Answer:
     """What a student wrote for an exercise, with its report."""
 
     lines: list[str]
@@ -86,6 +86,7 @@ class _Answer:
 
     @property
     def failed(self) -> list[Mapping[str, Any]]:
+        """The cases that it did not pass, as the report has them."""
         return [case for case in self.report["cases"] if not case["passed"]]
 
 
@@ -103,7 +104,7 @@ def sheets(course: Path, report: ClassReport) -> list[Sheet]:
     master = nbformat.reads(master_text(course, chapter), as_version=4)
     topic = load_topic(chapter)
     results = {name: result_question(chapter, name) for name in topic.exercises}
-    references = {name: _reference_code(topic, name) for name in topic.exercises}
+    references = {name: reference_code(topic, name) for name in topic.exercises}
     return [
         _sheet(course, chapter, found, master, results, references)
         for found in report.reports
@@ -131,10 +132,10 @@ def _sheet(
         with deadline():
             data = written_in(parse_notebook(submission.content))
             answers = _answers(master, rebuild(master, data).answers, report)
-            candidates = _candidates(answers, results, references)
+            candidates = possible_questions(answers, results, references)
     except (Unusable, SubmissionFault, GraderFault) as error:
         return Sheet(student, note=f"the submission cannot be read: {error}")
-    except Exception as error:  # in code that nobody thought of; the class goes on
+    except Exception as error:  # in unforeseen code; go on with the rest of the class
         why = printable(f"{type(error).__name__}: {error}"[:SHOWN_LINE])
         return Sheet(student, note=f"no questions could be found: {why}")
     chosen = _choose(candidates, random.Random(f"{chapter}/{student}"))
@@ -145,7 +146,7 @@ def _sheet(
 
 def _answers(
     master: nbformat.NotebookNode, written: Mapping[str, str], report: Mapping[str, Any]
-) -> dict[str, _Answer]:
+) -> dict[str, Answer]:
     """The answers that are code, differ from the stub and can be read, by exercise."""
     stubs = {grade_id(cell): cell.source for cell in master.cells}
     found = {}
@@ -157,16 +158,22 @@ def _answers(
         tree = parsed(source) if len(source) <= MAX_CODE else None
         named = [n for n in getattr(tree, "body", []) if getattr(n, "name", "") == name]
         if named:
-            found[name] = _Answer(lines_in(source), named[-1], entry)
+            found[name] = Answer(lines_in(source), named[-1], entry)
     return found
 
 
-def _candidates(
-    answers: Mapping[str, _Answer],
+def possible_questions(
+    answers: Mapping[str, Answer],
     results: Mapping[str, tuple[str, str] | None],
     references: Mapping[str, str],
 ) -> list[Question]:
-    """All that could be asked."""
+    """All questions that could be asked about the answers of one student.
+
+    Args:
+        answers: by the names of exercises.
+        results: calls and what they return, by the names of exercises.
+        references: the code of the references, as ``reference_code`` has it.
+    """
     found = []
     wrong = {name for name, answer in answers.items() if answer.failed}
     for name, answer in answers.items():
@@ -184,8 +191,8 @@ def _candidates(
     return found
 
 
-def _is_innocent(answer: _Answer, reference: str, wrong: set[str]) -> bool:
-    """Whether no line of a wrong answer need be to blame.
+def _is_innocent(answer: Answer, reference: str, wrong: set[str]) -> bool:
+    """Whether the mistake may lie outside the lines of a wrong answer.
 
     It is the reference's own code, or it uses another exercise that is wrong.
     """
@@ -224,7 +231,7 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _reference_code(topic: Topic, name: str) -> str:
+def reference_code(topic: Topic, name: str) -> str:
     """The reference as ``_normalised`` has it; empty if it has no source."""
     try:
         source = inspect.getsource(topic.reference(name))
@@ -233,7 +240,7 @@ def _reference_code(topic: Topic, name: str) -> str:
     return _normalised(ast.parse(textwrap.dedent(source)).body[0])
 
 
-def _why(answer: _Answer) -> tuple[str, str]:
+def _why(answer: Answer) -> tuple[str, str]:
     """What to ask about a wrong answer, with what the report says about it."""
     case = answer.failed[0]
     ask = (
@@ -245,14 +252,14 @@ def _why(answer: _Answer) -> tuple[str, str]:
 
 
 def _question(
-    answer: _Answer, kind: str, line: int, token: str, ask: str, told: str
+    answer: Answer, kind: str, line: int, token: str, ask: str, told: str
 ) -> Question:
-    code = [(n, answer.lines[n - 1][:SHOWN_LINE]) for n in _excerpt(answer, line)]
+    code = [(n, answer.lines[n - 1][:SHOWN_LINE]) for n in excerpt(answer, line)]
     worth = f"{answer.report['score']:g} of {answer.report['max_score']:g} points"
     return Question(answer.report["name"], kind, line, token, code, ask, told, worth)
 
 
-def _excerpt(answer: _Answer, line: int) -> list[int]:
+def excerpt(answer: Answer, line: int) -> list[int]:
     """The lines to show: signature, the one in question, and what is returned.
 
     A definition is shown without its docstrings; of a long one, only what is near the

@@ -1,4 +1,4 @@
-"""What there is to ask about a piece of code: features of its syntax tree.
+"""Find what to ask about a piece of code: features of its syntax tree.
 
 ``oral_questions.toml`` has a question and an answer for each, which hold for any
 code in which it is found. Nothing is run: an answer is general, or worked out from the

@@ -160,7 +160,7 @@ def _first_arguments(
             calls.append(copy.deepcopy(dict(bound)))
         return reference(*args, **kwargs)
 
-    answer(case, watched, seed)  # which draws the inputs, and bears any error
+    answer(case, watched, seed)  # the case draws the inputs and may raise
     return calls[0] if calls else None
 
 

@@ -1,8 +1,8 @@
 """Answers that call the student's own answer to another exercise, where that is wrong.
 
 An answer is examined with the functions that the student wrote, since the references
-never enter the sandbox. So one mistake may cost points twice, and whoever reads the
-report has to be told.
+never enter the sandbox. So one mistake may cost points twice, and the report has to say
+so.
 """
 
 from __future__ import annotations

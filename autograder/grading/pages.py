@@ -1,4 +1,4 @@
-"""What the pages for instructors share: templates, their safety, and their words."""
+"""Templates, escaping and phrases that the pages for instructors share."""
 
 from __future__ import annotations
 
@@ -85,12 +85,6 @@ def of(count: int, total: int, what: str = "") -> str:
     if count == 0:
         return f"none of {total}{end}"
     return f"all {total}{end}" if count == total > 1 else f"{count} of {total}{end}"
-
-
-def some_names(names: list[str], most: int) -> str:
-    """The first few names, and how many there are more."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def number(value: float) -> str:

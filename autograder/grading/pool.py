@@ -76,6 +76,6 @@ class Pool:
         )
 
     def _kill_workers(self) -> None:
-        """End them in the middle of what they do: nobody waits for it any more."""
+        """Kill the workers in mid-task: nobody needs their results any more."""
         for process in set(multiprocessing.active_children()) - self._others:
             process.kill()

@@ -1,4 +1,4 @@
-"""Hand submissions to workers, and examine again, alone, what nobody is to blame for.
+"""Hand submissions to workers, and examine suspects again, alone.
 
 What a worker returns is recorded. Whatever it raises, and its own death, is no proof
 against the submission: that one is examined again when the others are done, and if the
@@ -70,7 +70,7 @@ class Queue:
         self.workplace = pool.workplace
         while self.waiting:
             yield from self._on(pool.executor, self.waiting, AHEAD * pool.jobs)
-            if self.waiting:  # some worker took all of them along
+            if self.waiting:  # the death of one worker broke the whole pool
                 pool.replace()
         pauses = PAUSES
         for entry in self._taken_suspects():
@@ -106,7 +106,7 @@ class Queue:
         return taken
 
     def _alone(self, executor: Executor, entry: Entry) -> Iterator[str]:
-        """Examine one submission while no other one is; a suspect again if in vain."""
+        """Examine one submission by itself; if that fails, it is a suspect again."""
         self.suspects = []
         workplace, self.workplace = self.workplace, replace(self.workplace, alone=True)
         try:

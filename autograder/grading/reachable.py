@@ -52,7 +52,7 @@ class _Statement:
 
     @cached_property
     def used(self) -> set[str]:
-        """The names that it may use. It was parsed once; that is slow enough."""
+        """The names that it may use, from its tree: parsing again would be slow."""
         return _words(self.source) if self.node is None else _names_in(self.node)
 
 

@@ -1,4 +1,4 @@
-"""A notebook to trust, made from the master and what a student may write.
+"""Build a trusted notebook from the master and the cells that a student may edit.
 
 Locked cells, metadata, order and kernel come from the master. From the submission
 come only the sources of exercise cells, by their grade id, and of the cells that the
@@ -84,7 +84,7 @@ def _submitted_cells(data: dict[str, Any]) -> Iterator[_Cell]:
         grade_id = entry.get("grade_id")
         yield _Cell(
             str(cell.get("cell_type")),
-            source.encode("utf-8", "replace").decode("utf-8"),  # half characters
+            source.encode("utf-8", "replace").decode("utf-8"),  # lone surrogates
             grade_id if isinstance(grade_id, str) else None,
             cell.get("id") if isinstance(cell.get("id"), str) else None,
             entry,
@@ -199,7 +199,7 @@ def _find_by_name(
         for place, cell, of_cell in read:
             if cell.grade_id == name:
                 continue
-            before = place < number - 1  # not just above, where it may as well be moved
+            before = place < number - 1  # one directly above can be moved
             stub = master.cells[number].source
             answer = of_cell.answer(name, stub, asked, before)
             if answer is not None:
@@ -320,7 +320,8 @@ def _changed(sources: list[str], stub: str) -> list[str]:
 def _word_for_word(text: str) -> str:
     """Markdown that shows a text as it is: an indented block runs and loads nothing.
 
-    Long lines are folded: what rewrites links in a page takes the square of a line.
+    Long lines are folded: rewriting links in a page takes quadratic time in the length
+    of a line.
     """
     return "\n".join(
         "    " + line[start : start + FOLDED]

@@ -1,4 +1,4 @@
-"""Give points back for one cause: first who would change by how much, then do it."""
+"""Give points back for one cause: list the changes first, then make them."""
 
 from __future__ import annotations
 

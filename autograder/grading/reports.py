@@ -71,7 +71,7 @@ class ClassReport:
         return without if found is None else found["score"]
 
     def state_of(self, student: str) -> str:
-        """How it stands with a student, in words."""
+        """A student's status, in words."""
         if student in self.excused:
             return EXCUSED
         if student not in self._by_student:
@@ -150,7 +150,7 @@ def report_on(course: Path, chapter: str, student: str) -> dict[str, Any] | None
 
 
 def _report_in(path: Path) -> dict[str, Any] | None:
-    """What a file holds if it is a report, and not something that lies beside."""
+    """The content of a file if it is a report and not some unrelated file."""
     try:
         report = json.loads(plain_file(path, MAX_REPORT))
         numbers = [report["score"], report["max_score"]]

@@ -1,4 +1,4 @@
-"""The seeds of one grading, and the right answers to them."""
+"""Draw the seeds of a submission or of a run, and compute the right answers to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def draw_seeds(topic: Topic, secret: bytes) -> dict[str, list[int]]:
 
     Args:
         topic: the exercises of the chapter.
-        secret: at most 64 bytes; without them, no seed can be guessed.
+        secret: at most 64 bytes; the seeds cannot be guessed without it.
     """
 
     def seed(name: str, number: int) -> int:

@@ -29,7 +29,7 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """An answer that loses points, and nobody knows why.
+    """A wrong answer with no known cause.
 
     Attributes:
         topic: the exercises of the chapter.

@@ -1,7 +1,7 @@
 """What students handed in: one submission for each folder in ``submitted/``.
 
 Nothing of a folder is trusted: links are not followed, only a plain file of moderate
-size is read, and a name that could mean more than itself is refused.
+size is read, and a name that could act as a path or a pattern is refused.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def students(
     for entry in sorted(submitted.iterdir()) if submitted.is_dir() else []:
         folder = entry.is_dir() and not entry.is_symlink()
         if not folder and entry.name.startswith("."):
-            continue  # a file that some system leaves everywhere
+            continue  # a file such as .DS_Store
         if not folder:
             refused[printable(entry.name)] = "not a folder"
         elif why := bad_name(entry.name, longest):
@@ -175,7 +175,7 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
 
 
 def read_secret(submitted: Path, student: str, chapter: str) -> str | None:
-    """With what ``nbgrader fetch_feedback`` finds the page of a submission.
+    """The secret with which ``nbgrader fetch_feedback`` finds a submission's page.
 
     There is one if it came through nbgrader's exchange.
     """

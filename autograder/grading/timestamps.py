@@ -1,4 +1,4 @@
-"""The time at which something was handed in, as its time stamp says it."""
+"""Read the time stamp of a submission."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import datetime
 from dateutil.tz import gettz
 from nbgrader.utils import parse_utc
 
-# A date and perhaps a time and a zone. For a zone that it does not know, dateutil opens
-# a file of that name: it is to know all that it gets.
+# A date and perhaps a time and a zone. dateutil opens a file named after a zone that it
+# does not know, so only known zones are passed on.
 _STAMP = re.compile(
     r"(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?)?)"
     r" ?(?:([+-]\d\d):?(\d\d)|([A-Za-z]{1,20}(?:/[A-Za-z_]{1,20}){0,2}))?"

@@ -1,4 +1,4 @@
-"""Which chapter a notebook belongs to, by its file's name or by what is in it."""
+"""Find the chapter of a notebook, from its file name or its content."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ class RefuseUnjudged(NbGraderPreprocessor):
 def _failed_to_import(nb: NotebookNode, folder: Path) -> bool:
     """Whether the course's first cell failed before any code of the student ran.
 
-    nbgrader has put back what such a cell says, but not where it stands, and a file
-    beside the notebook may be taken for one of the modules that it imports.
+    nbgrader restores the source of such a cell, but not its position, and a file beside
+    the notebook may be taken for one of the modules that it imports.
     """
     first = next((c for c in nb.cells if c.cell_type == "code" and c.source), None)
     return (

@@ -1,6 +1,6 @@
-"""What in a student's definitions no formula needs, for a reader to look at first.
+"""Point a reader at the parts of a student's definitions that no formula needs.
 
-Nothing here keeps code from doing harm: it names what is out of the ordinary.
+This is no protection against harmful code; it only names what is unusual.
 """
 
 from __future__ import annotations

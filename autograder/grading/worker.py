@@ -1,6 +1,6 @@
 """What a worker process does: examine one submission after the other.
 
-A process of its own, so it imports nothing of the gradebook.
+It is a separate process and has no use for the gradebook, so nothing of it is imported.
 """
 
 from __future__ import annotations
@@ -82,13 +82,14 @@ def start_worker(folder: str) -> None:
     """
     tempfile.tempdir = folder
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What a task raised that nobody waits for any more is no news.
+    # Errors of abandoned tasks need not be logged.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     if hasattr(ctypes.CDLL(None), "prctl"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # That was about the server that forked this process; now about the writer.
+    # The signal above follows the fork server, our parent; this thread watches the
+    # writer.
     threading.Thread(target=end_with_parent, daemon=True).start()
-    import torch  # the writer, which names this module, does without
+    import torch  # not above: the writer imports this module as well
 
     torch.set_num_threads(1)  # the other processors have submissions of their own
 
@@ -190,7 +191,7 @@ def compute_once(path: Path, compute: Callable[[], Any]) -> Any:
     """
     written = path.with_name(f"{path.name}.new")
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):  # each can do it for itself
+        with contextlib.suppress(OSError):  # without a lock, each computes it
             lock = path.with_name(f"{path.name}.lock")
             fcntl.flock(stack.enter_context(lock.open("w")), fcntl.LOCK_EX)
             if path.exists():

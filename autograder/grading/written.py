@@ -1,7 +1,7 @@
-"""What is kept of a submitted notebook while its code runs.
+"""Keep only the needed parts of a submitted notebook while its code runs.
 
 A file of 40 MB may take a gigabyte once it is read, and is in memory until the last
-cell has ended. What nobody looks at again is dropped before the first.
+cell has ended. Anything that is not needed again is dropped before the first cell runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from autograder.notebooks import METADATA_KEY
 
 LONGEST = 1000  # characters of a name; those of the book are far shorter
 MAX_TAGS = 100
-OTHER = "?"  # in place of what is nothing that a released notebook has
+OTHER = "?"  # stands for any value that no released notebook contains
 # What nbgrader says of a cell.
 SETTINGS = ("grade", "locked", "points", "schema_version", "solution", "task")
 

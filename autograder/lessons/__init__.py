@@ -1,8 +1,8 @@
 """What an error usually means in attention code: a sentence for each common one.
 
-An entry is asked by the type of the error and what its text contains; the first one
-that fits is told, so each type stands in one module. The words of an error are only
-looked at: none of them is repeated.
+Entries are matched by the type of the error and by words in its text, and the first
+match is shown; so each type belongs to one module. The text of an error is never
+repeated.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What errors usually mean that are about values, sizes and indices."""
+"""What errors about values, sizes and indices usually mean."""
 
 from __future__ import annotations
 

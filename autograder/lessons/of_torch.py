@@ -1,4 +1,4 @@
-"""What errors usually mean that torch raises as RuntimeError."""
+"""What torch's RuntimeErrors usually mean."""
 
 from __future__ import annotations
 

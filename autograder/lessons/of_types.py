@@ -1,4 +1,4 @@
-"""What errors usually mean that Python raises for names, types and arguments."""
+"""What Python's errors about names, types and arguments usually mean."""
 
 from __future__ import annotations
 

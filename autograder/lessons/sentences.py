@@ -1,4 +1,4 @@
-"""Sentences that are told of more than one kind of error."""
+"""Sentences that explain more than one kind of error."""
 
 from __future__ import annotations
 

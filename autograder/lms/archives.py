@@ -1,8 +1,9 @@
-"""Take notebooks out of archives that nobody vouches for, into one folder.
+"""Extract notebooks from untrusted archives into one folder.
 
-Nothing is written outside of that folder, nothing larger than a notebook may be, and
-what cannot be read is told and costs nobody else anything. What a student packed is
-held to limits of its own, and nothing in it speaks for the class.
+Nothing is written outside that folder, and no file that is larger than a notebook may
+be. A file that cannot be read is reported, and does not affect other students. An
+archive inside a student's submission has limits of its own, and nothing in it is taken
+for a statement of the system about the class.
 """
 
 from __future__ import annotations

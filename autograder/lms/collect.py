@@ -1,4 +1,4 @@
-"""Collect what a class handed in from an archive that its system packed."""
+"""Collect a class's submissions from an archive that its system packed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from autograder.lms.packed import (
     path_within,
     without_notebook,
 )
-from autograder.lms.record import (
+from autograder.lms.roster import BY_HAND, Person, Roster
+from autograder.lms.told import told
+from autograder.lms.upload_ids import (
     HandedIn,
     keep_roster,
     kept_roster,
     kept_worksheet,
     names_so_far,
     read_class_list,
-    read_record,
-    write_record,
+    read_upload_ids,
+    write_upload_ids,
 )
-from autograder.lms.roster import BY_HAND, Person, Roster
-from autograder.lms.told import told
 from autograder.lms.whose import (
     find_person,
     is_somebody_else,
@@ -195,7 +195,7 @@ def _file(
     outcome: Collected,
 ) -> None:
     """Put the notebooks where grading looks for them, and keep what they were."""
-    record, so_far = read_record(course, chapter), names_so_far(course, chapter)
+    uploads, so_far = read_upload_ids(course, chapter), names_so_far(course, chapter)
     people = {student: find_person(lists, n.shape) for student, n in chosen.items()}
     named: dict[str, list[str]] = {}
     for found, notebook in sorted(chosen.items()):
@@ -214,7 +214,7 @@ def _file(
             outcome.left_out.append((shown(names), f"all of them would be {student}"))
             continue
         entry = _entry(notebook, person)
-        before = record.get(student)
+        before = uploads.get(student)
         why = bad_name(student)
         if before and before.system == entry.system and before.upload > entry.upload:
             why = f"{student} handed in a later one, which was collected before"
@@ -228,12 +228,12 @@ def _file(
             why = f"it cannot be kept: {error.strerror}"
             outcome.left_out.append((shown(notebook.place), why))
             continue
-        record[student] = entry
+        uploads[student] = entry
         if lists and person is None:
             outcome.unlisted.append(student)
         if entry.late:
             outcome.late.append(student)
-    write_record(course, chapter, record)
+    write_upload_ids(course, chapter, uploads)
 
 
 def _entry(notebook: Notebook, person: Person | None) -> HandedIn:
@@ -251,7 +251,7 @@ def _entry(notebook: Notebook, person: Person | None) -> HandedIn:
 
 
 def _write(folder: Path, chapter: str, notebook: Notebook, outcome: Collected) -> None:
-    """Keep a notebook, and then when it came: no earlier one may become a late one."""
+    """Store a notebook before its time, so that no earlier one is marked late."""
     path = folder / f"{chapter}.ipynb"
     content = notebook.path.read_bytes()[:MAX_FILE_BYTES]
     there = outcome.changed if path.exists() else outcome.new

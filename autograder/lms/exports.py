@@ -21,14 +21,14 @@ from autograder.files import write_atomically
 from autograder.grading.exports import gradescope_results, in_words, write_csv
 from autograder.grading.reports import ClassReport
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
-from autograder.lms.record import (
+from autograder.lms.roster import Person, Roster
+from autograder.lms.upload_ids import (
     HandedIn,
     kept_roster,
     kept_worksheet,
     people_in,
-    read_record,
+    read_upload_ids,
 )
-from autograder.lms.roster import Person, Roster
 from autograder.lms.whole_archive import ANONYMOUS
 
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
@@ -60,12 +60,12 @@ def write_lms_tables(
         "gradescope": folder / f"{chapter}_gradescope",
         "grades": folder / f"{chapter}_gradescope.csv",
     }
-    people, record = people_in(course, chapter), read_record(course, chapter)
+    people, uploads = people_in(course, chapter), read_upload_ids(course, chapter)
     notes: list[str] = []
-    _canvas(paths["canvas"], report, kept_roster(course), people, record, notes)
-    _moodle(paths["moodle"], report, kept_worksheet(course, chapter), record, notes)
-    _gradescope(paths["gradescope"], report, record)
-    rows = [_grades_row(s, report, people, record) for s in report.everybody]
+    _canvas(paths["canvas"], report, kept_roster(course), people, uploads, notes)
+    _moodle(paths["moodle"], report, kept_worksheet(course, chapter), uploads, notes)
+    _gradescope(paths["gradescope"], report, uploads)
+    rows = [_grades_row(s, report, people, uploads) for s in report.everybody]
     columns = ["Name", "SID", "Email", "Total Score", "Max Points", "Status"]
     write_csv(paths["grades"], [*columns, "Submission ID"], rows)
     return paths, notes
@@ -76,7 +76,7 @@ def _canvas(
     report: ClassReport,
     roster: Roster | None,
     people: Mapping[str, Person],
-    record: Mapping[str, HandedIn],
+    uploads: Mapping[str, HandedIn],
     notes: list[str],
 ) -> None:
     """The gradebook as Canvas imports it; its second row holds the points."""
@@ -92,7 +92,7 @@ def _canvas(
     rows: list[list[Any]] = [["    Points Possible", "", "", "", "", report.max_score]]
     nameless = {
         student
-        for student, entry in record.items()
+        for student, entry in uploads.items()
         if entry.system == CANVAS and entry.person.startswith(ANONYMOUS)
     }
     if left := len(nameless & report.students):
@@ -105,15 +105,15 @@ def _canvas(
         if student in nameless:
             continue
         mark = "EX" if student in report.excused else report.score_of(student, "")
-        rows.append([*_canvas_ids(student, people, record), mark])
+        rows.append([*_canvas_ids(student, people, uploads), mark])
     write_csv(path, [*CANVAS_COLUMNS, column], rows)
 
 
 def _canvas_ids(
-    student: str, people: Mapping[str, Person], record: Mapping[str, HandedIn]
+    student: str, people: Mapping[str, Person], uploads: Mapping[str, HandedIn]
 ) -> list[str]:
     """Name, ID, SIS User ID, SIS Login ID and Section of a student."""
-    person, entry = people.get(student), record.get(student)
+    person, entry = people.get(student), uploads.get(student)
     ids = dict(person.ids) if person else {}
     if entry and entry.system == CANVAS and entry.person.isdigit():
         ids.setdefault("canvas", entry.person)
@@ -139,11 +139,11 @@ def _moodle(
     path: Path,
     report: ClassReport,
     worksheet: Roster | None,
-    record: Mapping[str, HandedIn],
+    uploads: Mapping[str, HandedIn],
     notes: list[str],
 ) -> None:
     """The grading worksheet, filled in; without ids of Moodle, a table of grades."""
-    in_moodle = {s: entry for s, entry in record.items() if entry.system == MOODLE}
+    in_moodle = {s: entry for s, entry in uploads.items() if entry.system == MOODLE}
     if worksheet is not None:
         _filled_in(path, report, worksheet, in_moodle, notes)
         return
@@ -205,14 +205,14 @@ def _said(report: ClassReport, student: str) -> str:
 
 
 def _gradescope(
-    folder: Path, report: ClassReport, record: Mapping[str, HandedIn]
+    folder: Path, report: ClassReport, uploads: Mapping[str, HandedIn]
 ) -> None:
     """A ``results.json`` for each submission, named as Gradescope names its folder."""
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.json"):
         old.unlink()
     for found in report.reports:
-        entry = record.get(found["student"])
+        entry = uploads.get(found["student"])
         theirs = entry is not None and entry.system == GRADESCOPE
         name = entry.place if theirs else found["student"]
         results = json.dumps(gradescope_results(found), indent=1)
@@ -223,10 +223,10 @@ def _grades_row(
     student: str,
     report: ClassReport,
     people: Mapping[str, Person],
-    record: Mapping[str, HandedIn],
+    uploads: Mapping[str, HandedIn],
 ) -> list[Any]:
     """A student in Gradescope's table of grades, with the state in words."""
-    person, entry = people.get(student), record.get(student)
+    person, entry = people.get(student), uploads.get(student)
     ids = person.ids if person else {}
     theirs = entry if entry and entry.system == GRADESCOPE else None
     sid = ids.get("sid") or (

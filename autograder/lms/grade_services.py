@@ -1,8 +1,8 @@
 """A client of LTI's Assignment and Grade Services: columns of marks, and scores.
 
-An access token is got with the client credentials grant of OAuth 2, in which a signed
-JWT stands for the client; Authlib does that, and urllib3 tries again what failed for
-the moment. The token goes to the address of the settings and to no other.
+Authlib obtains an access token with the client credentials grant of OAuth 2, in which a
+signed JWT identifies the client; urllib3 retries temporary failures. The token is only
+ever sent to the address in the settings.
 
 Source:
     1EdTech, "LTI Assignment and Grade Services 2.0"; "Security Framework 1.0", section

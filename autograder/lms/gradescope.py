@@ -1,4 +1,4 @@
-"""Whose a submission is: the list that Gradescope packs with those of a class."""
+"""Read the list of owners that Gradescope packs with a class's submissions."""
 
 from __future__ import annotations
 
@@ -78,6 +78,6 @@ def _time(value: Any) -> str:
         return ""
     try:
         utc = value.astimezone(UTC) if value.tzinfo else value
-    except OverflowError:  # at the ends of the calendar
+    except OverflowError:  # beyond the range of ``datetime``
         return ""
     return f"{utc:%Y-%m-%d %H:%M:%S} UTC"

@@ -62,7 +62,7 @@ def grade_here(root: Path) -> Path:
     packed = _unpacked(root / "source")
     results = root / "results" / "results.json"
     results.parent.mkdir(exist_ok=True)
-    with contextlib.suppress(OSError):  # who may not do so runs no other user either
+    with contextlib.suppress(OSError):  # then other users cannot be run either
         results.parent.chmod(0o755)  # others may not put anything in its place
     report = _report(root / "submission", packed)
     found = {**gradescope_results(report), "stdout_visibility": "hidden"}

@@ -1,4 +1,4 @@
-"""What a platform of LTI may answer in place of what was wanted, in one line each."""
+"""Explain the failures of an LTI platform, in one line each."""
 
 from __future__ import annotations
 

@@ -28,9 +28,10 @@ SETTINGS = "lti.toml"
 MAX_SETTINGS = 2**16  # bytes, of the settings and of the key
 NEW_KEY_BITS = 3072
 KEY_BITS = 2048  # the least that RS256 may have. Source: RFC 7518, section 3.3
-_NEEDED = ("issuer", "client_id", "token_url", "line_items_url", "key_file")
-_OPTIONAL = ("key_id", "audience")
-_URLS = ("issuer", "token_url", "line_items_url")
+_NEEDED = ("client_id", "token_url", "line_items_url", "key_file")
+# An LMS shows its issuer beside the rest, but only launches of a tool carry it.
+_OPTIONAL = ("key_id", "audience", "issuer")
+_URLS = ("token_url", "line_items_url")
 
 
 class BadSettings(AutograderError):
@@ -46,8 +47,7 @@ class Platform:
     """A learning management system, as LTI 1.3 knows it, and who we are there.
 
     Attributes:
-        issuer: the platform's name of itself.
-        client_id: its name of us.
+        client_id: the platform's name of us.
         token_url: where access tokens are issued.
         line_items_url: the columns of marks of one course.
         key_file: our private key.
@@ -55,7 +55,6 @@ class Platform:
         audience: to whom the assertion is addressed, usually ``token_url``.
     """
 
-    issuer: str
     client_id: str
     token_url: str
     line_items_url: str
@@ -86,7 +85,6 @@ def platform_of(course: Path) -> Platform:
             f"{path}: {len(problems)} {what}, so nothing is sent", problems
         )
     return Platform(
-        data["issuer"],
         data["client_id"],
         data["token_url"],
         data["line_items_url"],
@@ -114,7 +112,7 @@ def why_unsafe(url: str) -> str:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        _ = parts.port  # an impossible one is an error
+        _ = parts.port  # an impossible port raises an error
     except ValueError:
         return "is no address"
     if not host or parts.scheme not in ("http", "https"):

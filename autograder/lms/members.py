@@ -1,4 +1,4 @@
-"""The files in an archive that nobody vouches for, under names that are safe to use."""
+"""The files of an untrusted archive, under safe names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whose a file is: what Canvas, Moodle and Gradescope call what they pack.
+"""Read the owner of a file from the names that Canvas, Moodle and Gradescope give.
 
-The person is taken from what the system wrote. Students choose what stands beside it:
-what a file is called after it and, where a system lets them, their own name before it.
-So a name may be read in several ways, and does not say which one the system meant:
+The person is taken from the part that the system wrote. Students choose the rest: the
+name of the file after it and, where a system lets them, their own name before it. So a
+name may have several readings, and does not say which one the system meant:
 
 * Canvas, ``doejane_LATE_12345_67890_masking-1.ipynb``: the name, whether it was late,
   the numbers of the person and of the upload, and what the student called the file;

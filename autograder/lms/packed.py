@@ -1,4 +1,4 @@
-"""Which system packed what was unpacked, and the notebooks of persons in it."""
+"""Detect the system that packed an archive, and find each person's notebooks in it."""
 
 from __future__ import annotations
 

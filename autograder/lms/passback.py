@@ -1,4 +1,4 @@
-"""Send the marks of a chapter to a learning management system, those that changed."""
+"""Send the changed marks of a chapter to a learning management system."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from autograder.lms.grade_services import TAG, GradeServices, LineItem
 from autograder.lms.lti_errors import Refused, ScoreRefused
 from autograder.lms.lti_settings import Platform
 from autograder.lms.names import CANVAS
-from autograder.lms.record import kept_roster, read_record
 from autograder.lms.sent import Sent, keep_sent, read_sent
+from autograder.lms.upload_ids import kept_roster, read_upload_ids
 
 SHOWN = 20  # names in one line
 
@@ -197,7 +197,7 @@ def _as_chapter(label: str) -> str:
 
 
 def user_ids(course: Path, chapter: str) -> dict[str, str]:
-    """What the platform calls students, as far as class list and record tell.
+    """What the platform calls students, as far as class list and upload ids tell.
 
     A list of one's own may have a column ``lti_user_id``. Canvas takes its own number
     as well; other systems' numbers are not those that LTI knows.
@@ -205,7 +205,7 @@ def user_ids(course: Path, chapter: str) -> dict[str, str]:
     Raises:
         BadTable: the class list was changed, and cannot be used any more.
     """
-    collected = read_record(course, chapter).items()
+    collected = read_upload_ids(course, chapter).items()
     found = {s: e.person for s, e in collected if e.system == CANVAS}
     found = {student: user for student, user in found.items() if user.isdigit()}
     roster = kept_roster(course)
@@ -257,7 +257,7 @@ def _to_withdraw(
 ) -> Iterator[Change]:
     """Scores that were sent and are nobody's now: excused, or sent to a wrong id.
 
-    Whom a class list merely lost keeps the mark.
+    Students who are merely missing from a class list keep their mark.
     """
     elsewhere = set(wanted.values())
     for user, was in sorted(before.items()):

@@ -23,7 +23,7 @@ from autograder.grading.feedback import page_of
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.marks import Marks
 from autograder.lms.names import CANVAS, MOODLE, shape_of
-from autograder.lms.record import HandedIn, read_record
+from autograder.lms.upload_ids import HandedIn, read_upload_ids
 from autograder.lms.whole_archive import is_of_a_quiz
 from autograder.release.settings import settings_of
 
@@ -39,15 +39,15 @@ def write_archives(course: Path, chapter: str) -> dict[str, Path]:
         GradebookError: the gradebook cannot be read.
     """
     course = course.resolve()
-    record, settings = read_record(course, chapter), settings_of(course)
-    if not record:
+    uploads, settings = read_upload_ids(course, chapter), settings_of(course)
+    if not uploads:
         return {}
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
     written = {}
     for system, parts in (
-        (MOODLE, _for_moodle(course, chapter, record)),
-        (CANVAS, _for_canvas(course, chapter, record, marks)),
+        (MOODLE, _for_moodle(course, chapter, uploads)),
+        (CANVAS, _for_canvas(course, chapter, uploads, marks)),
     ):
         files = dict(parts)
         if files:
@@ -58,9 +58,9 @@ def write_archives(course: Path, chapter: str) -> dict[str, Path]:
 
 
 def _for_moodle(
-    course: Path, chapter: str, record: Mapping[str, HandedIn]
+    course: Path, chapter: str, uploads: Mapping[str, HandedIn]
 ) -> Iterator[tuple[str, bytes]]:
-    for student, entry in record.items():
+    for student, entry in uploads.items():
         page = page_of(course, student, chapter)
         if entry.system != MOODLE or not page.is_file():
             continue
@@ -75,10 +75,10 @@ def _for_moodle(
 def _for_canvas(
     course: Path,
     chapter: str,
-    record: Mapping[str, HandedIn],
+    uploads: Mapping[str, HandedIn],
     marks: Mapping[str, Marks],
 ) -> Iterator[tuple[str, bytes]]:
-    for student, entry in record.items():
+    for student, entry in uploads.items():
         page = page_of(course, student, chapter)
         if entry.system != CANVAS or student not in marks or not page.is_file():
             continue

@@ -1,7 +1,7 @@
 """Which scores a platform has: ``passback/CHAPTER.jsonl`` of a course.
 
-There is a line for each score, written as soon as the platform has taken it. So a run
-that stopped goes on where it was, and a mark that did not change is not sent again.
+There is a line for each score, written as soon as the platform has taken it. So an
+interrupted run resumes where it stopped, and an unchanged mark is not sent again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tables that a person or another program wrote, read strictly.
 
-What is wrong is told for each cell, and nothing of a table with a fault is used.
+Faults are reported cell by cell, and a table with a fault is not used at all.
 """
 
 from __future__ import annotations

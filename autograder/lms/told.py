@@ -1,4 +1,4 @@
-"""What was left out, told at a length that no student decides."""
+"""Report what was left out, at a length that no student controls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names in an archive say together, and one of them alone does not.
+"""Read the names in an archive together, where a single one is ambiguous.
 
 Canvas has two more forms than for an ordinary assignment:
 

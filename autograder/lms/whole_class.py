@@ -1,4 +1,4 @@
-"""A chapter's reports with the marks that count, and with those who have none."""
+"""A chapter's reports with the marks that count, and the students without one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from autograder.grading.deadlines import Deadlines, deadlines_of
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.reports import ClassReport, read_reports
 from autograder.grading.submissions import NothingSubmitted, students
-from autograder.lms.record import (
+from autograder.lms.roster import Person
+from autograder.lms.upload_ids import (
     kept_roster,
     kept_worksheet,
     people_in,
-    read_record,
+    read_upload_ids,
 )
-from autograder.lms.roster import Person
 from autograder.release.settings import settings_of
 
 
@@ -48,7 +48,7 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     counting = {s: m for s, m in marks.items() if s not in deadlines.excused}
     report = reports.counting(counting)
     class_ = expected_of(course, chapter)
-    called = [s for s, entry in read_record(course, chapter).items() if entry.late]
+    called = [s for s, entry in read_upload_ids(course, chapter).items() if entry.late]
     longer = {*deadlines.longer, *deadlines.until}
     longer |= {s for s, found in marks.items() if found.until}
     late = [s for s in called if s not in longer]

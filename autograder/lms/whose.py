@@ -1,4 +1,4 @@
-"""Who in the class a notebook belongs to, where what a system wrote leaves a doubt."""
+"""Decide whose notebook it is, where the names of a system leave a doubt."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def with_names_kept(
     addresses: Mapping[str, str],
     are_two: Callable[[str, str], bool],
 ) -> Roster:
-    """A class list in which whoever was collected before keeps the name of then.
+    """A class list in which people who were collected before keep the name used then.
 
     Args:
         roster: the list.
@@ -131,9 +131,9 @@ def settled(
     """The notebooks of which it is certain enough whose they are, and the others.
 
     A place that can be read in several ways is that of the person in the first reading
-    if the class list or the record knows that person alone, by the name that stands
-    before the number, and nothing else in the archive is that person's. Somebody who is
-    in neither could still choose a name to fit, so keep the class list complete.
+    if the class list or an earlier upload has only that person, by the name before the
+    number, and nothing else in the archive is that person's. Somebody who is in neither
+    could still choose a name to fit, so keep the class list complete.
 
     Args:
         notebooks: of one archive.

@@ -1,4 +1,4 @@
-"""An nbgrader course of the book: its folder, its notebooks, its release."""
+"""Make an nbgrader course of the book: its folder, its notebooks, its release."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ c.Autograde.autograde_preprocessors.insert(
 # A gradebook elsewhere, for instance in PostgreSQL:
 # c.CourseDirectory.db_url = "postgresql+psycopg://user:password@host/gradebook"
 
-# What one submission may use, in bytes and seconds (the values that hold anyway):
+# What one submission may use, in bytes and seconds (these are the defaults):
 {limits}
 '''
 

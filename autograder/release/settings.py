@@ -1,4 +1,4 @@
-"""What the grader takes from the settings of an nbgrader course."""
+"""Read the settings of an nbgrader course that the grader uses."""
 
 from __future__ import annotations
 

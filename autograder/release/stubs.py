@@ -1,4 +1,4 @@
-"""Stubs of exercises: what they are called, and the solution put into them."""
+"""Stubs of exercises: find their names, and put solutions into them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What may leave the course for research: submissions and results without names."""
+"""Copies for research: submissions and results without names."""

@@ -1,4 +1,4 @@
-"""A copy of what a class handed in, and of what came out, without names.
+"""Copy a class's submissions and results without names.
 
 Only what is named here is copied: code, texts, and outputs that are text, the
 reports, and how long after the first submission each was handed in. Pictures,
@@ -103,7 +103,7 @@ def write_anonymised(
     ids = {name: salted_id(salt, name) for name in {*names, *people}}
     order = sorted(names, key=ids.__getitem__)  # by name it would tell too much
     work = [(chapter, name) for chapter in chapters for name in order]
-    rows, left_out, times = [], {}, _Times(course, chapters, names)
+    rows, left_out, times = [], {}, Times(course, chapters, names)
     reports = {chapter: _reports(course, chapter) for chapter in chapters}
     with _filled_at_the_end(folder) as unfinished:
         for chapter, name in progress(work, len(work)):
@@ -142,7 +142,7 @@ def write_anonymised(
     return len(rows), left_out
 
 
-class _Times:
+class Times:
     """When everybody handed in, after the first who did."""
 
     def __init__(self, course: Path, chapters: list[str], names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Who is in a course, under all the names that it knows, and salted ids for them."""
+"""The people of a course, with every name that it knows for them, and salted ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.errors import AutograderError
 from autograder.grading.class_list import names_in
 from autograder.grading.submissions import NothingSubmitted, students
-from autograder.lms.record import people_in, read_record
+from autograder.lms.upload_ids import people_in, read_upload_ids
 from autograder.release.settings import settings_of
 
 SALT = "research_salt"  # a file in the course folder
@@ -79,7 +79,7 @@ def known_names(course: Path, chapters: list[str]) -> dict[str, set[str]]:
             # A section is shared by many, and names nobody.
             ids = [value for kind, value in person.ids.items() if kind != "section"]
             found.setdefault(student, {student}).update([person.name, *ids])
-        for student, entry in read_record(course, chapter).items():
+        for student, entry in read_upload_ids(course, chapter).items():
             told = {entry.name, entry.person, entry.email}
             found.setdefault(student, {student}).update(told)
     return {student: names - {""} for student, names in found.items()}

@@ -1,4 +1,4 @@
-"""Texts without the people in them, as far as they can be found.
+"""Remove people from texts, as far as they can be found.
 
 A text is cut into runs of letters and of digits, and names are looked for among these,
 whatever stands between: "Doe, Jane", ``jane_doe`` and ``JaneDoe`` are one name, and so

@@ -1,7 +1,7 @@
 """What the arguments of an allowed system call may be.
 
-As with the calls themselves, what is not named is refused. Only the lower half of an
-argument is looked at: for all of these, the kernel looks at no more.
+As with the calls themselves, values that are not listed are refused. Only the lower 32
+bits of an argument are compared: for all of these, the kernel uses no more.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ _ARCH_PRCTL = (
 
 _NO_LIMITS = (
     0,  # RLIMIT_CPU and
-    15,  # RLIMIT_RTTIME: whoever they end seems to have been killed from outside
+    15,  # RLIMIT_RTTIME: its SIGKILL would look like one from outside
     4,  # RLIMIT_CORE: at 0, Linux still pipes a dump to a program of the host
 )
 _LIMITS = tuple(number for number in range(16) if number not in _NO_LIMITS)

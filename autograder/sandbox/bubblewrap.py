@@ -1,4 +1,4 @@
-"""The walls: the bubblewrap command that isolates what runs behind it.
+"""The bubblewrap command that isolates submissions.
 
 Inside there is a read-only system, no network, no secrets and no files but the
 libraries.
@@ -92,7 +92,7 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
         "PYTHONPATH": os.pathsep.join(["/course", *site_folders().values()]),
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONBREAKPOINT": "0",  # one that was left in an answer stops nothing
+        "PYTHONBREAKPOINT": "0",  # a forgotten breakpoint() does not stop the run
         "MPLCONFIGDIR": "/tmp/matplotlib",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MALLOC_ARENA_MAX": "2",  # address space is limited

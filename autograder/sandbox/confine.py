@@ -1,4 +1,4 @@
-"""What shuts a submission in: namespaces, private folders, limits, no privileges."""
+"""Confine a submission: namespaces, private folders, limits, no privileges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.sandbox.limits import Limits
 
 HOME = "/home/student"
 PRIVATE_FOLDERS = ("/tmp", HOME, "/dev/shm")
-HIDDEN = "/sys"  # the imports could look up there how to get huge pages
+HIDDEN = "/sys"  # visible only during the imports, which look up huge pages there
 TERMINALS = 8
 NICENESS = 3  # the warden, which watches the limits, goes first
 
@@ -36,7 +36,8 @@ _INSIDE = {  # what can be made in the submission's own user namespace and netwo
     "user/max_inotify_instances": 16,
     "user/max_inotify_watches": 1024,
     "user/max_fanotify_groups": 0,
-    # What sockets hold that nobody accepts or reads; the messages of the system count.
+    # Bounds on what a socket holds that nobody accepts (connections) or reads
+    # (messages).
     "net/core/somaxconn": 128,
     "net/unix/max_dgram_qlen": 2,
 }
@@ -118,14 +119,16 @@ def _hide_mounts() -> None:
 
 def _limit_resources(limits: Limits) -> None:
     for name, value in (
-        # Room beyond the limit on memory, so that who uses it up slowly is told so.
+        # Headroom above the memory limit, so that gradual overuse is reported as
+        # reaching the memory limit.
         ("RLIMIT_AS", _address_space() + 1.5 * limits.memory),
         ("RLIMIT_NPROC", limits.processes),
         ("RLIMIT_NOFILE", limits.open_files),
         ("RLIMIT_FSIZE", limits.file_size),
-        ("RLIMIT_CPU", limits.cpu_seconds + 2),  # the warden is first
+        ("RLIMIT_CPU", limits.cpu_seconds + 2),  # later than the warden's own limit
         ("RLIMIT_SIGPENDING", 1024),
-        # 0 would still have a dump piped to a program of the host, if it is set to.
+        # At 0, Linux would still pipe a core dump to the host's handler, if one is
+        # configured.
         ("RLIMIT_CORE", 1),
         ("RLIMIT_MEMLOCK", 0),
         ("RLIMIT_MSGQUEUE", 0),

@@ -123,7 +123,7 @@ class ForkServer:
         Raises:
             SandboxUnavailable: it did not come up.
         """
-        with self._waiting:  # it says so once, however many threads wait for it
+        with self._waiting:  # the server says so only once, however many threads wait
             if not self._ready:
                 self._ready = self._told_ready()
                 self._groups = _told_in(_groups(self._address))

@@ -4,8 +4,8 @@ They are of version 2, and may be made where the group of this process belongs t
 for root, in a container that has its own, or in a scope that systemd delegates. The
 processes of a sandbox go into one group, and each submission into another beside it.
 
-They are used only where somebody asks for them (``WANTED``): systems differ in what
-they delegate, and no submission was graded in such a group yet.
+They are used only on request (``WANTED``), because systems differ in what they
+delegate, and no submission has been graded in such a group yet.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Group:
         with contextlib.suppress(OSError):  # a system without swap lacks this one
             (self.folder / "memory.swap.max").write_text("0")
         with contextlib.suppress(OSError):  # and one before Linux 4.19 this one
-            # All of it ends at the limit, as at any other.
+            # Kill the whole group at the limit, as at any other limit.
             (self.folder / "memory.oom.group").write_text("1")
 
     def open_files(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""The filter of system calls (seccomp): what a submission may not do does not exist.
+"""The filter of system calls (seccomp): a forbidden call fails as if it did not exist.
 
 The tables say what is allowed: ``system_calls`` which calls, ``argument_rules`` with
 which arguments. This module compiles them to the small programs (classic BPF) that the

@@ -1,4 +1,4 @@
-"""How long the messages of a kernel are, read while they pass.
+"""Follow the lengths of a kernel's messages as they pass through.
 
 A kernel speaks to the grader in ZeroMQ's protocol (ZMTP 3, https://rfc.zeromq.org/spec/37):
 a greeting, then frames, each with a byte of flags and its length before it; frames that
@@ -54,7 +54,7 @@ class Frames:
                 continue
             wanted = 9 if self._head and self._head[0] & _LONG else 2
             part = data[at : at + wanted - len(self._head)]
-            # What the flags say about the length is known when they are here.
+            # The flags say how long the length field is, so they are read first.
             part = part if self._head else part[:1]
             self._head += part
             at += len(part)
@@ -81,7 +81,8 @@ class Frames:
             raise Unacceptable(UNREADABLE)
         self._to_come = length
         if flags & _COMMAND:
-            # It may stand between the parts of a message: it is none, and ends none.
+            # A command may come between the parts of a message, but is not one of them
+            # and does not end it.
             if flags & _MORE or length > MAX_COMMAND:
                 raise Unacceptable(UNREADABLE)
             self.messages += 1

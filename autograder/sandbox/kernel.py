@@ -115,14 +115,14 @@ class Kernel(IPythonKernel):
         return kernel
 
     async def do_execute(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Run a cell, after which there is something that can be flushed."""
+        """Run a cell, then replace the streams that it has closed."""
         try:
             return await super().do_execute(*arguments, **options)
         finally:
             give_streams_back()
 
     def _publish_execute_input(self, *arguments: Any) -> None:
-        """The examiner knows what it asked for."""
+        """Send no echo: the examiner knows what it asked for."""
 
     def _publish_status(self, status: str, *arguments: Any) -> None:
         """The examiner waits for the kernel to be idle again, not for it to begin."""
@@ -154,7 +154,7 @@ class SubmissionKernelApp(IPKernelApp):
         self.init_code()
 
     def initialize(self, argv: list[str] | None = None) -> None:
-        """The steps in between."""
+        """The remaining steps, which need sockets or threads."""
         self.init_sockets()
         self.log_connection_info()
         self.init_io()
@@ -168,7 +168,7 @@ class SubmissionKernelApp(IPKernelApp):
         return port
 
     def parse_command_line(self, argv: list[str] | None = None) -> None:
-        """There is none, and a parser of all possible options takes its time."""
+        """Skip this: there is no command line, and building the parser is slow."""
 
     def _configure_logging(self) -> None:
         """Nobody reads the log."""

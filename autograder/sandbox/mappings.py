@@ -1,9 +1,10 @@
 """How many mappings of memory the processes of a submission have.
 
 The system keeps a record of each, which counts as memory. To count them it writes out a
-line for each, and a submission may have millions. So a look counts only so many, in
-turn, and what it does not come to has as many as it had; a process that was not counted
-yet has as many as any other, or as many as would fit into it.
+line for each, and a submission may have millions. So each look counts only so many, one
+process after another, and a process that it does not reach keeps its last count; a
+process that was not counted yet has as many as any other, or as many as would fit into
+it.
 """
 
 from __future__ import annotations

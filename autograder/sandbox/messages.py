@@ -1,8 +1,8 @@
-"""What is read of the messages of a kernel: a few short texts, and what it shows.
+"""Read the few parts of a kernel's messages that are needed: short texts and outputs.
 
 jupyter_client reads every part of a message as JSON of any depth, and looks for dates
-in all of the header. A kernel is student code. So sizes and numbers of parts come
-first, and what nobody uses is never read, or at once forgotten.
+in all of the header. A kernel runs student code. So sizes and numbers of parts are
+checked first, and unused parts are never parsed, or dropped at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _TEXTS = (
     "protocol_version",
 )
 _SHOWN = ("text/plain", "image/png")
-# With an end that is missing, a string takes all that is left: one pass, no way back.
+# An unterminated string matches to the end of the text; nothing backtracks, so one pass
+# is enough.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 
 
@@ -98,7 +99,7 @@ def _load(data: bytes, most: int) -> dict[str, Any]:
         raise ValueError(f"{len(data)} bytes where {most} may be")
     if _marks(data, 0, len(data)) > MAX_PARTS and _has_too_many_parts(data):
         raise ValueError(f"more than {MAX_PARTS} parts")
-    # Numbers are not used, and a long one takes its time.
+    # Numbers are discarded: none is used, and converting a long one is slow.
     loaded = json.loads(
         data, parse_int=_nothing, parse_float=_nothing, parse_constant=_nothing
     )

@@ -1,9 +1,9 @@
 """A kernel that runs as a user of its own: for root, where there can be no sandbox.
 
-In a container that somebody else starts, namespaces are usually not to be had, but this
-process often belongs to root. Then the code of a submission gets a user to whom nothing
-belongs, and who may neither look into this process nor end it, nor write where it
-writes. Nothing else is kept from it: it sees all files that everybody may read.
+In a container that another system starts, namespaces are usually unavailable, but this
+process often belongs to root. Then student code runs as a user that owns nothing, and
+that can neither inspect this process nor end it, nor write where it writes. That is all
+the protection there is: the user can read every world-readable file.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class OtherUserKernelManager(UnprotectedKernelManager):
 
 
 def end_all_of(user: int) -> None:
-    """End all processes of a user, also those that fork or that end who would end them.
+    """End all processes of a user, also those that keep forking or kill their killer.
 
     One call from that user ends all at once, so that none is born meanwhile; but that
     one they can end as well, so the rest is ended from here.

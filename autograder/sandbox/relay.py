@@ -1,6 +1,6 @@
 """Carries the messages of a kernel to the grader, and counts their bytes.
 
-A kernel is student code, and a message may have any number of parts of any size: the
+A kernel runs student code, and a message may have any number of parts of any size: the
 grader would keep them in memory until the last has come. So the kernel never talks to
 the grader itself: the warden passes the bytes on, and stops when there are too many, or
 when a message is longer than any that the grader would read.
@@ -131,7 +131,7 @@ class Relay:
             wanted |= select.POLLOUT if self._waiting[sock.fileno()] else 0
             if wanted:
                 self._poller.register(sock, wanted)
-            else:  # a hang-up would be told again and again
+            else:  # otherwise poll would report a hang-up forever
                 with contextlib.suppress(KeyError):
                     self._poller.unregister(sock)
 

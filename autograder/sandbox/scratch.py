@@ -1,4 +1,4 @@
-"""One folder for all temporary files of a run, which no ending leaves behind for long.
+"""One folder for the temporary files of a run, removed however the run ends.
 
 A process that is killed cannot tidy up. So each run locks its folder, and the next run
 removes those of this user that nobody holds any more.

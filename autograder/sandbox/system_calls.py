@@ -142,7 +142,7 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "setpgid": (109, 154),
     "getsid": (124, 156),
     "setsid": (112, 157),
-    # Who it is, and what it may use.
+    # Identity and resource limits.
     "getuid": (102, 174),
     "geteuid": (107, 175),
     "getgid": (104, 176),
@@ -227,7 +227,7 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "sendmsg": (46, 211),
     "recvfrom": (45, 207),
     "recvmsg": (47, 212),
-    # Chance.
+    # Random numbers.
     "getrandom": (318, 278),
 }
 

@@ -1,8 +1,8 @@
 """The kernel of a submission where there is no sandbox.
 
-Some slips of honest students cost nothing in a sandbox, and so they do here: ``quit()``
-does not end the kernel, streams that a cell has closed are given back, and answers find
-their way when a cell has emptied the environment.
+Some slips of honest students cost nothing in a sandbox, and must not here either:
+``quit()`` does not end the kernel, streams that a cell has closed are replaced, and
+answers still arrive after a cell has emptied the environment.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Where the grader may make control groups, the kernel of the system counts everything
 that is done for a submission, and stops it at its memory limit by itself. Elsewhere the
-warden looks at the processes again and again. What a look cannot see is counted by the
-most that it can be.
+warden looks at the processes again and again. Whatever sampling cannot see is counted
+at its upper bound.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.sandbox.mappings import Mappings
 _MAPPING_BYTES, _THREAD_BYTES = 256, 32 * 1024
 # A socket keeps what nobody has read, whether or not a process holds the socket.
 _FREE_SOCKETS, _SOCKET_BYTES = 64, 256 * 1024
-_DATAGRAM, _DATAGRAMS = b"0002", 10  # as many as Linux lets wait
+_DATAGRAM, _DATAGRAMS = b"0002", 10  # Linux's; ``confine`` lowers it
 # A pipe has two descriptors and keeps 64 kB.
 _FREE_DESCRIPTORS, _DESCRIPTOR_BYTES = 512, 32 * 1024
 
@@ -105,7 +105,7 @@ class Sampling:
         self._warden = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY)
         self._imports = 0  # memory of a fork that has done nothing yet
         self._mappings = Mappings()
-        self._clock = _Clock()
+        self._clock = ProcessorClock()
 
     def start(self) -> None:
         """What is there now was not used by the submission."""
@@ -125,7 +125,7 @@ class Sampling:
 
     def seconds(self) -> float:
         """See ``Meter``. Memory is left out: to measure that may take long."""
-        times = [_Times.of(process) for process in processes()]
+        times = [ProcessTimes.of(process) for process in processes()]
         return self._clock.seconds([found for found in times if found is not None])
 
     def _look(self, exact: bool) -> Usage:
@@ -142,7 +142,7 @@ class Sampling:
             memory += fields.get("Threads", 0) * _THREAD_BYTES
             sizes[process] = fields.get("VmSize", 0) * 1024
             descriptors += fields.get("FDSize", 0)
-            if time_of := _Times.of(process):
+            if time_of := ProcessTimes.of(process):
                 times.append(time_of)
                 sessions.add(time_of.session)
         memory += self._mappings.look(sizes) * _MAPPING_BYTES
@@ -173,7 +173,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class _Times:
+class ProcessTimes:
     """Processor time of a process: its own, and that of ended children it waited for.
 
     In ticks of the clock, as its beginning is.
@@ -186,7 +186,7 @@ class _Times:
     of_children: int
 
     @staticmethod
-    def of(process: str) -> _Times | None:
+    def of(process: str) -> ProcessTimes | None:
         """Those of a process, unless it has just ended."""
         try:
             with open(f"/proc/{process}/stat", "rb") as stat:
@@ -194,7 +194,7 @@ class _Times:
         except OSError:
             return None
         number = [int(field) for field in fields[1:20]]
-        return _Times(
+        return ProcessTimes(
             int(process),
             began=number[18],
             session=number[2],
@@ -203,8 +203,8 @@ class _Times:
         )
 
 
-class _Clock:
-    """Adds up processor time, that of processes for which nobody waited as well.
+class ProcessorClock:
+    """Adds up processor time, including that of processes that nobody waited for.
 
     The system forgets what those have used. So what is gone and has not turned up as
     the time of a parent's children is kept here; and a process that came and went
@@ -213,13 +213,13 @@ class _Clock:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int], _Times] = {}
-        self._newest: _Times | None = None
+        self._known: dict[tuple[int, int], ProcessTimes] = {}
+        self._newest: ProcessTimes | None = None
         self._newest_seen = self._looked = time.monotonic()
         self._lost = 0.0  # seconds
         self._used = 0.0
 
-    def seconds(self, times: list[_Times]) -> float:
+    def seconds(self, times: list[ProcessTimes]) -> float:
         """All processor time, given that of the processes that there are now."""
         now = time.monotonic()
         ticks = os.sysconf("SC_CLK_TCK")
@@ -238,7 +238,7 @@ class _Clock:
         return self._used
 
     def _unseen(
-        self, found: dict[tuple[int, int], _Times], now: float, waited_for: float
+        self, found: dict[tuple[int, int], ProcessTimes], now: float, waited_for: float
     ) -> float:
         """The most that processes can have used that came and went unseen."""
         newest = max(found.values(), key=lambda t: (t.began, t.pid), default=None)

@@ -1,4 +1,4 @@
-"""How long a submission was kept waiting for a processor by others than itself.
+"""How long others kept a submission waiting for a processor.
 
 Linux counts for each thread how long it could have run and had no processor. These
 times are not added up: while one of sixty threads has the only processor, the other
@@ -48,7 +48,7 @@ def threads_waited() -> dict[Thread, int]:
         with contextlib.suppress(OSError):  # it has just ended
             threads = list(Path(f"/proc/{process}/task").iterdir())
         for thread in threads:
-            with contextlib.suppress(OSError):  # this one alone has
+            with contextlib.suppress(OSError):  # only this thread has ended
                 waited = (thread / "schedstat").read_text().split()[1]
                 found[process, thread.name] = int(waited)
     return found

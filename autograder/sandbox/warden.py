@@ -21,7 +21,7 @@ from autograder.sandbox.relay import Relay
 from autograder.sandbox.usage import ControlGroup, Meter, Sampling, Usage
 from autograder.sandbox.waits import Waits, own_waits
 
-# How a kernel ended that the grader let go of, or has forgotten.
+# Reasons given for a kernel that the grader abandoned or forgot.
 ABANDONED, OVERDUE = "it was abandoned", "it was forgotten"
 CHANNELS = ("shell", "stdin", "control", "iopub")
 POLL_SECONDS = 0.05
@@ -77,7 +77,7 @@ def supervise(request: dict, fds: list[int]) -> None:
         ended = {"exit": None, "limit": None, "failed": reason}
     with contextlib.suppress(OSError):
         lifeline.send(json.dumps(ended).encode())
-        # A question that nobody reads would reset the connection: no report.
+        # An unread question would reset the connection and lose the report.
         while lifeline.recv(1, socket.MSG_DONTWAIT):
             pass
 
@@ -153,7 +153,7 @@ def _watch(
     if reason is None:
         relay.drain(DRAIN_SECONDS)
     code = os.waitstatus_to_exitcode(status)
-    if reason is None and code == -signal.SIGKILL:  # the system was first, or others
+    if reason is None and code == -signal.SIGKILL:  # killed by something else
         used = meter.look()
         reason = _broken(used, 0.0, limits)
         seconds = max(used.seconds, resources.ru_utime + resources.ru_stime)
@@ -164,7 +164,7 @@ def _watch(
 
 def _broken(used: Usage, seconds: float, limits: Limits) -> str | None:
     """The limit that is broken, if one is."""
-    if seconds > PATIENCE * limits.submission_seconds:  # its examiner's clock is first
+    if seconds > PATIENCE * limits.submission_seconds:  # the examiner normally ends it
         return OVERDUE
     for limit in ("memory", "sessions"):
         if getattr(used, limit) > getattr(limits, limit):

@@ -1,1 +1,1 @@
-"""Which submissions are more alike than chance explains, as evidence and no verdict."""
+"""Find submissions more alike than chance explains: evidence, not a verdict."""

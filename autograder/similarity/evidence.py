@@ -1,4 +1,4 @@
-"""How alike each two submissions of a class are, and how often chance does that.
+"""How similar any two submissions of a class are, and how often that happens by chance.
 
 For each exercise, a pair is looked at in three ways: the code it shares (``winnow``),
 the details, names and words it shares, and whether both are wrong in one rare way.

@@ -1,4 +1,4 @@
-"""Code as a sequence of tokens in which only what it does is left.
+"""Normalise code to a sequence of tokens that only keeps what it does.
 
 Names, comments, annotations, formatting and the order of commuting operands are gone,
 and ways to write one operation (``x.softmax(-1)`` and ``torch.softmax(x, dim=-1)``,

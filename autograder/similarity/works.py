@@ -1,4 +1,4 @@
-"""What each student of a class wrote for a chapter, and what came out of it."""
+"""The work of each student of a class on a chapter, with its results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The reference with one step altered: slips that need no wrong version of their own.
 
-Somebody forgets a square root, takes a mean along another axis, adds where something is
-subtracted. When an answer agrees, in every case that asks for a value, with the
+Typical slips forget a square root, take a mean along another axis, or add instead of
+subtracting. When an answer agrees, in every case that asks for a value, with the
 reference after one such alteration, the student is told which one. That is a statement
-about results: it is true however the student came to them.
+about results, and true however the student arrived at them.
 """

@@ -1,4 +1,4 @@
-"""Makes the altered references, of definitions whose loops end whatever is altered."""
+"""Build altered references, from code whose loops end under every alteration."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""One alteration of a definition at a time, and how it is told.
+"""Alterations of a definition, one at a time, and their descriptions.
 
-An alteration replaces nodes of a syntax tree. What it amounts to is told in terms that
-mean something for any code: the names of parameters, attributes and library functions,
-and no name of a variable.
+An alteration replaces nodes of a syntax tree. It is described in terms that apply to
+any code: names of parameters, attributes and library functions, but no variable names.
 """
 
 from __future__ import annotations

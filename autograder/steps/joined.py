@@ -1,4 +1,4 @@
-"""Two known mistakes in one version, where they are written so that they can be joined.
+"""Combine two known mistakes into one version, if their code allows it.
 
 A mistake that calls the reference, on other arguments or for another result, can call
 another mistake in its place. Two mistakes that are classes, each of which replaces a

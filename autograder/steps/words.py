@@ -1,4 +1,4 @@
-"""How parts of a formula are called, by names that any code for it would have."""
+"""Describe parts of a formula, with names that any code for it would have."""
 
 from __future__ import annotations
 

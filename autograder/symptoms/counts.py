@@ -1,7 +1,7 @@
 """By how much a count is wrong, as a product of the arguments.
 
-Different slips lead to one and the same wrong count: four biases are as many numbers as
-two norms. So it is told by how much the count is wrong, and not why.
+Different slips can lead to the same wrong count: four biases have as many numbers as
+two norms. So the report says by how much the count is wrong, and not why.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the modules here tell of wrong answers, in the order in which they are asked."""
+"""All detectors of symptoms, in the order in which they are tried."""
 
 from __future__ import annotations
 

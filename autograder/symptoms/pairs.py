@@ -1,7 +1,7 @@
 """Two slips at once: a known mistake and something besides.
 
-Neither a mistake nor a symptom explains such an answer alone. But compared with what
-the mistake answers, instead of what is right, the rest is a symptom like any other.
+Neither a mistake nor a symptom explains such an answer alone. But compared with the
+mistake's answers instead of the right ones, the rest is a symptom like any other.
 """
 
 from __future__ import annotations

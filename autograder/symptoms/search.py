@@ -1,4 +1,4 @@
-"""Looks for what explains a wrong answer: first its cause, then where it shows."""
+"""Look for an explanation of a wrong answer: first its cause, then where it shows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a relation is about: all results, some of several, or what is made from them.
 
-A detector looks at wrong results alone, and speaks of "your result". If others are
-right, what it tells is only true beside the name of the results that are meant.
+A detector looks at wrong results alone, and speaks of "your result". If other results
+are right, its sentence is only true together with the name of the wrong ones.
 """
 
 from __future__ import annotations

@@ -1037,7 +1037,7 @@ class DecoderInPlace(RightDecoderLayer):
         return x
 
 
-# Encoder
+# Both stacks
 
 
 class RightStack(nn.Module):
@@ -1063,6 +1063,86 @@ class RightStack(nn.Module):
         return self.finish(self.run(x, *context))
 
 
+# What goes wrong in both stacks. The last two of ``context`` are the masks.
+
+
+class OneLayerThroughout(RightStack):
+    """All your layers are one and the same object, so they share their weights. Each
+    has to be an independent copy, otherwise six layers can learn no more than one."""
+
+    def copies(self, layer, num_layers):
+        return nn.ModuleList([layer] * num_layers)
+
+
+class PatternTakesPart(RightStack):
+    """The layer that was given is itself the first layer of your stack. It is only a
+    pattern; whoever uses it for a second stack would tie the two together."""
+
+    def copies(self, layer, num_layers):
+        return nn.ModuleList([layer, *super().copies(layer, num_layers - 1)])
+
+
+class ListUnseenByTorch(RightStack):
+    """You keep the layers in a plain list, where torch does not find them: they are
+    missing from `parameters()` and from the state dict. Use nn.ModuleList."""
+
+    def copies(self, layer, num_layers):
+        return list(super().copies(layer, num_layers))
+
+
+class NothingNormalised(RightStack):
+    """The final norm is accepted and never used. Before-norm layers leave their sum as
+    it is, so without the last norm the output grows with the depth."""
+
+    def finish(self, x):
+        return x
+
+
+class EachLayerNormalised(RightStack):
+    """You apply the norm after each layer. It comes once, at the end of the stack; the
+    layers have norms of their own."""
+
+    def run_and_finish(self, x, *context):
+        for layer in self.layers:
+            x = self.finish(layer(x, *context))
+        return x
+
+
+class NoMasksForLayers(RightStack):
+    """The masks do not reach your layers. Every layer attends anew, so every layer
+    needs them."""
+
+    def run(self, x, *context):
+        return super().run(x, *context[:-2])
+
+
+class NoMasksInEvaluation(RightStack):
+    """Your masks are passed on in training only. In evaluation the layers then see what
+    they were trained without."""
+
+    def run(self, x, *context):
+        return super().run(x, *(context if self.training else context[:-2]))
+
+
+class LayersSideBySide(RightStack):
+    """Every layer of yours reads the input of the stack, and only the last result
+    counts. A layer reads what the layer before it wrote."""
+
+    def run(self, x, *context):
+        return [layer(x, *context) for layer in self.layers][-1]
+
+
+class OneCopyTooFew(RightStack):
+    """Your stack has one layer too few. num_layers counts all the copies, and the
+    pattern is not one of them."""
+
+    def copies(self, layer, num_layers):
+        return super().copies(layer, num_layers - 1)
+
+
+# Encoder
+
+
 class RightEncoder(RightStack):
     """Right, so that each mistake changes one thing."""
 
@@ -1071,30 +1151,18 @@ class RightEncoder(RightStack):
 
 
 @mistake(Encoder)
-class SharedLayer(RightEncoder):
-    """All your layers are one and the same object, so they share their weights. Each
-    has to be an independent copy, otherwise six layers can learn no more than one."""
-
-    def copies(self, layer, num_layers):
-        return nn.ModuleList([layer] * num_layers)
+class SharedLayer(OneLayerThroughout, RightEncoder):
+    __doc__ = OneLayerThroughout.__doc__
 
 
 @mistake(Encoder)
-class PatternIsFirstLayer(RightEncoder):
-    """The layer that was given is itself the first layer of your stack. It is only a
-    pattern; whoever uses it for a second stack would tie the two together."""
-
-    def copies(self, layer, num_layers):
-        return nn.ModuleList([layer, *super().copies(layer, num_layers - 1)])
+class PatternIsFirstLayer(PatternTakesPart, RightEncoder):
+    __doc__ = PatternTakesPart.__doc__
 
 
 @mistake(Encoder)
-class PlainList(RightEncoder):
-    """You keep the layers in a plain list, where torch does not find them: they are
-    missing from `parameters()` and from the state dict. Use nn.ModuleList."""
-
-    def copies(self, layer, num_layers):
-        return list(super().copies(layer, num_layers))
+class PlainList(ListUnseenByTorch, RightEncoder):
+    __doc__ = ListUnseenByTorch.__doc__
 
 
 @mistake(Encoder)
@@ -1112,23 +1180,13 @@ class FreshWeights(RightEncoder):
 
 
 @mistake(Encoder)
-class NormUnused(RightEncoder):
-    """The final norm is accepted and never used. Before-norm layers leave their sum as
-    it is, so without the last norm the output grows with the depth."""
-
-    def finish(self, x):
-        return x
+class NormUnused(NothingNormalised, RightEncoder):
+    __doc__ = NothingNormalised.__doc__
 
 
 @mistake(Encoder)
-class NormAfterEachLayer(RightEncoder):
-    """You apply the norm after each layer. It comes once, at the end of the stack; the
-    layers have norms of their own."""
-
-    def run_and_finish(self, x, *context):
-        for layer in self.layers:
-            x = self.finish(layer(x, *context))
-        return x
+class NormAfterEachLayer(EachLayerNormalised, RightEncoder):
+    __doc__ = EachLayerNormalised.__doc__
 
 
 @mistake(Encoder)
@@ -1141,12 +1199,8 @@ class NormAtTheStart(RightEncoder):
 
 
 @mistake(Encoder)
-class MasksNotPassedOn(RightEncoder):
-    """The masks do not reach your layers. Every layer attends anew, so every layer
-    needs them."""
-
-    def run(self, x, mask, padding_mask):
-        return super().run(x)
+class MasksNotPassedOn(NoMasksForLayers, RightEncoder):
+    __doc__ = NoMasksForLayers.__doc__
 
 
 @mistake(Encoder)
@@ -1188,21 +1242,13 @@ class MasksExchanged(RightEncoder):
 
 
 @mistake(Encoder)
-class StackMasksInTrainingOnly(RightEncoder):
-    """Your masks are passed on in training only. In evaluation the layers then see what
-    they were trained without."""
-
-    def run(self, x, *masks):
-        return super().run(x, *(masks if self.training else ()))
+class StackMasksInTrainingOnly(NoMasksInEvaluation, RightEncoder):
+    __doc__ = NoMasksInEvaluation.__doc__
 
 
 @mistake(Encoder)
-class EachReadsTheInput(RightEncoder):
-    """Every layer of yours reads the input of the stack, and only the last result
-    counts. A layer reads what the layer before it wrote."""
-
-    def run(self, x, *context):
-        return [layer(x, *context) for layer in self.layers][-1]
+class EachReadsTheInput(LayersSideBySide, RightEncoder):
+    __doc__ = LayersSideBySide.__doc__
 
 
 @mistake(Encoder)
@@ -1228,12 +1274,8 @@ class LayersReversed(RightEncoder):
 
 
 @mistake(Encoder)
-class OneLayerTooFew(RightEncoder):
-    """Your stack has one layer too few. num_layers counts all the copies, and the
-    pattern is not one of them."""
-
-    def copies(self, layer, num_layers):
-        return super().copies(layer, num_layers - 1)
+class OneLayerTooFew(OneCopyTooFew, RightEncoder):
+    __doc__ = OneCopyTooFew.__doc__
 
 
 @mistake(Encoder)
@@ -1290,59 +1332,33 @@ class NormOnTheMemory(RightDecoder):
 
 
 @mistake(Decoder)
-class DecoderSharedLayer(RightDecoder):
-    """All your layers are one and the same object, so they share their weights. Each
-    has to be an independent copy, otherwise six layers can learn no more than one."""
-
-    def copies(self, layer, num_layers):
-        return nn.ModuleList([layer] * num_layers)
+class DecoderSharedLayer(OneLayerThroughout, RightDecoder):
+    __doc__ = OneLayerThroughout.__doc__
 
 
 @mistake(Decoder)
-class DecoderPatternIsFirst(RightDecoder):
-    """The layer that was given is itself the first layer of your stack. It is only a
-    pattern; whoever uses it for a second stack would tie the two together."""
-
-    def copies(self, layer, num_layers):
-        return nn.ModuleList([layer, *super().copies(layer, num_layers - 1)])
+class DecoderPatternIsFirst(PatternTakesPart, RightDecoder):
+    __doc__ = PatternTakesPart.__doc__
 
 
 @mistake(Decoder)
-class DecoderPlainList(RightDecoder):
-    """You keep the layers in a plain list, where torch does not find them: they are
-    missing from `parameters()` and from the state dict. Use nn.ModuleList."""
-
-    def copies(self, layer, num_layers):
-        return list(super().copies(layer, num_layers))
+class DecoderPlainList(ListUnseenByTorch, RightDecoder):
+    __doc__ = ListUnseenByTorch.__doc__
 
 
 @mistake(Decoder)
-class DecoderNormUnused(RightDecoder):
-    """The final norm is accepted and never used. Before-norm layers leave their sum as
-    it is, so without the last norm the output grows with the depth."""
-
-    def finish(self, x):
-        return x
+class DecoderNormUnused(NothingNormalised, RightDecoder):
+    __doc__ = NothingNormalised.__doc__
 
 
 @mistake(Decoder)
-class DecoderNormAfterEach(RightDecoder):
-    """You apply the norm after each layer. It comes once, at the end of the stack; the
-    layers have norms of their own."""
-
-    def run_and_finish(self, x, *context):
-        for layer in self.layers:
-            x = self.finish(layer(x, *context))
-        return x
+class DecoderNormAfterEach(EachLayerNormalised, RightDecoder):
+    __doc__ = EachLayerNormalised.__doc__
 
 
 @mistake(Decoder)
-class DecoderMasksNotPassedOn(RightDecoder):
-    """The masks do not reach your layers. Every layer attends anew, so every layer
-    needs them."""
-
-    def run(self, x, memory, mask, padding_mask):
-        return super().run(x, memory)
+class DecoderMasksNotPassedOn(NoMasksForLayers, RightDecoder):
+    __doc__ = NoMasksForLayers.__doc__
 
 
 @mistake(Decoder)
@@ -1366,30 +1382,18 @@ class DecoderMasksFirstOnly(RightDecoder):
 
 
 @mistake(Decoder)
-class DecoderStackMasksInTraining(RightDecoder):
-    """Your masks are passed on in training only. In evaluation the layers then see what
-    they were trained without."""
-
-    def run(self, x, memory, *masks):
-        return super().run(x, memory, *(masks if self.training else ()))
+class DecoderStackMasksInTraining(NoMasksInEvaluation, RightDecoder):
+    __doc__ = NoMasksInEvaluation.__doc__
 
 
 @mistake(Decoder)
-class DecoderEachReadsTheInput(RightDecoder):
-    """Every layer of yours reads the input of the stack, and only the last result
-    counts. A layer reads what the layer before it wrote."""
-
-    def run(self, x, *context):
-        return [layer(x, *context) for layer in self.layers][-1]
+class DecoderEachReadsTheInput(LayersSideBySide, RightDecoder):
+    __doc__ = LayersSideBySide.__doc__
 
 
 @mistake(Decoder)
-class DecoderOneLayerTooFew(RightDecoder):
-    """Your stack has one layer too few. num_layers counts all the copies, and the
-    pattern is not one of them."""
-
-    def copies(self, layer, num_layers):
-        return super().copies(layer, num_layers - 1)
+class DecoderOneLayerTooFew(OneCopyTooFew, RightDecoder):
+    __doc__ = OneCopyTooFew.__doc__
 
 
 # transformer_parameter_count

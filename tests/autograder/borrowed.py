@@ -59,12 +59,12 @@ class ProcessRefused(Exception):
 
 
 class NotPlain(Exception):
-    """What is an argument cannot be copied in no time, such as a model."""
+    """An argument that is expensive to copy, such as a model."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Something that can be called, and what it says of how."""
+    """A callable and what its signature reveals."""
 
     call: Callable
 
@@ -444,7 +444,7 @@ def try_in_a_child(
 
 
 def refuse_processes() -> None:
-    """From now on, whoever starts a process gets an error instead.
+    """From now on, starting a process raises an error.
 
     A grader would start kernels and workers for nothing: what they import takes far
     longer than a case may.

@@ -78,7 +78,7 @@ def examined(needs_sandbox, topic, master, expected):
 
 @pytest.fixture(scope="session")
 def workers(needs_sandbox):
-    """Workers that stay.
+    """Workers that are reused across tests.
 
     Starting them, and the sandbox that they share, takes longer than most classes.
     """
@@ -97,7 +97,7 @@ def grade(workers):
 
 
 class Staying:
-    """Workers that are still there when whoever used them leaves."""
+    """A pool whose workers survive the ``with`` block that uses it."""
 
     def __init__(self, pool):
         self._pool = pool

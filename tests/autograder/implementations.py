@@ -78,7 +78,7 @@ class Settings(torch.nn.Module):
 
 @dataclass
 class Computation:
-    """Something that exercises forbid, and how one could have it done.
+    """A forbidden operation, and the ways in which it could be called.
 
     Attributes:
         exercise: one of those that ask for it; its name is printed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -107,6 +108,30 @@ def room_of(module: str) -> str:
 def test_every_module_has_its_floor():
     rooms = {room_of(module) for module in modules("autograder", "toolkit")}
     assert rooms - {"autograder"} == set(FLOOR)
+
+
+def floors_on_the_page() -> list[set[str]]:
+    """The floors in the table of ARCHITECTURE.md, from the ground up."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = re.search(r"^\| floor \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.M)[1]
+    floors = []
+    for row in reversed(table.splitlines()):
+        names = re.findall(r"`([^`]+)`", row.split("|")[2])
+        paths = [name.removesuffix("/").removesuffix(".py") for name in names]
+        paths = [name.removeprefix("autograder/") for name in paths]
+        floors.append({n if n == "toolkit" else f"autograder.{n}" for n in paths})
+    return floors
+
+
+def test_the_page_on_the_architecture_shows_these_floors():
+    assert floors_on_the_page() == FLOORS
+
+
+def test_the_page_on_the_architecture_names_files_that_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w/]+\.py", text))
+    there = [f"/{path.relative_to(ROOT)}" for path in ROOT.glob("[a-z]*/**/*.py")]
+    assert {n for n in named if not any(p.endswith(f"/{n}") for p in there)} == set()
 
 
 @pytest.mark.parametrize("module", modules("autograder", "toolkit"))

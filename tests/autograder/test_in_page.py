@@ -222,7 +222,7 @@ def later(tmp_path, monkeypatch):
     page = Page(later=["plotting"])
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     yield page, lambda: monkeypatch.syspath_prepend(tmp_path)
-    sys.meta_path.remove(page._finder)
+    sys.meta_path.remove(page.finder)
     sys.modules.pop("plotting", None)
 
 

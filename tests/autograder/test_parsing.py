@@ -93,8 +93,8 @@ def test_a_source_is_not_judged_by_its_words_for_lack_of_memory(monkeypatch):
 
     exercise = Exercise("softmax", forbidden=("softmax",))
     harmless = "# this rebuilds softmax\nx = 1"
-    assert exercise.forbidden_calls(harmless) == []
+    assert exercise.forbidden_lines(harmless) == {}
     monkeypatch.setattr(parsing, "_ROOM", 2**62)  # nobody has so much
     monkeypatch.setattr(parsing.ast, "parse", short)
     with pytest.raises(GraderFault, match="too little memory"):
-        exercise.forbidden_calls(harmless)
+        exercise.forbidden_lines(harmless)

@@ -20,7 +20,7 @@ from autograder.progress import (
     UNCHECKED,
     Chapter,
     Work,
-    _as_run,
+    as_run,
     as_table,
     next_step,
     read_chapter,
@@ -34,13 +34,17 @@ from tests.autograder.conftest import TOPIC
 
 WRONG = "def attend(q, X):\n    return q"
 WITH_MAGIC = "%matplotlib inline\n"
+EXERCISES = load_topic(TOPIC).exercises
+# All others are solved in the notebook that is read.
+WRONG_NAME, LEFT_OUT = "attend", "soft_lookup"
+SOLVED = EXERCISES.keys() - {WRONG_NAME, LEFT_OUT}
 
 
 @pytest.fixture(scope="module")
 def worked(master, right):
     """A notebook as it is saved after all cells but the demonstrations were run."""
-    answers = {**right, "softmax": WITH_MAGIC + right["softmax"], "attend": WRONG}
-    del answers["soft_lookup"]
+    answers = {**right, "softmax": WITH_MAGIC + right["softmax"], WRONG_NAME: WRONG}
+    del answers[LEFT_OUT]
     data = submission(master, answers)
     notebook = nbformat.from_dict(data)
     notebook.cells = [c for c in notebook.cells if c.metadata.get("tags") != ["demo"]]
@@ -60,46 +64,46 @@ def saved(worked, tmp_path):
     return save
 
 
-def states(path):
-    return {work.name: work.state for work in read_chapter(path).exercises}
+def works(path):
+    return {work.name: work for work in read_chapter(path).exercises}
+
+
+def done(path):
+    return {name for name, work in works(path).items() if work.done}
 
 
 def test_points_are_those_that_check_gave(saved):
-    found = {work.name: work for work in read_chapter(saved()).exercises}
-    exercises = load_topic(TOPIC).exercises
+    path = saved()
+    found = works(path)
     assert {n: w.max_score for n, w in found.items()} == {
-        name: exercise.points for name, exercise in exercises.items()
+        name: exercise.points for name, exercise in EXERCISES.items()
     }
-    assert [name for name, work in found.items() if work.done] == [
-        "alignment_scores",
-        "softmax",
-        "break_softmax",
-    ]
-    assert found["attend"].state == f"0 of {exercises['attend'].points} points"
-    assert found["soft_lookup"].state == TO_DO
+    assert done(path) == SOLVED
+    assert found[WRONG_NAME].state == f"0 of {EXERCISES[WRONG_NAME].points} points"
+    assert found[LEFT_OUT].state == TO_DO
 
 
 def test_points_do_not_count_for_an_answer_that_was_edited_later(saved):
     path = saved(alignment_scores="def alignment_scores(q, X):\n    return X @ q")
-    work = read_chapter(path).exercises[0]
+    work = works(path)["alignment_scores"]
     assert (work.state, work.score, work.done) == (CHANGED, 0, False)
 
 
 def test_space_at_the_end_of_lines_is_no_edit(saved, right):
     answer = right["alignment_scores"]
     path = saved(alignment_scores=answer.replace("\n", "  \n") + "\n\n")
-    assert read_chapter(path).exercises[0].done
+    assert works(path)["alignment_scores"].done
 
 
 def test_answer_that_went_back_to_its_stub_is_to_do(saved, master):
     stub = next(c for c in master.cells if c.source.startswith("def softmax"))
-    assert states(saved(softmax=stub.source))["softmax"] == TO_DO
+    assert works(saved(softmax=stub.source))["softmax"].state == TO_DO
 
 
 def test_answer_without_a_check_is_not_counted(master, right, tmp_path):
     path = tmp_path / "x.ipynb"
     path.write_text(json.dumps(submission(master, {"softmax": right["softmax"]})))
-    assert states(path)["softmax"] == UNCHECKED
+    assert works(path)["softmax"].state == UNCHECKED
 
 
 def test_answer_in_a_cell_of_its_own_counts(saved, master, right):
@@ -109,20 +113,19 @@ def test_answer_in_a_cell_of_its_own_counts(saved, master, right):
     mine = nbformat.v4.new_code_cell(right["alignment_scores"])
     data["cells"].append(mine)
     path.write_text(json.dumps(data))
-    assert read_chapter(path).exercises[0].done
+    assert works(path)["alignment_scores"].done
 
 
 def test_table_adds_up_and_names_the_next_step(saved, capsys):
     path = saved()
     assert main(["progress", str(path.parent)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    exercises = load_topic(TOPIC).exercises
-    total = sum(exercise.points for exercise in exercises.values())
-    solved = ("alignment_scores", "softmax", "break_softmax")
-    got = sum(exercises[name].points for name in solved)
-    assert lines[1].split() == [TOPIC, "3", "of", "5", str(got), "of", str(total)]
-    assert lines[4].split() == ["all", "3", "of", "5", str(got), "of", str(total)]
-    assert lines[-1].startswith(f"Next: attend in {path}")
+    total = sum(exercise.points for exercise in EXERCISES.values())
+    got = sum(EXERCISES[name].points for name in SOLVED)
+    numbers = f"{len(SOLVED)} of {len(EXERCISES)} {got} of {total}".split()
+    assert lines[1].split() == [TOPIC, *numbers]
+    assert lines[4].split() == ["all", *numbers]
+    assert lines[-1].startswith(f"Next: {WRONG_NAME} in {path}")
 
 
 def test_notebooks_in_folders_of_their_own_are_found(saved, tmp_path):
@@ -180,8 +183,8 @@ def test_folder_without_notebooks_is_one_line_and_status_2(tmp_path, capsys):
 
 
 def chapter(name, saved, *states):
-    works = [Work(f"{name}{n}", s == "done", 1, s) for n, s in enumerate(states)]
-    return Chapter(name, name, saved, works)
+    given = [Work(f"{name}{n}", s == "done", 1, s) for n, s in enumerate(states)]
+    return Chapter(name, name, saved, given)
 
 
 @pytest.mark.parametrize(
@@ -209,22 +212,19 @@ def judged_at_grading(path, points):
             if entry.get("exercise") == "break_softmax":
                 entry.update(score=0, later=points)
     path.write_text(json.dumps(data))
-    works = read_chapter(path).exercises
-    return next(work for work in works if work.name == "break_softmax")
+    return works(path)["break_softmax"]
 
 
 def test_what_is_judged_at_grading_is_neither_done_nor_to_do(saved, capsys):
     path = saved()
-    work = judged_at_grading(path, 6)
-    assert (work.state, work.done, work.open) == (
-        "6 of 6 points are judged at grading",
-        False,
-        False,
-    )
+    points = EXERCISES["break_softmax"].points
+    work = judged_at_grading(path, points)
+    said = f"{points} of {points} points are judged at grading"
+    assert (work.state, work.done, work.open) == (said, False, False)
     assert main(["progress", str(path)]) == 0
     lines = map(str.split, capsys.readouterr().out.splitlines())
     assert ["break_softmax", *work.state.split()] in list(lines)
-    assert judged_at_grading(path, 4).open
+    assert judged_at_grading(path, points - 2).open
 
 
 def test_all_that_is_left_may_be_judged_at_grading():
@@ -293,12 +293,8 @@ def test_a_cell_that_is_no_python_yet_hides_nothing(saved, capsys):
     """One line that is indented too little ended the command with a traceback."""
     path = saved(attend="def attend(q, X):\n        y = q\n    return y")
     assert main(["progress", str(path.parent)]) == 0
-    assert states(path)["attend"] == CHANGED
-    assert [w.name for w in read_chapter(path).exercises if w.done] == [
-        "alignment_scores",
-        "softmax",
-        "break_softmax",
-    ]
+    assert works(path)[WRONG_NAME].state == CHANGED
+    assert done(path) == SOLVED
     assert "attend" in capsys.readouterr().out
 
 
@@ -352,7 +348,7 @@ def test_cells_that_keep_ipython_busy_are_not_translated(saved, monkeypatch, lin
             return super().transform_cell(cell)
 
     monkeypatch.setattr("autograder.progress.TransformerManager", Watched)
-    assert [w.name for w in read_chapter(path).exercises if w.done]
+    assert done(path)
     assert given
     assert max(map(len, given)) < 100_000
 
@@ -369,8 +365,8 @@ def test_few_lines_of_magics_are_counted_as_ipython_does(line):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransformerManager, "do_one_token_transform", counted)
-        list(_as_run([line * 50]))
+        list(as_run([line * 50]))
     assert len(rounds) == 51
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("autograder.progress.MAX_TRANSLATED", 51 * len(line * 50) - 1)
-        assert list(_as_run([line * 50])) == [line * 50]
+        assert list(as_run([line * 50])) == [line * 50]

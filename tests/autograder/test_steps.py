@@ -16,7 +16,7 @@ from autograder.answers import Answer, answer, decode
 from autograder.exercise import Exercise, Topic, find_topic
 from autograder.expected import expect, public_seeds
 from autograder.rows import disagreement
-from autograder.slips import Trials, _explained
+from autograder.slips import Trials, cases_explained
 from autograder.steps.altered import altered_steps
 from autograder.variants import Variant
 from tests.autograder.unnamed import told
@@ -242,7 +242,7 @@ def test_a_step_explains_most_of_what_is_wrong_and_spoils_nothing(answers, expla
     step = Variant("a minus sign is missing", lambda x: +x, {})
     wrong = [sign != " " for sign in answers]
     trials = Trials(negative, given, expected, wrong)
-    assert _explained(trials, step) == explained
+    assert cases_explained(trials, step) == explained
 
 
 def test_the_last_entries_are_taken():

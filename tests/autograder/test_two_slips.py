@@ -248,7 +248,7 @@ def test_time_for_known_mistakes_is_part_of_the_time_for_all(monkeypatch):
     assert TOGETHER in told("swiglu", sigmoid_of_the_other_weight)
     monkeypatch.setattr(slips, "SECONDS", 0.5)
     monkeypatch.setattr(slips.time, "process_time", lambda: clock[0])
-    monkeypatch.setattr(diagnosis, "_agrees", slow)
+    monkeypatch.setattr(diagnosis, "same_answers", slow)
     message = told("swiglu", sigmoid_of_the_other_weight)
     assert TOGETHER not in message
     assert message.endswith(STOPPED)

@@ -164,15 +164,18 @@ def test_make_has_something_to_do_when_anything_is_new_and_not_otherwise(book):
             (book.folder / name).touch()
             assert not book.is_up_to_date(), name
         assert book.is_up_to_date()
-    folder = book.folder / "solutions" / "deep"
-    with times_put_back(folder):
-        (folder / "old.py").unlink()
+    old, new = (book.folder / "solutions" / "deep" / f"{n}.py" for n in ("old", "new"))
+    with times_put_back(old.parent):
+        aside = old.rename(book.folder / "aside")
         assert not book.is_up_to_date()
-    with times_put_back(folder, folder.parent):
-        (folder / "__pycache__").mkdir()
-    with times_put_back(folder / "__pycache__"):
-        book.write("solutions/deep/__pycache__/old.pyc", "")
+        aside.rename(old)
         assert book.is_up_to_date()
+        new.touch()
+        os.utime(new, (1, 1))
+        assert not book.is_up_to_date()
+        new.unlink()
+    book.write("solutions/deep/__pycache__/old.pyc", "compiled by a run of the book")
+    assert book.is_up_to_date()
     shutil.rmtree(book.folder / "_build" / "html")
     assert not book.is_up_to_date()
 

@@ -1,4 +1,5 @@
-"""A student in JupyterLab: run, be told the mistake, ask, mend, see the progress."""
+"""A student in JupyterLab: runs a check, sees the mistake, asks for a hint, fixes it
+and sees the progress."""
 
 from __future__ import annotations
 

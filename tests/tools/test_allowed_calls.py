@@ -41,9 +41,10 @@ def test_each_task_in_a_notebook_says_what_the_guard_refuses(chapter):
         assert REBUILT.get(name, set()) <= set(named)
         assert bool(named) == (name in REBUILT)
         for call in named:
-            assert topic.exercises[name].forbidden_calls(f"x = F.{call}(y)") == [call]
+            line = f"x = F.{call}(y)"
+            assert topic.exercises[name].forbidden_lines(line) == {call: line}
         library = "torch.softmax(x, -1) + scipy.special.softmax(x)"
-        assert topic.exercises[name].forbidden_calls(library) == []
+        assert topic.exercises[name].forbidden_lines(library) == {}
 
 
 PAGE = """# A page

@@ -1,11 +1,11 @@
-"""Sphinx extension: small pictures that readers move with their hands.
+"""Sphinx extension: small pictures that readers manipulate.
 
-``{live-picture} NAME`` puts a picture into a page, as it is before anybody has touched
-it: drawn by the module of that name beside this one, with numbers that the references
-of the course compute when the book is built. Paper and browsers without JavaScript
-keep it so. Elsewhere, ``chapters/_static/live_pictures/live.js`` waits until it is near
-and loads ``NAME.js``, which moves the parts that are there. So nothing else in the page
-changes its place.
+``{live-picture} NAME`` puts a picture into a page, in its initial state: drawn by the
+module of that name beside this one, with numbers that the references of the course
+compute when the book is built. Paper and browsers without JavaScript keep it so.
+Elsewhere, ``chapters/_static/live_pictures/live.js`` waits until it is near and loads
+``NAME.js``, which moves the parts that are there. So nothing else in the page changes
+its place.
 """
 
 from __future__ import annotations

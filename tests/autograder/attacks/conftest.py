@@ -66,7 +66,7 @@ def grade_class(request, needs_sandbox, released_course, tmp_path_factory):
         by = partial(by or request.getfixturevalue("grade"), TOPIC, course)
         try:
             outcome = by(limits=limits)
-        except Unexamined:  # this machine may be busy with other things as well
+        except Unexamined:  # the machine may be busy; try once more
             outcome = by(limits=limits)
         reports = {
             path.stem: json.loads(path.read_text(encoding="utf-8"))

@@ -97,7 +97,7 @@ def test_what_is_read_takes_no_more_than_was_estimated(monkeypatch, kind, count)
         '"{[,:' * 1_400_000,
         '\\"{[,:' * 1_300_000,
         '\\\\","{[,:' * 1_200_000,
-        "a" * (notebooks._PIECE - 91) + '","' + "{[,:" * 1_500_000,
+        "a" * (notebooks.PIECE - 91) + '","' + "{[,:" * 1_500_000,
     ],
     ids=["signs", "quotes", "escaped quotes", "backslashes", "across pieces"],
 )

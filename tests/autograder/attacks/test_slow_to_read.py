@@ -14,7 +14,7 @@ import pytest
 
 from autograder import parsing
 from autograder.exercise import Exercise, Topic
-from autograder.grading.examine import _not_to_be_run
+from autograder.grading.examine import not_to_be_run
 from autograder.grading.kept import kept_notebook
 from autograder.grading.own_helpers import name_wrong_helpers
 from autograder.grading.rebuild import rebuild
@@ -154,7 +154,7 @@ def read(master):
         start = time.process_time()
         other_chapter(data, TOPIC)
         rebuilt = rebuild(master, data)
-        _not_to_be_run(topic, rebuilt)
+        not_to_be_run(topic, rebuilt)
         reports = [refuse(exercise, "") for exercise in exercises.values()]
         name_wrong_helpers(rebuilt, reports)
         kept_notebook(rebuilt, reports)

@@ -41,7 +41,7 @@ def client():
     made = SubmissionClient(notebook, manager, Limits(), Clock(Limits(), alone=True))
     made.async_execute_cell = doing(None)
     yield made
-    made._door.close()
+    made.door.close()
     manager.context.destroy(linger=0)
 
 
@@ -64,7 +64,7 @@ def test_errors_of_this_process_blame_nobody(client, error):
 
 def test_a_limit_that_was_broken_before_stays_proven(client):
     client.async_execute_cell = doing(zmq.ZMQError(errno.EMFILE))
-    client._break("output limit of 1 MB")
+    client.end_for("output limit of 1 MB")
     assert asyncio.run(client.run(CELL, 1)) == "output limit of 1 MB"
 
 
@@ -85,7 +85,7 @@ def test_a_reader_of_answers_that_dies_is_ours(client, error, caplog):
     async def dies(*_):
         raise error
 
-    client._door.read = dies
+    client.door.read = dies
     with (
         caplog.at_level(logging.DEBUG, "asyncio"),
         pytest.raises(GraderFault, match=type(error).__name__),
@@ -106,7 +106,7 @@ def test_who_waited_for_a_dead_reader_is_not_blamed(client, monkeypatch, ended):
         await asyncio.sleep(0)
         return ended
 
-    client._door.read = dies
+    client.door.read = dies
     monkeypatch.setattr(client, "run", run)
     with pytest.raises(GraderFault, match="MemoryError"):
         asyncio.run(client.ask("topic", "name", [1, 2]))
@@ -144,7 +144,7 @@ def message(kind, size=0, **content):
 
 
 def test_forged_messages_count_and_do_no_more(client):
-    room = client._room
+    room = client.room
     shown = polling(
         client,
         message("status"),
@@ -155,15 +155,15 @@ def test_forged_messages_count_and_do_no_more(client):
         message("status", execution_state="idle"),
     )
     assert [output.text for output in shown] == ["told"]
-    assert room - client._room >= 5 * MESSAGE_BYTES + 100
+    assert room - client.room >= 5 * MESSAGE_BYTES + 100
 
 
 @pytest.mark.parametrize("error", OURS[:3], ids=lambda error: type(error).__name__)
 def test_what_fails_while_messages_are_read_is_told_and_not_charged(client, error):
-    room = client._room
+    room = client.room
     with pytest.raises(type(error)):
         polling(client, error)
-    assert client._room == room
+    assert client.room == room
     assert not issubclass(CellExecutionComplete, type(error))
 
 

@@ -114,7 +114,7 @@ def test_a_lack_of_memory_before_it_runs_blames_nobody(master, solved, monkeypat
     monkeypatch.setattr(StudentCode, "reachable", short)
     asked = Topic("any", {"f": Exercise("f", forbidden=("softmax",))})
     with pytest.raises(MemoryError):
-        examination._not_to_be_run(asked, examination.rebuild(master, solved()))
+        examination.not_to_be_run(asked, examination.rebuild(master, solved()))
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -140,7 +140,7 @@ def test_nobody_swallows_the_deadline():
 
 def test_a_search_for_a_module_does_not_swallow_the_deadline(monkeypatch):
     monkeypatch.setattr(absent.PathFinder, "find_spec", spin)
-    absent._is_here.cache_clear()
+    absent.is_here.cache_clear()
     with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
         Absent().left_out_of("import nothing_of_this_name")
 
@@ -154,7 +154,7 @@ def test_a_module_is_not_taken_for_installed_because_nobody_could_look(
 
     with monkeypatch.context() as patch:
         patch.setattr(absent.PathFinder, "find_spec", fails)
-        absent._is_here.cache_clear()
+        absent.is_here.cache_clear()
         with pytest.raises(type(error)):
             Absent().left_out_of("import nothing_of_this_name")
     assert "import" not in Absent().left_out_of("import nothing_of_this_name")

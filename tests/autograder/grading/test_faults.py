@@ -208,7 +208,7 @@ def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(course, master, right):
         while len(list(reports.glob("[!.]*.json"))) < len(quick):
             assert process.poll() is None
             time.sleep(0.02)
-        time.sleep(1)  # the endless ones are at it, for thirty seconds each
+        time.sleep(1)  # the endless submissions are running, thirty seconds each
         told = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal tells all of them
         line = process.stderr.readline()
@@ -259,7 +259,7 @@ while time.process_time() < end: pass
 
 @contextlib.contextmanager
 def starving(name, times):
-    """Give all but nothing of a processor to processes of this name."""
+    """Starve processes with this name of processor time."""
     cpu, starved, ended = min(os.sched_getaffinity(0)), set(), threading.Event()
     command = [sys.executable, "-c", BUSY.format(cpu={cpu})]
     neighbours = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]

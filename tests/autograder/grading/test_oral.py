@@ -21,10 +21,10 @@ from autograder.grading.examine import summary
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.oral import (
     ASKED,
-    _Answer,
-    _candidates,
-    _excerpt,
-    _reference_code,
+    Answer,
+    excerpt,
+    possible_questions,
+    reference_code,
     sheets,
 )
 from autograder.grading.oral_features import features_of
@@ -222,17 +222,17 @@ LONG = [
 
 def test_the_excerpt_has_signature_line_and_return_without_the_docstring():
     definition = ast.parse("\n".join(LONG)).body[0]
-    answer = _Answer(LONG, definition, {})
+    answer = Answer(LONG, definition, {})
     for line in (4, 30, 64):
-        shown = _excerpt(answer, line)
+        shown = excerpt(answer, line)
         assert {1, line, 64} <= set(shown)
         assert not {2, 3} & set(shown)
         assert len(shown) < 30
     short = LONG[:5] + LONG[-1:]
-    answer = _Answer(short, ast.parse("\n".join(short)).body[0], {})
-    assert _excerpt(answer, 4) == [1, 4, 5, 6]
+    answer = Answer(short, ast.parse("\n".join(short)).body[0], {})
+    assert excerpt(answer, 4) == [1, 4, 5, 6]
     line = ['def f(x): "a text"; return x']
-    assert _excerpt(_Answer(line, ast.parse(line[0]).body[0], {}), 1) == [1]
+    assert excerpt(Answer(line, ast.parse(line[0]).body[0], {}), 1) == [1]
 
 
 def kinds_about(name, source, failed, reference="", others=()):
@@ -241,17 +241,17 @@ def kinds_about(name, source, failed, reference="", others=()):
     entry = {"name": name, "score": 0, "max_score": 1, "message": "", "cases": cases}
     sources = {name: source, **dict(others)}
     answers = {
-        n: _Answer(s.split("\n"), ast.parse(s).body[0], {**entry, "name": n})
+        n: Answer(s.split("\n"), ast.parse(s).body[0], {**entry, "name": n})
         for n, s in sources.items()
         if n in failed
     }
-    found = _candidates(answers, {}, {name: reference})
+    found = possible_questions(answers, {}, {name: reference})
     return [q.exercise for q in found if q.kind == "mistake"]
 
 
 def test_nobody_is_asked_for_a_fault_in_the_reference_or_in_another_exercise():
     topic = load_topic(TOPIC)
-    reference = _reference_code(topic, "attend")
+    reference = reference_code(topic, "attend")
     own = inspect.getsource(topic.reference("attend"))
     wrong = own.replace("return", "return 2 *", 1)
     assert kinds_about("attend", own, ["attend"], reference) == []

@@ -331,7 +331,7 @@ def test_ways_to_a_forbidden_call(master, solved, way):
     data["cells"][place:place] = [code_cell(source) for source in behind]
     data["cells"][:0] = [code_cell(source) for source in before]
     source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert exercise.forbidden_calls(source) == ["scaled_dot_product_attention"]
+    assert list(exercise.forbidden_lines(source)) == ["scaled_dot_product_attention"]
 
 
 @pytest.mark.parametrize("value", [SPACED, SPACED.replace("\u00a0", "\u200b"), DIGITS])
@@ -343,7 +343,7 @@ def test_an_honest_helper_that_cannot_be_written_out_again(master, solved, value
     source = StudentCode(rebuild(master, data)).reachable("attend")
     assert "def _f(x):" in source
     assert F not in source
-    assert exercise.forbidden_calls(source) == []
+    assert exercise.forbidden_lines(source) == {}
 
 
 def test_a_cell_that_no_python_runs_is_not_reached(master, solved):
@@ -380,7 +380,7 @@ def test_a_comparison_with_the_library_in_a_cell_of_ones_own_is_fine(master, sol
     )
     exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
     source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert exercise.forbidden_calls(source) == []
+    assert exercise.forbidden_lines(source) == {}
 
 
 # Answers in other cells ---------------------------------------------------------------

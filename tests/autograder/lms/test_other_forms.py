@@ -16,7 +16,7 @@ from autograder.grading.reports import ClassReport
 from autograder.lms.collect import collect
 from autograder.lms.exports import write_lms_tables
 from autograder.lms.packed import NothingCollected
-from autograder.lms.record import HandedIn, write_record
+from autograder.lms.upload_ids import HandedIn, write_upload_ids
 from tests.autograder.archives import zipped
 
 TOPIC = "simplified_attention"
@@ -117,7 +117,7 @@ def test_ids_of_anonymous_grading_may_be_digits_alone(collected):
 
 def test_canvas_table_has_nobody_whom_canvas_hides(course):
     """Its importer would look for an account that is called like the hidden id."""
-    write_record(
+    write_upload_ids(
         course,
         TOPIC,
         {

@@ -376,7 +376,7 @@ def test_settings_are_read_strictly(course, platform, capsys):
         course,
         platform,
         client_id=17,
-        issuer="http://lms.example.edu",
+        line_items_url="http://lms.example.edu",
         token_url="https://user:word@lms.example.edu/token",
         key_id=None,
         secret="x",
@@ -388,13 +388,13 @@ def test_settings_are_read_strictly(course, platform, capsys):
     assert "5 problems, so nothing is sent" in said
     for line in (
         "client_id: expected a text",
-        "issuer: 'http://lms.example.edu' is not encrypted",
+        "line_items_url: 'http://lms.example.edu' is not encrypted",
         "token_url: 'https://user:word@lms.example.edu/token' has a user",
         "secret: unknown",
         "audience: expected a text",
     ):
         assert line in said
-    (course / "lti.toml").write_text("issuer =")
+    (course / "lti.toml").write_text("client_id =")
     assert send(course) == 2
     assert "is no TOML" in capsys.readouterr().err
     (course / "lti.toml").unlink()
@@ -531,7 +531,7 @@ def test_without_the_libraries_one_line_says_what_to_install(course, root):
         f"main; sys.exit(main(['passback', {TOPIC!r}, '--course', {str(course)!r}]))"
     )
     (course / "lti.toml").write_text(
-        'issuer = "https://a.edu"\nclient_id = "1"\ntoken_url = "https://a.edu/t"\n'
+        'client_id = "1"\ntoken_url = "https://a.edu/t"\n'
         'line_items_url = "https://a.edu/l"\nkey_file = "lti_key.pem"\n'
     )
     done = subprocess.run(

@@ -391,7 +391,7 @@ def test_times_of_a_large_class_are_looked_through_once(monkeypatch):
     )
     monkeypatch.setattr(export, "time_of", stamps.get)
     Counted.compared = 0
-    times = export._Times(Path("course"), ["a", "b"], names)
+    times = export.Times(Path("course"), ["a", "b"], names)
     found = {n: times.hours("b", n) for n in names}
     assert found == {n: 7 * i % 200 for i, n in enumerate(names)}
     assert Counted.compared <= 2 * len(names) * 2

@@ -1,4 +1,4 @@
-"""Of a message, the pieces that are used are read, and nothing costs much."""
+"""Only the parts of a message that are used are read, and reading them is cheap."""
 
 from __future__ import annotations
 

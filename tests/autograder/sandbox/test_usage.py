@@ -21,12 +21,12 @@ class Looks:
         self.now = 100.0
         monkeypatch.setattr(usage.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(usage.os, "sched_getaffinity", lambda pid: {0, 1})
-        self._clock = usage._Clock()
+        self._clock = usage.ProcessorClock()
 
     def look(self, *processes, after=0.05):
         self.now += after
         times = [
-            usage._Times(pid, began, 1, int(own * TICKS), int(children * TICKS))
+            usage.ProcessTimes(pid, began, 1, int(own * TICKS), int(children * TICKS))
             for pid, own, children, began in (
                 (*process, process[0])[:4] for process in processes
             )

@@ -1,4 +1,4 @@
-"""Who waits for a processor that its own threads have is not kept waiting by others."""
+"""Waiting for a processor that one's own threads occupy is not waiting for others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What was collected from a system, so that marks and pages find their way back.
+"""The ids of people and uploads in a system, with which marks and pages go back.
 
-``collected/CHAPTER.json`` says for each student what the system calls the person and
-the file; ``collected/roster.csv`` and ``collected/CHAPTER_worksheet.csv`` are class
+``collected/CHAPTER.json`` has for each student the system's ids of the person and the
+file; ``collected/roster.csv`` and ``collected/CHAPTER_worksheet.csv`` are class
 lists, as they were given.
 """
 
@@ -44,9 +44,9 @@ class HandedIn:
     email: str = ""
 
 
-def read_record(course: Path, chapter: str) -> dict[str, HandedIn]:
-    """What was collected of a chapter, by student."""
-    path = _record(course, chapter)
+def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:
+    """How a system knows the submissions to a chapter, by student."""
+    path = _ids_path(course, chapter)
     try:
         found = path.stat()
         return dict(_parsed(path, found.st_ino, found.st_mtime_ns, found.st_size))
@@ -56,11 +56,11 @@ def read_record(course: Path, chapter: str) -> dict[str, HandedIn]:
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, *state: int) -> dict[str, HandedIn]:
-    """What a record says; it is read once, since each class list asks all of them.
+    """The ids in a file; it is parsed once, since each class list reads all of them.
 
     Args:
-        path: of the record.
-        state: which changes when the file does.
+        path: of the file.
+        state: of the file; another one when it changes.
     """
     known = {field.name for field in fields(HandedIn)}
     data = json.loads(path.read_text(encoding="utf-8"))
@@ -70,10 +70,10 @@ def _parsed(path: Path, *state: int) -> dict[str, HandedIn]:
     }
 
 
-def write_record(course: Path, chapter: str, record: dict[str, HandedIn]) -> None:
-    """Keep what was collected of a chapter."""
-    data = {student: asdict(entry) for student, entry in sorted(record.items())}
-    write_atomically(_record(course, chapter), json.dumps(data, indent=1))
+def write_upload_ids(course: Path, chapter: str, uploads: dict[str, HandedIn]) -> None:
+    """Keep how a system knows the submissions to a chapter."""
+    data = {student: asdict(entry) for student, entry in sorted(uploads.items())}
+    write_atomically(_ids_path(course, chapter), json.dumps(data, indent=1))
 
 
 def names_so_far(course: Path, chapter: str) -> dict[tuple[str, str], str]:
@@ -83,7 +83,7 @@ def names_so_far(course: Path, chapter: str) -> dict[tuple[str, str], str]:
     """
     found = {}
     for path in sorted((course / "collected").glob("*.json")):
-        for student, entry in read_record(course, path.stem).items():
+        for student, entry in read_upload_ids(course, path.stem).items():
             if path.stem == chapter or entry.system in COURSE_WIDE:
                 found.setdefault((entry.system, entry.person), student)
     return found
@@ -98,7 +98,7 @@ def read_class_list(course: Path, chapter: str, path: Path) -> Roster:
     """
     addresses: dict[str, str] = {}
     for file in sorted((course / "collected").glob("*.json")):
-        for student, entry in read_record(course, file.stem).items():
+        for student, entry in read_upload_ids(course, file.stem).items():
             if entry.email:
                 addresses.setdefault(entry.email.casefold(), student)
     names = names_so_far(course, chapter)
@@ -153,7 +153,7 @@ def people_in(course: Path, chapter: str) -> dict[str, Person]:
     }
 
 
-def _record(course: Path, chapter: str) -> Path:
+def _ids_path(course: Path, chapter: str) -> Path:
     return course / "collected" / f"{chapter}.json"
 
 
