@@ -15,7 +15,7 @@ INSTALLED := .venv/installed
 # What is compiled is kept, whatever the environment says: Python is started hundreds of
 # times, and pytest alone compiles all tests in each of its processes.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile
+PYTEST = $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 # What pages and notebooks are made of. Folders are named too: their times change when a
 # file comes or goes.

@@ -32,6 +32,7 @@ import psutil
 from nbgrader.api import Gradebook
 from tqdm import tqdm
 
+from autograder.processors import processors
 from autograder.release.course import make_course
 from autograder.release.settings import settings_of
 from benchmarks.environment import environment
@@ -67,7 +68,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--students", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--jobs", type=int, default=2 * len(os.sched_getaffinity(0)))
+    parser.add_argument("--jobs", type=int, default=2 * processors())
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=[], help="of ours, growing classes"
     )

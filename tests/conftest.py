@@ -12,6 +12,8 @@ import torch
 from filelock import FileLock
 from hypothesis import settings
 
+from autograder.processors import processors
+
 torch.set_num_threads(1)  # small tensors; waking other threads costs more
 
 # What was right once is right again, on a machine that does other things as well.
@@ -67,6 +69,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the long files; the order within each stays."""
     place = {file: number for number, file in enumerate(LONG)}
     items.sort(key=lambda item: place.get(path_of(item.nodeid), len(LONG)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """For ``--numprocesses=auto``: in a container of two processors, not sixty-four."""
+    return processors()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -34,9 +34,9 @@ from autograder.grading.feedback_page import (
 )
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.marks import Marks
-from autograder.grading.processors import processors
 from autograder.grading.reports import report_on
 from autograder.grading.request_form import request_form
+from autograder.processors import processors
 from autograder.release.settings import settings_of
 
 __all__ = ["NoFeedback", "Pages", "make_feedback", "page_of"]
