@@ -1,4 +1,8 @@
-"""The seeds of one grading, and the right answers to them."""
+"""Draws seeds, and computes the right answers to them.
+
+Each submission is marked with seeds of its own, and a class shares one set more, for
+which the answers of known mistakes are computed once: see ``worker.expected_by_all``.
+"""
 
 from __future__ import annotations
 

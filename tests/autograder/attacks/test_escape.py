@@ -314,7 +314,7 @@ def test_no_descriptor_of_the_grader_is_inherited():
         "    print(target.split(':')[0].split('[')[0], int(kind or 0))\n"
     )
     lines = set(text.splitlines())
-    seqpacket = int(socket.SOCK_SEQPACKET)  # how the grader talks to the warm parent
+    seqpacket = int(socket.SOCK_SEQPACKET)  # how the grader talks to the fork server
     assert not any(line.endswith(f" {seqpacket}") for line in lines), lines
     files = {line for line in lines if line.startswith("/")}
     assert files <= {"/dev/null 0", "/dev/ptmx 0"}, files
