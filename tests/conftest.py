@@ -44,6 +44,7 @@ LONG = (
     "autograder/grading/test_grade.py",
     "autograder/grading/test_resume.py",
     "autograder/grading/test_faults.py",
+    "autograder/grading/test_without_a_sandbox.py",
     "book/test_in_page.py",
     "book/test_pdf.py",
     "book/test_live_pictures.py",

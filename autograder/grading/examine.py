@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jupyter_client import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
@@ -40,8 +39,13 @@ from autograder.sandbox.manager import (
 )
 from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
+from autograder.sandbox.process_tree import waits_are_counted
 
 MAX_RESTARTS = 3
+UNKNOWN_WAITS = (
+    "this system does not tell how long a process waits for a processor: time limits "
+    "counted that, too"
+)
 
 
 @dataclass
@@ -115,6 +119,8 @@ def examine(
     if servers is None:
         how = "" if user is None else ", as a user who has nothing else here"
         report["notes"].insert(0, f"examined without a sandbox{how}")
+        if not waits_are_counted():
+            report["notes"].insert(1, UNKNOWN_WAITS)
     else:
         report["counted"] = servers.current().counted
     try:
@@ -239,7 +245,7 @@ class _Execution:
                     self._note(f"of all that was printed, the first {room} are kept")
         return True
 
-    def _manager(self) -> AsyncKernelManager:
+    def _manager(self) -> SandboxKernelManager | UnprotectedKernelManager:
         if self.servers is not None:
             return SandboxKernelManager(limits=self.limits, servers=self.servers)
         if self.user is not None:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from autograder.sandbox.usage import processes
@@ -40,10 +40,14 @@ from autograder.sandbox.usage import processes
 Thread = tuple[str, str]  # process and thread
 
 
-def threads_waited() -> dict[Thread, int]:
-    """The nanoseconds that each thread has waited since it began."""
+def threads_waited(of: Iterable[str] | None = None) -> dict[Thread, int]:
+    """The nanoseconds that each thread has waited since it began.
+
+    Args:
+        of: the numbers of the processes to look at; all that there are if None.
+    """
     found = {}
-    for process in processes():
+    for process in processes() if of is None else of:
         threads: list[Path] = []
         with contextlib.suppress(OSError):  # it has just ended
             threads = list(Path(f"/proc/{process}/task").iterdir())
