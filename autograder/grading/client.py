@@ -65,6 +65,7 @@ class SubmissionClient(NotebookClient):
         self._room = limits.output_bytes
         self.too_long = False  # whether outputs were left out
         self.failed: str | None = None  # how the last cell failed, if it did
+        self.estimated: str | None = None  # the limit that was exceeded by an estimate
         self._door = Door(limits)
         self._broken: str | None = None
 
@@ -257,6 +258,12 @@ class SubmissionClient(NotebookClient):
         fault = await self.km.fault()
         if isinstance(fault, GraderFault):
             raise fault
+        if fault.estimated:
+            if not self.clock.alone:
+                raise GraderFault(
+                    f"{fault}: exceeded by an estimate, which is no proof"
+                )
+            self.estimated = str(fault)
         return str(fault)
 
 

@@ -42,6 +42,7 @@ from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.process_tree import waits_are_counted
 
 MAX_RESTARTS = 3
+ESTIMATED = "a part of what counted for it is an estimate"
 UNKNOWN_WAITS = (
     "this system does not tell how long a process waits for a processor: time limits "
     "counted that, too"
@@ -231,7 +232,10 @@ class _Execution:
                     for number, cell in enumerate(self.rebuilt.notebook.cells):
                         ended = await self._one_cell(client, number, cell)
                         if ended:
-                            return self._blame(number, cell, ended)
+                            if client.estimated:
+                                self._note(f"{client.estimated}: {ESTIMATED}")
+                            self._blame(number, cell, ended)
+                            return False
             except GraderFault:
                 raise
             except (DeadKernelError, RuntimeError, OSError) as error:
@@ -345,7 +349,7 @@ class _Execution:
         if limit:
             self._note(f"{_where(cell)} stopped, perhaps at the {limit}")
 
-    def _blame(self, number: int, cell: NotebookNode, ended: str) -> bool:
+    def _blame(self, number: int, cell: NotebookNode, ended: str) -> None:
         """Remember which cell ended the kernel, so that the next one skips it."""
         note = f"{_where(cell)} ended the kernel: {ended}"
         self._note(note)
@@ -354,7 +358,6 @@ class _Execution:
             self.refused[name] = note
         if not asked:
             self.skipped.add(number)
-        return False
 
     def _note(self, note: str) -> None:
         if note not in self.notes:
