@@ -9,14 +9,11 @@ which the kernel was idle.
 from __future__ import annotations
 
 import contextlib
-import time
 from pathlib import Path
 
 import psutil
 
-from autograder.sandbox.waits import Thread, Waits, threads_waited
-
-_STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+from autograder.sandbox.waits import Stops, Thread, Waits, threads_waited
 
 
 def waits_are_counted() -> bool:
@@ -34,9 +31,9 @@ class ProcessTree:
     def __init__(self, kernel: int) -> None:
         self._kernel = psutil.Process(kernel)
         self._waits = Waits(self._threads) if waits_are_counted() else None
+        self._stops = Stops(self._is_stopped)
+        self._stops_itself = False
         self._own = 0.0
-        self._stopped = 0.0
-        self._looked = time.monotonic()
 
     def spent(self, stops_itself: bool) -> dict[str, float] | None:
         """Seconds of processor time that were its ``own``, and that it ``waited``.
@@ -49,17 +46,20 @@ class ProcessTree:
         Returns:
             ``None`` if it has ended, or may not be looked at.
         """
+        self._stops_itself = stops_itself
         try:
-            stopped = self._kernel.status() in _STOPPED
             own = sum(map(_processor_time, self._processes()))
+            waited = self._stops.seconds()
         except psutil.Error:
             return None
-        looked, self._looked = self._looked, time.monotonic()
-        if stopped and not stops_itself:
-            self._stopped += self._looked - looked
         self._own = max(self._own, own)
-        waited = self._waits.seconds() if self._waits is not None else 0.0
-        return {"own": self._own, "waited": waited + self._stopped}
+        if self._waits is not None:
+            waited += self._waits.seconds()
+        return {"own": self._own, "waited": waited}
+
+    def _is_stopped(self) -> bool:
+        stopped = self._kernel.status() == psutil.STATUS_STOPPED
+        return stopped and not self._stops_itself
 
     def _processes(self) -> list[psutil.Process]:
         return [self._kernel, *self._kernel.children(recursive=True)]

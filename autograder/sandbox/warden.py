@@ -19,7 +19,7 @@ from autograder.sandbox.confine import drop_privileges, enter_namespaces
 from autograder.sandbox.limits import PATIENCE, Limits
 from autograder.sandbox.relay import Relay
 from autograder.sandbox.usage import ControlGroup, Meter, Sampling, Usage
-from autograder.sandbox.waits import Waits, own_waits
+from autograder.sandbox.waits import Stops, Waits, own_waits
 
 # How a kernel ended that the grader let go of, or has forgotten.
 ABANDONED, OVERDUE = "it was abandoned", "it was forgotten"
@@ -123,7 +123,7 @@ def _watch(
     poller.register(ending, select.POLLIN)
     poller.register(lifeline, select.POLLIN | select.POLLHUP)
     start = look = time.monotonic()
-    reason, running, used = None, True, Usage()
+    reason, running, used, stops = None, True, Usage(), Stops()
     while running and reason is None:
         wait = max(0.0, look - time.monotonic())
         for fd, event in poller.poll(wait * 1000):
@@ -131,7 +131,8 @@ def _watch(
                 running = False
             elif fd == lifeline.fileno():
                 if _is_asked(lifeline):
-                    spent = {"own": meter.seconds(), "waited": waits.seconds()}
+                    waited = waits.seconds() + stops.seconds()
+                    spent = {"own": meter.seconds(), "waited": waited}
                     lifeline.send(json.dumps(spent).encode())
                 else:
                     reason = ABANDONED
