@@ -15,7 +15,7 @@ INSTALLED := .venv/installed
 # Keep compiled bytecode whatever the environment says: Python is started hundreds of
 # times, and each pytest process would otherwise compile every test.
 unexport PYTHONDONTWRITEBYTECODE
-PYTEST = $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=4 --dist=loadfile
+PYTEST = $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 # The files that pages and notebooks are made of. Folders are left out, because Python
 # changes their times when it compiles what is in them. Instead, a list of these files is

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+
+from autograder.processors import processors
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("nbgrader", "nbclient", "ipykernel", "numpy", "torch")
@@ -18,10 +19,9 @@ def environment() -> str:
     """A few lines to print above a table."""
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     python = f"Python {platform.python_version()} ({sys.platform})"
-    processors = len(os.sched_getaffinity(0))
     return (
         f"{datetime.date.today()}, commit {_commit()}\n"
-        f"{processors} processors: {_processor()}; Linux {platform.release()}\n"
+        f"{processors()} processors: {_processor()}; Linux {platform.release()}\n"
         f"{python}, {packages}"
     )
 

@@ -18,7 +18,6 @@ import importlib
 import inspect
 import linecache
 import multiprocessing
-import os
 import resource
 import signal
 import time
@@ -34,6 +33,7 @@ from autograder.diagnosis import STOPPED
 from autograder.exercise import Exercise, load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
+from autograder.processors import processors
 from benchmarks.environment import environment
 from benchmarks.equivalent import proof
 
@@ -282,7 +282,7 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="print every mutant")
     parser.add_argument("--every", type=int, default=1, help="take one mutant in N")
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), help="exercises at once"
+        "--jobs", type=int, default=processors(), help="exercises at once"
     )
     arguments = parser.parse_args()
     print(environment(), end="\n\n")

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import nbformat
 
+from autograder.processors import processors
 from autograder.release.course import make_course
 from benchmarks.environment import environment
 from benchmarks.grading import CHAPTER, measured
@@ -55,7 +56,7 @@ def main() -> int:
     """Measure and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--students", type=int, default=5000)
-    parser.add_argument("--jobs", type=int, default=2 * len(os.sched_getaffinity(0)))
+    parser.add_argument("--jobs", type=int, default=2 * processors())
     parser.add_argument(
         "--keep", type=Path, metavar="DIR", help="leave the course here"
     )

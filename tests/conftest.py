@@ -12,6 +12,8 @@ import torch
 from filelock import FileLock
 from hypothesis import settings
 
+from autograder.processors import processors
+
 torch.set_num_threads(1)  # small tensors; waking other threads costs more
 
 # Deterministic and without deadlines, so that a busy machine fails no test.
@@ -43,6 +45,7 @@ LONG = (
     "autograder/grading/test_grade.py",
     "autograder/grading/test_resume.py",
     "autograder/grading/test_faults.py",
+    "autograder/grading/test_without_a_sandbox.py",
     "book/test_in_page.py",
     "book/test_pdf.py",
     "book/test_live_pictures.py",
@@ -68,6 +71,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the long files; the order within each stays."""
     place = {file: number for number, file in enumerate(LONG)}
     items.sort(key=lambda item: place.get(path_of(item.nodeid), len(LONG)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """For ``--numprocesses=auto``: in a container of two processors, not sixty-four."""
+    return processors()
 
 
 @pytest.hookimpl(optionalhook=True)

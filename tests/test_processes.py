@@ -90,5 +90,19 @@ def test_a_browser_that_outlives_its_file_is_an_error(run):
     assert "an event loop outlives this file" in said
 
 
+def test_as_many_processes_are_started_as_there_are_processors_for_us(root: Path):
+    """Not as many as the machine has: pytest-xdist would ask for those."""
+    one = min(os.sched_getaffinity(0))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--numprocesses=auto", __file__]
+        + ["-k", "test_the_files_that_come_first", "-p", "no:cacheprovider"],
+        cwd=root,
+        preexec_fn=lambda: os.sched_setaffinity(0, {one}),
+        capture_output=True,
+        text=True,
+    )
+    assert "1 worker" in done.stdout, done.stdout
+
+
 def test_the_files_that_come_first_are_there(root: Path):
     assert [name for name in LONG if not (root / "tests" / name).is_file()] == []

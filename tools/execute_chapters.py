@@ -39,6 +39,7 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from autograder.processors import processors
 from tools.rerun_when_code_changes import python_of
 
 ONE_THREAD = dict.fromkeys(
@@ -185,13 +186,6 @@ async def execute_all(
         for _ in range(places):
             group.create_task(work())
     return failures
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # not on macOS
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> None:

@@ -11,7 +11,7 @@ import sys
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from tools.execute_chapters import processors
+from autograder.processors import processors
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

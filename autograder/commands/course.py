@@ -188,6 +188,6 @@ def _feedback(options: argparse.Namespace) -> int:
     )
     for system, path in write_archives(options.course, options.chapter).items():
         say(f"  to upload to {system.title()}: {path}")
-    for student in pages.failed:
-        say(f"  no page: {student}: nbgrader could not make it")
+    for student, why in pages.failed.items():
+        say(f"  no page: {student}: {why}")
     return GraderFault.exit_status if pages.failed else 0

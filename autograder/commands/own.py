@@ -59,8 +59,8 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
 
 def _graded(options: argparse.Namespace) -> dict[str, Any]:
     """The report on a notebook, as grading makes it."""
-    from autograder.grading.examine import examine
     from autograder.grading.seeds import draw_seeds, expected_answers
+    from autograder.grading.single import examine_single
     from autograder.notebooks import chapter_of, read_notebook
     from autograder.release.source import source_notebook
     from autograder.release.student import student_notebook
@@ -76,7 +76,7 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
     seeds = draw_seeds(topic, secrets.token_bytes())
     expected = expected_answers(topic, seeds)
     with ForkServers() as servers:
-        examination = examine(
+        examination = examine_single(
             master,
             data,
             topic,

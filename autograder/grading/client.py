@@ -9,7 +9,6 @@ import os
 import secrets
 from typing import Any
 
-from jupyter_client import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.client import CellExecutionComplete
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -21,8 +20,8 @@ from autograder.grading.door import Door, TooMuch
 from autograder.grading.kept import add_output
 from autograder.respond import CHANNEL
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.manager import SandboxKernelManager, UnprotectedKernelManager
 from autograder.sandbox.messages import UnreadableMessage
-from autograder.sandbox.provisioner import SandboxProvisioner, how_it_exited
 
 GRACE_STEPS, GRACE_SECONDS = 20, 0.1  # to read what the kernel had sent
 MOST_STEPS = 100  # even while data keeps arriving
@@ -54,7 +53,7 @@ class SubmissionClient(NotebookClient):
     def __init__(
         self,
         notebook: NotebookNode,
-        manager: AsyncKernelManager,
+        manager: SandboxKernelManager | UnprotectedKernelManager,
         limits: Limits,
         clock: Clock,
     ) -> None:
@@ -71,8 +70,9 @@ class SubmissionClient(NotebookClient):
         self.limits = limits
         self.clock = clock
         self.room = limits.output_bytes
-        self.too_long = False
-        self.failed: str | None = None
+        self.too_long = False  # whether outputs were left out
+        self.failed: str | None = None  # how the last cell failed, if it did
+        self.estimated: str | None = None  # the limit that was exceeded by an estimate
         self.door = Door(limits)
         self._broken: str | None = None
 
@@ -85,7 +85,9 @@ class SubmissionClient(NotebookClient):
         )
         await self.door.open()
 
-    async def close(self, manager: AsyncKernelManager) -> None:
+    async def close(
+        self, manager: SandboxKernelManager | UnprotectedKernelManager
+    ) -> None:
         """Kill the kernel, drop what was not sent, close every socket."""
         self.door.close()
         if self.kc is not None:
@@ -104,9 +106,8 @@ class SubmissionClient(NotebookClient):
         """
         self.failed = None
         execution = asyncio.ensure_future(self.async_execute_cell(cell, number + 1))
-        sandboxed = isinstance(self.km.provisioner, SandboxProvisioner)
         try:
-            await self.clock.watch(execution, self if sandboxed else None)
+            await self.clock.watch(execution, self)
         except SubmissionFault as fault:
             return self._broken or str(fault)
         except (CellTimeoutError, DeadKernelError):
@@ -120,7 +121,7 @@ class SubmissionClient(NotebookClient):
 
     async def used(self) -> Used | None:
         """What the kernel has used by now; see ``clock.Meter``."""
-        spent = await self.km.provisioner.spent()
+        spent = await self.km.spent()
         return Used(**spent) if spent is not None else None
 
     async def ask(
@@ -263,13 +264,15 @@ class SubmissionClient(NotebookClient):
         """What the submission did; see ``run``."""
         if self._broken:
             return self._broken
-        provisioner = self.km.provisioner
-        if not isinstance(provisioner, SandboxProvisioner):
-            return how_it_exited(await provisioner.poll())
-        await provisioner.wait()
-        fault = provisioner.fault()
+        fault = await self.km.fault()
         if isinstance(fault, GraderFault):
             raise fault
+        if fault.estimated:
+            if not self.clock.alone:
+                raise GraderFault(
+                    f"{fault}: exceeded by an estimate, which is no proof"
+                )
+            self.estimated = str(fault)
         return str(fault)
 
 

@@ -131,12 +131,12 @@ class Clock:
         """Whether the submission has filled its whole time."""
         return self._whole.is_up
 
-    async def watch(self, execution: asyncio.Task, meter: Meter | None) -> None:
+    async def watch(self, execution: asyncio.Task, meter: Meter) -> None:
         """Wait until a cell was executed.
 
         Args:
             execution: of the cell; cancelled when its time is up.
-            meter: tells what the kernel has used; without one, all time is charged.
+            meter: tells what the kernel has used.
 
         Raises:
             SubmissionFault: it has filled a limit itself.
@@ -148,7 +148,7 @@ class Clock:
         try:
             while not (await asyncio.wait([execution], timeout=step))[0]:
                 asked = _Moment()
-                used = await meter.used() if meter is not None else Used(0.0, 0.0)
+                used = await meter.used()
                 now = _Moment()
                 ready += asked.ready(last, STEP) + now.ready(asked, ANSWER_SECONDS)
                 worked += now.worked - last.worked

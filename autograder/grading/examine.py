@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jupyter_client import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
@@ -40,8 +39,14 @@ from autograder.sandbox.manager import (
 )
 from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
+from autograder.sandbox.process_tree import waits_are_counted
 
 MAX_RESTARTS = 3
+ESTIMATED = "a part of what counted for it is an estimate"
+UNKNOWN_WAITS = (
+    "this system does not tell how long a process waits for a processor: time limits "
+    "counted that, too"
+)
 
 
 @dataclass
@@ -115,6 +120,8 @@ def examine(
     if servers is None:
         how = "" if user is None else ", as a user who has nothing else here"
         report["notes"].insert(0, f"examined without a sandbox{how}")
+        if not waits_are_counted():
+            report["notes"].insert(1, UNKNOWN_WAITS)
     else:
         report["counted"] = servers.current().counted
     try:
@@ -225,7 +232,10 @@ class _Execution:
                     for number, cell in enumerate(self.rebuilt.notebook.cells):
                         ended = await self._one_cell(client, number, cell)
                         if ended:
-                            return self._blame(number, cell, ended)
+                            if client.estimated:
+                                self._note(f"{client.estimated}: {ESTIMATED}")
+                            self._blame(number, cell, ended)
+                            return False
             except GraderFault:
                 raise
             except (DeadKernelError, RuntimeError, OSError) as error:
@@ -239,7 +249,7 @@ class _Execution:
                     self._note(f"of all that was printed, the first {room} are kept")
         return True
 
-    def _manager(self) -> AsyncKernelManager:
+    def _manager(self) -> SandboxKernelManager | UnprotectedKernelManager:
         if self.servers is not None:
             return SandboxKernelManager(limits=self.limits, servers=self.servers)
         if self.user is not None:
@@ -339,7 +349,7 @@ class _Execution:
         if limit:
             self._note(f"{_where(cell)} stopped, perhaps at the {limit}")
 
-    def _blame(self, number: int, cell: NotebookNode, ended: str) -> bool:
+    def _blame(self, number: int, cell: NotebookNode, ended: str) -> None:
         """Remember which cell ended the kernel, so that the next one skips it."""
         note = f"{_where(cell)} ended the kernel: {ended}"
         self._note(note)
@@ -348,7 +358,6 @@ class _Execution:
             self.refused[name] = note
         if not asked:
             self.skipped.add(number)
-        return False
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

@@ -34,9 +34,9 @@ from autograder.grading.feedback_page import (
 )
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.marks import Marks
-from autograder.grading.processors import processors
 from autograder.grading.reports import report_on
 from autograder.grading.request_form import request_form
+from autograder.processors import processors
 from autograder.release.settings import settings_of
 
 __all__ = ["NoFeedback", "Pages", "make_feedback", "page_of"]
@@ -56,12 +56,12 @@ class Pages:
     Attributes:
         made: students whose page is new.
         kept: students whose page was up to date.
-        failed: students of whom nbgrader could not make a page.
+        failed: why there is no page, for each student who has none.
     """
 
     made: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 def make_feedback(
@@ -120,12 +120,12 @@ def make_feedback(
     asked = [(student, forms.get(student, "")) for student in stale]
     try:
         with _made(maker, asked, jobs) as results:
-            for student, made in progress(results, len(stale)):
-                if made:
+            for student, why in progress(results, len(stale)):
+                if why is None:
                     before[student] = now[student]
                     pages.made.append(student)
                 else:
-                    pages.failed.append(student)
+                    pages.failed[student] = why
                 if len(pages.made) % KEPT_EVERY == 0:
                     keep()
     finally:
@@ -136,8 +136,8 @@ def make_feedback(
 @contextmanager
 def _made(
     maker: PageMaker, asked: Sequence[tuple[str, str]], jobs: int
-) -> Iterator[Iterator[tuple[str, bool]]]:
-    """The students, in their order, and whether each has a page now.
+) -> Iterator[Iterator[tuple[str, str | None]]]:
+    """The students, in their order, and why each has no page, where there is none.
 
     Args:
         maker: makes the pages.

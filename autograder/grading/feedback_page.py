@@ -21,11 +21,15 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.utils import temp_attrs
 from traitlets.config import Config
 
+from autograder.errors import SubmissionFault
+from autograder.grading.deadline import deadline
 from autograder.grading.interrupts import end_with_parent
 from autograder.release.settings import configuration
 
 TEMPLATES = Path(__file__).parent / "templates"
 TEMPLATE = "attention_feedback"
+PAGE_SECONDS = 60.0  # of processor time; most pages take one or two
+FAILED = "nbgrader could not make it"
 # How nbgrader's template names the parts of a page.
 _ENTRY = re.compile(r'(<a href="#(?:check-)?([^"]+)">)Test cell</a>')
 _GRADED = re.compile(r"Grade cell: <code>(?:check-)?([^<]+)</code>")
@@ -56,15 +60,28 @@ class PageMaker:
     gradebook: str
     chapter: str
 
-    def make(self, student: str, form: str) -> bool:
-        """Make one page, with a form at its end; whether it is there."""
+    def make(self, student: str, form: str) -> str | None:
+        """Make one page, with a form at its end; why it is not there, if it is not.
+
+        What is kept of a submission is limited, so that a page takes seconds. One that
+        takes longer all the same must not keep the others waiting.
+        """
+        page = page_of(self.course, student, self.chapter)
+        try:
+            with deadline(PAGE_SECONDS):
+                self._convert(student, form)
+        except SubmissionFault:
+            page.unlink(missing_ok=True)  # half of it, perhaps
+            return f"it takes more than {PAGE_SECONDS:g} s to make"
+        return None if page.is_file() else FAILED
+
+    def _convert(self, student: str, form: str) -> None:
         api, chapter = self._api, self.chapter
         with temp_attrs(api.coursedir, assignment_id=chapter, student_id=student):
             converter = _Converter(coursedir=api.coursedir, parent=api)
             converter.update_config(_template(converter.config, form))
             with contextlib.suppress(NbGraderException):  # it has said why, in the log
                 converter.start()
-        return page_of(self.course, student, chapter).is_file()
 
     @cached_property
     def _api(self) -> NbGraderAPI:
@@ -86,8 +103,8 @@ def start_worker(maker: PageMaker) -> None:
     _makers[:] = [maker]
 
 
-def make_in_worker(asked: tuple[str, str]) -> bool:
-    """Make the page of a student, with a form at its end; whether it is there."""
+def make_in_worker(asked: tuple[str, str]) -> str | None:
+    """Make the page of a student, with a form at its end; see ``PageMaker.make``."""
     (maker,) = _makers
     return maker.make(*asked)
 

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import forkserver
 
 from autograder.grading import worker
-from autograder.grading.processors import processors
+from autograder.processors import processors
 from autograder.sandbox.connection import Sandbox
 
 

@@ -1,4 +1,8 @@
-"""Draw the seeds of a submission or of a run, and compute the right answers to them."""
+"""Draw seeds, and compute the right answers to them.
+
+Each submission is marked with seeds of its own, and a class shares one set more, for
+which the answers of known mistakes are computed once: see ``worker.expected_by_all``.
+"""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ from autograder.exercise import Exercise, Topic, load_topic
 from autograder.expected import Expected
 from autograder.files import Unusable, plain_file, printable, write_atomically
 from autograder.grading.deadline import deadline
-from autograder.grading.examine import examine, refused_examination
+from autograder.grading.examine import refused_examination
 from autograder.grading.exports import gradescope_results
+from autograder.grading.single import examine_single
 from autograder.grading.submissions import read_folder
 from autograder.grading.titles import other_chapter
 from autograder.grading.written import written_in
@@ -125,7 +126,7 @@ def _report(folder: Path, packed: Packed) -> dict[str, Any]:
         return refused(str(error))
     if other is not None:
         return refused(f"it is the notebook of another chapter, {other}")
-    done = examine(
+    done = examine_single(
         packed.master,
         data,
         packed.topic,

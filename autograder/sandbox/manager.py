@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import sys
 import time
 from queue import Empty
@@ -13,10 +15,14 @@ from jupyter_client import AsyncKernelClient, AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from traitlets import Instance
 
+from autograder.errors import GraderFault, SubmissionFault
 from autograder.sandbox.bubblewrap import ADVICE, SandboxUnavailable
 from autograder.sandbox.connection import START_SECONDS, ForkServers
 from autograder.sandbox.limits import MAX_MESSAGE, Limits
 from autograder.sandbox.messages import FlatSession
+from autograder.sandbox.own_signals import OWN_SIGNALS
+from autograder.sandbox.process_tree import ProcessTree
+from autograder.sandbox.provisioner import how_it_exited
 
 KERNEL_NAME = "attention-sandbox"
 
@@ -96,9 +102,85 @@ class SandboxKernelManager(AsyncKernelManager):
         self.context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
         self.context.setsockopt(zmq.RCVHWM, 2)  # messages of each channel that wait
 
+    async def spent(self) -> dict[str, float] | None:
+        """What its kernel has used; see ``SandboxProvisioner.spent``."""
+        return await self.provisioner.spent()
+
+    async def fault(self) -> SubmissionFault | GraderFault:
+        """Whose fault it was that its kernel has ended, or is about to."""
+        await self.provisioner.wait()
+        return self.provisioner.fault()
+
+
+# They end a process, and anybody may have sent them. Others that end one follow from
+# what it did itself, like a crash.
+_SENT = frozenset(
+    (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+)
+
 
 class UnprotectedKernelManager(AsyncKernelManager):
-    """Starts kernels with all rights of this process, where there is no sandbox."""
+    """Starts kernels with all rights of this process, where there is no sandbox.
+
+    Its kernel says so before it sends a signal to itself; see ``own_signals``. Of
+    others, nobody knows who has sent them.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._tree: ProcessTree | None = None
+        self._hears: int | None = None  # what the kernel says
+        self._own_signals: set[int] = set()
+
+    async def start_kernel(self, **kwargs: Any) -> None:
+        """Start a kernel, and begin to count what it uses.
+
+        Args:
+            kwargs: ``env``, ``pass_fds`` and others as ``subprocess.Popen`` has them.
+        """
+        self._hears, tells = os.pipe()
+        os.set_blocking(self._hears, False)
+        kwargs["env"] = {**kwargs.get("env", os.environ), OWN_SIGNALS: str(tells)}
+        kwargs["pass_fds"] = [*kwargs.get("pass_fds", ()), tells]
+        try:
+            await super().start_kernel(**kwargs)
+        finally:
+            os.close(tells)
+        self._tree = ProcessTree(self.provisioner.pid)
+
+    async def spent(self) -> dict[str, float] | None:
+        """Seconds of processor time that were its ``own``, and that it ``waited``."""
+        if self._tree is None:
+            return None
+        return self._tree.spent(signal.SIGSTOP in self._said())
+
+    async def fault(self) -> SubmissionFault | GraderFault:
+        """Whose fault it was that its kernel has ended."""
+        code = await self.provisioner.poll()
+        if code is None:
+            return GraderFault("its kernel does not answer any more")
+        if -code in _SENT - self._said():
+            return GraderFault(
+                f"{how_it_exited(code)}, perhaps from outside, as on a machine that "
+                "has too little memory"
+            )
+        return SubmissionFault(how_it_exited(code))
+
+    async def shutdown_kernel(self, *args: Any, **kwargs: Any) -> None:
+        """End the kernel."""
+        try:
+            await super().shutdown_kernel(*args, **kwargs)
+        finally:
+            if self._hears is not None:
+                os.close(self._hears)
+                self._hears = None
+
+    def _said(self) -> set[int]:
+        """The signals that the kernel has said it would send to itself."""
+        with contextlib.suppress(BlockingIOError):
+            while self._hears is not None and (said := os.read(self._hears, 4096)):
+                self._own_signals.update(said)
+        return self._own_signals
 
     @property
     def kernel_spec(self) -> KernelSpec:

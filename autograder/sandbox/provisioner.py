@@ -125,7 +125,7 @@ class SandboxProvisioner(KernelProvisionerBase):
             why = ended["limit"] or ended.get("failed", "its warden was lost")
             return GraderFault(f"the sandbox failed: {why}")
         if ended["limit"] is not None:
-            return SubmissionFault(ended["limit"])
+            return SubmissionFault(ended["limit"], ended.get("estimated", False))
         if ended["exit"] == -signal.SIGKILL:
             return GraderFault(
                 "its process was killed from outside, perhaps because this machine "

@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from autograder.sandbox.confine import PRIVATE_FOLDERS
@@ -22,7 +23,9 @@ from autograder.sandbox.mappings import Mappings
 _MAPPING_BYTES, _THREAD_BYTES = 256, 32 * 1024
 # A socket keeps what nobody has read, whether or not a process holds the socket.
 _FREE_SOCKETS, _SOCKET_BYTES = 64, 256 * 1024
-_DATAGRAM, _DATAGRAMS = b"0002", 10  # Linux's; ``confine`` lowers it
+# As many datagrams as Linux lets wait by itself. ``confine`` asks for fewer, which not
+# every system grants.
+_DATAGRAM, _DATAGRAMS = b"0002", 10
 # A pipe has two descriptors and keeps 64 kB.
 _FREE_DESCRIPTORS, _DESCRIPTOR_BYTES = 512, 32 * 1024
 
@@ -35,11 +38,24 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class Usage:
-    """What the processes of a submission have used: bytes, seconds, sessions."""
+    """What the processes of a submission have used: bytes, seconds, sessions.
+
+    Attributes:
+        memory: in bytes.
+        seconds: of processor time.
+        sessions: how many there are.
+        unmeasured: what ``memory`` and ``seconds`` contain of what could not be
+            measured, by name: the most that it can be.
+    """
 
     memory: int = 0
     seconds: float = 0.0
     sessions: int = 0
+    unmeasured: Mapping[str, float] = field(default_factory=dict)
+
+    def measured(self, name: str) -> float:
+        """What of ``memory``, ``seconds`` or ``sessions`` was measured."""
+        return getattr(self, name) - self.unmeasured.get(name, 0)
 
 
 class Meter(Protocol):
@@ -50,7 +66,7 @@ class Meter(Protocol):
         ...
 
     def seconds(self) -> float:
-        """Processor time alone, in a moment, whatever the submission holds."""
+        """Measured processor time alone, in a moment, whatever the submission holds."""
         ...
 
 
@@ -121,12 +137,13 @@ class Sampling:
         used = self._look(exact=False)
         if used.memory - self._imports > self._limits.memory:
             return self._look(exact=True)
-        return Usage(max(0, used.memory - self._imports), used.seconds, used.sessions)
+        return replace(used, memory=max(0, used.memory - self._imports))
 
     def seconds(self) -> float:
         """See ``Meter``. Memory is left out: to measure that may take long."""
         times = [ProcessTimes.of(process) for process in processes()]
-        return self._clock.seconds([found for found in times if found is not None])
+        seconds = self._clock.seconds([found for found in times if found is not None])
+        return seconds - self._clock.unseen
 
     def _look(self, exact: bool) -> Usage:
         memory, descriptors, imported, sessions = _private_files(), 0, 0, set()
@@ -146,10 +163,12 @@ class Sampling:
                 times.append(time_of)
                 sessions.add(time_of.session)
         memory += self._mappings.look(sizes) * _MAPPING_BYTES
-        memory += max(0, descriptors - _FREE_DESCRIPTORS) * _DESCRIPTOR_BYTES
-        memory += max(0, self._sockets() - _FREE_SOCKETS) * _SOCKET_BYTES
         memory -= min(imported, self._imports)  # large programs may look like forks
-        return Usage(memory, self._clock.seconds(times), len(sessions))
+        unread = max(0, descriptors - _FREE_DESCRIPTORS) * _DESCRIPTOR_BYTES
+        unread += max(0, self._sockets() - _FREE_SOCKETS) * _SOCKET_BYTES
+        seconds = self._clock.seconds(times)
+        unmeasured = {"memory": unread, "seconds": self._clock.unseen}
+        return Usage(memory + unread, seconds, len(sessions), unmeasured)
 
     def _share_of_imports(self) -> int:
         """What each fork counts now of the pages of the fork server, in bytes.
@@ -210,6 +229,9 @@ class ProcessorClock:
     the time of a parent's children is kept here; and a process that came and went
     between two looks, seen by the numbers that processes are given in turn, counts as
     if it had run from one to the other.
+
+    Attributes:
+        unseen: seconds that such processes count, which nobody has measured.
     """
 
     def __init__(self) -> None:
@@ -218,6 +240,7 @@ class ProcessorClock:
         self._newest_seen = self._looked = time.monotonic()
         self._lost = 0.0  # seconds
         self._used = 0.0
+        self.unseen = 0.0
 
     def seconds(self, times: list[ProcessTimes]) -> float:
         """All processor time, given that of the processes that there are now."""
@@ -231,11 +254,11 @@ class ProcessorClock:
         )
         missing = sum(t.own + t.of_children for t in gone) - waited_for
         self._lost += max(0, missing) / ticks
-        self._lost += self._unseen(found, now, waited_for / ticks)
+        self.unseen += self._unseen(found, now, waited_for / ticks)
         self._known, self._looked = found, now
         used = sum(t.own + t.of_children for t in times) / ticks + self._lost
         self._used = max(self._used, used)
-        return self._used
+        return self._used + self.unseen
 
     def _unseen(
         self, found: dict[tuple[int, int], ProcessTimes], now: float, waited_for: float

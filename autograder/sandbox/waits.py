@@ -18,6 +18,8 @@ that has just ended: threads that waited together could show it one after the ot
 charge nothing. So a thread with the number of its process may be any that has vanished
 there, and no thread can have waited for longer than the time between two looks.
 
+A kernel that was stopped waits, too: for whoever has stopped it (``Stops``).
+
 The warden counts as one of these threads. Where it answers late because others have the
 processor, that is what it waited for; and where it is kept busy by looking at what the
 submission made, that is none of the neighbours' doing.
@@ -32,7 +34,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from autograder.sandbox.usage import processes
@@ -40,10 +42,14 @@ from autograder.sandbox.usage import processes
 Thread = tuple[str, str]  # process and thread
 
 
-def threads_waited() -> dict[Thread, int]:
-    """The nanoseconds that each thread has waited since it began."""
+def threads_waited(of: Iterable[str] | None = None) -> dict[Thread, int]:
+    """The nanoseconds that each thread has waited since it began.
+
+    Args:
+        of: the numbers of the processes to look at; all that there are if None.
+    """
     found = {}
-    for process in processes():
+    for process in processes() if of is None else of:
         threads: list[Path] = []
         with contextlib.suppress(OSError):  # it has just ended
             threads = list(Path(f"/proc/{process}/task").iterdir())
@@ -52,6 +58,43 @@ def threads_waited() -> dict[Thread, int]:
                 waited = (thread / "schedstat").read_text().split()[1]
                 found[process, thread.name] = int(waited)
     return found
+
+
+def is_stopped(process: str = "1") -> bool:
+    """Whether somebody has stopped a process and not continued it.
+
+    Nobody inside can stop the first process of a sandbox.
+    """
+    with contextlib.suppress(OSError):
+        stat = Path(f"/proc/{process}/stat").read_bytes()
+        return stat.rpartition(b")")[2].split()[0] == b"T"
+    return False
+
+
+class Stops:
+    """Adds up for how long a kernel was stopped, from look to look.
+
+    Args:
+        stopped: tells whether it is.
+        clock: tells the time, in seconds.
+    """
+
+    def __init__(
+        self,
+        stopped: Callable[[], bool] = is_stopped,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stopped = stopped
+        self._clock = clock
+        self._looked = clock()
+        self._seconds = 0.0
+
+    def seconds(self) -> float:
+        """For how long, until now."""
+        looked, self._looked = self._looked, self._clock()
+        if self._stopped():
+            self._seconds += self._looked - looked
+        return self._seconds
 
 
 def own_waits() -> int | None:

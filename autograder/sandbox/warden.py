@@ -19,7 +19,7 @@ from autograder.sandbox.confine import drop_privileges, enter_namespaces
 from autograder.sandbox.limits import PATIENCE, Limits
 from autograder.sandbox.relay import Relay
 from autograder.sandbox.usage import ControlGroup, Meter, Sampling, Usage
-from autograder.sandbox.waits import Waits, own_waits
+from autograder.sandbox.waits import Stops, Waits, own_waits
 
 # Reasons given for a kernel that the grader abandoned or forgot.
 ABANDONED, OVERDUE = "it was abandoned", "it was forgotten"
@@ -36,7 +36,7 @@ def supervise(request: dict, fds: list[int]) -> None:
     Whoever sends anything through the lifeline is told the seconds of processor time
     that were used so far, and waited for; see ``waits``. The last report holds the exit
     code of the kernel (negative if a signal ended it) and the limit that it broke, if
-    any; or why this warden failed.
+    any, and whether that is estimated; or why this warden failed.
 
     Args:
         request: ``key`` of the session, ``limits``, and whether there is a ``group``.
@@ -123,7 +123,7 @@ def _watch(
     poller.register(ending, select.POLLIN)
     poller.register(lifeline, select.POLLIN | select.POLLHUP)
     start = look = time.monotonic()
-    reason, running = None, True
+    reason, running, used, stops = None, True, Usage(), Stops()
     while running and reason is None:
         wait = max(0.0, look - time.monotonic())
         for fd, event in poller.poll(wait * 1000):
@@ -131,7 +131,8 @@ def _watch(
                 running = False
             elif fd == lifeline.fileno():
                 if _is_asked(lifeline):
-                    spent = {"own": meter.seconds(), "waited": waits.seconds()}
+                    waited = waits.seconds() + stops.seconds()
+                    spent = {"own": meter.seconds(), "waited": waited}
                     lifeline.send(json.dumps(spent).encode())
                 else:
                     reason = ABANDONED
@@ -143,7 +144,8 @@ def _watch(
         elif relay.refused:
             reason = relay.refused
         elif now >= look:
-            reason = reason or _broken(meter.look(), now - start, limits)
+            used = meter.look()
+            reason = reason or _broken(used, now - start, limits)
             look = time.monotonic() + POLL_SECONDS
     with contextlib.suppress(ProcessLookupError):
         os.kill(kernel, signal.SIGKILL)  # the first process takes the others with it
@@ -156,22 +158,34 @@ def _watch(
     if reason is None and code == -signal.SIGKILL:  # killed by something else
         used = meter.look()
         reason = _broken(used, 0.0, limits)
-        seconds = max(used.seconds, resources.ru_utime + resources.ru_stime)
+        seconds = max(used.measured("seconds"), resources.ru_utime + resources.ru_stime)
         if reason is None and seconds > limits.cpu_seconds - 1:
             reason = limits.called("cpu_seconds")
-    return {"exit": code, "limit": reason}
+    estimated = reason in _estimated(used, limits)
+    return {"exit": code, "limit": reason, "estimated": estimated}
+
+
+# The limits on what a meter counts, by what it calls that.
+_COUNTED = {"memory": "memory", "sessions": "sessions", "seconds": "cpu_seconds"}
 
 
 def _broken(used: Usage, seconds: float, limits: Limits) -> str | None:
     """The limit that is broken, if one is."""
     if seconds > PATIENCE * limits.submission_seconds:  # the examiner normally ends it
         return OVERDUE
-    for limit in ("memory", "sessions"):
-        if getattr(used, limit) > getattr(limits, limit):
+    for name, limit in _COUNTED.items():
+        if getattr(used, name) > getattr(limits, limit):
             return limits.called(limit)
-    if used.seconds > limits.cpu_seconds:
-        return limits.called("cpu_seconds")
     return None
+
+
+def _estimated(used: Usage, limits: Limits) -> set[str]:
+    """The limits that are not broken by what was measured alone."""
+    return {
+        limits.called(limit)
+        for name, limit in _COUNTED.items()
+        if used.measured(name) <= getattr(limits, limit) < getattr(used, name)
+    }
 
 
 def _is_asked(lifeline: socket.socket) -> bool:

@@ -16,7 +16,7 @@ FLOORS = [
     {"toolkit"},
     {
         *("autograder.errors", "autograder.files", "autograder.notebooks"),
-        "autograder.parsing",
+        *("autograder.parsing", "autograder.processors"),
     },
     {
         *("autograder.exercise", "autograder.arrays", "autograder.inputs"),

@@ -54,14 +54,14 @@ def named(name):
 
 
 @contextlib.contextmanager
-def killing(name, times):
-    """Kill processes of this name from outside, so many times."""
+def killing(name, times, number=signal.SIGKILL):
+    """Kill, or stop, processes of this name from outside, so many times."""
     killed, ended = [], threading.Event()
 
     def kill():
         while not ended.is_set() and len(killed) < times:
             for pid in set(named(name)) - set(killed):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, number)
                 killed.append(pid)
             ended.wait(0.1)
 
@@ -74,10 +74,10 @@ def killing(name, times):
         thread.join()
 
 
-def hand_in_victim(course, master, right, name):
+def hand_in_victim(course, master, right, name, nap=2):
     """Three right submissions; the process of one calls itself ``name`` for a while."""
     notebook = submission(master, right)
-    victim = with_cell(submission(master, right), NAMED.format(name=name, nap=2))
+    victim = with_cell(submission(master, right), NAMED.format(name=name, nap=nap))
     hand_in(course, TOPIC, {"ada": notebook, "victim": victim, "zoe": notebook})
 
 
@@ -119,6 +119,20 @@ def test_who_is_killed_twice_has_no_mark_and_is_named(
     again = grade(TOPIC, course)
     assert sorted(again.unchanged) == ["ada", "zoe"]
     assert marks(course)["victim"] == everything
+
+
+def test_who_is_stopped_from_outside_is_not_charged_with_the_time(
+    grade, course, master, right, everything
+):
+    hand_in_victim(course, master, right, "stopped", nap=1)
+    limits = Limits(cell_seconds=2, submission_seconds=60)
+    with (
+        killing("stopped", 99, signal.SIGSTOP) as stopped,
+        pytest.raises(Unexamined, match=r"victim.*this machine is too busy"),
+    ):
+        grade(TOPIC, course, limits=limits)
+    assert len(stopped) == 2
+    assert marks(course) == dict.fromkeys(["ada", "zoe"], everything)
 
 
 def test_own_exit_and_own_crash_are_the_submissions_fault(grade, course, master, right):

@@ -15,8 +15,9 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
-from autograder.grading import feedback
+from autograder.grading import feedback, feedback_page
 from autograder.grading.feedback import make_feedback, page_of
+from autograder.grading.feedback_page import PageMaker
 from autograder.sandbox.limits import Limits
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
@@ -174,6 +175,35 @@ def test_several_processes_make_the_pages_that_one_makes(several):
     assert together.made == sorted(alone)
     assert pages_in(several) == alone
     assert make_feedback(TOPIC, several, jobs=2).kept == sorted(alone)
+
+
+class Endless(PageMaker):
+    """Makes pages, one of which would take for ever."""
+
+    def _convert(self, student, form):
+        while student == "by mail":
+            pass
+        super()._convert(student, form)
+
+    def make(self, student, form):
+        feedback_page.PAGE_SECONDS = 15.0  # in this process, whichever it is
+        return super().make(student, form)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_page_that_takes_too_long_costs_its_own_student_a_page(
+    several, monkeypatch, capsys, jobs
+):
+    monkeypatch.setattr(feedback_page, "PAGE_SECONDS", 15.0)
+    monkeypatch.setattr(feedback, "PageMaker", Endless)
+    command = ["feedback", TOPIC, "--course", str(several), "--jobs", str(jobs)]
+    assert main(command) == 3
+    (line,) = [x for x in capsys.readouterr().out.splitlines() if "no page" in x]
+    assert line == "  no page: by mail: it takes more than 15 s to make"
+    assert sorted(pages_in(several)) == sorted([ME, "on a stick"])
+    monkeypatch.undo()
+    monkeypatch.setattr(feedback, "PAGES_A_WORKER", 1)
+    assert make_feedback(TOPIC, several, jobs=1).made == ["by mail"]
 
 
 def test_process_that_is_ended_from_outside_is_one_line_and_the_rest_is_made_later(

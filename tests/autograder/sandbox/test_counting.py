@@ -34,7 +34,19 @@ def counting(needs_sandbox):
 @pytest.fixture
 def delegated(counting):
     if counting != BY_THE_KERNEL:
-        pytest.skip(f"no control group (version 2), or not {control_group.WANTED}=1")
+        pytest.skip(
+            f"not {control_group.WANTED}=1, or no control group of version 2 with "
+            f"memory, pids and cpu: {sorted(_controllers())} are there, others may be "
+            "held by version 1"
+        )
+
+
+def _controllers():
+    """What groups of version 2 can control here."""
+    mounted = control_group.mount_point()
+    if mounted is None:
+        return set()
+    return set((mounted / "cgroup.controllers").read_text().split())
 
 
 @pytest.fixture
@@ -52,6 +64,7 @@ def test_a_group_is_given_the_limits(stand_in):
     assert files["memory.swap.max"] == "0"
     assert files["memory.oom.group"] == "1"
     assert files["pids.max"] == "40"
+    assert files["io.weight"] == "default 50"
 
 
 def test_what_the_system_counted_is_read_again_at_each_look(stand_in):

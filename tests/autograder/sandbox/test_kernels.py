@@ -76,6 +76,14 @@ def test_kernel_runs_with_the_libraries_of_the_course():
     assert ended is None
 
 
+def test_a_kernel_cannot_stop_or_end_itself_with_a_signal():
+    """So who did was outside, and it is not to blame."""
+    signals = "for number in (9, 15, 19, 20, 21, 22): os.kill(os.getpid(), number)"
+    tell = "print('goes on')"
+    (_, text), ended = run(f"import os\n{signals}\nos.kill(0, 19)", tell)
+    assert (text, ended) == ("goes on\n", None)
+
+
 def test_what_every_case_uses_is_imported_before_the_fork():
     """Else each kernel would import it anew, in its own processor time."""
     used = "numpy.random._generator", "torch", "autograder.guard", "autograder.encoding"

@@ -33,6 +33,10 @@ class Looks:
         ]
         return self._clock.seconds(times)
 
+    @property
+    def unseen(self):
+        return self._clock.unseen
+
 
 @pytest.fixture
 def looks(monkeypatch):
@@ -86,3 +90,10 @@ def test_what_a_parent_waited_for_is_not_counted_as_unseen_too(looks):
     looks.look((1, 0, 0), (2, 0, 0))
     waited = int(0.04 * TICKS) / TICKS
     assert looks.look((1, 0, waited), (4, 0, 0)) == pytest.approx(0.05)
+
+
+def test_what_no_look_has_seen_is_told_from_what_was_measured(looks):
+    looks.look((1, 0, 0), (2, 1, 0))
+    used = looks.look((1, 0, 0), (4, 2, 0))
+    assert looks.unseen == pytest.approx(used - 3)
+    assert looks.unseen > 0

@@ -18,7 +18,13 @@ from autograder.errors import GraderFault, SubmissionFault
 from autograder.grading.clock import Clock, Used
 from autograder.sandbox import waits as waiting
 from autograder.sandbox.limits import PATIENCE, Limits
-from autograder.sandbox.waits import Waits, own_waits, threads_waited
+from autograder.sandbox.waits import (
+    Stops,
+    Waits,
+    is_stopped,
+    own_waits,
+    threads_waited,
+)
 
 LIMITS = Limits(cell_seconds=10, submission_seconds=1000)
 SECOND = 10**9
@@ -180,6 +186,23 @@ def test_a_thread_that_one_look_has_missed_does_not_begin_anew():
     assert machine.look(waits, 1, p1_t1=0.0, p1_t3=0.75) == 0.75
     assert machine.look(waits, 1, p1_t1=0.0) == 0.75
     assert machine.look(waits, 1, p1_t1=0.75) == 0.75  # it has taken that number
+
+
+def test_time_counts_as_stopped_until_it_goes_on():
+    states = iter((False, True, True, False, False))
+    times = iter((0, 1, 2, 4, 5, 6))
+    stops = Stops(lambda: next(states), lambda: next(times))
+    assert [stops.seconds() for _ in range(5)] == [0, 1, 3, 3, 3]
+
+
+def test_a_stopped_process_is_known_by_its_state():
+    with subprocess.Popen(["sleep", "60"]) as child:
+        assert not is_stopped(str(child.pid))
+        child.send_signal(signal.SIGSTOP)
+        os.waitpid(child.pid, os.WUNTRACED)
+        assert is_stopped(str(child.pid))
+        child.kill()
+    assert not is_stopped(str(child.pid))
 
 
 def test_what_the_watcher_waits_counts_as_that_of_a_thread(tmp_path):

@@ -1,0 +1,217 @@
+"""Where there is no sandbox and no warden, a submission is charged with its own doing.
+
+The kernels are real, and so is what happens to them from outside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from autograder.errors import GraderFault
+from autograder.exercise import load_topic
+from autograder.grading import examine as examining
+from autograder.grading.single import examine_single
+from autograder.sandbox import process_tree
+from autograder.sandbox.limits import PATIENCE, Limits
+from classroom.submissions import submission
+from tests.autograder.conftest import TOPIC, scores
+
+LIMITS = Limits(cell_seconds=3, submission_seconds=60)
+POINTS = load_topic(TOPIC).exercises["softmax"].points
+
+
+@pytest.fixture
+def examined_here(topic, master, expected):
+    """Examine a submission without a sandbox, as ``check --no-sandbox`` does."""
+
+    def run(data, limits=LIMITS):
+        done = examine_single(master, data, topic, expected, limits, servers=None)
+        return done.report
+
+    return run
+
+
+@pytest.fixture
+def signalled(tmp_path):
+    """How to put a nap before an answer, and to send signals to who takes one."""
+    marker = tmp_path / "running"
+
+    def nap(softmax, seconds=2.0):
+        return (
+            "import os, time\n"
+            f"with open({str(marker)!r} + str(os.getpid()), 'w') as file: pass\n"
+            f"time.sleep({seconds})\n" + softmax
+        )
+
+    @contextlib.contextmanager
+    def sending(*numbers, times):
+        reached, ended = [], threading.Event()
+
+        def send():
+            while not ended.wait(0.05):
+                found = {
+                    int(path.name.removeprefix("running"))
+                    for path in tmp_path.glob("running*")
+                }
+                for pid in found - set(reached):
+                    if len(reached) == times:
+                        return
+                    reached.append(pid)
+                    for number in numbers:
+                        os.kill(pid, number)
+                        ended.wait(6 if number == signal.SIGSTOP else 0)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            yield reached
+        finally:
+            ended.set()
+            thread.join()
+
+    return nap, sending
+
+
+def test_who_is_killed_from_outside_is_examined_again(
+    examined_here, solved, right, signalled
+):
+    nap, sending = signalled
+    with sending(signal.SIGKILL, times=1) as reached:
+        report = examined_here(solved(softmax=nap(right["softmax"])))
+    assert len(reached) == 1
+    assert report["score"] == report["max_score"]
+    assert report["notes"] == ["examined without a sandbox"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_who_is_ended_from_outside_twice_has_no_mark(
+    examined_here, solved, right, signalled, number
+):
+    nap, sending = signalled
+    with (
+        sending(number, times=9) as reached,
+        pytest.raises(GraderFault, match=f"signal {number:d} .*perhaps from outside"),
+    ):
+        examined_here(solved(softmax=nap(right["softmax"])))
+    assert len(reached) == 2
+
+
+def test_the_command_says_so_in_one_line(tmp_path, master, right, signalled):
+    nap, sending = signalled
+    answers = {**right, "softmax": nap(right["softmax"])}
+    path = tmp_path / f"{TOPIC}.ipynb"
+    path.write_text(json.dumps(submission(master, answers)))
+    with sending(signal.SIGKILL, times=9):
+        done = subprocess.run(
+            [sys.executable, "-m", "autograder", "check", str(path), "--no-sandbox"],
+            capture_output=True,
+            text=True,
+        )
+    assert (done.returncode, done.stdout) == (3, "")
+    (line,) = done.stderr.splitlines()
+    assert "perhaps from outside" in line
+
+
+def test_who_is_stopped_from_outside_is_not_charged_with_the_time(
+    examined_here, solved, right, signalled
+):
+    nap, sending = signalled
+    with sending(signal.SIGSTOP, signal.SIGCONT, times=1) as reached:
+        report = examined_here(solved(softmax=nap(right["softmax"])))
+    assert len(reached) == 1
+    assert report["score"] == report["max_score"]
+
+
+def test_who_stays_stopped_has_no_mark(examined_here, solved, right, signalled):
+    nap, sending = signalled
+    limits = Limits(cell_seconds=1, submission_seconds=60)
+    assert PATIENCE * limits.cell_seconds < 6  # for how long it is stopped
+    with sending(signal.SIGSTOP, times=9) as reached, pytest.raises(GraderFault):
+        examined_here(solved(softmax=nap(right["softmax"], 0.5)), limits)
+    assert len(reached) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", "ended by signal 9 (killed)"),
+        ("import os; os.kill(0, 9)", "ended by signal 9 (killed)"),
+        ("import os; os.killpg(0, 9)", "ended by signal 9 (killed)"),
+        (
+            "import os\nif os.fork() == 0: os.kill(os.getppid(), 9)\nos.wait()",
+            "ended by signal 9 (killed)",
+        ),
+        ("import signal; signal.raise_signal(15)", "ended by signal 15 (terminated)"),
+        ("import os; os.kill(os.getpid(), 11)", "ended by signal 11"),
+        ("import os; os.kill(os.getpid(), 19)", "time limit of 3 s"),
+        ("import time; time.sleep(10**6)", "time limit of 3 s"),
+        ("while True: pass", "time limit of 3 s"),
+    ],
+)
+def test_what_it_does_itself_costs_its_own_exercise_only(
+    examined_here, solved, code, words
+):
+    report = examined_here(solved(softmax=code))
+    assert words in report["exercises"][0]["message"]
+    assert report["score"] == report["max_score"] - POINTS
+    assert scores(report)["softmax"] == 0
+
+
+def test_nobody_knows_who_killed_it_behind_its_back_so_it_has_no_mark(
+    examined_here, solved
+):
+    code = "import os\nos.system('kill -9 $PPID')\n"
+    with pytest.raises(GraderFault, match="signal 9"):
+        examined_here(solved(softmax=code))
+
+
+def test_time_of_children_is_its_own_and_proven_at_once(
+    topic, master, expected, solved
+):
+    code = (
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-c', 'while True: pass'])"
+    )
+    done = examining.examine(
+        *(master, solved(softmax=code), topic, expected, LIMITS),
+        servers=None,
+        alone=False,
+    )
+    assert "time limit of 3 s" in done.report["exercises"][0]["message"]
+
+
+@pytest.mark.skipif(
+    not process_tree.waits_are_counted(), reason="this system counts no waits"
+)
+def test_who_shares_a_processor_waits_for_it():
+    busy = [sys.executable, "-c", "while True: pass"]
+    cpu = min(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for _ in range(3):
+            process = stack.enter_context(subprocess.Popen(busy))
+            stack.callback(process.kill)
+            os.sched_setaffinity(process.pid, {cpu})
+            processes.append(process)
+        tree = process_tree.ProcessTree(processes[0].pid)
+        before = tree.spent(stops_itself=False)
+        time.sleep(2)
+        after = tree.spent(stops_itself=False)
+    own, waited = (after[name] - before[name] for name in ("own", "waited"))
+    assert 0 < own < 1.5
+    assert 0.5 < waited <= 2.5
+
+
+def test_a_system_that_counts_no_waits_is_told_of(examined_here, solved, monkeypatch):
+    monkeypatch.setattr(examining, "waits_are_counted", lambda: False)
+    notes = examined_here(solved())["notes"]
+    assert notes == ["examined without a sandbox", examining.UNKNOWN_WAITS]
