@@ -12,6 +12,7 @@ from autograder.answers import answer, decode
 from autograder.exercise import Exercise, Topic, find_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
+from autograder.symptoms.functions import sharper_or_flatter
 from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import not_finite
@@ -206,6 +207,17 @@ def test_relation_by_which_an_answer_was_made_is_told(wrong, says):
 )
 def test_softmax_of_other_scores_is_told(wrong, says):
     assert says in told(weights, wrong)
+
+
+def test_softmax_in_which_too_much_takes_part_has_no_factor_of_its_scores():
+    said = told(weights, lambda e: right_weights(np.maximum(e, -5)))
+    assert said.startswith("Some weights that should be zero are not, and the others")
+    assert "multiplied" not in said
+
+
+def test_weights_that_are_right_but_for_rounding_have_no_factor_of_their_scores():
+    right = right_weights(NUMBERS.reshape(4, 5))
+    assert sharper_or_flatter([pair(right, right * (1 + 1e-9))]) is None
 
 
 def test_weights_that_no_factor_of_the_scores_gives_are_no_such_softmax():
@@ -451,6 +463,16 @@ def test_ids_that_are_zero_hide_nothing():
     assert "may be hidden" in zeros_only([pair(ids * 1.0, some * 1.0)])
     assert zeros_filled([pair(some, ids + 1)]) is None
     assert "takes part" in zeros_filled([pair(some * 1.0, ids + 1.0)])
+
+
+def test_others_are_called_right_only_where_there_are_others():
+    every, some = NUMBERS * np.nan, np.where(NUMBERS > 0, np.nan, NUMBERS)
+    said = not_finite([pair(NUMBERS, every)])
+    assert said.startswith("In the cases that fail, every value came out NaN. Look")
+    assert "the others are right" in not_finite([pair(NUMBERS, some)])
+    infinite = np.full(20, np.inf)
+    both = not_finite([pair(NUMBERS, every), pair(NUMBERS, infinite)])
+    assert "every value came out NaN or infinite" in both
 
 
 def test_minus_infinity_may_be_a_mask():
