@@ -29,6 +29,7 @@ from autograder.symptoms.structure import (
     dictionary_for_a_list,
     exchanged_results,
     inputs_changed,
+    layer_for_a_value,
     method_for_a_value,
     none_for_a_result,
     nothing_returned,
@@ -121,6 +122,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
     for find in (
         nothing_returned,
         method_for_a_value,
+        layer_for_a_value,
         dictionary_for_a_list,
         refused,
         inputs_changed,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.lessons import RAISED_BY_YOU
+from autograder.lessons.sentences import LAYER_GIVEN, LAYERS
 from autograder.symptoms.outcomes import (
     Outcome,
     agree,
@@ -126,6 +128,13 @@ def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
     ):
         return METHOD_GIVEN
     return ""
+
+
+def layer_for_a_value(outcomes: Sequence[Outcome]) -> str:
+    """A layer of torch stands where its result is asked for."""
+    told = [o.given.unreadable or "" for o in outcomes if o.right.is_value]
+    layer = rf"the result is of type ({LAYERS});"
+    return LAYER_GIVEN if any(re.match(layer, text) for text in told) else ""
 
 
 def dictionary_for_a_list(outcomes: Sequence[Outcome]) -> str:

@@ -363,13 +363,17 @@ def test_masks_are_told_which_way_they_err(wrong, says):
         (lambda Q, K: np.max(Q, keepdim=True), "NumPy says axis and keepdims"),
         (lambda Q, K: Q @ K, "matrix product"),
         (lambda Q, K: unknown_name, "name is not defined"),  # noqa: F821
-        (lambda Q, K: Q.unsqueeze(0), "This is a NumPy array"),
         (lambda Q: Q, "parameters"),
         (lambda Q, K: Q if Q > 0 else K, "whole array"),
     ],
 )
 def test_common_errors_are_lessons(wrong, says):
     assert says in told(scores, wrong)
+
+
+def test_layer_that_is_made_and_not_called_is_told():
+    softmax = torch.nn.Softmax
+    assert "A layer stands where" in told_of_course("softmax", lambda scores: softmax())
 
 
 def test_missing_errors_are_told_when_all_values_are_right():
