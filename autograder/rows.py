@@ -9,7 +9,7 @@ from autograder.answers import Answer
 from autograder.break_exercise import BreakCase
 from autograder.compare import Path, differences
 from autograder.exercise import Case
-from autograder.parts import AFTER, name_of
+from autograder.parts import AFTER, COMPARED, name_of
 from autograder.verdict import LATER, NOT_ALLOWED, missed
 
 NOT_YET = "not implemented yet"  # what is said of a stub
@@ -124,7 +124,9 @@ def _only_results_differ(
     wrong = [
         path for path, _ in differences(right.value, given.value, case.rtol, case.atol)
     ]
-    return all(path in names and not names[path].endswith(AFTER) for path in wrong)
+    return all(
+        path in names and not names[path].endswith((AFTER, COMPARED)) for path in wrong
+    )
 
 
 def disagreement(
