@@ -5,7 +5,7 @@ No line of the answer is to blame, so advice on how to call something would be w
 
 from __future__ import annotations
 
-from autograder.lessons.sentences import Lesson
+from autograder.lessons.sentences import LAYERS, Lesson
 
 LESSONS: list[Lesson] = [
     (
@@ -19,6 +19,12 @@ LESSONS: list[Lesson] = [
         r"'Tensor' object has no attribute",
         "A case goes on with what came out of your code. It is a tensor of torch, and "
         "a NumPy array is needed: stay in NumPy from the arguments to the result.",
+    ),
+    (
+        "AttributeError",
+        rf"^'(?!({LAYERS}|NoneType)')[A-Z]\w+' object has no attribute",
+        "A case uses an attribute or a method that your class does not have: compare "
+        "its names with those in the stub and the docstring.",
     ),
     (
         "TypeError",

@@ -15,9 +15,9 @@ _SIGNATURE = (
     "the names and the order of the parameters in the stub."
 )
 _TOO_FEW = (
-    "A call leaves out an argument that the function cannot do without. If you wrote "
-    "the call, add the argument; if you wrote the function, give it the parameters of "
-    "the stub, with their defaults."
+    "A call leaves out an argument that the function cannot do without. If the call is "
+    "yours, add the argument; if the function is yours, keep to the parameters in the "
+    "stub, with their defaults."
 )
 _PYTHONS_OWN = (
     "max, min, sum and abs without a dot before them are Python's own and know nothing "
