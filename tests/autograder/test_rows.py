@@ -167,7 +167,16 @@ def test_right_inputs_with_wrong_results_are_not_judged(rows):
         x -= 1
         return x + y, x * y
 
-    assert rows(changes)["the first input is unchanged"].judged
+    row = rows(changes)["the first input is unchanged"]
+    assert row.judged
+
+    def changes_and_errs(x, y):
+        y *= 2
+        return x - y, x * y
+
+    row = rows(changes_and_errs)["the first input is unchanged"]
+    assert row.judged
+    assert row.message.startswith("`y` after the call: 5 of 5 values differ")
 
 
 def test_equal_errors_are_told_once(rows):
