@@ -27,7 +27,7 @@ from autograder.symptoms.pairs import (
     find_part,
 )
 from autograder.symptoms.search import find_cause, find_trace
-from autograder.symptoms.structure import NOTHING_RETURNED
+from autograder.symptoms.structure import NOTHING_RETURNED, different_inputs
 from autograder.two_slips import find_two_slips
 from autograder.variants import Probe
 from autograder.verdict import LATER, NOT_ALLOWED, is_empty
@@ -138,12 +138,27 @@ def _symptom(
             strict=True,
         )
     ]
+    trials = Trials(exercise, given, expected, wrong, end)
+    told = _relation(trials, outcomes, failed, wrong)
+    changed = different_inputs(outcomes)
+    if told and changed and "in place" not in told:
+        return f"{told} Besides, {changed}"
+    return told
+
+
+def _relation(
+    trials: Trials,
+    outcomes: Sequence[Outcome],
+    failed: Sequence[Answer],
+    wrong: Sequence[bool],
+) -> str:
+    """What relation holds between values, or what explains them, or nothing."""
+    expected, probe = trials.expected, trials.expected.probe
     told = find_cause(outcomes)
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
     if told:
         return told
-    trials = Trials(exercise, given, expected, wrong, end)
     told, part = find_slip(trials)
     if told:
         return told

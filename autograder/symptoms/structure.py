@@ -32,6 +32,11 @@ DICTIONARY_GIVEN = (
     "A dictionary stands where none is asked for: look at Returns in the docstring. "
     "The keys of one are list(d), its values list(d.values())."
 )
+LIST_GIVEN = (
+    "A list or a tuple comes where one array is asked for, and its values were not "
+    "looked at. np.stack and torch.stack make one array of several, np.array and "
+    "torch.tensor make one of numbers."
+)
 _BUILT_IN = "the result is of type builtin_function_or_method;"
 METHOD_GIVEN = (
     "A method stands where its result is asked for. If it is called without brackets, "
@@ -99,25 +104,36 @@ def refused(outcomes: Sequence[Outcome]) -> str:
 
 def inputs_changed(outcomes: Sequence[Outcome]) -> str:
     """All that is wrong are inputs, looked at after the call."""
-    changed: list[str] = []
-    for outcome in valued(outcomes):
-        for path, right, given in aligned(outcome):
-            if agree(outcome, right, given):
-                continue
-            role = outcome.roles.get(path)
-            if role is None or role.name is None:
-                return ""
-            changed.append(role.name)
-    if not changed or len(valued(outcomes)) < sum(
+    changed = _wrong_inputs(outcomes)
+    if None in changed or len(valued(outcomes)) < sum(
         outcome.right.raised is None for outcome in outcomes
     ):
         return ""
-    names = " and ".join(f"`{name}`" for name in dict.fromkeys(changed))
-    verb = "is" if len(set(changed)) == 1 else "are"
-    return (
-        f"The results are right, but {names} {verb} different after the call: "
-        "something was changed in place. Work on a copy, or make new arrays."
-    )
+    told = different_inputs(outcomes)
+    if not told:
+        return ""
+    return f"The results are right, but {told} Work on a copy, or make new arrays."
+
+
+def different_inputs(outcomes: Sequence[Outcome]) -> str:
+    """That inputs are others after the call, whatever else is wrong."""
+    changed = [name for name in _wrong_inputs(outcomes) if name]
+    if not changed:
+        return ""
+    names = " and ".join(f"`{name}`" for name in changed)
+    verb = "is" if len(changed) == 1 else "are"
+    return f"{names} {verb} different after the call: something was changed in place."
+
+
+def _wrong_inputs(outcomes: Sequence[Outcome]) -> list[str | None]:
+    """The names of inputs that are wrong, each once; ``None`` for whatever else is."""
+    wrong = [
+        outcome.roles.get(path)
+        for outcome in valued(outcomes)
+        for path, right, given in aligned(outcome)
+        if not agree(outcome, right, given)
+    ]
+    return list(dict.fromkeys(role.name if role else None for role in wrong))
 
 
 def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
@@ -261,6 +277,17 @@ def other_structure(outcomes: Sequence[Outcome]) -> str:
             accident = holds is _reordered and not _hold_enough(outcomes)
             return "" if accident else sentence
     return ""
+
+
+def list_for_an_array(outcomes: Sequence[Outcome]) -> str:
+    """Wherever something differs, a list stands where one array is asked for."""
+    wrong = [
+        isinstance(right, np.ndarray) and isinstance(given, list)
+        for outcome in valued(outcomes)
+        for _, right, given in aligned(outcome)
+        if not agree(outcome, right, given)
+    ]
+    return LIST_GIVEN if wrong and all(wrong) else ""
 
 
 def exchanged_results(outcomes: Sequence[Outcome]) -> str:

@@ -17,7 +17,7 @@ from autograder.symptoms.functions import sharper_or_flatter
 from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import not_finite
-from autograder.symptoms.structure import DICTIONARY_GIVEN
+from autograder.symptoms.structure import DICTIONARY_GIVEN, LIST_GIVEN
 from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
 from tests.autograder.unnamed import told as told_of_course
 from tests.autograder.unnamed import told_in
@@ -322,6 +322,27 @@ def test_input_changed_in_place_is_named():
     assert "`K` is different after the call" in told(scores, scores_in_place)
 
 
+def test_input_changed_in_place_is_named_beside_another_reason():
+    def halved_in_place(Q, K):
+        result = right_scores(Q, K) / 2
+        K *= 2
+        return result
+
+    said = told(scores, halved_in_place)
+    assert "times 1/2" in said or "`K` is different after the call" in said
+    assert said.count("`K` is different after the call") == 1
+
+    def sum_over_all(scores):
+        scores -= scores.max()
+        return np.exp(scores) / np.exp(scores).sum()
+
+    said = told_of_course("softmax", sum_over_all)
+    assert "the sum over the whole array" in said
+    assert said.endswith(
+        "Besides, `scores` is different after the call: something was changed in place."
+    )
+
+
 def test_wrong_one_of_several_results_is_named():
     def plain_mean(Q, K):
         weights, output = right_both(Q, K)
@@ -476,6 +497,15 @@ def test_values_that_are_nearly_right_have_several_reasons():
     assert "another eps, an approximation" in nearly_right([pair(NUMBERS, given)])
 
 
+def test_a_precision_shows_where_an_eps_decides_as_well():
+    def in_half_precision(x, weight, eps=1e-6):
+        x, weight, eps = x.astype("f2"), weight.astype("f2"), np.float16(eps)
+        return x / np.sqrt((x**2).mean(-1, keepdims=True) + eps) * weight
+
+    said = told_of_course("rms_norm", in_half_precision)
+    assert said.startswith("The values are nearly right, and rounded to half precision")
+
+
 def test_counts_that_are_off_by_a_few_are_not_nearly_right():
     counts = np.array([10_000, 20_500, 33_000, 47_001])
     for detect in (low_precision, nearly_right):
@@ -511,6 +541,14 @@ def test_minus_infinity_may_be_a_mask():
 
 
 # What is returned in another form -----------------------------------------------------
+
+
+def test_list_in_the_place_of_an_array_is_told_whatever_its_values():
+    chunks = told_of_course("split_heads", lambda x, heads: x.chunk(heads, -1))
+    assert chunks == LIST_GIVEN
+    assert told(scores, changed(lambda e: [*(e.sum() + e)])) == LIST_GIVEN
+    assert "values are right" in told(scores, changed(lambda e: [*e]))
+    assert told(both, lambda Q, K: [*right_both(Q, K), K]) != LIST_GIVEN
 
 
 def test_dictionary_in_the_place_of_a_list_is_told():
