@@ -33,10 +33,12 @@ from autograder.symptoms.structure import (
     layer_for_a_value,
     list_for_an_array,
     method_for_a_value,
+    no_numbers,
     none_for_a_result,
     nothing_returned,
     other_structure,
     refused,
+    too_large,
 )
 from autograder.symptoms.subject import (
     NUMBERS,
@@ -101,7 +103,7 @@ def find_trace(outcomes: Sequence[Outcome]) -> str:
     Args:
         outcomes: both answers to each case of an exercise that was answered wrongly.
     """
-    return _first_of(outcomes, _trace)
+    return _first_of(outcomes, _trace) or too_large(outcomes)
 
 
 def _first_of(
@@ -125,6 +127,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
         nothing_returned,
         method_for_a_value,
         layer_for_a_value,
+        no_numbers,
         dictionary_for_a_list,
         refused,
         inputs_changed,

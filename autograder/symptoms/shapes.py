@@ -136,6 +136,17 @@ def not_finite(pairs: Sequence[Pair]) -> str | None:
     return f"In the cases that fail, {told}. Look for {origin}."
 
 
+@detectors.cause
+def empty(pairs: Sequence[Pair]) -> str | None:
+    """Results without a single value."""
+    if not all(p.given.size == 0 < p.right.size for p in pairs):
+        return None
+    return (
+        "Your result is empty: one of its axes has length 0. A slice or a mask that "
+        "picks nothing would do that, or a list that is never filled."
+    )
+
+
 # Shape and order of axes --------------------------------------------------------------
 
 

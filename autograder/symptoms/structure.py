@@ -12,6 +12,7 @@ import numpy as np
 from autograder.lessons import RAISED_BY_YOU
 from autograder.lessons.sentences import LAYER_GIVEN, LAYERS
 from autograder.symptoms.outcomes import (
+    MAX_VALUES,
     Outcome,
     agree,
     aligned,
@@ -36,6 +37,19 @@ LIST_GIVEN = (
     "A list or a tuple comes where one array is asked for, and its values were not "
     "looked at. np.stack and torch.stack make one array of several, np.array and "
     "torch.tensor make one of numbers."
+)
+OBJECTS_GIVEN = (
+    "Your array has dtype object: it holds Python objects, not plain numbers. Lists of "
+    "different lengths make such arrays, and so does None among numbers. If all of the "
+    "objects are numbers, astype(float) converts them."
+)
+COMPLEX_GIVEN = (
+    "Your result holds complex numbers where real ones are asked for: .real is their "
+    "real part, and view_as_real has both parts side by side."
+)
+TOO_LARGE = (
+    "A result is too large to be searched for what went wrong. Compare its shape with "
+    "the one in the docstring: two shapes may have been stretched to a common one."
 )
 _BUILT_IN = "the result is of type builtin_function_or_method;"
 METHOD_GIVEN = (
@@ -148,9 +162,32 @@ def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
 
 def layer_for_a_value(outcomes: Sequence[Outcome]) -> str:
     """A layer of torch stands where its result is asked for."""
-    told = [o.given.unreadable or "" for o in outcomes if o.right.is_value]
     layer = rf"the result is of type ({LAYERS});"
-    return LAYER_GIVEN if any(re.match(layer, text) for text in told) else ""
+    return LAYER_GIVEN if _unreadable(outcomes, layer) else ""
+
+
+def no_numbers(outcomes: Sequence[Outcome]) -> str:
+    """An array of what no real numbers are: Python objects, or complex numbers."""
+    for kind, told in ((r"object\b", OBJECTS_GIVEN), ("complex", COMPLEX_GIVEN)):
+        if _unreadable(outcomes, rf"the result holds values of type {kind}"):
+            return told
+    return ""
+
+
+def too_large(outcomes: Sequence[Outcome]) -> str:
+    """A result that is too large to be sent, or to be searched for a reason."""
+    if _unreadable(outcomes, r"the result has \d+ bytes;") or any(
+        isinstance(given, np.ndarray) and given.size > MAX_VALUES
+        for outcome in valued(outcomes)
+        for _, _, given in aligned(outcome)
+    ):
+        return TOO_LARGE
+    return ""
+
+
+def _unreadable(outcomes: Sequence[Outcome], text: str) -> bool:
+    told = [o.given.unreadable or "" for o in outcomes if o.right.is_value]
+    return any(re.match(text, one) for one in told)
 
 
 def dictionary_for_a_list(outcomes: Sequence[Outcome]) -> str:

@@ -17,7 +17,13 @@ from autograder.symptoms.functions import sharper_or_flatter
 from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import not_finite
-from autograder.symptoms.structure import DICTIONARY_GIVEN, LIST_GIVEN
+from autograder.symptoms.structure import (
+    COMPLEX_GIVEN,
+    DICTIONARY_GIVEN,
+    LIST_GIVEN,
+    OBJECTS_GIVEN,
+    TOO_LARGE,
+)
 from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
 from tests.autograder.unnamed import told as told_of_course
 from tests.autograder.unnamed import told_in
@@ -435,7 +441,18 @@ def test_no_symptom_tells_an_expected_value():
 
 
 def test_huge_answers_are_not_searched():
-    assert told(scores, changed(lambda e: np.zeros((600, 600)))) == ""
+    assert told(scores, changed(lambda e: np.zeros((600, 600)))) == TOO_LARGE
+    assert told(scores, changed(lambda e: np.zeros(5_000_000))) == TOO_LARGE
+
+
+def test_results_that_hold_no_numbers_are_told_why():
+    assert told(scores, changed(lambda e: e.astype(object))) == OBJECTS_GIVEN
+    assert told(scores, changed(lambda e: e.astype(complex))) == COMPLEX_GIVEN
+
+
+def test_empty_results_are_told_so():
+    for cut in (lambda e: e[:0], lambda e: e[..., :0], lambda e: np.zeros(0)):
+        assert told(scores, changed(cut)).startswith("Your result is empty: one of")
 
 
 def test_gradient_that_is_cut_off_is_told_from_a_wrong_result():
