@@ -10,6 +10,7 @@ import ast
 import difflib
 import inspect
 import re
+from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +20,9 @@ from autograder.origin import origin_of, read_origin
 from autograder.record import cell_of, fingerprint, is_stub
 
 CLOSE = 0.75  # how alike two names are, as difflib counts
+RENAME = "If {0} is your answer: it has to be called {1}, as in the stub{2}."
+# What Python adds to a SyntaxError; IPython and ipykernel name a cell in these ways.
+_FILE = re.compile(r" \((?:<[^<>]{1,60}>|\d{1,20}\.py), line (\d{1,6})\)$")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -83,22 +87,39 @@ def under_another_name(name: str, stub: Implementation, names: dict[str, Any]) -
         names: what the cells of the notebook have defined.
     """
     kind = type if isinstance(stub, type) else FunctionType
-    found = [
-        other
+    found = {
+        other: _parameters(value)
         for other, value in names.items()
         if isinstance(value, kind)
         and other == getattr(value, "__name__", "")
         and not is_stub(cell_of(value) or "raise NotImplementedError")
-        and not _is_exercise(other)
-        and (_alike(name, other) or _parameters(value) == _parameters(stub) != [])
+    }
+    best = likeliest(name, _parameters(stub), found)
+    return RENAME.format(best, name, ", which is still there") if best else ""
+
+
+def likeliest(
+    name: str, parameters: Sequence[str], found: Mapping[str, Sequence[str]]
+) -> str:
+    """Which of several names an answer may have by mistake; empty if none.
+
+    Args:
+        name: that it ought to have.
+        parameters: of its stub; none if these are unknown.
+        found: what else is defined, with its parameters.
+    """
+    alike = [
+        other
+        for other, theirs in found.items()
+        if not _is_exercise(other)
+        and (_alike(name, other) or list(theirs) == list(parameters) != [])
     ]
-    if not found:
-        return ""
-    best = max(found, key=lambda other: _ratio(name, other))
-    return (
-        f"If {best} is your answer: it has to be called {name}, as in the stub, which "
-        "is still there."
-    )
+    return max(alike, key=lambda other: _ratio(name, other), default="")
+
+
+def without_file(error: str) -> str:
+    """A SyntaxError in a line, without the name that a cell has as a file."""
+    return _FILE.sub(r" (line \1)", error)
 
 
 def without_self(implementation: Implementation) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from autograder.answers import Answer
 from autograder.break_exercise import BreakExercise
-from autograder.exercise import Exercise
+from autograder.compare import differences
+from autograder.exercise import Case, Exercise
 from autograder.expected import Expected
 from autograder.lessons import about_errors, lesson
 from autograder.rows import disagreement
@@ -26,7 +27,7 @@ from autograder.symptoms.pairs import (
     find_part,
 )
 from autograder.symptoms.search import find_cause, find_trace
-from autograder.symptoms.structure import NOTHING_RETURNED
+from autograder.symptoms.structure import NOTHING_RETURNED, different_inputs
 from autograder.two_slips import find_two_slips
 from autograder.variants import Probe
 from autograder.verdict import LATER, NOT_ALLOWED, is_empty
@@ -42,6 +43,7 @@ FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."
 )
+ASKED_ERROR = "ValueError for "  # begins the names of answers: was one raised?
 STOPPED = "Not every known slip was tried: the search for one took too long."
 ANOTHER_TEST = (
     "This advice was written for another test with this outcome, so its details may "
@@ -115,10 +117,10 @@ def _symptom(
     """
     failed = [
         answer
-        for answer, right, is_wrong in zip(
-            given, expected.reference, wrong, strict=True
+        for case, answer, right, is_wrong in zip(
+            exercise.cases, given, expected.reference, wrong, strict=True
         )
-        if is_wrong and right.raised is None
+        if is_wrong and not _asks_for_error(case, right, answer)
     ]
     if not failed:
         return ERRORS_MISSING
@@ -136,12 +138,27 @@ def _symptom(
             strict=True,
         )
     ]
+    trials = Trials(exercise, given, expected, wrong, end)
+    told = _relation(trials, outcomes, failed, wrong)
+    changed = different_inputs(outcomes)
+    if told and changed and "in place" not in told:
+        return f"{told} Besides, {changed}"
+    return told
+
+
+def _relation(
+    trials: Trials,
+    outcomes: Sequence[Outcome],
+    failed: Sequence[Answer],
+    wrong: Sequence[bool],
+) -> str:
+    """What relation holds between values, or what explains them, or nothing."""
+    expected, probe = trials.expected, trials.expected.probe
     told = find_cause(outcomes)
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
     if told:
         return told
-    trials = Trials(exercise, given, expected, wrong, end)
     told, part = find_slip(trials)
     if told:
         return told
@@ -159,6 +176,16 @@ def _symptom(
     where = _condition(probe, expected, wrong) if probe else ""
     told = " ".join(filter(None, (told, where)))
     return f"{told} {STOPPED}".strip() if trials.stopped else told
+
+
+def _asks_for_error(case: Case, right: Answer, given: Answer) -> bool:
+    """Whether a case that failed asks for an error that was not raised, or another."""
+    if right.raised is not None:
+        return True
+    return given.is_value and any(
+        any(str(part).startswith(ASKED_ERROR) for part in path)
+        for path, _ in differences(right.value, given.value, case.rtol, case.atol)
+    )
 
 
 def _condition(probe: Probe, expected: Expected, wrong: Sequence[bool]) -> str:

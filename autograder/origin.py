@@ -72,6 +72,11 @@ class Origin:
     number: int = 0
     variables: tuple[Variable, ...] = ()
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether no line of the student's was reached, known or unknown."""
+        return not self.line and not self.number
+
     def within(self, written: Mapping[str, Container[int]]) -> Origin:
         """What of it may be shown where the questions are to stay unknown.
 
@@ -82,8 +87,8 @@ class Origin:
         Args:
             written: the numbers at which each line stands, from ``lines_of``.
         """
-        if self.line not in written:
-            return Origin()
+        if not self.line or self.line not in written:
+            return Origin(number=0 if self.is_ours else 1)
         number = self.number if self.number in written[self.line] else 0
         names = set(re.findall(_NAMES, self.line, re.ASCII))
         shapes = tuple(
@@ -139,7 +144,7 @@ def origin_of(error: BaseException) -> list[str]:
 
     Returns:
         The line, its number, and its variables, as ``read_origin`` takes them; three
-        empty texts if the line is unknown.
+        empty texts if there is none, and a number alone if its text is unknown.
     """
     try:
         line, number, names, called = _own_frame(error.__traceback__)
@@ -176,6 +181,8 @@ def _own_frame(
         file = frame.f_code.co_filename
         if not file.startswith(_LIBRARIES):
             line = linecache.getline(file, number, frame.f_globals).strip()
+            if not line and not own[0]:
+                own = "", str(number), ChainMap(), ""
             if line:
                 inner = trace.tb_next
                 called = inner.tb_frame.f_code.co_name if inner else ""

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import nbformat
@@ -23,7 +24,13 @@ from nbclient.exceptions import DeadKernelError
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.answer_key import NoKey, read_key
-from autograder.cells import Interrupted, not_defined
+from autograder.cells import (
+    RENAME,
+    Interrupted,
+    likeliest,
+    not_defined,
+    without_file,
+)
 from autograder.check import examine_here, self_study, with_what_is_seen
 from autograder.encoding import clean
 from autograder.errors import AutograderError, GraderFault
@@ -169,7 +176,7 @@ def _errors(outputs: list[nbformat.NotebookNode]) -> Iterator[str]:
             kind, text = clean(output.ename), clean(output.evalue)
             if kind == "KeyboardInterrupt":
                 text = "it took too long and was interrupted"
-            yield f"{kind}: {text}" if text else kind
+            yield without_file(f"{kind}: {text}") if text else kind
 
 
 def answer_here(name: str) -> None:
@@ -188,7 +195,7 @@ def answer_here(name: str) -> None:
 def _report_on(exercise: Exercise, names: dict[str, Any]) -> Report:
     answer = names.get(exercise.name)
     if not callable(answer):
-        return refuse(exercise, f"{exercise.name} is not defined")
+        return refuse(exercise, _not_there(exercise.name, names))
     problem = not_defined(exercise.name, answer, executed_cells())
     if problem:
         return refuse(exercise, problem)
@@ -197,3 +204,16 @@ def _report_on(exercise: Exercise, names: dict[str, Any]) -> Report:
     except (GraderFault, Interrupted, NoKey) as error:
         return refuse(exercise, str(error))
     return with_what_is_seen(report, answer, names)
+
+
+def _not_there(name: str, names: dict[str, Any]) -> str:
+    """That an answer is not defined, and which other name it may have."""
+    defined = {
+        other: ()
+        for other, value in names.items()
+        if isinstance(value, type | FunctionType)
+        and other == getattr(value, "__name__", "")
+    }
+    best = likeliest(name, (), defined)
+    hint = f". {RENAME.format(best, name, '')}" if best else ""
+    return f"{name} is not defined{hint}"

@@ -7,9 +7,11 @@ reference and looking which part is which object.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +20,8 @@ from autograder.exercise import Case, Implementation
 
 Path = tuple[int | str, ...]
 AFTER = " after the call"  # ends the name of an input that was looked at again
+COMPARED = " compared"  # ends that of what no more is known of
+_ENDS = {1: "st", 2: "nd", 3: "rd"}  # of 1st, 2nd and 3rd
 
 
 @dataclass
@@ -26,6 +30,7 @@ class _Calls:
 
     results: list[Any] = field(default_factory=list)
     inputs: list[dict[str, Any]] = field(default_factory=list)
+    gradients: list[tuple[Any, Any]] = field(default_factory=list)  # of what, and it
     owners: list[Any] = field(default_factory=list)
 
 
@@ -48,7 +53,8 @@ def part_names(
 
     def run(implementation: Implementation, rng: Any) -> Any:
         calls = _Calls()
-        value = case.run(_watched(implementation, calls), rng)
+        with _gradients_noted(calls):
+            value = case.run(_watched(implementation, calls), rng)
         found.update(_names(value, calls, results))
         return value
 
@@ -66,7 +72,9 @@ def name_of(path: Path, names: Mapping[Path, str]) -> str:
 
 
 def _place(path: Path) -> str:
-    """A place in lists and dictionaries in words."""
+    """A place in lists and dictionaries in words, from its last name on."""
+    named = [n for n, part in enumerate(path) if isinstance(part, str)]
+    path = path[named[-1] :] if named else path
     words = [f"part {p + 1}" if isinstance(p, int) else str(p) for p in path]
     return " of ".join(reversed(words))
 
@@ -98,6 +106,28 @@ def _watched(reference: Implementation, calls: _Calls) -> Implementation:
     return type(reference.__name__, (reference,), methods)
 
 
+@contextlib.contextmanager
+def _gradients_noted(calls: _Calls) -> Iterator[None]:
+    """While a case runs, what torch is asked the gradients of is noted."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    grad = torch.autograd.grad
+
+    def noted(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        found = grad(outputs, inputs, *args, **kwargs)
+        several = inputs if isinstance(inputs, list | tuple) else [inputs]
+        calls.gradients += zip(several, found, strict=True)
+        return found
+
+    torch.autograd.grad = noted
+    try:
+        yield
+    finally:
+        torch.autograd.grad = grad
+
+
 def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]:
     known = _known_objects(calls)
     wholes = {
@@ -107,6 +137,7 @@ def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]
     }
     found: dict[Path, str] = {}
     pieces: list[tuple[Path, int, str]] = []  # parts of results, and of which call
+    unknown: list[Path] = []
 
     def walk(path: Path, part: Any) -> None:
         if id(part) in wholes:
@@ -123,18 +154,80 @@ def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]
                 index, count = name
                 pieces.append((path, call, _result_name(index, count, results)))
         elif isinstance(part, list | tuple):
+            call = _copied(part, calls)
             for index, item in enumerate(part):
-                walk((*path, index), item)
+                if call is None or id(item) in known:
+                    walk((*path, index), item)
+                else:
+                    name = _result_name(index, len(part), results)
+                    pieces.append(((*path, index), call, name))
         elif isinstance(part, dict):
             for key, item in part.items():
                 walk((*path, key), item)
+        else:
+            unknown.append(path)
 
     walk((), value)
+    numbers = _numbers(unknown, value, calls)
+    pieces += [(path, call, "") for path, call in numbers.items()]
     order = list(dict.fromkeys(call for _, call, _ in pieces))
     for path, call, name in pieces:
         number = f"call {order.index(call) + 1}" if len(order) > 1 else ""
         found[path] = ", ".join(filter(None, [number, name]))
-    return found
+    left = [path for path in unknown if path not in found and not _has_name(path)]
+    return {**_besides(left, bool(found)), **found}
+
+
+def _besides(unknown: Sequence[Path], others: bool) -> dict[Path, str]:
+    """Names for what nothing is known of, in the order of the answer."""
+    if len(unknown) == 1:
+        return {unknown[0]: f"what else is{COMPARED}"} if others else {unknown[0]: ""}
+    things = f"{len(unknown)} other things" if others else f"{len(unknown)} things"
+    return {
+        path: f"the {_ordinal(number)} of {things}{COMPARED}"
+        for number, path in enumerate(unknown, start=1)
+    }
+
+
+def _ordinal(number: int) -> str:
+    tens, ones = divmod(number, 10)
+    return f"{number}{'th' if tens == 1 else _ENDS.get(ones, 'th')}"
+
+
+def _has_name(path: Path) -> bool:
+    return any(isinstance(part, str) for part in path)
+
+
+def _copied(part: Sequence[Any], calls: _Calls) -> int | None:
+    """The call whose results stand in a list, with the numbers among them copied."""
+    for number, result in enumerate(calls.results):
+        if isinstance(result, list | tuple) and len(result) == len(part) > 1:
+            same = [one is other for one, other in zip(part, result, strict=True)]
+            if any(
+                good and _is_one_object(one)
+                for good, one in zip(same, part, strict=True)
+            ) and all(
+                good or not _is_one_object(one)
+                for good, one in zip(same, part, strict=True)
+            ):
+                return number
+    return None
+
+
+def _numbers(unknown: Sequence[Path], value: Any, calls: _Calls) -> dict[Path, int]:
+    """The calls that single numbers came from, if there is one for each, in order."""
+    paths = [path for path in unknown if not _has_name(path)]
+    same = len(paths) == len(calls.results) and all(
+        type(result) in (int, float, str, bool) and _at(value, path) is result
+        for path, result in zip(paths, calls.results, strict=True)
+    )
+    return {path: number for number, path in enumerate(paths)} if same else {}
+
+
+def _at(value: Any, path: Path) -> Any:
+    for part in path:
+        value = value[part]
+    return value
 
 
 def _known_objects(calls: _Calls) -> dict[int, tuple[int | None, Any]]:
@@ -146,6 +239,11 @@ def _known_objects(calls: _Calls) -> dict[int, tuple[int | None, Any]]:
                 known[id(parameter)] = None, f"the parameter `{name}`"
                 if parameter.grad is not None:
                     known[id(parameter.grad)] = None, f"the gradient of `{name}`"
+    names = {id(value): name for given in calls.inputs for name, value in given.items()}
+    for of, gradient in calls.gradients:
+        name = names.get(id(of))
+        said = f"the gradient of `{name}`" if name else "a gradient"
+        known.setdefault(id(gradient), (None, said))
     for number, result in enumerate(calls.results):
         if isinstance(result, list | tuple):
             for index, part in enumerate(result):

@@ -9,12 +9,13 @@ from autograder.answers import Answer
 from autograder.break_exercise import BreakCase
 from autograder.compare import Path, differences
 from autograder.exercise import Case
-from autograder.parts import AFTER, name_of
+from autograder.parts import AFTER, COMPARED, name_of
 from autograder.verdict import LATER, NOT_ALLOWED, missed
 
 NOT_YET = "not implemented yet"  # what is said of a stub
 TOO_EASY = "counts once a case that depends on the data passes"
 SAME_ERROR = "the same {} as above"
+_UNCHANGED = "unchanged"  # in the title of a case that looks at inputs after the call
 
 Names = Mapping[Path, str]  # of the parts of an answer, see ``parts``
 
@@ -117,14 +118,16 @@ def _only_results_differ(
     case: Case, right: Answer, given: Answer, names: Names
 ) -> bool:
     """Whether a case about unchanged inputs found them so, and a wrong result."""
-    if "unchanged" not in case.title or given.value is None or right.value is None:
+    if _UNCHANGED not in case.title or given.value is None or right.value is None:
         return False
     if not any(name.endswith(AFTER) for name in names.values()):
         return False
     wrong = [
         path for path, _ in differences(right.value, given.value, case.rtol, case.atol)
     ]
-    return all(path in names and not names[path].endswith(AFTER) for path in wrong)
+    return all(
+        path in names and not names[path].endswith((AFTER, COMPARED)) for path in wrong
+    )
 
 
 def disagreement(
@@ -152,12 +155,19 @@ def disagreement(
         return _raised(given)
     if isinstance(case, BreakCase):
         return missed(case, right, given)
-    found = next(differences(right.value, given.value, case.rtol, case.atol), None)
-    if found is None:
+    found = differences(right.value, given.value, case.rtol, case.atol)
+    if names and _UNCHANGED in case.title:  # inputs first, since that is its title
+        found = iter(sorted(found, key=lambda one: not _is_input(one[0], names)))
+    first = next(found, None)
+    if first is None:
         return None
-    path, words = found
+    path, words = first
     where = name_of(path, names or {})
     return f"{where}: {words}" if where else words
+
+
+def _is_input(path: Path, names: Names) -> bool:
+    return names.get(path, "").endswith(AFTER)
 
 
 def _raised(given: Answer) -> str:

@@ -246,14 +246,15 @@ def _mistakes_with_a_step(
 ) -> Iterator[Candidate | None]:
     """A mistake one of whose steps is altered, in a way that the reference knows.
 
-    Other alterations might undo the mistake, so that its hint would no longer hold.
+    Other alterations might undo the mistake, so that its hint would no longer hold; so
+    might one that never reaches it.
     """
     known = {s.variant.step.says for s in kept if s.variant and s.variant.step}
     for slip in slips:
         if slip.variant is not None:
             continue
         for step in steps_of(slip.implementation):
-            if step.says not in known:
+            if step.says not in known or step.change.ends_early:
                 yield None
                 continue
             yield (

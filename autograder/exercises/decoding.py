@@ -520,18 +520,17 @@ def cache_after_an_error(KVCache, rng):
     b, h, d, d_v = sizes(rng, 4)
     cache = KVCache()
     cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
-    refused = 0
-    for shape in [
-        (b, h, 1, d, d_v + 1),  # the keys would fit
-        (b, h, 1, d + 1, d_v),  # the values would
-        (b + 1, h, 1, d, d_v),
-    ]:
-        try:
-            cache.append(*keys_and_values(rng, *shape))
-        except ValueError:
-            refused += 1
+    found = {}
+    for what, shape in {
+        "values that are too wide": (b, h, 1, d, d_v + 1),  # the keys would fit
+        "keys that are too wide": (b, h, 1, d + 1, d_v),  # the values would
+        "another batch size": (b + 1, h, 1, d, d_v),
+    }.items():
+        found[f"ValueError for {what}"] = _refuses(cache, *keys_and_values(rng, *shape))
+    if not all(found.values()):
+        return found, None, None  # nothing was refused that could leave anything
     length = cache.length
-    return refused, length, cache.append(*keys_and_values(rng, b, h, 3, d, d_v))
+    return found, length, cache.append(*keys_and_values(rng, b, h, 3, d, d_v))
 
 
 # cached_attention ---------------------------------------------------------------------

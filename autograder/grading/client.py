@@ -14,6 +14,7 @@ from nbclient.client import CellExecutionComplete
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from autograder.cells import without_file
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.grading.clock import Clock, Used
 from autograder.grading.door import Door, TooMuch
@@ -182,7 +183,7 @@ class SubmissionClient(NotebookClient):
             content = exec_reply["content"]
             if content["status"] == "error":
                 said = f"{content['ename']!s:.100}: {content['evalue']!s:.1000}"
-                self.failed = _line(said, 200)
+                self.failed = without_file(_line(said, 200))
         except KeyError as error:
             why = f"a reply has no {error.args[0]}"
             raise UnreadableMessage(why, exec_reply["size"]) from error

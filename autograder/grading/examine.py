@@ -25,6 +25,7 @@ from autograder.grading.client import SelectorLoop, SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.grading.deadline import deadline
 from autograder.grading.kept import kept_notebook
+from autograder.grading.other_names import name_renamed
 from autograder.grading.own_helpers import name_wrong_helpers
 from autograder.grading.reachable import StudentCode
 from autograder.grading.rebuild import MAX_SOURCE, STUDENT, Rebuilt, rebuild
@@ -114,6 +115,7 @@ def examine(
     with asyncio.Runner(loop_factory=SelectorLoop) as runner:
         runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]
+    reports = name_renamed(master, rebuilt, reports, run.given)
     reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
     report = summary(topic, reports, notes=rebuilt.notes + run.notes)
     report["seconds"] = round(time.monotonic() - start, 3)

@@ -11,14 +11,14 @@ import re
 from collections.abc import Sequence
 
 from autograder.answers import Answer
-from autograder.lessons import of_sizes, of_torch, of_types
+from autograder.lessons import of_results, of_sizes, of_torch, of_types
 
 _LESSONS = [*of_types.LESSONS, *of_torch.LESSONS, *of_sizes.LESSONS]
 
 _NOT_PYTHONS = (
-    "{0} is no longer Python's own. A line such as `from torch import *` has put a "
-    "library's function of that name in its place, which wants arrays: import the "
-    "names that you need, one by one."
+    "{0} is no longer Python's own. A line such as `from torch import *` has put "
+    "something of that name from a library in its place: import the names that you "
+    "need, one by one."
 )
 
 RAISED_BY_YOU = (
@@ -61,7 +61,8 @@ def _about(answer: Answer) -> str:
     for variable in answer.origin.variables:
         if variable.replaces_pythons:
             return f"{answer.raised}: {_NOT_PYTHONS.format(variable.name)}"
-    for kind, text, sentence in _LESSONS:
+    entries = [*of_results.LESSONS, *_LESSONS] if answer.origin.is_ours else _LESSONS
+    for kind, text, sentence in entries:
         if answer.raised == kind and re.search(text, answer.detail):
             return f"{kind}: {sentence}"
     return ""

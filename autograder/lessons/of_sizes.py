@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograder.lessons.sentences import (
     INNER_SIZES,
+    ITEM,
     LETTERS,
     MASK_OF_TORCH,
     NEW_SHAPE,
@@ -27,6 +28,7 @@ LESSONS: list[Lesson] = [
     ("ValueError", r"does not have enough dimensions \(has 0", NOTHING_RETURNED),
     ("ValueError", r"to unpack", _UNPACKED),
     ("ValueError", r"only one element tensors", SINGLE_NUMBER),
+    ("ValueError", r"can only convert an array of size 1", ITEM),
     ("ValueError", r"einstein sum|with remapped shapes", LETTERS),
     ("ValueError", r"mismatch in its core|not aligned|matmul", INNER_SIZES),
     (
@@ -62,7 +64,7 @@ LESSONS: list[Lesson] = [
     ),
     (
         "IndexError",
-        r"only integers, slices",
+        r"only integers, slices|used as indices must be",
         "An index has to be a whole number, a slice, or an array of whole numbers or "
         "of True and False. / gives a float; // does not.",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograder.lessons.sentences import (
     INNER_SIZES,
+    ITEM,
     LETTERS,
     MASK_OF_TORCH,
     NEW_SHAPE,
@@ -26,9 +27,41 @@ LESSONS: list[Lesson] = [
     ),
     (
         "RuntimeError",
-        r"(bitwise|logical)_\w+ not implemented|bitwise_\w+_cpu|\"\w+\" not impl",
+        r"(bitwise|logical)_\w+\"? not implemented|bitwise_\w+_cpu",
         "An operation is not defined for values of this dtype. &, | and ~ want masks "
         "of True and False: numbers become one by a comparison, such as mask != 0.",
+    ),
+    (
+        "RuntimeError",
+        r"\" not implemented for '(Bool|Byte|Char|Short|Int|Long)'"
+        r"|could not infer output dtype|only support floating point",
+        "This operation needs real numbers, and the tensor holds whole numbers or "
+        "truth values. Convert it first, as x.float() does or mask.to(x.dtype).",
+    ),
+    (
+        "RuntimeError",
+        r"\" not implemented for '",
+        "An operation is not defined for values of this dtype: look at how they came "
+        "by it.",
+    ),
+    (
+        "RuntimeError",
+        r"only supports a 0-dimensional value tensor",
+        "masked_fill writes one and the same number wherever the mask is True. To take "
+        "values from another tensor, use torch.where(mask, a, b).",
+    ),
+    ("RuntimeError", r"elements cannot be converted to Scalar", ITEM),
+    (
+        "RuntimeError",
+        r"Index tensor must have the same number of dimensions",
+        "gather and scatter need an index with as many axes as the tensor: index[..., "
+        "None] has one more, and index.expand makes one longer.",
+    ),
+    (
+        "RuntimeError",
+        r"expected index \[.*to be no larger than|to be no larger than self",
+        "Along every axis but dim, the index of gather or scatter may be no longer "
+        "than the tensor: look at dim, and at the order of the axes of the index.",
     ),
     (
         "RuntimeError",
@@ -67,7 +100,7 @@ LESSONS: list[Lesson] = [
     ),
     (
         "RuntimeError",
-        r"same number of dimensions",
+        r"must have same number of dimensions",
         "Tensors that are joined need equally many axes: one of them has lost an axis, "
         "by an index or a sum without keepdim, or has one too many.",
     ),

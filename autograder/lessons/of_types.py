@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from autograder.lessons.sentences import (
+    LAYER_GIVEN,
+    LAYERS,
     NOTHING_RETURNED,
     SINGLE_NUMBER,
     Lesson,
@@ -12,9 +14,23 @@ _SIGNATURE = (
     "A function was called with arguments that it does not have. If it is yours, keep "
     "the names and the order of the parameters in the stub."
 )
+_TOO_FEW = (
+    "A call leaves out an argument that the function cannot do without. If the call is "
+    "yours, add the argument; if the function is yours, keep to the parameters in the "
+    "stub, with their defaults."
+)
+_PYTHONS_OWN = (
+    "max, min, sum and abs without a dot before them are Python's own and know nothing "
+    "of axes. Take the library's, such as x.sum(...), np.max or torch.amax."
+)
 _A_LIST = (
     "A list or a tuple stands where an array is needed. np.array, np.stack and "
     "torch.stack make one array of several; a comma at the end of a line makes a tuple."
+)
+
+_OF_TENSORS = (
+    "shape|size|ndim|dim|dtype|device|T|mT|sum|mean|max|exp|softmax|view|reshape"
+    "|transpose|permute|unsqueeze|masked_fill|detach|requires_grad|backward"
 )
 
 LESSONS: list[Lesson] = [
@@ -22,6 +38,12 @@ LESSONS: list[Lesson] = [
         "TypeError",
         r"sort\(\) (takes from 1 to 0|received .*stable=)",
         "With stable, torch's sort needs dim by name: x.sort(dim=-1, stable=True).",
+    ),
+    (
+        "TypeError",
+        r"is an invalid keyword argument for (max|min|sum)\(\)"
+        r"|^abs\(\) takes no keyword|^sum\(\) takes at most 2 arguments",
+        _PYTHONS_OWN,
     ),
     (
         "TypeError",
@@ -60,7 +82,19 @@ LESSONS: list[Lesson] = [
     ),
     (
         "TypeError",
-        r"unexpected keyword argument|got multiple values|positional argument",
+        r"missing \d+ required|\(0 given\)|but 0 were given"
+        r"|takes (exactly [2-9]|from [2-9] to \d+) .*(\(1 given\)|but 1 was given)",
+        _TOO_FEW,
+    ),
+    (
+        "TypeError",
+        r"got multiple values",
+        "One argument of a call comes twice, by its position and by its name. If the "
+        "function is yours, keep the order of the parameters in the stub.",
+    ),
+    (
+        "TypeError",
+        r"unexpected keyword argument|positional argument",
         _SIGNATURE,
     ),
     (
@@ -88,6 +122,12 @@ LESSONS: list[Lesson] = [
         "TypeError",
         r"unsupported operand .*'(list|tuple)'|can only concatenate (list|tuple)",
         _A_LIST,
+    ),
+    ("TypeError", rf"unsupported operand .*'({LAYERS})'", LAYER_GIVEN),
+    (
+        "AttributeError",
+        rf"^'({LAYERS})' object has no attribute '({_OF_TENSORS})'",
+        LAYER_GIVEN,
     ),
     (
         "AttributeError",
@@ -134,6 +174,12 @@ LESSONS: list[Lesson] = [
     ),
     (
         "TypeError",
+        r"'torch\.dtype' object is not callable",
+        "torch.float, torch.long and torch.bool name dtypes and cannot be called: "
+        "x.float(), x.long() and x.bool() convert a tensor.",
+    ),
+    (
+        "TypeError",
         r"not callable",
         "Brackets follow something that is no function: often a name that was given to "
         "an array, a shape (x.shape[0], not x.shape(0)), or a missing operator between "
@@ -152,13 +198,29 @@ LESSONS: list[Lesson] = [
     ),
     (
         "TypeError",
-        r"unhashable type",
+        r"unhashable type: 'numpy\.ndarray'",
         "An array is used as the key of a dictionary or as an element of a set. Curly "
         "brackets make these; an array is indexed with square ones.",
     ),
     (
         "TypeError",
-        r"must be Tensor, not numpy|can't assign a numpy|numpy\.ndarray, ",
+        r"unhashable type",
+        "A key of a dictionary or an element of a set must be something that never "
+        "changes, such as a number, a text or a tuple of these: tuple(x) makes one of "
+        "a list.",
+    ),
+    (
+        "TypeError",
+        r"must be Tensor, not (int|float|bool)\b",
+        "A function of torch wants a tensor and was given a plain number. For numbers "
+        "there are math.sqrt, math.exp and ** 0.5.",
+    ),
+    ("TypeError", r"must be Tensor, not (list|tuple)\b", _A_LIST),
+    (
+        "TypeError",
+        r"must be Tensor, not numpy|can't assign a numpy|numpy\.ndarray, "
+        r"|'(numpy\.ndarray|Tensor)' and '(numpy\.ndarray|Tensor)'"
+        r"|Concatenation operation is not implemented for NumPy",
         "A NumPy array meets torch. Inside one function, stay in the library that the "
         "inputs come from.",
     ),

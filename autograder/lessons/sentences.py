@@ -34,6 +34,15 @@ SINGLE_NUMBER = (
     "math.sqrt or float(), as an index, or as the second argument of a function that "
     "wants all of its arrays in one list. np.exp and torch.exp take whole arrays."
 )
+ITEM = (
+    "item() takes out the only value of an array, and this one holds several. Leave it "
+    "out and go on with the array, or index a single value first."
+)
+LAYERS = "Softmax|LogSoftmax|Linear|Embedding|LayerNorm|Dropout|ReLU|GELU"
+LAYER_GIVEN = (
+    "A layer stands where its result is needed. The first brackets make the layer, and "
+    "a second pair calls it: nn.Softmax(dim=-1)(scores)."
+)
 LETTERS = (
     "The letters of einsum and the shapes do not fit: each operand has one letter for "
     "each of its axes, and a letter has one size wherever it stands."

@@ -21,10 +21,12 @@ from autograder.steps.statements import (
     used_again,
 )
 from autograder.steps.words import (
+    LEFT_OUT,
     called,
     constant_of,
     described,
     is_axis,
+    left_out,
     mark_parameters,
 )
 
@@ -35,17 +37,6 @@ EXCHANGED = {
     ast.Div: (ast.Mult, "a product stands where a division belongs"),
     ast.BitAnd: (ast.BitOr, "one of two conditions is enough where both must hold"),
     ast.BitOr: (ast.BitAnd, "two conditions must hold where one is enough"),
-}
-ONE_CONDITION = "one of two conditions is not looked at"
-LEFT_OUT = {  # with the name of what is left out, and without
-    ast.Add: ("{} is not added", "a term is not added"),
-    ast.Sub: ("{} is not subtracted", "a term is not subtracted"),
-    ast.Mult: ("{} is left out as a factor", "a factor is left out"),
-    ast.Div: ("there is no division by {}", "a division is left out"),
-    ast.Pow: ("a power is left out", "a power is left out"),
-    ast.MatMult: ("a product with {} is left out", "a matrix product is left out"),
-    ast.BitAnd: (ONE_CONDITION, ONE_CONDITION),
-    ast.BitOr: (ONE_CONDITION, ONE_CONDITION),
 }
 LIMITS = {
     ast.Lt: ast.LtE,
@@ -98,6 +89,11 @@ class Change:
     function: ast.FunctionDef  # the one that it is in
     nodes: Nodes
 
+    @property
+    def ends_early(self) -> bool:
+        """Whether what follows is never reached, whatever is wrong with that."""
+        return any(isinstance(node, ast.Return) for node in self.nodes.values())
+
 
 def changes(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Change]:
     """All alterations of a definition, method by method and ``__init__`` last.
@@ -114,6 +110,7 @@ def changes(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Change]:
         found = list(_of_parameters(function))
         for statement in function.body:
             found += _of_statements(statement)
+        found += _returned_early(function)
         found += exchanged_parts(function)
         found += added_again(function)
         found += used_again(function)
@@ -124,6 +121,26 @@ def changes(definition: ast.FunctionDef | ast.ClassDef) -> Iterator[Change]:
     for function in functions:
         for says, nodes in (*_of_two_keywords(function), *_from_the_end(function)):
             yield Change(says, function, nodes)
+
+
+def _returned_early(function: ast.FunctionDef) -> Iterator[Told]:
+    """An intermediate result is returned: from a call on, all steps are left out.
+
+    Several results in the place of one would be another slip.
+    """
+    last = function.body[-1]
+    if not isinstance(last, ast.Return) or isinstance(last.value, ast.Tuple):
+        return
+    for statement in function.body[:-1]:
+        value = getattr(statement, "value", None)
+        if not isinstance(statement, ast.Assign) or not isinstance(value, ast.Call):
+            continue
+        before, name = _argument_of(value), called(value)
+        if before is not None and name in UNITS:
+            yield (
+                f"`{name}` and all that follows are left out",
+                {id(statement): ast.Return(before)},
+            )
 
 
 def _of_parameters(function: ast.FunctionDef) -> Iterator[Told]:
@@ -237,9 +254,9 @@ def _compared(number: float, right: float) -> str:
 def _of_operator(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
     kind, left, right = type(node.op), node.left, node.right
     if kind in LEFT_OUT:
-        yield _left_out(kind, right), left
+        yield left_out(kind, right), left
         if kind in (ast.Add, ast.Mult, ast.MatMult, ast.BitAnd, ast.BitOr):
-            yield _left_out(kind, left), right
+            yield left_out(kind, left), right
     if kind in EXCHANGED:
         other, says = EXCHANGED[kind]
         yield says, ast.BinOp(left, other(), right)
@@ -253,12 +270,6 @@ def _of_operator(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
             "the factors of a matrix product are swapped",
             ast.BinOp(right, ast.MatMult(), left),
         )
-
-
-def _left_out(kind: type[ast.operator], operand: ast.expr) -> str:
-    named, unnamed = LEFT_OUT[kind]
-    name = described(operand)
-    return named.format(name) if name else unnamed
 
 
 def _of_comparison(node: ast.Compare) -> Iterator[tuple[str, ast.expr]]:

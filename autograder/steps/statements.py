@@ -6,20 +6,38 @@ import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
-from autograder.steps.words import parts_of
+from autograder.steps.words import LEFT_OUT, called, left_out, parts_of
 
 Replaced = tuple[str, dict[int, ast.AST]]
+STEP = "one step is left out"
 OLD = "value_before"  # a variable that no definition has
 
 
 def dropped(statement: ast.stmt) -> Iterator[Replaced]:
     """A statement that changes what is there already is left out."""
     if isinstance(statement, ast.AugAssign) or _renews(statement):
-        yield "one step is left out", {id(statement): ast.Pass()}
+        yield _without(statement), {id(statement): ast.Pass()}
     if isinstance(statement, ast.Break):
         yield "a loop does not end early", {id(statement): ast.Pass()}
     if isinstance(statement, ast.If) and not statement.orelse:
         yield "the body of an `if` is never run", {id(statement): ast.Pass()}
+
+
+def _without(statement: ast.stmt) -> str:
+    """That a statement is left out, by the name of what it applies or calls."""
+    value = statement.value
+    if isinstance(statement, ast.AugAssign):
+        kind = type(statement.op)
+        union = kind is ast.BitOr  # of dictionaries, perhaps, and of no conditions
+        return STEP if union or kind not in LEFT_OUT else left_out(kind, value)
+    if isinstance(value, ast.BinOp) and type(value.op) in LEFT_OUT:
+        (target,) = statement.targets
+        if isinstance(value.left, ast.Name) and value.left.id == target.id:
+            return left_out(type(value.op), value.right)
+    for node in ast.walk(value):
+        if isinstance(node, ast.Call):
+            return f"the step with `{called(node)}` is left out"
+    return STEP
 
 
 def _renews(statement: ast.stmt) -> bool:

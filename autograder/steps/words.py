@@ -14,6 +14,18 @@ _RESULTS = {
     "len": "a length",
 }
 
+ONE_CONDITION = "one of two conditions is not looked at"
+LEFT_OUT = {  # with the name of what is left out, and without
+    ast.Add: ("{} is not added", "a term is not added"),
+    ast.Sub: ("{} is not subtracted", "a term is not subtracted"),
+    ast.Mult: ("{} is left out as a factor", "a factor is left out"),
+    ast.Div: ("there is no division by {}", "a division is left out"),
+    ast.Pow: ("a power is left out", "a power is left out"),
+    ast.MatMult: ("a product with {} is left out", "a matrix product is left out"),
+    ast.BitAnd: (ONE_CONDITION, ONE_CONDITION),
+    ast.BitOr: (ONE_CONDITION, ONE_CONDITION),
+}
+
 
 def mark_parameters(function: ast.FunctionDef) -> None:
     """Note which names in a function are those of its parameters."""
@@ -43,6 +55,13 @@ def described(node: ast.expr) -> str:
             return f"the output of `{node.func.attr}`"
         return _RESULTS.get(called(node), "")
     return ""
+
+
+def left_out(kind: type[ast.operator], operand: ast.expr) -> str:
+    """That an operator is not applied, with the operand if that has a name."""
+    named, unnamed = LEFT_OUT[kind]
+    name = described(operand)
+    return named.format(name) if name else unnamed
 
 
 def called(node: ast.Call) -> str:

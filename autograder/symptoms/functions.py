@@ -14,6 +14,11 @@ from autograder.symptoms.outcomes import Pair, comparable, distinct, telling, va
 detectors = Detectors()
 
 _TINY = 1e-12
+_HIDDEN_TAKE_PART = (
+    "Some weights that should be zero are not, and the others in their rows are right "
+    "but for a factor: something takes part in the softmax that should have no weight, "
+    "such as a hidden key."
+)
 _POWERS = {
     -1.0: "one over the right one",
     2.0: "the square of the right one",
@@ -51,6 +56,8 @@ def sharper_or_flatter(pairs: Sequence[Pair]) -> str | None:
             "the scale differs between the cases: something that depends on a size is "
             "missing, or there twice."
         )
+    if abs(factors[0] - 1) < 1e-5:
+        return _HIDDEN_TAKE_PART if all(map(_hidden_take_part, pairs)) else None
     if abs(factors[0] + 1) < 1e-5:
         return (
             "The weights are those of the negative scores: what should get the most "
@@ -105,6 +112,17 @@ def _slope(rows: Sequence[tuple[np.ndarray, np.ndarray]]) -> float | None:
     ):
         return None
     return slope
+
+
+def _hidden_take_part(pair: Pair) -> bool:
+    """Whether rows are right but for weight on what is hidden, and some have that."""
+    visible = pair.right > 0
+    kept = np.where(visible, pair.given, 0.0)
+    sums = kept.sum(axis=-1, keepdims=True)
+    if (sums[visible.any(axis=-1, keepdims=True)] == 0).any():
+        return False
+    again = kept / np.where(sums == 0, 1.0, sums)
+    return bool((pair.given[~visible] > _TINY).any()) and pair.same(pair.right, again)
 
 
 @detectors.cause

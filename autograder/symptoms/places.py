@@ -18,6 +18,7 @@ from autograder.symptoms.outcomes import (
 )
 
 detectors = Detectors()
+NEAR = 1e-2  # of the largest value: half precision is as far off where an eps decides
 
 
 @detectors.cause
@@ -227,7 +228,7 @@ def _are_near(pairs: Sequence[Pair]) -> bool:
         float(np.abs(pair.given - pair.right).max() / scale)
         for pair, scale in zip(pairs, scales, strict=True)
     )
-    return 1e-8 < largest < 3e-3
+    return 1e-8 < largest < NEAR
 
 
 def _fits_half(values: np.ndarray) -> bool:

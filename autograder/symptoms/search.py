@@ -27,13 +27,18 @@ from autograder.symptoms.outcomes import (
 from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.structure import (
     dictionary_for_a_list,
+    different_inputs,
     exchanged_results,
     inputs_changed,
+    layer_for_a_value,
+    list_for_an_array,
     method_for_a_value,
+    no_numbers,
     none_for_a_result,
     nothing_returned,
     other_structure,
     refused,
+    too_large,
 )
 from autograder.symptoms.subject import (
     NUMBERS,
@@ -98,7 +103,7 @@ def find_trace(outcomes: Sequence[Outcome]) -> str:
     Args:
         outcomes: both answers to each case of an exercise that was answered wrongly.
     """
-    return _first_of(outcomes, _trace)
+    return _first_of(outcomes, _trace) or too_large(outcomes)
 
 
 def _first_of(
@@ -121,12 +126,15 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
     for find in (
         nothing_returned,
         method_for_a_value,
+        layer_for_a_value,
+        no_numbers,
         dictionary_for_a_list,
         refused,
         inputs_changed,
         names_differ,
         none_for_a_result,
         other_structure,
+        list_for_an_array,
     ):
         told = find(outcomes)
         if told:
@@ -152,14 +160,9 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
 
 def _trace(outcomes: Sequence[Outcome]) -> str:
     pairs = wrong_pairs(outcomes)
-    changed = [p.role.name for p in pairs if p.role and p.role.name]
+    changed = different_inputs(outcomes)
     if changed:
-        names = " and ".join(f"`{name}`" for name in dict.fromkeys(changed))
-        verb = "is" if len(set(changed)) == 1 else "are"
-        return (
-            f"{names} {verb} different after the call: something was changed in place. "
-            "Mend that first; other differences may follow from it."
-        )
+        return f"{changed} Mend that first; other differences may follow from it."
     told = other_names(outcomes) or _one_of_several(outcomes, pairs)
     if told:
         return told

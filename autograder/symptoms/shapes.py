@@ -118,20 +118,32 @@ def not_finite(pairs: Sequence[Pair]) -> str | None:
 
     if not all(lost(pair) for pair in pairs):
         return None
-    nan = any(np.isnan(pair.given).any() for pair in pairs)
+    bad = [~np.isfinite(p.given) & np.isfinite(p.right) for p in pairs]
+    lost_values = np.concatenate([p.given[b] for p, b in zip(pairs, bad, strict=True)])
+    nan = bool(np.isnan(lost_values).any())
     what = "NaN" if nan else "infinite"
-    whole = all(np.isnan(p.given).all() or np.isinf(p.given).all() for p in pairs)
-    where = "every value" if whole else "some values"
+    if nan and not np.isnan(lost_values).all():
+        what = "NaN or infinite"
     origin = (
         "0/0, infinity minus infinity, or 0 times infinity"
         if nan
-        else infinity_from(
-            p.given[~np.isfinite(p.given) & np.isfinite(p.right)] for p in pairs
-        )
+        else infinity_from([lost_values])
     )
+    if all(b.all() for b in bad):
+        told = f"every value came out {what}"
+    else:
+        told = f"some values came out {what}, and the others are right"
+    return f"In the cases that fail, {told}. Look for {origin}."
+
+
+@detectors.cause
+def empty(pairs: Sequence[Pair]) -> str | None:
+    """Results without a single value."""
+    if not all(p.given.size == 0 < p.right.size for p in pairs):
+        return None
     return (
-        f"In the cases that fail, {where} came out {what}, and the others are right. "
-        f"Look for {origin}."
+        "Your result is empty: one of its axes has length 0. A slice or a mask that "
+        "picks nothing would do that, or a list that is never filled."
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.lessons import RAISED_BY_YOU
+from autograder.lessons.sentences import LAYER_GIVEN, LAYERS
 from autograder.symptoms.outcomes import (
+    MAX_VALUES,
     Outcome,
     agree,
     aligned,
@@ -29,6 +32,24 @@ _DICTIONARY = "the result is a dictionary"
 DICTIONARY_GIVEN = (
     "A dictionary stands where none is asked for: look at Returns in the docstring. "
     "The keys of one are list(d), its values list(d.values())."
+)
+LIST_GIVEN = (
+    "A list or a tuple comes where one array is asked for, and its values were not "
+    "looked at. np.stack and torch.stack make one array of several, np.array and "
+    "torch.tensor make one of numbers."
+)
+OBJECTS_GIVEN = (
+    "Your array has dtype object: it holds Python objects, not plain numbers. Lists of "
+    "different lengths make such arrays, and so does None among numbers. If all of the "
+    "objects are numbers, astype(float) converts them."
+)
+COMPLEX_GIVEN = (
+    "Your result holds complex numbers where real ones are asked for: .real is their "
+    "real part, and view_as_real has both parts side by side."
+)
+TOO_LARGE = (
+    "A result is too large to be searched for what went wrong. Compare its shape with "
+    "the one in the docstring: two shapes may have been stretched to a common one."
 )
 _BUILT_IN = "the result is of type builtin_function_or_method;"
 METHOD_GIVEN = (
@@ -97,25 +118,36 @@ def refused(outcomes: Sequence[Outcome]) -> str:
 
 def inputs_changed(outcomes: Sequence[Outcome]) -> str:
     """All that is wrong are inputs, looked at after the call."""
-    changed: list[str] = []
-    for outcome in valued(outcomes):
-        for path, right, given in aligned(outcome):
-            if agree(outcome, right, given):
-                continue
-            role = outcome.roles.get(path)
-            if role is None or role.name is None:
-                return ""
-            changed.append(role.name)
-    if not changed or len(valued(outcomes)) < sum(
+    changed = _wrong_inputs(outcomes)
+    if None in changed or len(valued(outcomes)) < sum(
         outcome.right.raised is None for outcome in outcomes
     ):
         return ""
-    names = " and ".join(f"`{name}`" for name in dict.fromkeys(changed))
-    verb = "is" if len(set(changed)) == 1 else "are"
-    return (
-        f"The results are right, but {names} {verb} different after the call: "
-        "something was changed in place. Work on a copy, or make new arrays."
-    )
+    told = different_inputs(outcomes)
+    if not told:
+        return ""
+    return f"The results are right, but {told} Work on a copy, or make new arrays."
+
+
+def different_inputs(outcomes: Sequence[Outcome]) -> str:
+    """That inputs are others after the call, whatever else is wrong."""
+    changed = [name for name in _wrong_inputs(outcomes) if name]
+    if not changed:
+        return ""
+    names = " and ".join(f"`{name}`" for name in changed)
+    verb = "is" if len(changed) == 1 else "are"
+    return f"{names} {verb} different after the call: something was changed in place."
+
+
+def _wrong_inputs(outcomes: Sequence[Outcome]) -> list[str | None]:
+    """The names of inputs that are wrong, each once; ``None`` for whatever else is."""
+    wrong = [
+        outcome.roles.get(path)
+        for outcome in valued(outcomes)
+        for path, right, given in aligned(outcome)
+        if not agree(outcome, right, given)
+    ]
+    return list(dict.fromkeys(role.name if role else None for role in wrong))
 
 
 def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
@@ -126,6 +158,36 @@ def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
     ):
         return METHOD_GIVEN
     return ""
+
+
+def layer_for_a_value(outcomes: Sequence[Outcome]) -> str:
+    """A layer of torch stands where its result is asked for."""
+    layer = rf"the result is of type ({LAYERS});"
+    return LAYER_GIVEN if _unreadable(outcomes, layer) else ""
+
+
+def no_numbers(outcomes: Sequence[Outcome]) -> str:
+    """An array of what no real numbers are: Python objects, or complex numbers."""
+    for kind, told in ((r"object\b", OBJECTS_GIVEN), ("complex", COMPLEX_GIVEN)):
+        if _unreadable(outcomes, rf"the result holds values of type {kind}"):
+            return told
+    return ""
+
+
+def too_large(outcomes: Sequence[Outcome]) -> str:
+    """A result that is too large to be sent, or to be searched for a reason."""
+    if _unreadable(outcomes, r"the result has \d+ bytes;") or any(
+        isinstance(given, np.ndarray) and given.size > MAX_VALUES
+        for outcome in valued(outcomes)
+        for _, _, given in aligned(outcome)
+    ):
+        return TOO_LARGE
+    return ""
+
+
+def _unreadable(outcomes: Sequence[Outcome], text: str) -> bool:
+    told = [o.given.unreadable or "" for o in outcomes if o.right.is_value]
+    return any(re.match(text, one) for one in told)
 
 
 def dictionary_for_a_list(outcomes: Sequence[Outcome]) -> str:
@@ -252,6 +314,17 @@ def other_structure(outcomes: Sequence[Outcome]) -> str:
             accident = holds is _reordered and not _hold_enough(outcomes)
             return "" if accident else sentence
     return ""
+
+
+def list_for_an_array(outcomes: Sequence[Outcome]) -> str:
+    """Wherever something differs, a list stands where one array is asked for."""
+    wrong = [
+        isinstance(right, np.ndarray) and isinstance(given, list)
+        for outcome in valued(outcomes)
+        for _, right, given in aligned(outcome)
+        if not agree(outcome, right, given)
+    ]
+    return LIST_GIVEN if wrong and all(wrong) else ""
 
 
 def exchanged_results(outcomes: Sequence[Outcome]) -> str:

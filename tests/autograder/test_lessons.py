@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from torch import nn
 from autograder.answers import Answer, answer, decode, in_private
 from autograder.exercise import Case
 from autograder.lessons import lesson
-from autograder.origin import lines_of
+from autograder.origin import Origin, lines_of
 
 
 def nothing(*_):
@@ -88,8 +89,17 @@ ERRORS = {
     "amax and amin": [lambda: T.max(-1, keepdim=True) - T],
     "along which axis": [lambda: T.softmax()],
     "first parameter of yours": [lambda: WithoutSelf()(T)],
-    "keep the names": [
+    "leaves out an argument": [
         lambda: without_second(A),
+        lambda: T.transpose(),
+        lambda: A.swapaxes(1),
+        lambda: math.sqrt(),
+        lambda: np.matmul(A),
+        lambda: np.exp(),
+        lambda: nn.Linear(3),
+    ],
+    "comes twice": [lambda: without_second(A, x=B)],
+    "keep the names": [
         lambda: without_second(A, B, A),
         lambda: without_second(A, B, axes=1),
     ],
@@ -111,8 +121,37 @@ ERRORS = {
     "look at its spelling": [lambda: WithoutSelf().heads],
     "taken apart": [lambda: divmod(*3), lambda: len(3)],
     "names on the left": [lambda: [x for x, y, z in [A.shape]]],
-    "key of a dictionary": [lambda: {A: 1}],
-    "meets torch": [lambda: torch.exp(A), lambda: nn.Linear(4, 4)(A)],
+    "An array is used as the key": [lambda: {A: 1}],
+    "never changes": [lambda: {[1]: 2}, lambda: {(1, [2]): 3}],
+    "was given a plain number": [lambda: torch.sqrt(T.shape[-1]), lambda: torch.log(2)],
+    "name dtypes": [lambda: torch.float(3)],
+    "know nothing of axes": [
+        lambda: max(A, axis=-1),
+        lambda: max(T, dim=-1),
+        lambda: sum(A, axis=-1, keepdims=True),
+        lambda: abs(T, dim=-1),
+    ],
+    "item() takes out": [lambda: A.item(), lambda: T.item()],
+    "needs real numbers": [
+        lambda: T.long().softmax(-1),
+        lambda: MASK.mean(-1),
+        lambda: MASK.std(),
+    ],
+    "same number wherever": [lambda: T.masked_fill(MASK, T)],
+    "A layer stands where": [
+        lambda: nn.Softmax(T) + 1,
+        lambda: nn.Softmax(T).shape,
+    ],
+    "as many axes as the tensor": [lambda: T.gather(1, MASK[None].long())],
+    "no longer than the tensor": [
+        lambda: T.gather(1, torch.ones(5, 2).long()),
+        lambda: T.scatter(1, torch.ones(5, 2).long(), T),
+    ],
+    "meets torch": [
+        lambda: torch.exp(A),
+        lambda: nn.Linear(4, 4)(A),
+        lambda: A @ T,
+    ],
     "one list or tuple": [lambda: torch.cat(T, T)],
     "single number": [
         lambda: math.exp(A),
@@ -126,7 +165,8 @@ ERRORS = {
         lambda: torch.ones(4 / 2),
         lambda: T.view(12 / 4, -1),
     ],
-    "masks of True and False": [lambda: ~T, lambda: T & MASK],
+    "masks of True and False": [lambda: ~T],
+    "want masks of True": [lambda: T & MASK],
     "~mask is its opposite": [lambda: 1 - MASK, lambda: +MASK],
     "holds numbers": [lambda: T.masked_fill(T, 0), lambda: torch.where(T, 1, 0)],
     "inner sizes": [lambda: A @ A, lambda: np.dot(A, A), lambda: T @ T],
@@ -166,7 +206,7 @@ ERRORS = {
     "look at axis": [lambda: np.concatenate([A, B])],
     "from the last one": [lambda: A + B, lambda: T + torch.ones(5, 3)],
     "different lengths": [lambda: np.array([[1, 2], [3]])],
-    "index has to be": [lambda: A[4 / 2], lambda: T[4 / 2]],
+    "index has to be": [lambda: A[4 / 2], lambda: T[4 / 2], lambda: A[A], lambda: T[T]],
     "outside of the table": [lambda: nn.Embedding(4, 2)(torch.tensor([4]))],
     "does not exist. Inputs": [
         lambda: A.sum(axis=2),
@@ -200,8 +240,9 @@ ERRORS = {
 
 
 def outcome(run):
+    """The error as if it came from a line of a student's."""
     case = Case("any", 1, lambda f, rng: f())
-    return decode(answer(case, run, 0))
+    return replace(decode(answer(case, run, 0)), origin=Origin("x", 1))
 
 
 @pytest.mark.parametrize(
@@ -211,6 +252,36 @@ def test_common_error_is_told_its_usual_cause(said, run):
     given = outcome(run)
     assert given.raised, "this raises nothing any more"
     assert said in lesson([given]), (given.raised, given.detail)
+
+
+@pytest.mark.parametrize(
+    ("result", "goes_on", "said"),
+    [
+        (A, lambda x: x.requires_grad_(), "It is a NumPy array, and a tensor is"),
+        (A, lambda x: x @ T, "there a NumPy array meets a tensor"),
+        (A, lambda x: torch.exp(x), "there a NumPy array meets a tensor"),
+        (T, lambda x: x.copy(), "It is a tensor of torch, and a NumPy array is"),
+        (Answer(), lambda x: x.reset(), "that your class does not have"),
+    ],
+)
+def test_a_case_that_cannot_go_on_with_a_result_blames_no_line(result, goes_on, said):
+    case = Case("any", 1, lambda f, rng: goes_on(f()))
+    given = decode(answer(case, lambda: result, 0))
+    assert said in lesson([given])
+    assert lesson([replace(given, origin=Origin("x", 1))]) != lesson([given])
+    kept = in_private(replace(given, origin=Origin("x", 1)), {})
+    assert kept.origin.line == ""
+    assert said not in lesson([kept])
+
+
+def test_a_line_whose_text_is_unknown_is_not_taken_for_ours():
+    made: dict = {"A": A}
+    exec(compile("def f():\n    return A.softmax(-1)\n", "/nowhere.py", "exec"), made)
+    case = Case("any", 1, lambda f, rng: f())
+    given = decode(answer(case, made["f"], 0))
+    for seen in (given, in_private(given, {})):
+        assert seen.origin.said() == ""
+        assert "Methods such as softmax" in lesson([seen])
 
 
 def test_what_torch_has_not_implemented_for_a_dtype_is_no_stub():
@@ -263,6 +334,7 @@ def test_a_library_took_the_name_of_a_function_of_pythons(
 ):
     given = raised_after(import_line, expression, tmp_path)
     assert "no longer Python's own" in lesson([given])
+    assert "a function" not in lesson([given])  # float and bool are dtypes of torch
     kept = in_private(given, lines_of([f"    return {expression}"]))
     assert "no longer Python's own" in lesson([kept])
     assert "is the one from " in kept.origin.shapes()

@@ -67,6 +67,22 @@ def test_each_answer_is_judged_and_what_stopped_is_named(write):
     assert report["max_score"] == sum(points.values())
 
 
+def test_answer_under_another_name_and_a_cell_that_is_not_python_are_told(write):
+    path = write(
+        "import numpy as np",
+        cell_source(right.softmax, "softmax").replace("def softmax", "def softmx"),
+        "def attend(q, X)\n    return q",
+    )
+    report = examine_own(path)
+    found = by_name(report)
+    assert found["softmax"]["message"] == (
+        "softmax is not defined. If softmx is your answer: it has to be called "
+        "softmax, as in the stub."
+    )
+    assert found["attend"]["message"] == "attend is not defined"
+    assert report["notes"][1:] == ["cell 3: SyntaxError: expected ':' (line 1)"]
+
+
 def test_cell_that_does_not_end_is_interrupted_and_named(write):
     path = write("import time\ntime.sleep(10**6)")
     report = examine_own(path, seconds=10)

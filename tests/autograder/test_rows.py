@@ -91,8 +91,50 @@ def test_results_and_inputs_have_their_names(rows):
 
 def test_what_has_no_name_is_found_by_its_place(rows):
     message = rows(lambda x, y: (x - y, x * y))["something else is compared"].message
-    assert message.startswith("part 1: the value differs")
-    assert name_of((1, "weight", 0), {}) == "part 1 of weight of part 2"
+    assert message.startswith("the 1st of 2 things compared: the value differs")
+    assert name_of((1, "weight", 0), {}) == "part 1 of weight"
+    for count, name in {1: "", 2: "the 2nd of 2 things", 23: "the 23rd of 23"}.items():
+        case = Case("t", 1, lambda f, rng, n=count: [f(rng.random(2)).sum() + 1] * n)
+        assert part_names(np.sin, case, 0)[count - 1,].startswith(name)
+
+
+def test_gradients_that_a_case_asks_for_are_named():
+    def run(exponential, rng):
+        x, unseen = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+        result = exponential(x) + unseen
+        return torch.autograd.grad(result.sum(), [x, unseen])
+
+    grad = torch.autograd.grad
+    names = part_names(lambda x: x.exp(), Case("t", 1, run), 0)
+    assert names == {(0,): "the gradient of `x`", (1,): "a gradient"}
+    assert torch.autograd.grad is grad
+
+
+def test_single_numbers_are_named_by_their_calls():
+    case = Case("t", 1, lambda f, rng: [f(n) for n in (3, 2, 3)])
+    names = {(0,): "call 1", (1,): "call 2", (2,): "call 3"}
+    assert part_names(lambda n: n**2, case, 0) == names
+    other = Case("t", 1, lambda f, rng: [f(3), f(2), 4])
+    assert "call 3" not in part_names(lambda n: n**2, other, 0).values()
+
+
+def test_numbers_that_a_case_converts_keep_the_name_of_their_place():
+    def run(found, rng):
+        return [(ids, float(score)) for ids, score in (found(2), found(3))]
+
+    names = part_names(
+        lambda n: (np.arange(n), n), Case("t", 1, run), 0, ("ids", "sum")
+    )
+    assert names[0, 1] == "call 1, the sum"
+    assert names[1, 0] == "call 2, the ids"
+
+
+def test_what_is_compared_besides_the_results_is_no_result(rows):
+    def run(pair, rng):
+        x = rng.standard_normal(4)
+        return pair(x, x), x.sum()
+
+    assert part_names(right, Case("t", 1, run), 0)[1,] == "what else is compared"
 
 
 def test_gradients_and_parameters_of_a_layer_are_named():
@@ -125,7 +167,16 @@ def test_right_inputs_with_wrong_results_are_not_judged(rows):
         x -= 1
         return x + y, x * y
 
-    assert rows(changes)["the first input is unchanged"].judged
+    row = rows(changes)["the first input is unchanged"]
+    assert row.judged
+
+    def changes_and_errs(x, y):
+        y *= 2
+        return x - y, x * y
+
+    row = rows(changes_and_errs)["the first input is unchanged"]
+    assert row.judged
+    assert row.message.startswith("`y` after the call: 5 of 5 values differ")
 
 
 def test_equal_errors_are_told_once(rows):

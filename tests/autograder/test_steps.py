@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import re
 
@@ -18,6 +19,7 @@ from autograder.expected import expect, public_seeds
 from autograder.rows import disagreement
 from autograder.slips import Trials, cases_explained
 from autograder.steps.altered import altered_steps
+from autograder.steps.statements import dropped
 from autograder.variants import Variant
 from tests.autograder.unnamed import told
 from toolkit.patches import PatchTokens
@@ -205,6 +207,27 @@ def test_a_step_that_explains_most_of_the_wrong_cases_is_told_as_a_part():
     assert (alike, wrong) == (explained, of)
 
 
+def test_an_intermediate_result_is_told_by_the_step_before_which_it_was_returned(
+    monkeypatch,
+):
+    monkeypatch.setattr(slips, "SECONDS", 600.0)
+
+    def scores_but_in_empty_rows(scores, mask):
+        return scores.masked_fill(~mask & mask.any(-1, keepdim=True), -torch.inf)
+
+    message = told("masked_softmax", scores_but_in_empty_rows)
+    assert message.endswith(
+        "one step is wrong: `softmax` and all that follows are left out."
+    )
+
+    def scores_in_every_row(scores, mask):
+        return scores.masked_fill(~mask, -torch.inf)
+
+    message = told("masked_softmax", scores_in_every_row)
+    assert "`softmax` and all that follows are left out" in message
+    assert "over the queries" not in message  # no mistake in what is never reached
+
+
 negative = Exercise("negative")
 for number in range(6):
 
@@ -322,6 +345,20 @@ def test_rounds_of_a_loop_are_left_out_or_repeated():
     assert ("every round of a loop takes the first one", [1.0, 2.0, 3.0]) in found
     assert ("a loop runs in the opposite order", [5.0, 7.0, 8.0]) in found
     assert ("a loop does nothing", []) in found
+
+
+def test_a_statement_that_is_left_out_is_told_by_what_it_does():
+    says = {
+        "x = np.tril(x)": "the step with `tril` is left out",
+        "x /= x.sum()": "there is no division by a sum",
+        "x = x / x.sum()": "there is no division by a sum",
+        "x = 3 * x + y.sum()": "the step with `sum` is left out",
+        "x.append(1)": "the step with `append` is left out",
+        "x |= {}": "one step is left out",
+    }
+    for text, said in says.items():
+        ((found, _),) = dropped(ast.parse(text).body[0])
+        assert found == said
 
 
 def test_a_loop_with_a_condition_is_left_alone():

@@ -9,13 +9,21 @@ import pytest
 import torch
 
 from autograder.answers import answer, decode
+from autograder.diagnosis import ERRORS_MISSING
 from autograder.exercise import Exercise, Topic, find_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
+from autograder.symptoms.functions import sharper_or_flatter
 from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import not_finite
-from autograder.symptoms.structure import DICTIONARY_GIVEN
+from autograder.symptoms.structure import (
+    COMPLEX_GIVEN,
+    DICTIONARY_GIVEN,
+    LIST_GIVEN,
+    OBJECTS_GIVEN,
+    TOO_LARGE,
+)
 from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
 from tests.autograder.unnamed import told as told_of_course
 from tests.autograder.unnamed import told_in
@@ -208,6 +216,17 @@ def test_softmax_of_other_scores_is_told(wrong, says):
     assert says in told(weights, wrong)
 
 
+def test_softmax_in_which_too_much_takes_part_has_no_factor_of_its_scores():
+    said = told(weights, lambda e: right_weights(np.maximum(e, -5)))
+    assert said.startswith("Some weights that should be zero are not, and the others")
+    assert "multiplied" not in said
+
+
+def test_weights_that_are_right_but_for_rounding_have_no_factor_of_their_scores():
+    right = right_weights(NUMBERS.reshape(4, 5))
+    assert sharper_or_flatter([pair(right, right * (1 + 1e-9))]) is None
+
+
 def test_weights_that_no_factor_of_the_scores_gives_are_no_such_softmax():
     for wrong in (lambda e: right_weights(e**2), lambda e: right_weights(np.tanh(e))):
         assert "softmax" not in told(weights, wrong)
@@ -309,6 +328,27 @@ def test_input_changed_in_place_is_named():
     assert "`K` is different after the call" in told(scores, scores_in_place)
 
 
+def test_input_changed_in_place_is_named_beside_another_reason():
+    def halved_in_place(Q, K):
+        result = right_scores(Q, K) / 2
+        K *= 2
+        return result
+
+    said = told(scores, halved_in_place)
+    assert "times 1/2" in said or "`K` is different after the call" in said
+    assert said.count("`K` is different after the call") == 1
+
+    def sum_over_all(scores):
+        scores -= scores.max()
+        return np.exp(scores) / np.exp(scores).sum()
+
+    said = told_of_course("softmax", sum_over_all)
+    assert "the sum over the whole array" in said
+    assert said.endswith(
+        "Besides, `scores` is different after the call: something was changed in place."
+    )
+
+
 def test_wrong_one_of_several_results_is_named():
     def plain_mean(Q, K):
         weights, output = right_both(Q, K)
@@ -351,13 +391,17 @@ def test_masks_are_told_which_way_they_err(wrong, says):
         (lambda Q, K: np.max(Q, keepdim=True), "NumPy says axis and keepdims"),
         (lambda Q, K: Q @ K, "matrix product"),
         (lambda Q, K: unknown_name, "name is not defined"),  # noqa: F821
-        (lambda Q, K: Q.unsqueeze(0), "This is a NumPy array"),
         (lambda Q: Q, "parameters"),
         (lambda Q, K: Q if Q > 0 else K, "whole array"),
     ],
 )
 def test_common_errors_are_lessons(wrong, says):
     assert says in told(scores, wrong)
+
+
+def test_layer_that_is_made_and_not_called_is_told():
+    softmax = torch.nn.Softmax
+    assert "A layer stands where" in told_of_course("softmax", lambda scores: softmax())
 
 
 def test_missing_errors_are_told_when_all_values_are_right():
@@ -368,6 +412,27 @@ def test_missing_errors_are_told_when_all_values_are_right():
     assert "All values are right" in told(scores, careless)
 
 
+def test_refusal_that_is_missing_is_told_though_torch_raises_later():
+    reference = find_topic("KVCache").reference("KVCache")
+
+    class Cache(reference):
+        def append(self, key, value):
+            if self.keys is not None:
+                key = torch.cat([self.keys, key], 2)
+                value = torch.cat([self.values, value], 2)
+            self.keys, self.values = key, value
+            return key, value
+
+    assert told_of_course("KVCache", Cache) == ERRORS_MISSING
+
+    class Emptied(Cache):
+        def reset(self):
+            super().reset()
+            self.values = torch.zeros(0)
+
+    assert told_of_course("KVCache", Emptied) != ERRORS_MISSING
+
+
 def test_no_symptom_tells_an_expected_value():
     expected = expect(CHAPTER, scores, public_seeds(scores))
     values = np.concatenate([part.ravel() for part in expected.reference[0].value])
@@ -376,7 +441,18 @@ def test_no_symptom_tells_an_expected_value():
 
 
 def test_huge_answers_are_not_searched():
-    assert told(scores, changed(lambda e: np.zeros((600, 600)))) == ""
+    assert told(scores, changed(lambda e: np.zeros((600, 600)))) == TOO_LARGE
+    assert told(scores, changed(lambda e: np.zeros(5_000_000))) == TOO_LARGE
+
+
+def test_results_that_hold_no_numbers_are_told_why():
+    assert told(scores, changed(lambda e: e.astype(object))) == OBJECTS_GIVEN
+    assert told(scores, changed(lambda e: e.astype(complex))) == COMPLEX_GIVEN
+
+
+def test_empty_results_are_told_so():
+    for cut in (lambda e: e[:0], lambda e: e[..., :0], lambda e: np.zeros(0)):
+        assert told(scores, changed(cut)).startswith("Your result is empty: one of")
 
 
 def test_gradient_that_is_cut_off_is_told_from_a_wrong_result():
@@ -438,6 +514,15 @@ def test_values_that_are_nearly_right_have_several_reasons():
     assert "another eps, an approximation" in nearly_right([pair(NUMBERS, given)])
 
 
+def test_a_precision_shows_where_an_eps_decides_as_well():
+    def in_half_precision(x, weight, eps=1e-6):
+        x, weight, eps = x.astype("f2"), weight.astype("f2"), np.float16(eps)
+        return x / np.sqrt((x**2).mean(-1, keepdims=True) + eps) * weight
+
+    said = told_of_course("rms_norm", in_half_precision)
+    assert said.startswith("The values are nearly right, and rounded to half precision")
+
+
 def test_counts_that_are_off_by_a_few_are_not_nearly_right():
     counts = np.array([10_000, 20_500, 33_000, 47_001])
     for detect in (low_precision, nearly_right):
@@ -453,6 +538,16 @@ def test_ids_that_are_zero_hide_nothing():
     assert "takes part" in zeros_filled([pair(some * 1.0, ids + 1.0)])
 
 
+def test_others_are_called_right_only_where_there_are_others():
+    every, some = NUMBERS * np.nan, np.where(NUMBERS > 0, np.nan, NUMBERS)
+    said = not_finite([pair(NUMBERS, every)])
+    assert said.startswith("In the cases that fail, every value came out NaN. Look")
+    assert "the others are right" in not_finite([pair(NUMBERS, some)])
+    infinite = np.full(20, np.inf)
+    both = not_finite([pair(NUMBERS, every), pair(NUMBERS, infinite)])
+    assert "every value came out NaN or infinite" in both
+
+
 def test_minus_infinity_may_be_a_mask():
     minus = np.where(np.arange(20) < 5, -np.inf, NUMBERS)
     for detect, given in ((not_finite, minus), (not_finite_besides, minus + 1)):
@@ -463,6 +558,14 @@ def test_minus_infinity_may_be_a_mask():
 
 
 # What is returned in another form -----------------------------------------------------
+
+
+def test_list_in_the_place_of_an_array_is_told_whatever_its_values():
+    chunks = told_of_course("split_heads", lambda x, heads: x.chunk(heads, -1))
+    assert chunks == LIST_GIVEN
+    assert told(scores, changed(lambda e: [*(e.sum() + e)])) == LIST_GIVEN
+    assert "values are right" in told(scores, changed(lambda e: [*e]))
+    assert told(both, lambda Q, K: [*right_both(Q, K), K]) != LIST_GIVEN
 
 
 def test_dictionary_in_the_place_of_a_list_is_told():

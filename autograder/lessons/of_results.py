@@ -1,0 +1,41 @@
+"""What errors mean that are raised after a student's code, when a case uses its result.
+
+No line of the answer is to blame, so advice on how to call something would be wrong.
+"""
+
+from __future__ import annotations
+
+from autograder.lessons.sentences import LAYERS, Lesson
+
+LESSONS: list[Lesson] = [
+    (
+        "AttributeError",
+        r"ndarray.*has no attribute",
+        "A case goes on with what came out of your code. It is a NumPy array, and a "
+        "tensor is needed: stay in torch from the arguments to the result.",
+    ),
+    (
+        "AttributeError",
+        r"'Tensor' object has no attribute",
+        "A case goes on with what came out of your code. It is a tensor of torch, and "
+        "a NumPy array is needed: stay in NumPy from the arguments to the result.",
+    ),
+    (
+        "AttributeError",
+        rf"^'(?!({LAYERS}|NoneType)')[A-Z]\w+' object has no attribute",
+        "A case uses an attribute or a method that your class does not have: compare "
+        "its names with those in the stub and the docstring.",
+    ),
+    (
+        "TypeError",
+        r"'(numpy\.ndarray|Tensor)' and '(numpy\.ndarray|Tensor)'",
+        "A case goes on with what came out of your code, and there a NumPy array meets "
+        "a tensor. Return tensors for tensors, and NumPy arrays for NumPy arrays.",
+    ),
+    (
+        "TypeError",
+        r"must be Tensor, not numpy|Concatenation operation is not implemented for",
+        "A case goes on with what came out of your code, and there a NumPy array meets "
+        "a tensor. Return tensors for tensors, and NumPy arrays for NumPy arrays.",
+    ),
+]
