@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -17,6 +18,8 @@ from autograder.rows import disagreement
 from autograder.steps.joined import joined
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import find_besides, find_both
+from autograder.variants import Role
+from tests.autograder.student_answers import student
 from tests.autograder.unnamed import told
 
 
@@ -238,14 +241,39 @@ def test_mistake_is_told_beside_values_that_are_not_finite():
     everywhere = known("A.", {0, 1, 2, 3}, doubled)
     nan = np.where(np.arange(5) > 2, math.nan, 2 * RIGHT[1])
     given = [2 * RIGHT[0], nan, 2 * RIGHT[2], 2 * RIGHT[3]]
-    assert "infinite. Of the mistake alone this would be said: A. Then" in find_besides(
+    assert "Of the mistake alone this would be said: A. Then" in find_besides(
         outcomes(given), [everywhere, OTHER]
     )
     assert find_besides(outcomes(given), [everywhere, ("C.", everywhere[1])]) == ""
-    one_case = known("A.", {0, 1}, doubled)  # elsewhere it is right, as was given
-    assert find_besides(outcomes([2 * RIGHT[0], nan, *RIGHT[2:]]), [one_case]) == ""
     given[1] = np.where(np.arange(5) > 2, math.nan, 3 * RIGHT[1])
     assert find_besides(outcomes(given), [everywhere, OTHER]) == ""
+
+
+def test_mistake_is_told_although_no_case_is_free_of_nan():
+    everywhere = known("A.", {0, 1, 2, 3}, doubled)
+    given = [np.where(np.arange(5) > 2, math.nan, 2 * right) for right in RIGHT]
+    assert "A. Then" in find_besides(outcomes(given), [everywhere, OTHER])
+
+
+def test_a_few_finite_values_are_no_mistake():
+    everywhere = known("A.", {0, 1, 2, 3}, doubled)
+    given = [np.where(np.arange(5) > 0, math.nan, 2 * right) for right in RIGHT[:3]]
+    assert find_besides(outcomes([*given, 2 * RIGHT[3] * math.nan]), [everywhere]) == ""
+
+
+def test_what_is_computed_from_nan_is_left_aside_but_nothing_else():
+    everywhere = known("A.", {0, 1, 2, 3}, doubled)
+    nan = [np.where(np.arange(5) > 2, math.nan, 2 * right) for right in RIGHT]
+    roles = {(): Role()}
+
+    def with_roles(gradients):
+        *results, case = outcomes([*nan[:3], gradients])
+        return [*(replace(result, roles=roles) for result in results), case]
+
+    spoilt = np.where(np.arange(5) > 2, math.nan, 0.0)
+    assert "A. Then" in find_besides(with_roles(spoilt), [everywhere])
+    assert find_besides(with_roles(np.zeros(5)), [everywhere]) == ""
+    assert find_besides(outcomes([*nan[:3], spoilt]), [everywhere]) == ""
 
 
 def attention_divided_by_the_width(query, key, value, mask=None):
@@ -262,3 +290,27 @@ def test_scale_is_told_although_rows_without_keys_are_nan():
     message = told("scaled_dot_product_attention", attention_divided_by_the_width)
     assert "You divided by d_k." in message
     assert "NaN or infinite" in message
+
+
+IGNORED = ("hidden = ~mask if mask is not None else None", "hidden = mask")
+IGNORED_PADDING = (
+    "padded = ~padding_mask if padding_mask is not None else None",
+    "padded = padding_mask",
+)
+INVERT = "        if hidden is not None:\n            hidden = hidden.logical_not()\n"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "slips", "says"),
+    [
+        ("EncoderLayer", [IGNORED], "the padding mask and not the attention mask"),
+        ("EncoderLayer", [IGNORED_PADDING], "attention mask and not the padding mask"),
+        ("EncoderLayer", [IGNORED, IGNORED_PADDING], "to torch's layer as they are"),
+        ("DecoderLayer", [(INVERT, "")], "and not the attention mask"),
+        ("cached_attention", [("~mask", "mask")], "Your mask is the wrong way round"),
+    ],
+)
+def test_mask_that_is_not_inverted_is_told_although_it_gives_nan(exercise, slips, says):
+    message = told(exercise, student(exercise, *slips))
+    assert "NaN or infinite" in message
+    assert says in message
