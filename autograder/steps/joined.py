@@ -30,6 +30,23 @@ def joined(
     return None
 
 
+def order_matters(one: Implementation, other: Implementation) -> bool:
+    """Whether it makes a difference which of two mistakes is around the other.
+
+    Of two classes it does where both replace the same step.
+    """
+    if not (isinstance(one, type) and isinstance(other, type)):
+        return True
+    return bool(_steps(one, other) & _steps(other, one))
+
+
+def _steps(one: type, other: type) -> set[str]:
+    """What a class has that the other one does not inherit from the same base."""
+    own = [base for base in one.__mro__ if base not in other.__mro__]
+    usual = {"__doc__", "__module__", "__qualname__"}
+    return {name for base in own for name in vars(base)} - usual
+
+
 def _of_both_bases(one: type, other: type) -> type | None:
     """A class whose steps are those of the first, then of the other."""
     if issubclass(one, other) or issubclass(other, one):
