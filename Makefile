@@ -87,6 +87,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.grading --sizes 10 100 1000 | tee benchmarks/measured.txt
 	@echo | tee -a benchmarks/measured.txt
 	$(BIN)/python -m benchmarks.processor | tee -a benchmarks/measured.txt
+	$(BIN)/python -m benchmarks.wrong_class
 
 # What is earned and what is damaged by attacks, on both: ten minutes.
 attacks: $(INSTALLED)
