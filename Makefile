@@ -95,6 +95,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.grading --sizes 10 100 1000 | tee benchmarks/measured.txt
 	@echo | tee -a benchmarks/measured.txt
 	$(BIN)/python -m benchmarks.processor | tee -a benchmarks/measured.txt
+	$(BIN)/python -m benchmarks.wrong_class
 
 # What attacks gain and what they damage, with either grader; takes ten minutes.
 attacks: $(INSTALLED)

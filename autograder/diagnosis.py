@@ -15,7 +15,7 @@ from autograder.exercise import Case, Exercise
 from autograder.expected import Expected
 from autograder.lessons import about_errors, lesson
 from autograder.rows import disagreement
-from autograder.slips import Trials, find_slip, search_end
+from autograder.slips import COMPARISON, Trials, find_slip, search_end
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.counts import counted, find_excess
 from autograder.symptoms.outcomes import Outcome
@@ -113,7 +113,7 @@ def _symptom(
 ) -> str:
     """What relation holds between the answers and the right ones, or nothing.
 
-    No slip is tried after ``end``, in processor time.
+    No slip is tried after ``end``, in processor time, whatever is left to try.
     """
     failed = [
         answer
@@ -163,7 +163,8 @@ def _relation(
     if told:
         return told
     asked, known = _by_mistake(outcomes, expected)
-    told = find_pair(asked, trials.in_time(known)) or find_both(asked, known)
+    told = find_pair(asked, trials.in_time(known, each=COMPARISON))
+    told = told or find_both(asked, known)
     told = told or find_besides(asked, known)
     if told:
         return told

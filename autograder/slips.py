@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,28 +15,36 @@ from autograder.answers import Answer, answer, decode
 from autograder.compare import agrees
 from autograder.exercise import Exercise, Implementation
 from autograder.expected import Expected
-from autograder.symptoms.outcomes import varied
+from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.pairs import LEAST_CASES
 from autograder.variants import Variant
 
-SECONDS = 0.5  # of the processor for one answer, after which no other slip is tried
+WORK = 2_000_000  # calls and returns, see ``Probe.cost``, of all trials for one answer
+STEP = 50  # of these for whatever is looked at without being run
+COMPARISON = 2_000  # and for answers in which a change is searched
+MAKING = 1_500  # and for a version whose text has to be compiled
+SECONDS = 5.0  # of the processor, after which a search ends whatever it has tried
 
 
 def search_end() -> float:
-    """The processor time at which a search that begins now has to end."""
+    """The processor time at which a search that begins now is stopped at the latest."""
     return time.process_time() + SECONDS
 
 
 class Trials:
     """Tries wrong versions on the cases that ask for a value.
 
+    How much is tried is counted in work and not in time, and what was tried for an
+    earlier answer counts as if it were tried again: so the same answer is told the same
+    whenever it is judged. The clock only stops what takes far longer than it should.
+
     Args:
         exercise: what was asked.
         given: the answers of a student.
         expected: the right ones.
         wrong: which cases are answered wrongly.
-        end: when no other slip is tried, in processor time; a while from now if it is
-            not given.
+        end: when no other slip is tried whatever was done, in processor time; a while
+            from now if it is not given.
 
     Attributes:
         wrong: the numbers of the cases in which another value was given than asked for.
@@ -42,8 +52,8 @@ class Trials:
         failed: how many cases ask for a value and got another one, or an error.
         given: the answers of the student.
         expected: the right ones.
-        end: when no other slip is tried, in processor time.
-        stopped: whether a search came to an end because its time did.
+        spent: the work that was done.
+        stopped: whether a search came to an end because so much work was done.
     """
 
     def __init__(
@@ -54,7 +64,9 @@ class Trials:
         wrong: Sequence[bool],
         end: float | None = None,
     ) -> None:
-        self.end, self.stopped = search_end() if end is None else end, False
+        self._end = search_end() if end is None else end
+        self.spent, self.stopped = 0, False
+        self._tried: set[tuple[int, int]] = set()
         self.given, self.expected = given, expected
         self._cases = exercise.cases
         asked = [n for n, right in enumerate(expected.reference) if right.is_value]
@@ -72,23 +84,37 @@ class Trials:
         """Whether a value was given in more than half of the cases that failed."""
         return 2 * len(self.wrong) > self.failed
 
-    def in_time(self, found: Iterable[Any], end: float | None = None) -> Iterator[Any]:
-        """What is found before the end; notes if that cuts it off."""
+    @property
+    def half(self) -> float:
+        """The work after which half of what is left now is done."""
+        return (self.spent + WORK) / 2
+
+    def in_time(
+        self, found: Iterable[Any], most: float = math.inf, each: int = STEP
+    ) -> Iterator[Any]:
+        """What is found before ``most`` work is done; notes if that cuts it off.
+
+        Args:
+            found: what is looked at.
+            most: the work, that done before included.
+            each: how much of it is done for each of these besides what is run.
+        """
         for one in found:
-            if self.is_over(end):
+            if self.is_over(most):
                 return
+            self.spent += each
             yield one
 
-    def is_over(self, end: float | None = None) -> bool:
+    def is_over(self, most: float = math.inf) -> bool:
         """Whether a search has to end; notes it if so."""
-        over = time.process_time() >= (self.end if end is None else end)
+        over = self.spent >= min(most, WORK) or time.process_time() >= self._end
         self.stopped = self.stopped or over
         return over
 
     def quickest(self, numbers: Sequence[int]) -> list[int]:
         """Cases in the order in which they tell most versions apart in least time.
 
-        Those that compare what a call returned come first, and of them the smallest.
+        Those that compare what a call returned come first, and of them the cheapest.
         """
         probe, expected = self.expected.probe, self.expected
 
@@ -96,19 +122,33 @@ class Trials:
             values = numbers_in(expected.reference[number])
             direct = bool(probe and probe.roles(number))
             fixed = expected.constant[number]
-            return fixed, not direct, not varied(values), values.size
+            cost = probe.cost(number) if probe else values.size
+            return fixed, not direct, not varied(values), cost
 
         return sorted(numbers, key=key)
+
+    def outcome(self, number: int) -> Outcome:
+        """Both answers to a case, and how exactly they are compared."""
+        case, right = self._cases[number], self.expected.reference[number]
+        return Outcome(right, self.given[number], case.rtol, case.atol)
 
     def answer(self, implementation: Implementation, number: int) -> Answer:
         """What a wrong version answers to a case."""
         case, seed = self._cases[number], self.expected.seeds[number]
+        self._charge(number)
         return decode(answer(case, implementation, seed))
 
     def of_variant(self, variant: Variant, number: int) -> Answer:
         """What an altered reference answers to a case; computed once."""
         case, seed = self._cases[number], self.expected.seeds[number]
+        if (id(variant), number) not in self._tried:
+            self._tried.add((id(variant), number))
+            self._charge(number)
         return variant.answer(number, case, seed)
+
+    def _charge(self, number: int) -> None:
+        if self.expected.probe is not None:
+            self.spent += self.expected.probe.cost(number)
 
     def agrees(self, number: int, theirs: Answer) -> bool:
         """Whether a wrong version answers to a case as the student does."""
@@ -127,13 +167,26 @@ class Trials:
 
         The case ``first`` is tried before the others.
         """
-        others = [number for number in self.wrong if number != first]
+        return self._explain(lambda number: self.answer(made, number), first)
+
+    def variant_explains(self, variant: Variant, first: int) -> bool:
+        """The same of a version that keeps its answers."""
+        return self._explain(lambda number: self.of_variant(variant, number), first)
+
+    def _explain(self, theirs: Callable[[int], Answer], first: int) -> bool:
+        others = [n for n in self._cheapest if n != first and n in self.wrong]
         return all(
-            self.agrees(number, self.answer(made, number))
-            for number in (first, *others)
+            self.agrees(number, theirs(number)) for number in (first, *others)
         ) and all(
-            self.is_right(number, self.answer(made, number)) for number in self.right
+            self.is_right(number, theirs(number))
+            for number in self._cheapest
+            if number in self.right
         )
+
+    @cached_property
+    def _cheapest(self) -> list[int]:
+        """The cases in the order of what they cost."""
+        return sorted([*self.wrong, *self.right], key=self.expected.probe.cost)
 
     def _same(self, number: int, theirs: Answer, other: Answer) -> bool:
         case = self._cases[number]

@@ -8,7 +8,6 @@ the student arrived at them.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +17,7 @@ import numpy as np
 from autograder.answers import Answer
 from autograder.exercise import Implementation
 from autograder.known_pairs import ALONE, find_two_mistakes
-from autograder.slips import Trials, in_part, numbers_in
+from autograder.slips import COMPARISON, MAKING, Trials, in_part, numbers_in
 from autograder.steps.altered import steps_of, with_steps
 from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.search import find_change
@@ -60,8 +59,7 @@ def find_two_slips(trials: Trials, outcomes: Sequence[Outcome]) -> str:
         return ""
     if trials.is_over():
         return ""
-    half = (time.process_time() + trials.end) / 2
-    told, tried = find_two_mistakes(trials, probe, half), 0
+    told, tried = find_two_mistakes(trials, probe, trials.half), 0
     if told:
         return in_part(told, len(trials.wrong), trials.failed)
     for first in trials.quickest(trials.wrong):
@@ -79,6 +77,8 @@ def find_two_slips(trials: Trials, outcomes: Sequence[Outcome]) -> str:
 def _both(trials: Trials, probe: Probe, slips: Sequence[_Slip], first: int) -> str:
     """The first pair that answers as the student does, if it is found in time."""
     for candidate in trials.in_time(_pairs(trials, probe, slips, first)):
+        if candidate:
+            trials.spent += MAKING
         made = candidate and candidate[0]()
         if made and trials.explains(made, first):
             return in_part(candidate[1], len(trials.wrong), trials.failed)
@@ -139,6 +139,7 @@ def _changed_once_more(
     for slip in trials.in_time(slips):
         if slip.variant is None or not trials.shows(first, slip.answer):
             continue
+        trials.spent += COMPARISON
         if not find_change([replace(outcomes[first], right=slip.answer)]):
             continue
         theirs = [trials.of_variant(slip.variant, number) for number in numbers]
@@ -171,7 +172,7 @@ def _pairs(
     for slip in _one_of_each(slips):
         if _may_be_one(trials, slip, first, quick):
             kept.append(slip)
-        yield None  # nothing to try yet, but the time is looked at
+        yield None  # nothing to try yet, but the work is looked at
     forms = {id(slip): _form(slip.answer.value) for slip in kept}
     usual = [s for s in kept if forms[id(s)] == right]
     other = [s for s in kept if forms[id(s)] == shape]
@@ -203,12 +204,15 @@ def _may_be_one(trials: Trials, slip: _Slip, first: int, right: Sequence[int]) -
 
 
 def _one_of_each(slips: Iterable[_Slip]) -> Iterator[_Slip]:
-    """The first of those that answer alike, mistakes apart from the others."""
+    """All mistakes, and of alterations the first of those that answer alike.
+
+    Two mistakes that answer one case alike may differ in others.
+    """
     seen = set()
     for slip in slips:
-        kind = slip.variant is None, slip.variant and slip.variant.step is None
+        kind = slip.variant and slip.variant.step is None
         answered = _rounded(numbers_in(slip.answer), 6).tobytes()
-        if (kind, answered) not in seen:
+        if slip.variant is None or (kind, answered) not in seen:
             seen.add((kind, answered))
             yield slip
 

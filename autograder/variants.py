@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -20,6 +21,7 @@ import numpy as np
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Case, Implementation, Mistake
 from autograder.steps.altered import Step, altered_steps
+from autograder.steps.joined import joined
 
 Bound = dict[str, Any]  # arguments by the names of their parameters
 Alteration = Callable[[Callable, Bound], Any]  # of the arguments of a call
@@ -85,11 +87,38 @@ class Probe:
         self.reference, self._cases, self._seeds = reference, cases, seeds
         self._find_mistakes = find_mistakes
         self._altered, self._steps = altered_steps(reference), []
+        self._joined: dict[tuple[str, str], Variant | None] = {}
+        self._costs: dict[int, int] = {}
 
     @cached_property
     def mistaken(self) -> dict[str, Implementation]:
         """The known mistakes, by their names."""
         return {m.name: m.implementation for m in self._find_mistakes()}
+
+    def joined(self, one: str, other: str) -> Variant | None:
+        """Two known mistakes in one version, by their names; made once.
+
+        Returns:
+            ``None`` if they are not written so that they can be joined in this order.
+        """
+        if (one, other) not in self._joined:
+            both = self.mistaken[one], self.mistaken[other]
+            made = joined(*both, self.reference)
+            self._joined[one, other] = made and Variant("", made, {})
+        return self._joined[one, other]
+
+    def cost(self, number: int) -> int:
+        """What it costs to run a case: the calls and returns that the reference makes.
+
+        Unlike seconds, this is the same on every machine and at every time.
+        """
+        if number not in self._costs:
+            case, seed = self._cases[number], self._seeds[number]
+            self._watched  # noqa: B018 (whatever is done at first only has been done)
+            self._costs[number] = _counted(
+                lambda: decode(answer(case, self.reference, seed))
+            )
+        return self._costs[number]
 
     @cached_property
     def _watched(self) -> list[tuple[dict[Path, Role], list[Bound]]]:
@@ -160,6 +189,23 @@ class Probe:
     def roles(self, number: int) -> dict[Path, Role]:
         """The role of each part of the answer to a case, as far as it can be told."""
         return self._watched[number][0]
+
+
+def _counted(run: Callable[[], Any]) -> int:
+    """How many calls and returns there are while something runs."""
+    count = 0
+
+    def note(*_: Any) -> None:
+        nonlocal count
+        count += 1
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return count
 
 
 def _applies(alter: Alteration, given: Bound) -> bool:

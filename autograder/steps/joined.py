@@ -30,9 +30,42 @@ def joined(
     return None
 
 
+def order_matters(one: Implementation, other: Implementation) -> bool:
+    """Whether it makes a difference which of two mistakes is around the other.
+
+    Of two classes it does where both replace the same step.
+    """
+    if not (isinstance(one, type) and isinstance(other, type)):
+        return True
+    return bool(_steps(one, other).keys() & _steps(other, one).keys())
+
+
+def _steps(one: type, other: type) -> dict[str, Any]:
+    """The steps that a class replaces, or adds, in what it shares with another one."""
+    own = [base for base in one.__mro__ if base not in other.__mro__]
+    return {
+        name: step
+        for base in reversed(own)
+        for name, step in vars(base).items()
+        if name in ("__init__", "__new__") or not name.startswith("__")
+    }
+
+
+def _goes_on(step: Any) -> bool:
+    """Whether a step calls the one of the next base."""
+    code = getattr(getattr(step, "__func__", step), "__code__", None)
+    return code is not None and "__class__" in code.co_freevars
+
+
 def _of_both_bases(one: type, other: type) -> type | None:
-    """A class whose steps are those of the first, then of the other."""
+    """A class whose steps are those of the first, then of the other.
+
+    ``None`` if the first one replaces all that the other does, which would not show.
+    """
     if issubclass(one, other) or issubclass(other, one):
+        return None
+    replaced = {name for name, step in _steps(one, other).items() if not _goes_on(step)}
+    if _steps(other, one).keys() <= replaced:
         return None
     try:
         return type(one.__name__, (one, other), {})

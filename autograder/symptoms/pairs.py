@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from autograder.symptoms.outcomes import (
     agree,
     aligned,
     telling,
+    varied,
     wrong_pairs,
 )
 from autograder.symptoms.search import find_change
@@ -126,50 +128,77 @@ def _where_it_shows(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> s
 def find_besides(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     """A mistake that gives the answer but for values that are NaN or infinite.
 
-    The arguments are those of ``find_pair``.
+    It has to give all the finite values, and enough of those that are wrong. So it does
+    not matter in how many cases there is a NaN: a softmax of nothing puts one into
+    every case with a mask. The arguments are those of ``find_pair``.
     """
     if not all(o.given.is_value for o in outcomes) or _is_large(outcomes):
         return ""
     if all(map(_is_finite, outcomes)):
         return ""
-    found = []
-    for hint, answers in mistakes:
-        if not all(map(_same_if_finite, outcomes, answers)):
-            continue
-        exact = [_same(o, a, o.given) for o, a in zip(outcomes, answers, strict=True)]
-        shown = [
-            not _same(o, o.right, a) for o, a in zip(outcomes, answers, strict=True)
-        ]
-        explained = sum(e and s for e, s in zip(exact, shown, strict=True))
-        if explained >= LEAST_CASES and not all(exact):
-            found.append(hint)
+    if not varied(np.concatenate([_finite_and_wrong(o) for o in outcomes])):
+        return ""
+    known = any(o.roles for o in outcomes)  # which parts are results of a call?
+    found = [
+        hint
+        for hint, answers in mistakes
+        if all(
+            _same_if_finite(outcome, answer, known)
+            for outcome, answer in zip(outcomes, answers, strict=True)
+        )
+    ]
     if len(found) != 1:
         return ""
     return (
         "Your answer is the one that a known mistake gives, but for values that are "
-        f"NaN or infinite. Of the mistake alone this would be said: {found[0]} Then "
-        "look for an overflow, a division by zero, or a softmax of nothing but minus "
-        "infinity."
+        "NaN or infinite, and for what is computed from these. Of the mistake alone "
+        f"this would be said: {found[0]} Then look for an overflow, a division by "
+        "zero, or a softmax of nothing but minus infinity."
     )
 
 
 def _is_finite(outcome: Outcome) -> bool:
     """Whether no part of an answer is NaN or infinite."""
-    return all(
-        np.isfinite(given).all()
-        for _, _, given in aligned(outcome)
-        if isinstance(given, np.ndarray) and given.dtype.kind == "f"
-    )
+    return all(_all_finite(given) for _, _, given in aligned(outcome))
 
 
-def _same_if_finite(outcome: Outcome, answer: Answer) -> bool:
-    """Whether an answer agrees with the given one wherever that is a finite number."""
+def _all_finite(part: Any) -> bool:
+    """Whether a part of an answer has no value that is NaN or infinite."""
+    real = isinstance(part, np.ndarray) and part.dtype.kind == "f"
+    return not real or bool(np.isfinite(part).all())
+
+
+def _finite_and_wrong(outcome: Outcome) -> np.ndarray:
+    """All finite values of an answer that are not the right ones."""
+    found = [np.zeros(0)]
+    for _, right, given in aligned(outcome):
+        both = isinstance(right, np.ndarray) and isinstance(given, np.ndarray)
+        if not both or right.shape != given.shape or given.dtype.kind != "f":
+            continue
+        close = np.isclose(
+            given, right.astype(float), rtol=outcome.rtol, atol=outcome.atol
+        )
+        found.append(given[np.isfinite(given) & ~close])
+    return np.concatenate(found)
+
+
+def _same_if_finite(outcome: Outcome, answer: Answer, known: bool) -> bool:
+    """Whether an answer agrees with the given one wherever that is a finite number.
+
+    What is computed from results that are NaN, such as a gradient, says nothing, not
+    even where it is finite itself: behind a relu it is zero. Such parts can be told
+    from results only if the roles of results are ``known``.
+    """
     if not answer.is_value:
         return False
-    for _, theirs, given in aligned(replace(outcome, right=answer)):
+    spoilt = known and not outcome.roles and not _is_finite(outcome)
+    for path, theirs, given in aligned(replace(outcome, right=answer)):
         if isinstance(theirs, np.ndarray) and isinstance(given, np.ndarray):
             if theirs.shape != given.shape:
                 return False
+            computed = known and path not in outcome.roles
+            if spoilt or (computed and not _all_finite(given)):
+                continue
             if given.dtype.kind == "f":
                 finite = np.isfinite(given)
                 theirs, given = theirs[finite], given[finite]

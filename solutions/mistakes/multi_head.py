@@ -401,11 +401,15 @@ class RightLayer(nn.Module):
         return mask
 
     def project(self, query, key, value):
+        return separate_linear(query, key, value, *self.matrices(), self.input_bias())
+
+    def matrices(self):
         if hasattr(self, "in_proj_weight"):
-            weights = self.in_proj_weight.chunk(3)
-        else:
-            weights = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
-        return separate_linear(query, key, value, *weights, self.in_proj_bias)
+            return self.in_proj_weight.chunk(3)
+        return self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
+
+    def input_bias(self):
+        return self.in_proj_bias
 
     def append(self, k, v, mask):
         before = k.shape[1]
@@ -520,6 +524,15 @@ class HeadsAveraged(RightLayer):
 
     def merge(self, heads):
         return heads.mean(dim=1).repeat(1, 1, self.num_heads)
+
+
+@mistake(MultiHeadAttention)
+class HeadsAdded(RightLayer):
+    """You added the results of the heads up before the output projection. Their slices
+    belong side by side, otherwise no later layer can tell the heads apart."""
+
+    def merge(self, heads):
+        return heads.sum(dim=1).repeat(1, 1, self.num_heads)
 
 
 @mistake(MultiHeadAttention)
@@ -792,11 +805,11 @@ class PackedKeyFirst(RightLayer):
     """The packed weight is read in the order key, query, value. Queries come first, or
     weights from elsewhere ask with what should be found."""
 
-    def project(self, query, key, value):
+    def matrices(self):
         if not hasattr(self, "in_proj_weight"):
-            return super().project(query, key, value)
+            return super().matrices()
         w_k, w_q, w_v = self.in_proj_weight.chunk(3)
-        return separate_linear(query, key, value, w_q, w_k, w_v, self.in_proj_bias)
+        return w_q, w_k, w_v
 
 
 @mistake(MultiHeadAttention)
@@ -804,12 +817,8 @@ class InputBiasForgotten(RightLayer):
     """You left the bias of the input projections out. With bias=True queries, keys and
     values each get their third of in_proj_bias."""
 
-    def project(self, query, key, value):
-        q, k, v = super().project(query, key, value)
-        if self.in_proj_bias is None:
-            return q, k, v
-        b_q, b_k, b_v = self.in_proj_bias.chunk(3)
-        return q - b_q, k - b_k, v - b_v
+    def input_bias(self):
+        return None
 
 
 @mistake(MultiHeadAttention)
@@ -864,9 +873,8 @@ class OtherNames(RightLayer):
         self.key_weight = self.matrix(embed_dim, kdim or embed_dim)
         self.value_weight = self.matrix(embed_dim, vdim or embed_dim)
 
-    def project(self, query, key, value):
-        weights = self.query_weight, self.key_weight, self.value_weight
-        return separate_linear(query, key, value, *weights, self.in_proj_bias)
+    def matrices(self):
+        return self.query_weight, self.key_weight, self.value_weight
 
 
 @mistake(MultiHeadAttention)

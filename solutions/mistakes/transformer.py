@@ -193,6 +193,8 @@ def look(attention, x, source, mask=None, padding_mask=None, **options):
 class RightLayer(nn.Module):
     """What both kinds of layers share, in steps that a mistake replaces."""
 
+    norms = {"attention": "norm1", "feed_forward": "norm2"}
+
     def __init__(
         self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
     ):
@@ -214,17 +216,20 @@ class RightLayer(nn.Module):
     def feed_forward(self, x):
         return self.linear2(self.activation(self.linear1(x)))
 
-    def connect(self, x, sublayer, norm):
+    def norm_of(self, place):
+        return getattr(self, self.norms[place])
+
+    def connect(self, x, sublayer, place):
         connected = self.norm_before if self.norm_first else self.norm_after
-        return connected(x, sublayer, norm)
+        return connected(x, sublayer, place)
 
-    def norm_before(self, x, sublayer, norm):
-        return self.add(x, sublayer(norm(x)), norm)
+    def norm_before(self, x, sublayer, place):
+        return self.add(x, sublayer(self.norm_of(place)(x)), place)
 
-    def norm_after(self, x, sublayer, norm):
-        return norm(self.add(x, sublayer(x), norm))
+    def norm_after(self, x, sublayer, place):
+        return self.norm_of(place)(self.add(x, sublayer(x), place))
 
-    def add(self, x, change, norm):
+    def add(self, x, change, place):
         return x + change
 
 
@@ -236,7 +241,7 @@ class NothingAdded(RightLayer):
     The input has to be added, so that a sublayer only learns a change and the gradient
     has a way around it."""
 
-    def add(self, x, change, norm):
+    def add(self, x, change, place):
         return change
 
 
@@ -245,26 +250,62 @@ class OrderExchanged(RightLayer):
     without it before the sublayer. The shapes are the same, the numbers and the
     gradients are not."""
 
-    def connect(self, x, sublayer, norm):
+    def connect(self, x, sublayer, place):
         connected = self.norm_after if self.norm_first else self.norm_before
-        return connected(x, sublayer, norm)
+        return connected(x, sublayer, place)
 
 
 class NormAfter(RightLayer):
     """You normalise after each sum, whatever norm_first says. With norm_first the norm
     stands before the sublayer, and the sum itself is left alone."""
 
-    def connect(self, x, sublayer, norm):
-        return self.norm_after(x, sublayer, norm)
+    def connect(self, x, sublayer, place):
+        return self.norm_after(x, sublayer, place)
 
 
 class NormalisedAdded(RightLayer):
     """With norm_first you add the normalised token and not the token itself. The
     residual has to pass untouched, or the direct way through the stack is gone."""
 
-    def norm_before(self, x, sublayer, norm):
-        x = norm(x)
-        return x + sublayer(x)
+    def norm_before(self, x, sublayer, place):
+        x = self.norm_of(place)(x)
+        return self.add(x, sublayer(x), place)
+
+
+class WithWeights(RightLayer):
+    """Asks torch's attention for the weights as well, as it does unless told not to.
+
+    Where no key is left it then gives NaN, and zeros otherwise.
+    """
+
+    def attend(self, x, mask, padding_mask=None):
+        return look(self.self_attn, x, x, mask, padding_mask)
+
+
+class NormalisedAddedOnce(RightLayer):
+    """The same in one place only, which is called ``wrong``."""
+
+    def norm_before(self, x, sublayer, place):
+        if place != self.wrong:
+            return super().norm_before(x, sublayer, place)
+        x = self.norm_of(place)(x)
+        return self.add(x, sublayer(x), place)
+
+
+class NormalisedAddedToAttention(NormalisedAddedOnce):
+    """With norm_first you add the result of the self-attention to the normalised token
+    and not to the token itself. The residual has to pass untouched; only what goes into
+    the sublayer is normalised."""
+
+    wrong = "attention"
+
+
+class NormalisedAddedToFeedForward(NormalisedAddedOnce):
+    """With norm_first you add the result of the feed-forward network to the normalised
+    token and not to the token itself. The residual has to pass untouched; only what
+    goes into the sublayer is normalised."""
+
+    wrong = "feed_forward"
 
 
 class RightEncoderLayer(RightLayer):
@@ -274,10 +315,13 @@ class RightEncoderLayer(RightLayer):
         return look(self.self_attn, x, x, mask, padding_mask, need_weights=False)
 
     def attention_step(self, x, mask, padding_mask):
-        return self.connect(x, lambda x: self.attend(x, mask, padding_mask), self.norm1)
+        def attend(x):
+            return self.attend(x, mask, padding_mask)
+
+        return self.connect(x, attend, "attention")
 
     def feed_forward_step(self, x):
-        return self.connect(x, self.feed_forward, self.norm2)
+        return self.connect(x, self.feed_forward, "feed_forward")
 
     def forward(self, x, mask=None, padding_mask=None):
         return self.feed_forward_step(self.attention_step(x, mask, padding_mask))
@@ -293,8 +337,8 @@ class NoResidualAroundAttention(RightEncoderLayer):
     """The residual around the attention is missing. Each token would be replaced by a
     mixture of others and forget what it was."""
 
-    def add(self, x, change, norm):
-        return change if norm is self.norm1 else x + change
+    def add(self, x, change, place):
+        return change if place == "attention" else super().add(x, change, place)
 
 
 @mistake(EncoderLayer)
@@ -302,8 +346,8 @@ class NoResidualAroundFeedForward(RightEncoderLayer):
     """The residual around the feed-forward network is missing. What the attention
     gathered reaches the next layer only through the two linear maps."""
 
-    def add(self, x, change, norm):
-        return change if norm is self.norm2 else x + change
+    def add(self, x, change, place):
+        return change if place == "feed_forward" else super().add(x, change, place)
 
 
 @mistake(EncoderLayer)
@@ -321,8 +365,8 @@ class AlwaysBefore(RightEncoderLayer):
     """You normalise before each sublayer, whatever norm_first says. Without norm_first
     the norm comes last, after the input was added."""
 
-    def connect(self, x, sublayer, norm):
-        return self.norm_before(x, sublayer, norm)
+    def connect(self, x, sublayer, place):
+        return self.norm_before(x, sublayer, place)
 
 
 @mistake(EncoderLayer)
@@ -331,12 +375,22 @@ class ResidualNormalised(NormalisedAdded, RightEncoderLayer):
 
 
 @mistake(EncoderLayer)
+class FirstResidualNormalised(NormalisedAddedToAttention, RightEncoderLayer):
+    __doc__ = NormalisedAddedToAttention.__doc__
+
+
+@mistake(EncoderLayer)
+class SecondResidualNormalised(NormalisedAddedToFeedForward, RightEncoderLayer):
+    __doc__ = NormalisedAddedToFeedForward.__doc__
+
+
+@mistake(EncoderLayer)
 class OutputNormalised(RightEncoderLayer):
     """You normalise what a sublayer gives and then add the token. After-norm normalises
     the sum of both; before-norm normalises what goes into the sublayer."""
 
-    def norm_after(self, x, sublayer, norm):
-        return x + norm(sublayer(x))
+    def norm_after(self, x, sublayer, place):
+        return self.add(x, self.norm_of(place)(sublayer(x)), place)
 
 
 @mistake(EncoderLayer)
@@ -347,7 +401,9 @@ class OnlyQueriesNormalised(RightEncoderLayer):
     def attention_step(self, x, mask, padding_mask):
         if not self.norm_first:
             return super().attention_step(x, mask, padding_mask)
-        return x + look(self.self_attn, self.norm1(x), x, mask, padding_mask)
+        queries = self.norm_of("attention")(x)
+        seen = look(self.self_attn, queries, x, mask, padding_mask)
+        return self.add(x, seen, "attention")
 
 
 @mistake(EncoderLayer)
@@ -357,14 +413,12 @@ class FirstSumLost(RightEncoderLayer):
     feed-forward network."""
 
     def forward(self, x, mask=None, padding_mask=None):
-        attended = self.connect(
-            x,
-            lambda t: look(self.self_attn, t, t, mask, padding_mask),
-            self.norm1,
-        )
-        if self.norm_first:
-            return x + self.feed_forward(self.norm2(attended))
-        return self.norm2(x + self.feed_forward(attended))
+        self.input = x
+        return super().forward(x, mask, padding_mask)
+
+    def add(self, x, change, place):
+        before = self.input if place == "feed_forward" else x
+        return super().add(before, change, place)
 
 
 @mistake(EncoderLayer)
@@ -373,13 +427,12 @@ class ValuesNotNormalised(RightEncoderLayer):
     that are not. The norm is applied to the input of the sublayer, which is all
     three."""
 
-    def forward(self, x, mask=None, padding_mask=None):
+    def attention_step(self, x, mask, padding_mask):
         if not self.norm_first:
-            return super().forward(x, mask, padding_mask)
-        y = self.norm1(x)
+            return super().attention_step(x, mask, padding_mask)
+        y = self.norm_of("attention")(x)
         ignore = {"attn_mask": flip(mask), "key_padding_mask": flip(padding_mask)}
-        x = x + self.self_attn(y, y, x, **ignore)[0]
-        return x + self.feed_forward(self.norm2(x))
+        return self.add(x, self.self_attn(y, y, x, **ignore)[0], "attention")
 
 
 @mistake(EncoderLayer)
@@ -399,21 +452,15 @@ class MaskOfOnesAdded(RightEncoderLayer):
     place of minus infinity hide nothing, and raise what they should hide: pass truth
     values."""
 
-    def forward(self, x, mask=None, padding_mask=None):
+    def attend(self, x, mask, padding_mask):
         if mask is None:
-            return super().forward(x, mask, padding_mask)
-
-        def attend(t):
-            ignored = None
-            if padding_mask is not None:
-                ignored = torch.zeros(padding_mask.shape, dtype=t.dtype)
-                ignored = ignored.masked_fill(~padding_mask, -torch.inf)
-            added = (~mask).to(t.dtype)
-            masks = {"attn_mask": added, "key_padding_mask": ignored}
-            return self.self_attn(t, t, t, **masks)[0]
-
-        x = self.connect(x, attend, self.norm1)
-        return self.connect(x, self.feed_forward, self.norm2)
+            return super().attend(x, mask, padding_mask)
+        ignored = None
+        if padding_mask is not None:
+            ignored = torch.zeros(padding_mask.shape, dtype=x.dtype)
+            ignored = ignored.masked_fill(~padding_mask, -torch.inf)
+        masks = {"attn_mask": (~mask).to(x.dtype), "key_padding_mask": ignored}
+        return self.self_attn(x, x, x, **masks)[0]
 
 
 @mistake(EncoderLayer)
@@ -423,7 +470,7 @@ class NormAtTheEndToo(RightEncoderLayer):
 
     def forward(self, x, mask=None, padding_mask=None):
         x = super().forward(x, mask, padding_mask)
-        return self.norm2(x) if self.norm_first else x
+        return self.norm_of("feed_forward")(x) if self.norm_first else x
 
 
 @mistake(EncoderLayer)
@@ -431,8 +478,7 @@ class OneNormForBoth(RightEncoderLayer):
     """You use norm1 in both places. Each sublayer has a norm of its own, with its own
     learned weight and bias."""
 
-    def feed_forward_step(self, x):
-        return self.connect(x, self.feed_forward, self.norm1)
+    norms = {"attention": "norm1", "feed_forward": "norm1"}
 
 
 @mistake(EncoderLayer)
@@ -440,9 +486,7 @@ class NormsExchanged(RightEncoderLayer):
     """You exchanged norm1 and norm2. norm1 belongs to the attention and norm2 to the
     feed-forward network; saved weights are loaded by these names."""
 
-    def connect(self, x, sublayer, norm):
-        other = self.norm2 if norm is self.norm1 else self.norm1
-        return super().connect(x, sublayer, other)
+    norms = {"attention": "norm2", "feed_forward": "norm1"}
 
 
 @mistake(EncoderLayer)
@@ -462,35 +506,68 @@ class Parallel(RightEncoderLayer):
     def forward(self, x, mask=None, padding_mask=None):
         if not self.norm_first:
             return super().forward(x, mask, padding_mask)
-        attended = self.attend(self.norm1(x), mask, padding_mask)
-        return x + attended + self.feed_forward(self.norm2(x))
+        attended = self.attend(self.norm_of("attention")(x), mask, padding_mask)
+        return x + attended + self.feed_forward(self.norm_of("feed_forward")(x))
 
 
-@mistake(EncoderLayer)
-class MasksNotAdapted(RightEncoderLayer):
-    """You handed the book's masks to torch's layer as they are. There True means
-    `ignore`, so yours attends to exactly what should be hidden."""
+class MasksTurned(RightEncoderLayer):
+    """Both masks as they came."""
 
     def forward(self, x, mask=None, padding_mask=None):
         return super().forward(x, flip(mask), flip(padding_mask))
 
 
-@mistake(EncoderLayer)
-class MaskNotAdapted(RightEncoderLayer):
-    """You adapted the padding mask and not the attention mask. In torch's layer True
-    means `ignore` for both of them."""
+class MaskTurned(RightEncoderLayer):
+    """The attention mask as it came."""
 
     def forward(self, x, mask=None, padding_mask=None):
         return super().forward(x, flip(mask), padding_mask)
 
 
-@mistake(EncoderLayer)
-class PaddingMaskNotAdapted(RightEncoderLayer):
-    """You adapted the attention mask and not the padding mask. In torch's layer True
-    means `ignore` for both of them."""
+class PaddingMaskTurned(RightEncoderLayer):
+    """The padding mask as it came."""
 
     def forward(self, x, mask=None, padding_mask=None):
         return super().forward(x, mask, flip(padding_mask))
+
+
+@mistake(EncoderLayer)
+class MasksNotAdapted(MasksTurned):
+    """You handed the book's masks to torch's layer as they are. There True means
+    `ignore`, so yours attends to exactly what should be hidden."""
+
+
+@mistake(EncoderLayer)
+class MasksNotAdaptedUntilNaN(WithWeights, MasksTurned):
+    """You handed the book's masks to torch's layer as they are. There True means
+    `ignore`, so yours attends to exactly what should be hidden, and gives NaN where
+    that is nothing."""
+
+
+@mistake(EncoderLayer)
+class MaskNotAdapted(MaskTurned):
+    """You adapted the padding mask and not the attention mask. In torch's layer True
+    means `ignore` for both of them."""
+
+
+@mistake(EncoderLayer)
+class MaskNotAdaptedUntilNaN(WithWeights, MaskTurned):
+    """You adapted the padding mask and not the attention mask. In torch's layer True
+    means `ignore` for both of them; where that leaves nothing to attend to, it gives
+    NaN."""
+
+
+@mistake(EncoderLayer)
+class PaddingMaskNotAdapted(PaddingMaskTurned):
+    """You adapted the attention mask and not the padding mask. In torch's layer True
+    means `ignore` for both of them."""
+
+
+@mistake(EncoderLayer)
+class PaddingMaskNotAdaptedUntilNaN(WithWeights, PaddingMaskTurned):
+    """You adapted the attention mask and not the padding mask. In torch's layer True
+    means `ignore` for both of them; where that leaves nothing to attend to, it gives
+    NaN."""
 
 
 @mistake(EncoderLayer)
@@ -685,7 +762,7 @@ class EncoderInPlace(RightEncoderLayer):
     """You added into the tensor that you were given. Whoever still needs the tokens
     finds them changed, and autograd finds its notes overwritten."""
 
-    def add(self, x, change, norm):
+    def add(self, x, change, place):
         x += change
         return x
 
@@ -695,6 +772,8 @@ class EncoderInPlace(RightEncoderLayer):
 
 class RightDecoderLayer(RightLayer):
     """Right, so that each mistake changes one thing."""
+
+    norms = {"attention": "norm1", "memory": "norm2", "feed_forward": "norm3"}
 
     def __init__(
         self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu, eps=1e-5
@@ -710,15 +789,16 @@ class RightDecoderLayer(RightLayer):
         return look(self.multihead_attn, x, memory, padding_mask=padding_mask)
 
     def attention_step(self, x, mask):
-        return self.connect(x, lambda x: self.attend(x, mask), self.norm1)
+        return self.connect(x, lambda x: self.attend(x, mask), "attention")
 
     def memory_step(self, x, memory, padding_mask):
-        return self.connect(
-            x, lambda x: self.look_up(x, memory, padding_mask), self.norm2
-        )
+        def look_up(x):
+            return self.look_up(x, memory, padding_mask)
+
+        return self.connect(x, look_up, "memory")
 
     def feed_forward_step(self, x):
-        return self.connect(x, self.feed_forward, self.norm3)
+        return self.connect(x, self.feed_forward, "feed_forward")
 
     def forward(self, x, memory, mask=None, memory_padding_mask=None):
         x = self.attention_step(x, mask)
@@ -753,7 +833,7 @@ class QueriesFromTheInput(RightDecoderLayer):
     what they look for in the memory."""
 
     def forward(self, x, memory, mask=None, memory_padding_mask=None):
-        self.input = self.norm2(x) if self.norm_first else x
+        self.input = self.norm_of("memory")(x) if self.norm_first else x
         return super().forward(x, memory, mask, memory_padding_mask)
 
     def look_up(self, x, memory, padding_mask):
@@ -829,7 +909,7 @@ class MemoryNormalised(RightDecoderLayer):
 
     def forward(self, x, memory, mask=None, memory_padding_mask=None):
         if self.norm_first:
-            memory = self.norm2(memory)
+            memory = self.norm_of("memory")(memory)
         return super().forward(x, memory, mask, memory_padding_mask)
 
 
@@ -872,22 +952,44 @@ class PaddingOnTheTokens(RightDecoderLayer):
         return look(self.self_attn, x, x, mask, self.padding_mask)
 
 
-@mistake(DecoderLayer)
-class DecoderMasksNotAdapted(RightDecoderLayer):
-    """You handed the book's masks to torch's layer as they are. There True means
-    `ignore`, so yours attends to exactly what should be hidden."""
+class DecoderMasksTurned(RightDecoderLayer):
+    """Both masks as they came."""
 
     def forward(self, x, memory, mask=None, memory_padding_mask=None):
         return super().forward(x, memory, flip(mask), flip(memory_padding_mask))
 
 
-@mistake(DecoderLayer)
-class DecoderMaskNotAdapted(RightDecoderLayer):
-    """You adapted the padding mask of the memory and not the attention mask. In torch's
-    layer True means `ignore` for both of them."""
+class DecoderMaskTurned(RightDecoderLayer):
+    """The attention mask as it came."""
 
     def forward(self, x, memory, mask=None, memory_padding_mask=None):
         return super().forward(x, memory, flip(mask), memory_padding_mask)
+
+
+@mistake(DecoderLayer)
+class DecoderMasksNotAdapted(DecoderMasksTurned):
+    """You handed the book's masks to torch's layer as they are. There True means
+    `ignore`, so yours attends to exactly what should be hidden."""
+
+
+@mistake(DecoderLayer)
+class DecoderMasksNotAdaptedUntilNaN(WithWeights, DecoderMasksTurned):
+    """You handed the book's masks to torch's layer as they are. There True means
+    `ignore`, so yours attends to exactly what should be hidden, and gives NaN where
+    that is nothing."""
+
+
+@mistake(DecoderLayer)
+class DecoderMaskNotAdapted(DecoderMaskTurned):
+    """You adapted the padding mask of the memory and not the attention mask. In torch's
+    layer True means `ignore` for both of them."""
+
+
+@mistake(DecoderLayer)
+class DecoderMaskNotAdaptedUntilNaN(WithWeights, DecoderMaskTurned):
+    """You adapted the padding mask of the memory and not the attention mask. In torch's
+    layer True means `ignore` for both of them; where that leaves nothing to attend to,
+    it gives NaN."""
 
 
 @mistake(DecoderLayer)
@@ -918,6 +1020,15 @@ class MemoryMaskIgnored(RightDecoderLayer):
 
 
 @mistake(DecoderLayer)
+class DecoderMasksIgnored(RightDecoderLayer):
+    """You accept both masks and never use them. The decoder then sees the tokens that
+    it should predict, and the filler tokens of the memory."""
+
+    def forward(self, x, memory, mask=None, memory_padding_mask=None):
+        return super().forward(x, memory)
+
+
+@mistake(DecoderLayer)
 class DecoderMasksInTrainingOnly(RightDecoderLayer):
     """Your masks are used in training only. When the model is evaluated it then sees
     what it was trained without, and its scores mean nothing."""
@@ -945,12 +1056,30 @@ class DecoderNoResiduals(NothingAdded, RightDecoderLayer):
 
 
 @mistake(DecoderLayer)
+class DecoderNoResidualAroundAttention(RightDecoderLayer):
+    """The residual around the self-attention is missing. Each token would be replaced
+    by a mixture of others and forget what it was."""
+
+    def add(self, x, change, place):
+        return change if place == "attention" else super().add(x, change, place)
+
+
+@mistake(DecoderLayer)
+class DecoderNoResidualAroundFeedForward(RightDecoderLayer):
+    """The residual around the feed-forward network is missing. What both attentions
+    gathered reaches the next layer only through the two linear maps."""
+
+    def add(self, x, change, place):
+        return change if place == "feed_forward" else super().add(x, change, place)
+
+
+@mistake(DecoderLayer)
 class NoResidualAroundCrossAttention(RightDecoderLayer):
     """The residual around the cross-attention is missing. What the tokens knew of the
     output so far is replaced by what they read from the memory."""
 
-    def add(self, x, change, norm):
-        return change if norm is self.norm2 else x + change
+    def add(self, x, change, place):
+        return change if place == "memory" else super().add(x, change, place)
 
 
 @mistake(DecoderLayer)
@@ -969,12 +1098,30 @@ class DecoderResidualNormalised(NormalisedAdded, RightDecoderLayer):
 
 
 @mistake(DecoderLayer)
+class DecoderFirstResidualNormalised(NormalisedAddedToAttention, RightDecoderLayer):
+    __doc__ = NormalisedAddedToAttention.__doc__
+
+
+@mistake(DecoderLayer)
+class DecoderSecondResidualNormalised(NormalisedAddedOnce, RightDecoderLayer):
+    """With norm_first you add what is read from the memory to the normalised token and
+    not to the token itself. The residual has to pass untouched; only the queries are
+    normalised."""
+
+    wrong = "memory"
+
+
+@mistake(DecoderLayer)
+class DecoderThirdResidualNormalised(NormalisedAddedToFeedForward, RightDecoderLayer):
+    __doc__ = NormalisedAddedToFeedForward.__doc__
+
+
+@mistake(DecoderLayer)
 class ThirdNormUnused(RightDecoderLayer):
     """You use norm2 for the cross-attention and for the feed-forward network. There are
     three sublayers and three norms, each with its own weight and bias."""
 
-    def feed_forward_step(self, x):
-        return self.connect(x, self.feed_forward, self.norm2)
+    norms = RightDecoderLayer.norms | {"feed_forward": "norm2"}
 
 
 @mistake(DecoderLayer)
@@ -1032,7 +1179,7 @@ class DecoderInPlace(RightDecoderLayer):
     """You added into the tensor that you were given. Whoever still needs the tokens
     finds them changed, and autograd finds its notes overwritten."""
 
-    def add(self, x, change, norm):
+    def add(self, x, change, place):
         x += change
         return x
 

@@ -28,12 +28,17 @@ class RightModel(right.VisionTransformer):
             tokens = layer(tokens)
         return tokens
 
+    def normalise(self, tokens):
+        return self.norm(tokens)
+
     def pool(self, tokens):
         return tokens[:, 0]
 
+    def read(self, tokens):
+        return self.pool(self.normalise(tokens))
+
     def forward(self, images):
-        tokens = self.encode(self.embedding(images))
-        return self.head(self.pool(self.norm(tokens)))
+        return self.head(self.read(self.encode(self.embedding(images))))
 
     def replace_layers(self, make):
         """Make the layers anew with ``make(E, h, M, eps)``."""
@@ -63,6 +68,41 @@ class MeanOfPatches(RightModel):
 
     def pool(self, tokens):
         return tokens[:, 1:].mean(dim=1)
+
+
+class PooledFirst(RightModel):
+    """Normalises what is left of the tokens, as the reference does."""
+
+    def read(self, tokens):
+        return self.normalise(self.pool(tokens))
+
+
+@mistake(VisionTransformer)
+class MeanOfAllTokensNormalised(PooledFirst):
+    """You averaged all tokens, the class token among them, and normalised the mean. The
+    class token alone is read: it has gathered from the patches what the head needs."""
+
+    def pool(self, tokens):
+        return tokens.mean(dim=1)
+
+
+@mistake(VisionTransformer)
+class MeanOfPatchesNormalised(PooledFirst):
+    """You averaged the patches, left the class token out and normalised the mean. That
+    is a model of its own and works well, but this one, and its published weights, read
+    the class token."""
+
+    def pool(self, tokens):
+        return tokens[:, 1:].mean(dim=1)
+
+
+@mistake(VisionTransformer)
+class LargestOverTokensNormalised(PooledFirst):
+    """You took the largest value of each feature over the tokens and normalised these.
+    The head reads the class token, and nothing else."""
+
+    def pool(self, tokens):
+        return tokens.amax(dim=1)
 
 
 @mistake(VisionTransformer)
@@ -106,9 +146,8 @@ class NoFinalNorm(RightModel):
     """You left out the last norm. With pre-norm layers nothing has normalised the sum
     of all the layers yet, so the head needs it."""
 
-    def forward(self, images):
-        unused = 0 * (self.norm.weight.sum() + self.norm.bias.sum())
-        return self.head(self.pool(self.encode(self.embedding(images)))) + unused
+    def normalise(self, tokens):
+        return tokens
 
 
 @mistake(VisionTransformer)
@@ -116,8 +155,11 @@ class NormBeforeTheLayers(RightModel):
     """You normalised before the layers and not after them. The last norm belongs behind
     the last layer; each pre-norm layer normalises its own input."""
 
-    def forward(self, images):
-        return self.head(self.pool(self.encode(self.norm(self.embedding(images)))))
+    def encode(self, tokens):
+        return super().encode(self.norm(tokens))
+
+    def normalise(self, tokens):
+        return tokens
 
 
 @mistake(VisionTransformer)
@@ -273,7 +315,7 @@ class LastLayerSkipped(RightModel):
     layers first."""
 
     def encode(self, tokens):
-        for layer in self.layers[: max(1, len(self.layers) - 1)]:
+        for layer in self.layers[:-1]:
             tokens = layer(tokens)
         return tokens
 

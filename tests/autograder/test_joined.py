@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -14,9 +15,11 @@ from autograder import slips, two_slips
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import find_topic
 from autograder.rows import disagreement
-from autograder.steps.joined import joined
+from autograder.steps.joined import joined, order_matters
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import find_besides, find_both
+from autograder.variants import Role
+from tests.autograder.student_answers import student
 from tests.autograder.unnamed import told
 
 
@@ -95,6 +98,11 @@ class WrongSecond(Base):
         return 20
 
 
+class FirstDoubled(Base):
+    def first(self):
+        return 2 * super().first()
+
+
 class WrongAll(WrongFirst):
     def both(self):
         return 0
@@ -104,6 +112,17 @@ def test_classes_become_the_bases_of_one():
     assert joined(WrongFirst, WrongSecond, Base)().both() == 22
     assert joined(WrongFirst, WrongAll, Base) is None
     assert joined(WrongFirst, twice, Base) is None
+
+
+def test_class_of_which_nothing_would_be_left_is_not_joined():
+    assert joined(WrongFirst, FirstDoubled, Base) is None
+    assert joined(FirstDoubled, WrongFirst, Base)().both() == 14
+
+
+def test_order_of_classes_matters_where_both_replace_one_step():
+    assert order_matters(WrongFirst, FirstDoubled)
+    assert not order_matters(WrongFirst, WrongSecond)
+    assert order_matters(of_the_opposite, with_an_offset)
 
 
 # What is told -------------------------------------------------------------------------
@@ -238,14 +257,39 @@ def test_mistake_is_told_beside_values_that_are_not_finite():
     everywhere = known("A.", {0, 1, 2, 3}, doubled)
     nan = np.where(np.arange(5) > 2, math.nan, 2 * RIGHT[1])
     given = [2 * RIGHT[0], nan, 2 * RIGHT[2], 2 * RIGHT[3]]
-    assert "infinite. Of the mistake alone this would be said: A. Then" in find_besides(
+    assert "Of the mistake alone this would be said: A. Then" in find_besides(
         outcomes(given), [everywhere, OTHER]
     )
     assert find_besides(outcomes(given), [everywhere, ("C.", everywhere[1])]) == ""
-    one_case = known("A.", {0, 1}, doubled)  # elsewhere it is right, as was given
-    assert find_besides(outcomes([2 * RIGHT[0], nan, *RIGHT[2:]]), [one_case]) == ""
     given[1] = np.where(np.arange(5) > 2, math.nan, 3 * RIGHT[1])
     assert find_besides(outcomes(given), [everywhere, OTHER]) == ""
+
+
+def test_mistake_is_told_although_no_case_is_free_of_nan():
+    everywhere = known("A.", {0, 1, 2, 3}, doubled)
+    given = [np.where(np.arange(5) > 2, math.nan, 2 * right) for right in RIGHT]
+    assert "A. Then" in find_besides(outcomes(given), [everywhere, OTHER])
+
+
+def test_a_few_finite_values_are_no_mistake():
+    everywhere = known("A.", {0, 1, 2, 3}, doubled)
+    given = [np.where(np.arange(5) > 0, math.nan, 2 * right) for right in RIGHT[:3]]
+    assert find_besides(outcomes([*given, 2 * RIGHT[3] * math.nan]), [everywhere]) == ""
+
+
+def test_what_is_computed_from_nan_is_left_aside_but_nothing_else():
+    everywhere = known("A.", {0, 1, 2, 3}, doubled)
+    nan = [np.where(np.arange(5) > 2, math.nan, 2 * right) for right in RIGHT]
+    roles = {(): Role()}
+
+    def with_roles(gradients):
+        *results, case = outcomes([*nan[:3], gradients])
+        return [*(replace(result, roles=roles) for result in results), case]
+
+    spoilt = np.where(np.arange(5) > 2, math.nan, 0.0)
+    assert "A. Then" in find_besides(with_roles(spoilt), [everywhere])
+    assert find_besides(with_roles(np.zeros(5)), [everywhere]) == ""
+    assert find_besides(outcomes([*nan[:3], spoilt]), [everywhere]) == ""
 
 
 def attention_divided_by_the_width(query, key, value, mask=None):
@@ -262,3 +306,9 @@ def test_scale_is_told_although_rows_without_keys_are_nan():
     message = told("scaled_dot_product_attention", attention_divided_by_the_width)
     assert "You divided by d_k." in message
     assert "NaN or infinite" in message
+
+
+def test_mask_that_is_not_inverted_is_told_although_it_gives_nan():
+    message = told("cached_attention", student("cached_attention", ("~mask", "mask")))
+    assert "NaN or infinite" in message
+    assert "Your mask is the wrong way round" in message

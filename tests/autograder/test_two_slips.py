@@ -14,9 +14,11 @@ from autograder.answers import Answer, answer, decode
 from autograder.diagnosis import STOPPED
 from autograder.exercise import Exercise, Topic, find_topic
 from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 from autograder.slips import Trials
 from autograder.steps.altered import steps_of, with_steps
 from autograder.two_slips import TOGETHER, find_two_slips
+from tests.autograder.student_answers import student
 from tests.autograder.unnamed import told, told_in
 
 # Written as students would, and not as the references or the mistakes are.
@@ -236,6 +238,44 @@ def test_nothing_is_tried_after_the_time_and_that_is_said(monkeypatch):
     assert find_two_slips(tried, []) == ""
     assert tried.stopped
     assert told_in(TOPIC, blend, cosine_without_tanh) == STOPPED
+
+
+def test_nothing_is_tried_after_the_work_and_that_is_said(monkeypatch):
+    monkeypatch.setattr(slips, "WORK", 0)
+    tried = trials(TOPIC, blend, cosine_without_tanh)
+    assert find_two_slips(tried, []) == ""
+    assert tried.stopped
+    assert told_in(TOPIC, blend, cosine_without_tanh) == STOPPED
+
+
+@pytest.mark.parametrize("work", [20_000, 100_000, 400_000])
+def test_answer_is_told_the_same_although_all_was_tried_before(monkeypatch, work):
+    """Answers that are kept make a search faster, and it tries no more for that."""
+    monkeypatch.setattr(slips, "WORK", work)
+    topic = find_topic("EncoderLayer")
+    exercise = topic.exercises["EncoderLayer"]
+    no_mask = ("attn_mask=hidden, ", "")
+    other_sum = ("out = s + self.linear2(h)", "out = x + self.linear2(h)")
+    wrong = student("EncoderLayer", no_mask, other_sum)
+    expected = expect(topic, exercise, public_seeds(exercise))
+    given = [
+        decode(answer(case, wrong, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    first, *others = (judge(exercise, given, expected).message for _ in range(3))
+    assert others == [first, first]
+    anew = expect(topic, exercise, public_seeds(exercise))
+    assert judge(exercise, given, anew).message == first
+
+
+def test_work_of_a_case_is_the_same_whenever_it_is_counted():
+    topic = find_topic("EncoderLayer")
+    exercise = topic.exercises["EncoderLayer"]
+    seeds = public_seeds(exercise)
+    one, other = (expect(topic, exercise, seeds).probe for _ in range(2))
+    counted = [probe.cost(n) for probe in (one, other) for n in range(len(seeds))]
+    assert counted[: len(seeds)] == counted[len(seeds) :]
+    assert min(counted) > 500
 
 
 def test_time_for_known_mistakes_is_part_of_the_time_for_all(monkeypatch):
