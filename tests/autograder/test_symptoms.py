@@ -25,6 +25,7 @@ from autograder.symptoms.structure import (
     TOO_LARGE,
 )
 from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
+from solutions import seq2seq as right_seq2seq
 from tests.autograder.unnamed import told as told_of_course
 from tests.autograder.unnamed import told_in
 
@@ -347,6 +348,16 @@ def test_input_changed_in_place_is_named_beside_another_reason():
     assert said.endswith(
         "Besides, `scores` is different after the call: something was changed in place."
     )
+
+
+def test_result_that_is_handed_to_the_next_call_is_no_input_that_was_changed():
+    class AttentionDecoder(right_seq2seq.AttentionDecoder):
+        def forward(self, token, state, encoder_states, source_mask=None):
+            found = super().forward(token, state, encoder_states, source_mask)
+            logits, new_state, weights = found
+            return logits, new_state.flip(-1) ** 3, weights
+
+    assert "in place" not in told_of_course("AttentionDecoder", AttentionDecoder)
 
 
 def test_wrong_one_of_several_results_is_named():
