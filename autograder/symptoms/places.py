@@ -192,9 +192,9 @@ def low_precision(pairs: Sequence[Pair]) -> str | None:
 
     Small differences alone have other reasons, too: see ``nearly_right``.
     """
-    if not _are_near(pairs):
-        return None
-    for name, fits in _PRECISIONS.items():
+    for name, (fits, near) in _PRECISIONS.items():
+        if not _are_near(pairs, near):
+            continue
         if all(fits(p.given) for p in pairs) and not any(fits(p.right) for p in pairs):
             return (
                 f"The values are nearly right, and rounded to {name} precision; "
@@ -206,7 +206,7 @@ def low_precision(pairs: Sequence[Pair]) -> str | None:
 @detectors.trace
 def nearly_right(pairs: Sequence[Pair]) -> str | None:
     """All values are nearly right."""
-    if not _are_near(pairs):
+    if not _are_near(pairs, NEAR):
         return None
     return (
         "The values are nearly right. Differences as small as these come from another "
@@ -215,7 +215,7 @@ def nearly_right(pairs: Sequence[Pair]) -> str | None:
     )
 
 
-def _are_near(pairs: Sequence[Pair]) -> bool:
+def _are_near(pairs: Sequence[Pair], near: float) -> bool:
     """Whether real numbers differ from the right ones by little, but in all results."""
     if not comparable(pairs) or not telling(pairs):
         return False
@@ -228,7 +228,7 @@ def _are_near(pairs: Sequence[Pair]) -> bool:
         float(np.abs(pair.given - pair.right).max() / scale)
         for pair, scale in zip(pairs, scales, strict=True)
     )
-    return 1e-8 < largest < NEAR
+    return 1e-8 < largest < near
 
 
 def _fits_half(values: np.ndarray) -> bool:
@@ -242,7 +242,7 @@ def _fits_single(values: np.ndarray) -> bool:
     return bool((values.astype(np.float32) == values).all())
 
 
-_PRECISIONS = {"half": _fits_half, "single": _fits_single}
+_PRECISIONS = {"half": (_fits_half, NEAR), "single": (_fits_single, 3e-3)}
 
 
 def _softmax_of_right(pair: Pair) -> bool:

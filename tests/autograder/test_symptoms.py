@@ -532,6 +532,8 @@ def test_a_precision_shows_where_an_eps_decides_as_well():
 
     said = told_of_course("rms_norm", in_half_precision)
     assert said.startswith("The values are nearly right, and rounded to half precision")
+    off = (NUMBERS * (1 + 8e-3 * np.sin(np.arange(20.0)))).astype(np.float32)
+    assert low_precision([pair(NUMBERS, off)]) is None  # single precision errs by less
 
 
 def test_counts_that_are_off_by_a_few_are_not_nearly_right():
