@@ -55,11 +55,15 @@ LESSONS: list[Lesson] = [
         r"keyword argument '?(keepdims|axis)\b|keepdims=|axis=",
         "torch says dim and keepdim where NumPy says axis and keepdims. This is torch.",
     ),
-    (
-        "TypeError",
-        r"return_types\.(max|min|sort|topk|median|mode)",
-        "In torch, max and min along an axis return two things, the values and their "
-        "indices. Take .values, or call amax and amin.",
+    *(
+        (
+            error,
+            r"return_types\.(max|min|sort|topk|median|mode)",
+            "In torch, max, min, sort and topk along an axis return two things, the "
+            "values and their indices. Take .values or .indices, or call amax, amin "
+            "or argmax.",
+        )
+        for error in ("TypeError", "AttributeError")
     ),
     (
         "TypeError",

@@ -86,7 +86,11 @@ ERRORS = {
         lambda: torch.sum(T, keepdims=True),
         lambda: F.softmax(T, axis=-1),
     ],
-    "amax and amin": [lambda: T.max(-1, keepdim=True) - T],
+    "amax, amin or argmax": [
+        lambda: T.max(-1, keepdim=True) - T,
+        lambda: T.max(-1).argmax,
+        lambda: T.topk(2).shape,
+    ],
     "along which axis": [lambda: T.softmax()],
     "first parameter of yours": [lambda: WithoutSelf()(T)],
     "leaves out an argument": [
