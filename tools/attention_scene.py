@@ -151,7 +151,8 @@ def _last_words() -> str:
     begin = html.escape(" ".join(OPENING).capitalize())
     return (
         '<fieldset class="scene-last"><legend class="visually-hidden">Last word of the '
-        f"sentence</legend><span>{begin}</span> {choices}</fieldset>"
+        f'sentence</legend><span>{begin}</span> <span class="scene-choices">{choices}'
+        "</span></fieldset>"
     )
 
 

@@ -4,16 +4,19 @@
 
 The pages of ``_toc.yml`` become one document: what has to be unique in it gets the name
 of its page in front, links between pages become links inside, solutions move to the end
-of their chapter, and a contents page says where everything is. Nothing is executed and
-nothing comes from another host. How it looks on paper is in ``print.css``.
+of their chapter, and a contents page says where everything is. Each chapter is printed
+on pages of its own kind, whose margins have its title. Nothing is executed and nothing
+comes from another host. How it looks on paper is in ``print.css``.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import html
 import io
 import posixpath
+import re
 import sys
 from pathlib import Path
 from urllib.parse import urldefrag
@@ -26,6 +29,7 @@ from pypdf import PdfReader
 from toolkit import book
 from tools.chromium import NoChromium, chromium, headless_chromium
 from tools.formulas import typeset
+from tools.preview_picture import ALT, SUBTITLE, scene_as_svg
 
 BAD_INPUT = 2
 # What only works on a screen.
@@ -36,10 +40,21 @@ NOT_ON_PAPER = ", ".join(
     )
 )
 START_PAGE = "article .attention-scene"  # paper has a cover in its place
-FOOTER = (
-    '<div style="width: 100%; font: 8pt DejaVu Sans, sans-serif; text-align: center;">'
-    '<span class="pageNumber"></span></div>'
-)
+# A page has one name, and rules without one hold for all. Margins are the same on all
+# pages: Chromium lays out the whole document for the width of the first one.
+EVERY_PAGE = """
+@page { @bottom-center { content: counter(page); font: 8pt DejaVu Sans, sans-serif; } }
+@page cover {
+  background: linear-gradient(#6a3d8f 8mm, transparent 0);
+  @bottom-center { content: none; }
+}"""
+PAGE_OF_CHAPTER = """
+@page {name} {{
+  @top-left {{ content: {book}; {style} }}
+  @top-right {{ content: {title}; {style} }}
+}}
+#{anchor} {{ page: {name}; }}"""
+HEAD_STYLE = "font: 8pt DejaVu Sans, sans-serif; color: #555;"
 SETTLED = """async () => {
   await document.fonts.ready;
   await Promise.all([...document.images].map(image => image.decode()));
@@ -123,10 +138,7 @@ def printed(page: Page, tagged: bool) -> bytes:
         outline=tagged,
         tagged=tagged,
         print_background=True,
-        display_header_footer=True,
-        header_template="<span></span>",
-        footer_template=FOOTER,
-        margin={"top": "18mm", "bottom": "18mm", "left": "20mm", "right": "20mm"},
+        prefer_css_page_size=True,
     )
 
 
@@ -160,16 +172,46 @@ def book_as_one_page(root: Path, built: Path) -> str:
             caption = part.caption if name == part.pages[0] else ""
             chapters.append(chapter(soups[name], name, caption, set(soups)))
     title, author = html.escape(config["title"]), html.escape(config["author"])
+    heads = EVERY_PAGE + "".join(
+        page_of_chapter(name, config["title"], titles[name]) for name in soups
+    )
     return (
         f'<!doctype html>\n<html lang="en" data-theme="light">\n<head>\n'
         f'<meta charset="utf-8"><title>{title}</title>'
         f'<meta name="author" content="{author}">\n'
-        f"{head_for_paper(soups)}\n</head>\n"
+        f"{head_for_paper(soups)}\n<style>{heads}</style>\n</head>\n"
         f'<body class="book-on-paper"><div class="bd-content"><main class="bd-article">'
-        f'<header class="cover"><p class="cover-title">{title}</p>'
-        f"<p>{author}</p><p>{html.escape(str(config['copyright']))}</p></header>\n"
+        f"{cover(title, author, html.escape(str(config['copyright'])))}\n"
         f"{contents(parts, titles)}\n{''.join(chapters)}</main></div></body></html>"
     )
+
+
+def cover(title: str, author: str, year: str) -> str:
+    """The first page: title, subtitle and picture of the book; all given as HTML."""
+    picture = base64.b64encode(scene_as_svg().encode()).decode()
+    return (
+        f'<header class="cover"><p class="cover-title">{title}</p>'
+        f'<p class="cover-subtitle">{html.escape(SUBTITLE)}</p>'
+        f'<img src="data:image/svg+xml;base64,{picture}" alt="{html.escape(ALT)}">'
+        f'<p class="cover-author">{author}, {year}</p></header>'
+    )
+
+
+def page_of_chapter(name: str, book_title: str, title: str) -> str:
+    """Style of the pages of a chapter: its title is at their head."""
+    return PAGE_OF_CHAPTER.format(
+        name=f"of-{anchor(name)}",
+        anchor=anchor(name),
+        book=css_string(book_title),
+        title=css_string(title),
+        style=HEAD_STYLE,
+    )
+
+
+def css_string(text: str) -> str:
+    """A text between quotation marks, in a style sheet inside of HTML."""
+    escaped = re.sub(r'[\\"<\n]', lambda found: f"\\{ord(found[0]):x} ", text)
+    return f'"{escaped}"'
 
 
 def read_page(built: Path, name: str) -> BeautifulSoup:

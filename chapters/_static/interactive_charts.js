@@ -21,6 +21,17 @@ function followPage(view, drawn) {
   }).observe(view);
 }
 
+/* Where a chart asks for it, a click on a mark sets parameters to fields of its data. */
+function followClicks(drawn, fields) {
+  drawn.addEventListener("click", (event, item) => {
+    const chosen = Object.entries(fields).map(([name, field]) => [name, item?.datum?.[field]]);
+    if (chosen.every(([, value]) => value !== undefined)) {
+      chosen.forEach(([name, value]) => drawn.signal(name, value));
+      drawn.runAsync();
+    }
+  });
+}
+
 async function drawChart(chart) {
   await Loader.script(VEGA);
   const spec = JSON.parse(chart.querySelector("script").textContent);
@@ -44,6 +55,9 @@ async function drawChart(chart) {
   }
   if (spec.usermeta?.asWideAsThePage && spec.vconcat) {
     followPage(view, drawn);
+  }
+  if (spec.usermeta?.click) {
+    followClicks(drawn, spec.usermeta.click);
   }
   chart.classList.add("is-live");
 }

@@ -5,13 +5,20 @@
 
 {
   const { dataset } = document.documentElement;
-  const AT_ONCE = 8; // milliseconds
+  const AT_ONCE = 5; // milliseconds, after which a part may take as long
   // As in house.css; parts come after what they are in.
   const LEFT_OUT = `.bd-article section > :not(section, h1, h2, h3, h4, h5, h6),
     .bd-article :is(pre, .cell_output > .output, .pst-scrollable-table-container)`;
   // The theme decides once for the whole page whether the keyboard can reach these.
   const CODE = "pre, .cell_output > .output";
   let parts, next = 0;
+
+  // Once all is loaded, it asks each of them, and writes down its answer before it asks the
+  // next one. An answer that stands there already changes nothing, and then the browser
+  // need not lay out the page again for each question.
+  for (const code of document.querySelectorAll(CODE)) {
+    code.tabIndex = -1;
+  }
 
   function layOutSome() {
     const end = performance.now() + AT_ONCE;

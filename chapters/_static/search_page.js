@@ -2,6 +2,7 @@
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
+  const MOST = 30; // results on the page
   const results = document.querySelector("#search-results");
   const query = new URLSearchParams(location.search).get("q")?.trim();
   if (!results || !query) {
@@ -24,11 +25,11 @@ document.addEventListener("DOMContentLoaded", () => {
   results.append(
     element("h2", {}, "Search Results"),
     element("p", { className: "search-summary" }, found.length
-      ? `Search finished, found ${count}.`
+      ? `Search finished, found ${count}${found.length > MOST ? `; these are the first ${MOST}` : ""}.`
       : "Search finished, found nothing. Try other words, or fewer letters of them."),
     list,
   );
-  for (const { address, title, pageTitle } of found) {
+  for (const { address, title, pageTitle } of found.slice(0, MOST)) {
     const name = title === pageTitle ? title : `${pageTitle} > ${title}`;
     list.append(element("li", {}, element("a", { href: address }, name)));
   }

@@ -4,7 +4,6 @@
 
 globalThis.BookSearch ??= {};
 {
-  const MOST = 30; // results
   const WORSE = 0.25; // of the best result's weight is too little
   const PREFIX = 3; // letters with which a word can be begun
   const STEM = 4; // letters that are left of a word whose ending is not all typed
@@ -84,7 +83,6 @@ globalThis.BookSearch ??= {};
       .filter(({ weight, rank }) => rank || (weight && weight >= enough))
       .sort((a, b) =>
         b.rank - a.rank || b.here - a.here || b.weight - a.weight || a.number - b.number)
-      .slice(0, MOST)
       .map(({ section }) =>
         ({ address: addressOf(section), title: section[2], pageTitle: section[3] }));
   };

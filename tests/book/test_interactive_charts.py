@@ -278,6 +278,49 @@ def test_no_chart_of_the_book_writes_smaller_than_twelve_pixels(html: Path):
     assert seen > 5
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_patch_is_chosen_by_a_click_or_by_its_row_and_column(
+    width: int, html: Path, browser: Browser
+):
+    size = {"width": width, "height": 800}
+    with browser.new_context(viewport=size, offline=True) as context:
+        page = context.new_page()
+        page.goto((html / "chapters" / "vit_patches.html").as_uri(), wait_until="load")
+        page.locator(".interactive-chart").first.scroll_into_view_if_needed()
+        chart = page.locator(
+            ".interactive-chart.is-live", has_text="column of the patch"
+        )
+        expect(chart).to_have_count(1)
+        assert chart.locator("input[type=range]").count() == 0
+        row, column = (chart.locator(f"select[name={n}]") for n in ("row", "column"))
+
+        def most_similar() -> tuple[int, int]:
+            cells = chart.locator(
+                "[aria-roledescription='rect mark'][aria-label*=simil]"
+            )
+            told = cells.evaluate_all("all => all.map(cell => cell.ariaLabel)")
+            assert len(told) == 196
+            (best,) = (text for text in told if text.endswith("similarity: 1"))
+            found = re.search(
+                r"column of the patch: (\d+); row of the patch: (\d+)", best
+            )
+            return int(found[2]), int(found[1])
+
+        assert most_similar() == (5, 6)
+        for r, c in [(2, 9), (13, 0), (0, 13)]:
+            name = f"column of the patch: {c}; row of the patch: {r};"
+            chart.locator(f"[aria-label^='{name}']").click()
+            expect(row).to_have_value(str(r))
+            expect(column).to_have_value(str(c))
+            assert most_similar() == (r, c)
+        row.focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Tab")
+        expect(column).to_be_focused()
+        page.keyboard.press("ArrowUp")
+        assert most_similar() == (1, 12)
+
+
 def test_a_chart_on_a_dark_page_has_no_white_card(html: Path, browser: Browser):
     with browser.new_context(color_scheme="dark") as context:
         page = context.new_page()

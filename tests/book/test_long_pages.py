@@ -172,3 +172,18 @@ def test_on_paper_all_of_a_page_is_laid_out(tab: Page, go_on: Callable):
         "all => [...new Set(all.map(e => getComputedStyle(e).contentVisibility))]"
     )
     assert kinds == ["visible"]
+
+
+# What the theme is about to write down, once all has been loaded.
+BEFORE_THE_THEME = """addEventListener("load", () => {
+  const code = [...document.querySelectorAll("pre, .cell_output > .output")];
+  globalThis.answers = code.map((e) => e.getAttribute("tabindex"));
+}, { capture: true, once: true });"""
+
+
+def test_the_theme_finds_its_answer_where_code_does_not_scroll(tab: Page, site: str):
+    tab.add_init_script(BEFORE_THE_THEME)
+    tab.goto(f"{site}{CHAPTER}", wait_until="load")
+    answers = tab.evaluate("answers")
+    assert len(answers) > 40
+    assert set(answers) == {"-1"}

@@ -182,7 +182,11 @@ def test_what_continues_to_the_right_fades_out_until_it_is_moved(
 ):
     phone.goto(f"{site}chapters/masking.html", wait_until="load")
     fading = "e => getComputedStyle(e).getPropertyValue('--fading')"
-    for selector in (".figure-box", ".pst-scrollable-table-container"):
+    for selector in (
+        ".figure-box",
+        ".pst-scrollable-table-container",
+        ".tag_exercise pre",
+    ):
         box = phone.locator(selector).first
         box.scroll_into_view_if_needed()
         assert box.evaluate("e => e.scrollWidth > e.clientWidth")

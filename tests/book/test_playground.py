@@ -222,6 +222,8 @@ def test_a_character_without_an_id_is_named_and_the_last_answer_stays_in_grey(
     problem = dates.locator("#dates-problem")
     expect(problem).to_contain_text("no ids for “☀”, “Ж”")
     expect(problem).to_contain_text("what it wrote for “July 4, 1984”")
+    expect(problem).to_contain_text(", . 0–9 ;")  # and so on, with spaces to break at
+    assert max(map(len, problem.inner_text().split())) < 15
     expect(result).to_be_visible()
     expect(result).to_have_text("1984-07-04")
     assert GREY in answer.locator("> div").first.evaluate(

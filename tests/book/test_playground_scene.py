@@ -388,7 +388,7 @@ def test_an_address_without_an_image_leaves_the_example(window, fields):
     ("name", "parts"),
     [
         ("dates", ["source", "scene", "heads", "pair"]),
-        ("digits", ["canvas", "patches", "shares", "heads"]),
+        ("digits", ["canvas", "patches", "shares", "heads", "pair"]),
     ],
 )
 def test_the_whole_scene_is_above_the_fold_of_a_laptop(window, name, parts):
@@ -396,6 +396,40 @@ def test_the_whole_scene_is_above_the_fold_of_a_laptop(window, name, parts):
     for part in parts:
         box = page.locator(f"#{name}-{part}").bounding_box()
         assert box["y"] + box["height"] <= 900, part
+
+
+# How near lines come to the middle of characters that stand in their way, in pixels.
+NEAREST = """() => {
+  const keys = [...document.querySelectorAll(".is-keys span")];
+  const letters = keys.map(e => e.getBoundingClientRect());
+  let crossed = 0, nearest = Infinity;
+  for (const path of document.querySelectorAll("#dates-scene path:not(.is-hit)")) {
+    const { a, d, e, f } = path.getScreenCTM();
+    const at = n => {
+      const { x, y } = path.getPointAtLength(n);
+      return [a * x + e, d * y + f];
+    };
+    const start = at(0);
+    for (let n = 0; n < path.getTotalLength(); n += 1) {
+      const [x, y] = at(n);
+      for (const { left, right, top, bottom } of letters) {
+        if (y > top && y < bottom && top > start[1] && x > left - 4 && x < right + 4) {
+          crossed += 1;
+          nearest = Math.min(nearest, Math.abs(x - (left + right) / 2));
+        }
+      }
+    }
+  }
+  return [crossed, nearest];
+}"""
+
+
+def test_lines_pass_between_the_characters_of_the_rows_below(window):
+    page = window.visit("playground_dates", size=(360, 740))
+    page.locator("[name=dates-head]").nth(1).check()
+    crossed, nearest = page.evaluate(NEAREST)
+    assert crossed > 0
+    assert nearest > 8  # half of a letter, and half of the widest line
 
 
 def test_nothing_moves_while_a_reader_steps_through(window):

@@ -491,6 +491,16 @@ TOPS = """() => Object.fromEntries(
     .map((e, n) => [e.id || n, Math.round(e.getBoundingClientRect().top)]))"""
 
 
+def test_buttons_stand_clear_of_the_text_and_near_what_they_change(window):
+    page = window.visit("playground_write", size=(1440, 900))
+    text = page.locator("#write-text").bounding_box()
+    button = page.locator("#write-step").bounding_box()
+    bars = page.get_by_text("The next token", exact=True).bounding_box()
+    assert button["y"] - text["y"] - text["height"] >= 8
+    assert bars["y"] - button["y"] - button["height"] <= 85
+    assert page.locator("#write-status").inner_text()
+
+
 @pytest.mark.parametrize("width", [1440, 360])
 def test_nothing_moves_while_it_plays(window, width):
     page = window.visit(NAME, size=(width, 900))

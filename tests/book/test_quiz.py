@@ -156,6 +156,20 @@ def test_the_first_choice_counts_and_the_score_outlives_a_reload(scored: Page):
     assert "first option that you choose counts" in score.inner_text()
 
 
+def test_the_score_is_in_sight_and_the_ring_touches_nothing(scored: Page):
+    score = scored.locator(".quiz-result")
+    for width, height in [(1440, 500), (360, 400)]:
+        scored.set_viewport_size({"width": width, "height": height})
+        for words in ("A small one.", "Three."):
+            choose(scored, words)
+            option = scored.locator("summary:focus-visible")
+            ring = option.evaluate("e => getComputedStyle(e).outlineOffset")
+            assert ring == "-3px"  # as wide as the ring: it is all inside
+            result, answer = score.bounding_box(), option.bounding_box()
+            assert 0 <= result["y"] <= height - result["height"]
+            assert answer["y"] + answer["height"] <= result["y"]  # not covered
+
+
 def test_an_answer_belongs_to_the_words_of_its_question(scored: Page):
     choose(scored, "Two.")
     (key,) = scored.evaluate("Object.keys(localStorage)")

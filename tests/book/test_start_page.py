@@ -200,6 +200,18 @@ def test_three_ways_to_begin(page: Page, site: str):
             assert page.locator(f"#{link.partition('#')[2]}").is_visible()
 
 
+def test_on_a_phone_last_words_stay_together_and_text_clear_of_the_scene(page: Page):
+    page.set_viewport_size({"width": 360, "height": 740})
+    last = page.locator(".scene-last label").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().top)"
+    )
+    assert len(last) == 2
+    assert last[0] == last[1]
+    scene = page.locator(".attention-scene").bounding_box()
+    about = page.locator(".start-about-scene").bounding_box()
+    assert about["y"] - scene["y"] - scene["height"] >= 12
+
+
 def test_nothing_is_cut_off_on_a_phone(page: Page):
     for width in (320, 360, 1440):
         page.set_viewport_size({"width": width, "height": 800})

@@ -318,6 +318,16 @@ def test_what_search_finds_is_shown_as_prose(query: str, opened: Open):
         assert not re.search(r"\\[a-z(]|\$\$|def \w+\(|^import |>>>", excerpt)
 
 
+def test_the_search_page_tells_how_much_it_found_and_shows_the_best(opened: Open):
+    page = opened("search.html?q=attention", 1280, "light")
+    said = page.locator("#search-results .search-summary").inner_text()
+    count = re.fullmatch(r".*found (\d+) sections; these are the first 30\.", said)[1]
+    assert int(count) > 100  # nearly every section of this book is about it
+    assert page.locator("#search-results .search > li").count() == 30
+    weight = "e => getComputedStyle(e).fontWeight"
+    assert page.locator("h1").evaluate(weight) == "750"  # as on the other pages
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_page_has_its_colours_before_the_theme_looks(
     theme: str, browser: Browser, site: str

@@ -51,9 +51,23 @@ globalThis.Playground ??= {};
         throw error;
       }
       const quoted = error.characters.map((c) => `“${c}”`).join(", ");
-      const known = vocabulary.join("").trim();
+      const known = runs(vocabulary.filter((c) => c.trim().length === 1)).join(" ");
       return `The model has no ids for ${quoted}. It knows the space and ${known}`;
     }
+  }
+
+  /** Characters in their order, of which neighbours are shortened: "a–f", "h". */
+  function runs(characters) {
+    const found = [];
+    for (const character of [...characters].sort()) {
+      const run = found.at(-1);
+      if (run && character.codePointAt() === run.at(-1).codePointAt() + 1) {
+        run.push(character);
+      } else {
+        found.push([character]);
+      }
+    }
+    return found.flatMap((run) => run.length < 3 ? run : [`${run[0]}–${run.at(-1)}`]);
   }
 
   Object.assign(Playground, { Answer, problemWith });

@@ -155,11 +155,13 @@ globalThis.Playground ??= {};
           return [rect.left + rect.width / 2 - frame.left, rect[edge] - frame.top];
         });
       const [above, below] = [place(this.keys, "bottom"), place(this.queries, "top")];
+      const lanes = this.lanes(frame);
       this.gradient.setAttribute("y1", above.at(-1)[1]);
       this.gradient.setAttribute("y2", below[0][1]);
       const pairs = this.pairs();
       this.lines.replaceChildren(
-        ...pairs.flatMap((pair) => this.line(pair, above[pair.key], below[pair.query])),
+        ...pairs.flatMap((pair) =>
+          this.line(pair, above[pair.key], lanes[pair.key], below[pair.query])),
       );
       const ofOneKey = this.pointed?.key !== undefined;
       const weights = [];
@@ -168,10 +170,36 @@ globalThis.Playground ??= {};
       this.queries.shade(ofOneKey ? weights : []);
     }
 
+    /** For each key, where its line passes the rows of keys below it: between two of
+        their characters, since it would be hidden behind them.
+
+        @returns {number[][][]}  of each such row: the place, its top, and its bottom */
+    lanes(frame) {
+      const rects = this.keys.cells.map((cell) => cell.getBoundingClientRect());
+      const rows = [...new Set(rects.map(({ top }) => top))].sort((a, b) => a - b);
+      return rects.map((rect) => {
+        let x = (rect.left + rect.right) / 2;
+        return rows.filter((top) => top > rect.top).map((top) => {
+          const row = rects.filter((other) => other.top === top);
+          const edges = [row[0].left, ...row.map(({ right }) => right)];
+          x = edges.reduce((best, edge) => (Math.abs(edge - x) < Math.abs(best - x) ? edge : best));
+          const character = this.keys.cells[rects.indexOf(row[0])].lastChild;
+          const letters = character.getBoundingClientRect();
+          return [x - frame.left, letters.top - frame.top, letters.bottom - frame.top];
+        });
+      });
+    }
+
     /** A line, and a wider one without colour that is easier to hit. */
-    line(pair, [u, v], [x, y]) {
+    line(pair, [u, v], lanes, [x, y]) {
+      let d = `M${u} ${v}`;
+      for (const [lane, top, bottom] of lanes) {
+        const half = (v + top) / 2;
+        d += `C${u} ${half} ${lane} ${half} ${lane} ${top}V${bottom}`;
+        [u, v] = [lane, bottom];
+      }
       const middle = (v + y) / 2;
-      const d = `M${u} ${v}C${u} ${middle} ${x} ${middle} ${x} ${y}`;
+      d += `C${u} ${middle} ${x} ${middle} ${x} ${y}`;
       const isChosen = pair.query === this.query && pair.key === this.key;
       const seen = drawn("path", {
         d,

@@ -266,7 +266,7 @@
       const text = state.get("text") ?? part("text").value;
       written.setText([...text].slice(0, LONGEST).join(""));
       showText();
-      showAll("");
+      showAll("Press “next token”, or edit the text.");
     }
   }
 }
