@@ -35,6 +35,15 @@ def over_the_first_axis(scores):
 
 
 @mistake(softmax)
+def divided_by_the_sum_of_all_rows(scores):
+    """You divided by the sum of all exponentials of the array, so all rows share one
+    sum of 1. Each row has a sum of its own: only the last axis is summed, and kept, so
+    that the division fits."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum()
+
+
+@mistake(softmax)
 def over_all_axes(scores):
     """You divided by the sum over the whole array, so only all rows together sum to
     one. Each row is the distribution of one query and needs its own sum."""

@@ -244,4 +244,141 @@ def cached_attention(query, key, value, cache):
     weights = torch.softmax(scores, dim=-1)
     return torch.einsum("bhnt,bhtd->bhnd", weights, V)
 """,
+    "softmax": """
+def softmax(scores):
+    e = np.exp(scores - np.max(scores, axis=-1, keepdims=True))
+    total = np.sum(e, axis=-1, keepdims=True)
+    return e / total
+""",
+    "similarity": """
+def similarity(Q, K):
+    if Q.shape[1] != K.shape[1]:
+        raise ValueError(f"{Q.shape} {K.shape}")
+    return np.einsum("id,jd->ij", Q, K) / math.sqrt(Q.shape[1])
+""",
+    "attention_entropy": """
+def attention_entropy(weights):
+    safe = np.where(weights > 0, weights, 1.0)
+    return -np.sum(weights * np.log(safe), axis=-1)
+""",
+    "causal_mask": """
+def causal_mask(n):
+    i = torch.arange(n)
+    return i[None, :] <= i[:, None]
+""",
+    "padding_mask": """
+def padding_mask(lengths, max_length):
+    positions = torch.arange(max_length, device=lengths.device)
+    return positions.unsqueeze(0) < lengths.unsqueeze(1)
+""",
+    "scaled_dot_product_attention": """
+def scaled_dot_product_attention(query, key, value, mask=None):
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
+    d = query.size(-1)
+    scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(d)
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    bias = torch.zeros_like(scores).masked_fill(~mask, -math.inf)
+    empty = ~mask.expand_as(scores).any(-1, keepdim=True)
+    weights = torch.softmax((scores + bias).masked_fill(empty, 0.0), -1)
+    weights = weights.masked_fill(empty, 0.0)
+    return torch.matmul(weights, value), weights
+""",
+    "split_heads": """
+def split_heads(x, num_heads):
+    B, N, E = x.size()
+    if num_heads < 1 or E % num_heads:
+        raise ValueError(f"{tuple(x.shape)} {num_heads}")
+    d = E // num_heads
+    heads = [x[:, :, i * d : (i + 1) * d] for i in range(num_heads)]
+    return torch.stack(heads, dim=1)
+""",
+    "merge_heads": """
+def merge_heads(x):
+    return torch.cat([x[:, i] for i in range(x.size(1))], dim=-1)
+""",
+    "layer_norm": """
+def layer_norm(x, weight, bias, eps=1e-5):
+    mu = x.mean(-1, keepdim=True)
+    var = ((x - mu) ** 2).mean(-1, keepdim=True)
+    return weight * ((x - mu) / torch.sqrt(var + eps)) + bias
+""",
+    "rms_norm": """
+def rms_norm(x, weight, eps=1e-6):
+    ms = (x * x).mean(-1, keepdims=True)
+    return x * (1 / np.sqrt(ms + eps)) * weight
+""",
+    "swiglu": """
+def swiglu(x, W_gate, W_up, W_down):
+    g = x @ W_gate
+    g = g * (0.5 * (1 + np.tanh(g / 2)))
+    return (g * (x @ W_up)) @ W_down
+""",
+    "patchify": """
+def patchify(images, patch_size):
+    B, C, H, W = images.shape
+    p = patch_size
+    if p < 1 or H % p or W % p:
+        raise ValueError(f"{tuple(images.shape)} {p}")
+    patches = []
+    for i in range(0, H, p):
+        for j in range(0, W, p):
+            patches.append(images[:, :, i : i + p, j : j + p].flatten(1))
+    return torch.stack(patches, dim=1)
+""",
+    "attention_rollout": """
+def attention_rollout(attentions):
+    n = attentions[0].size(-1)
+    eye = torch.eye(n, dtype=attentions[0].dtype)
+    R = eye
+    for A in attentions:
+        A = A.sum(1) / A.size(1)
+        A = A + eye
+        A = A / A.sum(-1, keepdim=True)
+        R = A @ R
+    return R[:, 0, 1:]
+""",
+    "shift_right": """
+def shift_right(targets, start_id):
+    shifted = torch.zeros_like(targets)
+    shifted[:, 0] = start_id
+    shifted[:, 1:] = targets[:, :-1].clone()
+    return shifted
+""",
+    "mean_pool": """
+def mean_pool(hidden, mask):
+    m = mask[:, :, None].to(hidden.dtype)
+    counts = m.sum(1).clamp(min=1)
+    mean = torch.where(mask[:, :, None], hidden, 0.0).sum(1) / counts
+    length = mean.norm(dim=-1, keepdim=True)
+    return mean / torch.where(length > 0, length, 1.0)
+""",
+    "context_vector": """
+def context_vector(state, encoder_states, source_mask=None):
+    if state.shape[-1] != encoder_states.shape[-1]:
+        raise ValueError(f"{state.shape} {encoder_states.shape}")
+    scores = (encoder_states * state[:, None, :]).sum(-1)
+    if source_mask is None:
+        weights = torch.softmax(scores, dim=1)
+    else:
+        empty = ~source_mask.any(1, keepdim=True)
+        scores = scores.masked_fill(~source_mask, -math.inf)
+        weights = torch.softmax(scores.masked_fill(empty, 0.0), dim=1)
+        weights = weights.masked_fill(empty, 0.0)
+    return torch.einsum("bt,bth->bh", weights, encoder_states), weights
+""",
+    "greedy_decode": """
+def greedy_decode(next_logits, start_ids, end_id, max_length):
+    ids = start_ids.view(-1, 1)
+    ended = torch.zeros(ids.size(0), dtype=torch.bool)
+    for _ in range(max_length):
+        token = torch.argmax(next_logits(ids), dim=-1)
+        token[ended] = end_id
+        ids = torch.cat([ids, token.view(-1, 1)], dim=1)
+        ended = ended | (token == end_id)
+        if bool(ended.all()):
+            break
+    return ids[:, 1:]
+""",
 }

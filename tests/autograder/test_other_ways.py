@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 import torch
 
@@ -9,6 +11,7 @@ from autograder.answers import answer, decode
 from autograder.exercise import find_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
+from tests.autograder.student_answers import student
 
 
 def exponent_of_the_component_doubled(length, dim):
@@ -61,11 +64,211 @@ def weights_out_of_step_with_biases(query, key, value, weight, bias=None):
     ],
 )
 def test_other_way_to_a_mistake_gets_its_hint(exercise, mistake, other):
-    topic = find_topic(exercise)
-    cases = topic.exercises[exercise]
-    expected = expect(topic, cases, public_seeds(cases))
+    assert named(exercise, other) == mistake
+
+
+def named(exercise, implementation):
+    cases, expected = expected_of(exercise)
     given = [
-        decode(answer(case, other, seed))
+        decode(answer(case, implementation, seed))
         for case, seed in zip(cases.cases, expected.seeds, strict=True)
     ]
-    assert judge(cases, given, expected).mistake == mistake
+    return judge(cases, given, expected).mistake
+
+
+@cache
+def expected_of(exercise):
+    topic = find_topic(exercise)
+    cases = topic.exercises[exercise]
+    return cases, expect(topic, cases, public_seeds(cases))
+
+
+# The mistakes that students make most. What stands in a right answer of a student, what
+# stands there with the mistake, and its name.
+SLIPS = {
+    "softmax": [
+        ("np.max(scores, axis=-1, keepdims=True)", "0", "exponential_overflows"),
+        (
+            "np.max(scores, axis=-1, keepdims=True)",
+            "np.max(scores)",
+            "one_maximum_for_all_rows",
+        ),
+        ("e / total", "e", "never_normalised"),
+        (
+            "np.sum(e, axis=-1, keepdims=True)",
+            "np.sum(e)",
+            "divided_by_the_sum_of_all_rows",
+        ),
+    ],
+    "similarity": [
+        (" / math.sqrt(Q.shape[1])", "", "scale_missing"),
+        ("math.sqrt(Q.shape[1])", "Q.shape[1]", "scale_by_width"),
+        ("math.sqrt(Q.shape[1])", "math.sqrt(len(K))", "scale_by_number_of_keys"),
+        ("->ij", "->ji", "scores_transposed"),
+    ],
+    "attention_entropy": [
+        ("np.log(safe)", "np.log2(safe)", "entropy_in_bits"),
+        ("-np.sum", "np.sum", "entropy_negative"),
+        ("np.sum(", "np.mean(", "entropy_mean"),
+        ("axis=-1", "axis=0", "entropy_of_columns"),
+    ],
+    "causal_mask": [
+        ("<=", ">", "causal_inverted"),
+        ("<=", ">=", "causal_upper_triangle"),
+        ("<=", "<", "causal_diagonal_hidden"),
+    ],
+    "padding_mask": [
+        (" < ", " >= ", "padding_inverted"),
+        (" < ", " <= ", "padding_one_too_many"),
+        ("lengths.unsqueeze(1)", "lengths.unsqueeze(1) - 1", "padding_one_too_few"),
+    ],
+    "scaled_dot_product_attention": [
+        (" / math.sqrt(d)", "", "attention_unscaled"),
+        (
+            "    bias = ",
+            "    else:\n        mask = ~mask\n    bias = ",
+            "attention_mask_inverted",
+        ),
+        ("if mask is None:", "if True:", "attention_mask_unused"),
+    ],
+    "split_heads": [
+        (
+            "torch.stack(heads, dim=1)",
+            "x.reshape(B, num_heads, N, d)",
+            "split_by_reshaping_only",
+        ),
+        ("dim=1)", "dim=2)", "split_without_transposing"),
+        ("i * d : (i + 1) * d]", "i::num_heads]", "split_interleaved"),
+    ],
+    "merge_heads": [
+        (
+            "torch.cat([x[:, i] for i in range(x.size(1))], dim=-1)",
+            "x.reshape(x.size(0), x.size(2), -1)",
+            "merge_by_reshaping_only",
+        ),
+        (
+            "torch.cat([x[:, i] for i in range(x.size(1))], dim=-1)",
+            "sum(x[:, i] for i in range(x.size(1)))",
+            "merge_by_adding",
+        ),
+        ("dim=-1", "dim=1", "merge_along_the_tokens"),
+    ],
+    "layer_norm": [
+        ("torch.sqrt(var + eps)", "(torch.sqrt(var) + eps)", "eps_outside_the_root"),
+        (
+            "((x - mu) ** 2).mean(-1, keepdim=True)",
+            "torch.var(x, -1, keepdim=True)",
+            "variance_of_a_sample",
+        ),
+        ("torch.sqrt(var + eps)", "(var + eps)", "root_forgotten"),
+        (" + bias", "", "bias_left_out"),
+    ],
+    "rms_norm": [
+        ("np.sqrt(ms + eps)", "(ms + eps)", "root_missing"),
+        ("np.sqrt(ms + eps)", "(np.sqrt(ms) + eps)", "eps_after_the_root"),
+        (" * weight", "", "weight_ignored"),
+    ],
+    "swiglu": [
+        (
+            "g = g * (0.5 * (1 + np.tanh(g / 2)))",
+            "g = 0.5 * (1 + np.tanh(g / 2))",
+            "sigmoid_gate",
+        ),
+        ("g = g * (0.5 * (1 + np.tanh(g / 2)))", "g = np.maximum(g, 0)", "relu_gate"),
+        ("g * (x @ W_up)", "g + (x @ W_up)", "added"),
+    ],
+    "patchify": [
+        (".flatten(1)", ".permute(0, 2, 3, 1).flatten(1)", "channels_behind"),
+        (".flatten(1)", ".mT.flatten(1)", "patch_transposed"),
+        (".flatten(1)", "", "patches_not_flattened"),
+    ],
+    "attention_rollout": [
+        ("        A = A + eye\n", "", "without_residual"),
+        ("        A = A / A.sum(-1, keepdim=True)\n", "", "not_renormalised"),
+        ("A @ R", "R @ A", "layers_in_reverse"),
+        ("R[:, 0, 1:]", "R[:, 1:, 0]", "column_of_the_class_token"),
+    ],
+    "shift_right": [
+        (
+            "shifted[:, 1:] = targets[:, :-1].clone()",
+            "shifted[:, 1:] = targets[:, 1:]",
+            "first_overwritten",
+        ),
+        ("    shifted[:, 0] = start_id\n", "", "starts_with_zero"),
+        ("return shifted", "return torch.roll(targets, 1, 1)", "rolled"),
+    ],
+    "mean_pool": [
+        ("torch.where(mask[:, :, None], hidden, 0.0)", "hidden", "pool_padding_too"),
+        ("mean / torch.where(length > 0, length, 1.0)", "mean", "pool_not_normalised"),
+        ("hidden, 0.0)", "0.0, hidden)", "pool_inverted"),
+    ],
+    "context_vector": [
+        (
+            "state[:, None, :]).sum(-1)",
+            "state[:, None, :]).sum(-1) / state.shape[-1] ** 0.5",
+            "scaled_scores",
+        ),
+        (
+            'return torch.einsum("bt,bth->bh", weights, encoder_states), weights',
+            'return weights, torch.einsum("bt,bth->bh", weights, encoder_states)',
+            "weights_come_first",
+        ),
+    ],
+    "greedy_decode": [
+        ("ids[:, 1:]", "ids", "start_kept"),
+        ("        token[ended] = end_id\n", "", "goes_on_after_the_end"),
+        ("bool(ended.all())", "bool(ended.any())", "stops_at_the_first_end"),
+    ],
+    "cached_attention": [
+        (" / query.size(3) ** 0.5", "", "not_scaled"),
+        ("<= rows", "<= rows + 1", "one_key_too_many"),
+        ("torch.arange(T - n, T)", "torch.arange(n)", "triangle_at_the_first_key"),
+    ],
+    "VisionTransformer": [
+        ("z = z[:, 0]", "z = z.mean(1)", "MeanOfAllTokensNormalised"),
+        ("z = z[:, 0]", "z = z[:, 1:].mean(1)", "MeanOfPatchesNormalised"),
+        ("z = z[:, 0]", "z = z.max(1).values", "LargestOverTokensNormalised"),
+        ("        z = self.norm(z)\n", "", "NoFinalNorm"),
+        ("in self.layers:", "in self.layers[:-1]:", "LastLayerSkipped"),
+        ("batch_first=True, norm", "norm", "SequenceFirst"),
+        ('activation="gelu", ', "", "Relu"),
+    ],
+    "MultiHeadAttention": [
+        ("sqrt(d)", "sqrt(E)", "ScaledByModelWidth"),
+        ("self.out_proj(joined)", "joined", "WithoutOutputProjection"),
+        ("q, k, v = q + bq, k + bk, v + bv", "pass", "InputBiasForgotten"),
+    ],
+    "EncoderLayer": [
+        ("s = x + h", "s = h", "NoResidualAroundAttention"),
+        ("attn_mask=hidden, ", "", "MaskIgnored"),
+        (
+            "hidden = ~mask if mask is not None else None",
+            "hidden = mask",
+            "MaskNotAdaptedUntilNaN",
+        ),
+        (
+            "s = x + h",
+            "s = (self.norm1(x) if self.norm_first else x) + h",
+            "FirstResidualNormalised",
+        ),
+        ("        h = self.activation(h)\n", "", "NoActivation"),
+    ],
+    "DecoderLayer": [
+        ("x = h + x\n", "x = h\n", "NoResidualAroundCrossAttention"),
+        (", attn_mask=hidden", "", "DecoderMaskIgnored"),
+        ("(h, memory, memory, key_padding_mask=padded)", "(h, h, h)", "MemoryIgnored"),
+    ],
+}
+
+
+@pytest.mark.parametrize("exercise", SLIPS)
+def test_mistake_in_a_right_answer_of_a_student_is_named(exercise):
+    cases, expected = expected_of(exercise)
+    right = [
+        decode(answer(case, student(exercise), seed))
+        for case, seed in zip(cases.cases, expected.seeds, strict=True)
+    ]
+    report = judge(cases, right, expected)
+    assert report.score == report.max_score
+    for written, wrong, mistake in SLIPS[exercise]:
+        assert named(exercise, student(exercise, (written, wrong))) == mistake, wrong
