@@ -720,6 +720,21 @@ def mask_turned_round(query, key, value, cache):
     return attend(query, keys, values, ~last_rows(query, keys))
 
 
+def attend_or_nan(query, keys, values, mask):
+    """Attention written out, in which a query that may see nothing gets NaN."""
+    scores = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ values
+
+
+@mistake(cached_attention)
+def mask_turned_round_until_nan(query, key, value, cache):
+    """Your mask is the wrong way round: the new tokens look at what comes after them,
+    and at nothing of what came before. The last one has nothing left to look at, which
+    gives NaN. Hide what the mask does not allow."""
+    keys, values = cache.append(key, value)
+    return attend_or_nan(query, keys, values, ~last_rows(query, keys))
+
+
 @mistake(cached_attention)
 def triangle_shifted_by_the_new(query, key, value, cache):
     """You shifted the triangle by the number of new tokens. It is the tokens that were
@@ -742,9 +757,8 @@ def mask_of_ones_added(query, key, value, cache):
 def scaled_by_the_values(query, key, value, cache):
     """You scaled the scores by the width of the values. They are products of queries
     and keys, so it is the width of those that counts."""
-    keys, values = cache.append(key, value)
-    scale = value.shape[-1] ** -0.5
-    return attend(query, keys, values, last_rows(query, keys), scale)
+    wrong = (query.shape[-1] / value.shape[-1]) ** 0.5
+    return right.cached_attention(query * wrong, key, value, cache)
 
 
 @mistake(cached_attention)
@@ -785,6 +799,15 @@ def hidden_from_itself(query, key, value, cache):
 
 
 @mistake(cached_attention)
+def hidden_from_itself_until_nan(query, key, value, cache):
+    """You hid each token from itself, so the first token of a text has nothing to look
+    at, which gives NaN. The diagonal belongs to the past: a token may look at its own
+    key."""
+    keys, values = cache.append(key, value)
+    return attend_or_nan(query, keys, values, last_rows(query, keys, shift=-1))
+
+
+@mistake(cached_attention)
 def one_key_too_many(query, key, value, cache):
     """Your mask lets each token see one token of its own future. Within a chunk, token
     i sees the new tokens 0 to i."""
@@ -796,26 +819,24 @@ def one_key_too_many(query, key, value, cache):
 def not_scaled(query, key, value, cache):
     """You forgot to divide the scores by the square root of the width of the keys. The
     weights become too sharp, and the numbers differ from those in training."""
-    keys, values = cache.append(key, value)
-    return attend(query, keys, values, last_rows(query, keys), scale=1.0)
+    wrong = query.shape[-1] ** 0.5
+    return right.cached_attention(query * wrong, key, value, cache)
 
 
 @mistake(cached_attention)
 def scaled_by_width(query, key, value, cache):
     """You divided the scores by the width of the keys in place of its square root. The
     weights become too flat."""
-    keys, values = cache.append(key, value)
-    scale = 1 / query.shape[-1]
-    return attend(query, keys, values, last_rows(query, keys), scale=scale)
+    wrong = query.shape[-1] ** -0.5
+    return right.cached_attention(query * wrong, key, value, cache)
 
 
 @mistake(cached_attention)
 def scaled_by_all_heads(query, key, value, cache):
     """You scaled by all heads together. Each head compares its own features, so the
     root is that of one head's width."""
-    keys, values = cache.append(key, value)
-    scale = (query.shape[1] * query.shape[-1]) ** -0.5
-    return attend(query, keys, values, last_rows(query, keys), scale=scale)
+    wrong = query.shape[1] ** -0.5
+    return right.cached_attention(query * wrong, key, value, cache)
 
 
 @mistake(cached_attention)
@@ -823,8 +844,7 @@ def appended_twice(query, key, value, cache):
     """You added the new tokens to the cache twice. Every token then counts double, and
     the positions of all that follow are wrong."""
     cache.append(key, value)
-    keys, values = cache.append(key, value)
-    return attend(query, keys, values, last_rows(query, keys))
+    return right.cached_attention(query, key, value, cache)
 
 
 @mistake(cached_attention)
@@ -845,8 +865,7 @@ def cache_not_filled(query, key, value, cache):
 def queries_cached(query, key, value, cache):
     """You put the queries into the cache where the keys belong. A token is found by its
     key; its query asks once and is never needed again."""
-    keys, values = cache.append(query, value)
-    return attend(query, keys, values, last_rows(query, keys))
+    return right.cached_attention(query, query, value, cache)
 
 
 @mistake(cached_attention)

@@ -19,7 +19,6 @@ from autograder.steps.joined import joined, order_matters
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import find_besides, find_both
 from autograder.variants import Role
-from tests.autograder.student_answers import student
 from tests.autograder.unnamed import told
 
 
@@ -306,9 +305,3 @@ def test_scale_is_told_although_rows_without_keys_are_nan():
     message = told("scaled_dot_product_attention", attention_divided_by_the_width)
     assert "You divided by d_k." in message
     assert "NaN or infinite" in message
-
-
-def test_mask_that_is_not_inverted_is_told_although_it_gives_nan():
-    message = told("cached_attention", student("cached_attention", ("~mask", "mask")))
-    assert "NaN or infinite" in message
-    assert "Your mask is the wrong way round" in message

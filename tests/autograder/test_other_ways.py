@@ -222,6 +222,8 @@ SLIPS = {
     "cached_attention": [
         (" / query.size(3) ** 0.5", "", "not_scaled"),
         ("<= rows", "<= rows + 1", "one_key_too_many"),
+        ("<= rows", "< rows", "hidden_from_itself_until_nan"),
+        ("~mask", "mask", "mask_turned_round_until_nan"),
         ("torch.arange(T - n, T)", "torch.arange(n)", "triangle_at_the_first_key"),
     ],
     "VisionTransformer": [

@@ -14,9 +14,21 @@ from tests.autograder.student_answers import student
 
 ENCODER, DECODER = "EncoderLayer", "DecoderLayer"
 VISION, HEADS = "VisionTransformer", "MultiHeadAttention"
+CACHED = "cached_attention"
 
 # What stands in a right answer, what a slip makes of it, and what is said of that.
 SLIPS = {
+    CACHED: {
+        "strict": ("<= rows", "< rows", "hid each token from itself"),
+        "no root": ("query.size(3) ** 0.5", "query.size(3)", "divided the scores by"),
+        "no scale": (" / query.size(3) ** 0.5", "", "forgot to divide the scores"),
+        "twice": (
+            "K, V = ",
+            "cache.append(key, value)\n    K, V = ",
+            "new tokens to the cache twice",
+        ),
+        "mask as it is": ("~mask", "mask", "the wrong way round"),
+    },
     VISION: {
         "the mean": ("z = z[:, 0]", "z = z.mean(1)", "averaged all tokens"),
         "no norm": ("        z = self.norm(z)\n", "", "left out the last norm"),
@@ -61,6 +73,9 @@ SLIPS = {
 }
 
 PAIRS = [
+    (CACHED, "strict", "no root"),
+    (CACHED, "twice", "no scale"),
+    (CACHED, "mask as it is", "no scale"),
     (VISION, "the mean", "no norm"),
     (VISION, "the mean", "sequence first"),
     (VISION, "a layer skipped", "no norm"),
