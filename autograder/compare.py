@@ -150,8 +150,15 @@ def _array_difference(
     lost = wrong & ~np.isfinite(other)
     told = _where_wrong(wrong, other, first=lost if lost.any() else wrong)
     if given.dtype.kind == "f" and given.dtype.itemsize < right.dtype.itemsize:
-        told += f". Yours are {given.dtype}, not {right.dtype}"
+        told += f". Yours are {_precision(given)}, not {right.dtype}"
     return told
+
+
+def _precision(given: np.ndarray) -> str:
+    """The type of some numbers; bfloat16 arrives as float32, and looks like this."""
+    if given.dtype != np.float32 or (given.view(np.uint32) & 0xFFFF).any():
+        return str(given.dtype)
+    return "float32 or bfloat16"
 
 
 def _where_wrong(

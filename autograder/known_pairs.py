@@ -97,6 +97,8 @@ def _part(answer: Answer, path: Path) -> object:
     value = answer.value
     for step in path:
         try:
+            if not isinstance(value, list | tuple | dict):
+                return np.zeros(0)
             value = value[step]
         except (KeyError, IndexError, TypeError):
             return np.zeros(0)

@@ -249,13 +249,31 @@ def _known_objects(calls: _Calls) -> dict[int, tuple[int | None, Any]]:
             for index, part in enumerate(result):
                 if _is_one_object(part):
                     known[id(part)] = number, (index, len(result))
-    for given in calls.inputs:
-        for name, value in given.items():
-            if hasattr(value, "shape"):
-                known[id(value)] = None, f"`{name}`{AFTER}"
-                if getattr(value, "is_leaf", False) and value.grad is not None:
-                    known[id(value.grad)] = None, f"the gradient of `{name}`"
+    for name, value in _inputs(calls):
+        known[id(value)] = None, f"{name}{AFTER}"
+        if getattr(value, "is_leaf", False) and value.grad is not None:
+            known[id(value.grad)] = None, f"the gradient of {name}"
     return known
+
+
+def _inputs(calls: _Calls) -> Iterator[tuple[str, Any]]:
+    """The arrays that were passed to some call, and are not what an earlier one gave.
+
+    An array in a list is passed as well.
+    """
+    returned: set[int] = set()
+    passed: set[int] = set()
+    for given, result in zip(calls.inputs, calls.results, strict=True):
+        for name, value in given.items():
+            items = value if isinstance(value, list | tuple) else []
+            named = [(f"`{name}`", value)]
+            named += [(f"`{name}[{n}]`", item) for n, item in enumerate(items)]
+            for said, each in named:
+                if hasattr(each, "shape") and id(each) not in returned:
+                    passed.add(id(each))
+                    yield said, each
+        parts = result if isinstance(result, list | tuple) else [result]
+        returned |= {id(part) for part in parts} - passed
 
 
 def _is_one_object(value: Any) -> bool:

@@ -258,5 +258,5 @@ def in_part(says: str, count: int, of: int) -> str:
     others = "the other" if of - count == 1 else "the others"
     return (
         f"In {count} of the {of} failing cases that ask for a value, this holds: "
-        f"{says} It does not explain {others}."
+        f"{says} In {others}, that gives something else."
     )

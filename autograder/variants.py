@@ -230,18 +230,19 @@ def _watch(
     def watch(call: Callable, given: Bound) -> Any:
         calls.append({**made.get(id(call.owner), {}), **given})
         # What one call returned and the next one takes is a result, not an input.
-        inputs = {
-            name: value
+        inputs = [
+            (name, each)
             for name, value in given.items()
-            if _is_array(value) and known.get(id(value), Role(name=name)).name
-        }
+            for each in (value if isinstance(value, list | tuple) else [value])
+            if _is_array(each) and known.get(id(each), Role(name=name)).name
+        ]
         result = call(given)
         parts = list(result) if isinstance(result, list | tuple) else [result]
         kept.extend((given, result, parts))
         training = getattr(call.owner, "training", None)
         for index, part in enumerate(parts):
             known[id(part)] = Role(None, index, len(parts), training)
-        known.update({id(value): Role(name=name) for name, value in inputs.items()})
+        known.update({id(value): Role(name=name) for name, value in inputs})
         return result
 
     def walk(path: Path, value: Any) -> None:

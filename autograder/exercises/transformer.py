@@ -201,7 +201,7 @@ def encoder_layer_names(EncoderLayer, rng):
 def encoder_layer_unchanged(EncoderLayer, rng):
     x, mask, padded = tensor(rng, 2, 6, 4).mT, some(rng, 4, 4), drawn("xxxx", "xxx.")
     answers = []
-    for norm_first in (False, True):
+    for norm_first in (False, True, False):  # what is inverted twice is as it was
         layer = fill(EncoderLayer(6, 2, 5, norm_first), rng)
         with torch.no_grad():
             answers.append(layer(x, mask, padded))
@@ -286,7 +286,7 @@ def decoder_layer_unchanged(DecoderLayer, rng):
     x, memory = tensor(rng, 2, 6, 4).mT, tensor(rng, 2, 6, 3).mT
     mask, padded = some(rng, 4, 4), drawn("xxx", "xx.")
     answers = []
-    for norm_first in (False, True):
+    for norm_first in (False, True, False):  # what is inverted twice is as it was
         layer = fill(DecoderLayer(6, 2, 5, norm_first), rng)
         with torch.no_grad():
             answers.append(layer(x, memory, mask, padded))

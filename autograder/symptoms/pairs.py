@@ -84,7 +84,7 @@ def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     return (
         f"In {most} of the {sum(wrong)} cases that fail, your answer is the one that a "
         f"known mistake gives: {best[0]} "
-        f"It does not explain the other{'' if left == 1 else 's'}."
+        f"In the other{'' if left == 1 else 's'}, that mistake gives something else."
     )
 
 

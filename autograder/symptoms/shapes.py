@@ -240,6 +240,8 @@ def _reduces(
     """Whether one array is the other, reduced along an axis."""
     if not -long.ndim <= axis < long.ndim or long.size <= short.size:
         return False
+    if "b" in pair.kinds:  # nobody adds up truth values
+        return False
     reduced = reduce(long, axis=axis)
     return short.size == reduced.size and pair.same(reduced.squeeze(), short.squeeze())
 

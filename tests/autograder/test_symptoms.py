@@ -26,6 +26,7 @@ from autograder.symptoms.structure import (
 )
 from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
 from solutions import seq2seq as right_seq2seq
+from solutions import vision_transformer as right_vit
 from tests.autograder.unnamed import told as told_of_course
 from tests.autograder.unnamed import told_in
 
@@ -358,6 +359,51 @@ def test_result_that_is_handed_to_the_next_call_is_no_input_that_was_changed():
             return logits, new_state.flip(-1) ** 3, weights
 
     assert "in place" not in told_of_course("AttentionDecoder", AttentionDecoder)
+
+
+def test_arrays_in_a_list_that_was_passed_are_looked_at_after_the_call():
+    def rollout_in_place(attentions):
+        attentions.reverse()
+        found = right_vit.attention_rollout(attentions[::-1])
+        return found
+
+    said = told_of_course("attention_rollout", rollout_in_place)
+    assert said.startswith("The results are right, but `attentions` is different")
+
+
+def test_truth_values_are_not_said_to_be_summed():
+    def reshaped(padding, causal):
+        wide = causal.reshape(1, 1, padding.shape[1], -1)
+        return padding[:, None, None] & wide
+
+    assert "the mean of" not in told_of_course("combine_masks", reshaped)
+
+
+def test_bfloat16_is_not_taken_for_float32_and_float32_is():
+    for dtype, said in ((torch.bfloat16, "float32 or bfloat16"), (None, "float32,")):
+        dtype = dtype or torch.float32
+
+        def rounded(logits, targets, padding_id, dtype=dtype):
+            loss = right_seq2seq.sequence_loss(logits.to(dtype), targets, padding_id)
+            return 1.5 * loss
+
+        topic = find_topic("sequence_loss")
+        exercise = topic.exercises["sequence_loss"]
+        expected = expect(topic, exercise, public_seeds(exercise))
+        given = [
+            decode(answer(case, rounded, seed))
+            for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+        ]
+        messages = [c.message for c in judge(exercise, given, expected).cases]
+        assert any(f"Yours are {said}" in message for message in messages if message)
+
+
+def test_array_in_the_place_of_two_results_is_no_crash():
+    def attend(q, X):
+        q /= np.sqrt(len(q))
+        return X @ q
+
+    assert told_of_course("attend", attend)
 
 
 def test_wrong_one_of_several_results_is_named():
