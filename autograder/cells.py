@@ -111,8 +111,8 @@ def likeliest(
     alike = [
         other
         for other, theirs in found.items()
-        if not _is_exercise(other)
-        and (_alike(name, other) or list(theirs) == list(parameters) != [])
+        if (list(theirs) == list(parameters) != [] or _alike(name, other))
+        and not _is_exercise(other)
     ]
     return max(alike, key=lambda other: _ratio(name, other), default="")
 

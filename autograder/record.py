@@ -15,6 +15,7 @@ import inspect
 import linecache
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from autograder.exercise import Implementation
@@ -96,9 +97,13 @@ def cell_of(implementation: Implementation) -> str:
 def is_stub(source: str) -> bool:
     """Whether a cell still is what a student was given: nothing but stubs."""
     try:
-        body = parse(source).body
+        return only_stubs(parse(source).body)
     except UNREADABLE:
         return False
+
+
+def only_stubs(body: Sequence[ast.stmt]) -> bool:
+    """Whether statements are nothing but stubs."""
     functions = []
     for node in body:
         functions += node.body if isinstance(node, ast.ClassDef) else [node]

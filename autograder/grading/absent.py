@@ -8,8 +8,10 @@ use them stay, and fail when they are called.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import sysconfig
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
@@ -17,19 +19,29 @@ from pathlib import Path
 from autograder.grading.magics import lines_in, parsed, rows_of, sharing_lines
 from autograder.parsing import UNREADABLE
 
+# How a cell makes a module that other cells import.
+_MAKES = re.compile(
+    r"""%%(?:write)?file\s+(?:-a\s+)?["']?(?:\./)?(\w{1,60})\.py\b
+    | (?:open|Path)\(\s*f?["'](?:\./)?(\w{1,60})\.py["']
+    | (?:modules\[|ModuleType\()\s*["'](\w{1,60})["']""",
+    re.VERBOSE | re.ASCII,
+)
 _COURSE = ("autograder", "toolkit", "__main__")  # importable in a submission
 
 
 class Absent:
     """What is missing, over the cells of a notebook in their order.
 
+    Args:
+        made: modules that the notebook makes itself.
+
     Attributes:
         modules: what was imported and is not installed here.
     """
 
-    def __init__(self) -> None:
-        """Nothing is missing yet."""
+    def __init__(self, made: Iterable[str] = ()) -> None:
         self.modules: set[str] = set()
+        self._made = frozenset(made)
         self._names: set[str] = set()
 
     def left_out_of(self, source: str) -> str:
@@ -76,13 +88,28 @@ class Absent:
         if isinstance(node, ast.ImportFrom):
             paths = [node.module] if node.module and not node.level else []
         bound = {a.asname or a.name.partition(".")[0] for a in node.names}
-        missing = {path for path in paths if not is_here(path)}
+        missing = {
+            path
+            for path in paths
+            if not is_here(path) and path.partition(".")[0] not in self._made
+        }
         if not missing or len(missing) < len(paths):
             self._names -= bound
             return False
         self.modules |= missing
         self._names |= bound
         return True
+
+
+def modules_made_in(sources: Iterable[str]) -> set[str]:
+    """The modules that cells write into a file or make in memory, as far as seen."""
+    return {
+        name
+        for source in sources
+        for found in _MAKES.findall(source)
+        for name in found
+        if name
+    }
 
 
 @lru_cache(maxsize=1000)

@@ -19,11 +19,13 @@ from autograder.grading.deadline import deadline
 from autograder.grading.magics import parsed
 from autograder.grading.rebuild import STUDENT, Rebuilt
 from autograder.judge import Report
-from autograder.record import is_stub
+from autograder.parsing import UNREADABLE
+from autograder.record import only_stubs
 from autograder.rows import NOT_YET
 from autograder.show import STUB
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that is repeated in a report
+MOST_DEFINITIONS = 500  # that are compared with each answer that is not there
 Definition = ast.FunctionDef | ast.ClassDef
 
 
@@ -54,7 +56,7 @@ def name_renamed(
                 else report
                 for report in reports
             ]
-    except (SubmissionFault, RecursionError, MemoryError):
+    except (SubmissionFault, MemoryError, *UNREADABLE):
         return list(reports)  # nothing that is said here changes a mark
 
 
@@ -82,10 +84,8 @@ def _written(rebuilt: Rebuilt) -> list[Definition]:
     trees = (parsed(cell.source) for cell in cells)
     found = (node for tree in trees if tree for node in _definitions(tree))
     return [
-        node
-        for node in found
-        if _NAME.fullmatch(node.name) and not is_stub(ast.unparse(node))
-    ]
+        node for node in found if _NAME.fullmatch(node.name) and not only_stubs([node])
+    ][:MOST_DEFINITIONS]
 
 
 def _definitions(tree: ast.Module) -> list[Definition]:

@@ -17,7 +17,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.grading import by_name
-from autograder.grading.absent import Absent
+from autograder.grading.absent import Absent, modules_made_in
+from autograder.grading.magics import parsed
 from autograder.grading.written import SETTINGS
 from autograder.origin import lines_of
 
@@ -118,10 +119,16 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     bare: list[int] = []  # exercises whose stub has lost its metadata
     added: dict[int, list[_Cell]] = {}
     writable: list[tuple[int, _Cell]] = []  # with the master cell that each follows
+    runs: dict[str, list[list[str]]] = {}  # sources of cells that follow each other
+    above: str | None = None  # the grade id of the cell above
     place = -1  # the master cell that an added cell followed
     for cell in _submitted_cells(data):
+        follows, above = cell.grade_id == above, cell.grade_id
         if cell.grade_id in by_id:
             released.setdefault(cell.grade_id, []).append(cell)
+            if not follows:
+                runs.setdefault(cell.grade_id, []).append([])
+            runs[cell.grade_id][-1].append(cell.source)
             place = by_id[cell.grade_id]
             if _role(master.cells[place]) == "exercise":
                 writable.append((place, cell))
@@ -138,7 +145,11 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
             if cell.kind == "code":
                 writable.append((place, cell))
     rebuilt = Rebuilt(nbformat.v4.new_notebook(metadata=master.metadata))
-    written = {i: [cell.source for cell in cells] for i, cells in released.items()}
+    written = {
+        name: [source for run in found for source in _together(rebuilt, stub, run)]
+        for name, found in runs.items()
+        for stub in [master.cells[by_id[name]]]
+    }
     for number in bare:
         stub = master.cells[number]
         written.setdefault(_grade_id(stub), []).append(stub.source)
@@ -155,6 +166,29 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         )
     rebuilt.notes += _irregularities(master, data, released)
     return rebuilt
+
+
+def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[str]) -> list[str]:
+    """The sources of cells that follow each other with one grade id.
+
+    JupyterLab copies the metadata of a cell that is split, so what was written in one
+    exercise cell may stand in several. They count as one if the answer is in one of
+    them; of several answers, the first counts.
+    """
+    name, changed = _grade_id(stub), _changed(run, stub.source)
+    if (
+        _role(stub) != "exercise"
+        or len(changed) < 2
+        or sum(map(len, changed)) > MAX_SOURCE
+        or any(parsed(source) is None for source in changed)
+        or sum(name in by_name.Cell(source).defined for source in changed) != 1
+    ):
+        return run
+    rebuilt.notes.append(
+        f"{name}: {len(run)} cells that follow each other have its grade id; they "
+        "count as one"
+    )
+    return ["\n\n".join(changed)]
 
 
 def _find_by_name(
@@ -214,12 +248,13 @@ def _find_by_name(
 
 def _leave_out_what_is_not_here(rebuilt: Rebuilt) -> None:
     """Take out imports that only the student's own machine has, and what needs them."""
-    absent = Absent()
-    for cell in rebuilt.notebook.cells:
-        if cell.metadata.get("role") in (STUDENT, "exercise"):
-            cell.source = absent.left_out_of(cell.source)
-            if cell.metadata.role == "exercise":
-                rebuilt.answers[cell.metadata.exercise] = cell.source
+    own = (STUDENT, "exercise")
+    cells = [c for c in rebuilt.notebook.cells if c.metadata.get("role") in own]
+    absent = Absent(made=modules_made_in([cell.source for cell in cells]))
+    for cell in cells:
+        cell.source = absent.left_out_of(cell.source)
+        if cell.metadata.role == "exercise":
+            rebuilt.answers[cell.metadata.exercise] = cell.source
     if absent.modules:
         names = ", ".join(_printable(name, 40) for name in sorted(absent.modules)[:5])
         rebuilt.notes.append(f"left out, because it is not installed here: {names}")

@@ -25,6 +25,8 @@ from autograder.sandbox.process_tree import ProcessTree
 from autograder.sandbox.provisioner import how_it_exited
 
 KERNEL_NAME = "attention-sandbox"
+PIECE = 4096  # bytes read at once of what a kernel says of its signals
+WHOLE_PIPE = 2 * (1 << 20) // PIECE  # reads; a pipe holds 1 MB at most
 
 
 class _OnlyTheSandbox(KernelSpecManager):
@@ -159,7 +161,7 @@ class UnprotectedKernelManager(AsyncKernelManager):
         code = await self.provisioner.poll()
         if code is None:
             return GraderFault("its kernel does not answer any more")
-        if -code in _SENT - self._said():
+        if -code in _SENT - self._said(most=WHOLE_PIPE):
             return GraderFault(
                 f"{how_it_exited(code)}, perhaps from outside, as on a machine that "
                 "has too little memory"
@@ -175,10 +177,16 @@ class UnprotectedKernelManager(AsyncKernelManager):
                 os.close(self._hears)
                 self._hears = None
 
-    def _said(self) -> set[int]:
-        """The signals that the kernel has said it would send to itself."""
+    def _said(self, most: int = 4) -> set[int]:
+        """The signals that the kernel has said it would send to itself.
+
+        Args:
+            most: how often to read, whatever its processes go on to say.
+        """
         with contextlib.suppress(BlockingIOError):
-            while self._hears is not None and (said := os.read(self._hears, 4096)):
+            for _ in range(most):
+                if self._hears is None or not (said := os.read(self._hears, PIECE)):
+                    break
                 self._own_signals.update(said)
         return self._own_signals
 

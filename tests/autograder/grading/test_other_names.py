@@ -31,6 +31,11 @@ NOT_YET = "Not implemented yet. Replace the line that raises NotImplementedError
             "softmax, as in the stub.",
         ),
         (RIGHT.format("f").replace("scores", "x"), "softmax is not defined."),
+        (  # what cannot be written out again takes no mark away
+            STUB + f"def helper():\n    return 0x{'f' * 4000}",
+            "not implemented yet",
+        ),
+        (STUB + "def helper(x):\n    return f'{x}\u00a0m'", "not implemented yet"),
         (
             RIGHT.format("softmax").replace("np.exp(", "nq.exp("),
             "NameError: A name is not defined: a typo",

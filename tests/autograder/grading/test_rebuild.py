@@ -129,6 +129,58 @@ def test_first_of_several_answers_that_is_not_the_stub_counts(master, solved):
     assert any("3 cells have its grade id" in note for note in rebuilt.notes)
 
 
+def split(data, *pieces):
+    """The exercise cell of softmax in pieces, each with its metadata."""
+    cell = find(data, "softmax")
+    place = data["cells"].index(cell)
+    data["cells"][place : place + 1] = [{**cell, "source": text} for text in pieces]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        (["import math", "def softmax(s):\n    return s"], "import math\n\ndef"),
+        (["# below", "def softmax(s):\n    return s"], "# below\n\ndef"),
+        (["", "def softmax(s):\n    return s"], "\n\ndef softmax"),
+    ],
+)
+def test_an_exercise_cell_that_was_split_counts_as_a_whole(
+    master, solved, pieces, whole
+):
+    rebuilt = rebuild(master, split(solved(), *pieces))
+    assert rebuilt.answers["softmax"].startswith(whole)
+    assert rebuilt.answers["softmax"].endswith(pieces[-1])
+    assert any("they count as one" in note for note in rebuilt.notes)
+
+
+def test_pieces_that_are_the_stub_or_no_python_are_not_joined(master, solved):
+    stub, right = find(master, "softmax")["source"], "def softmax(s): return 1"
+    for pieces in (
+        *([right, stub], [stub, right], [right, "def softmax(s) return"]),
+        [right, "def softmax(s): return 2"],  # two answers
+    ):
+        rebuilt = rebuild(master, split(solved(), *pieces))
+        assert rebuilt.answers["softmax"] == right
+
+
+@pytest.mark.parametrize(
+    "makes",
+    [
+        "%%writefile helpme.py\ndef ex(x): return x",
+        "with open('helpme.py', 'w') as f:\n    f.write('def ex(x): return x')",
+        "import sys, types\nsys.modules['helpme'] = types.ModuleType('helpme')",
+    ],
+)
+def test_an_import_of_what_the_notebook_makes_itself_stays(master, solved, makes):
+    data = solved()
+    data["cells"].insert(0, code_cell(makes))
+    data["cells"].insert(1, code_cell("from helpme import ex"))
+    assert "from helpme import ex" in sources(rebuild(master, data))
+    del data["cells"][0]
+    assert "from helpme import ex" not in sources(rebuild(master, data))
+
+
 def test_missing_exercise_cell_is_noted(master, solved):
     data = solved()
     data["cells"].remove(find(data, "attend"))
