@@ -19,6 +19,7 @@ from autograder.exercise import Exercise
 from autograder.judge import Report
 
 MAX_SIDE = 64
+MAX_OUTLINES = 200
 
 
 def first_difference(
@@ -79,11 +80,51 @@ def side_by_side(title: str, given: np.ndarray, expected: np.ndarray) -> str:
     figure.savefig(buffer, format="png", dpi=110)
     data = base64.b64encode(buffer.getvalue()).decode("ascii")
     worst = np.nanmax(np.abs(difference[np.isfinite(difference)]), initial=0.0)
-    alt = f"Your result beside the expected one; they differ by up to {worst:.3g}."
+    seen = [f"they differ by up to {worst:.3g}."]
+    leaks = int(leaking(given, expected).sum()) if len(given) > 1 else 0
+    if leaks:
+        verb = "is" if leaks == 1 else "are"
+        nothing = "zero" if (expected == 0).any() else "minus infinity"
+        seen.append(
+            f"{leaks} of your values {verb} outlined: {nothing} is expected there."
+        )
+    if sums_to_one(given) != sums_to_one(expected):
+        seen += [
+            f"In {whose}, each {line} sums to one."
+            for whose, matrix in (("yours", given), ("the expected one", expected))
+            if (line := sums_to_one(matrix))
+        ]
+    told = " ".join(seen)
+    caption = f"<p>{' '.join(seen[1:])}</p>" if seen[1:] else ""
     return (
         f"<p>The first case that failed, <em>{html.escape(title)}</em>:</p>"
-        f'<img alt="{alt}" src="data:image/png;base64,{data}">'
+        f'<img alt="Your result beside the expected one; {told}" '
+        f'src="data:image/png;base64,{data}">{caption}'
     )
+
+
+def leaking(given: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Where nothing should get through and something does: expected zeros, if not all.
+
+    Hidden scores are minus infinity in the place of zero.
+    """
+    for nothing in (0.0, -np.inf):
+        hidden = expected == nothing
+        if hidden.any() and not hidden.all():
+            return hidden & (given != nothing)
+    return np.zeros(expected.shape, dtype=bool)
+
+
+def sums_to_one(matrix: np.ndarray) -> str:
+    """Which lines of a matrix sum to one, rows or columns; empty if not just one is."""
+    found = [
+        name
+        for axis, name in ((1, "row"), (0, "column"))
+        if matrix.shape[axis] > 1
+        and np.allclose(matrix.sum(axis=axis), 1.0, atol=1e-6)
+        and (matrix >= 0).all()
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _draw_row(figure: Any, given: np.ndarray, expected: np.ndarray) -> None:
@@ -106,7 +147,9 @@ def _draw_row(figure: Any, given: np.ndarray, expected: np.ndarray) -> None:
 def _draw_matrices(
     figure: Any, given: np.ndarray, expected: np.ndarray, difference: np.ndarray
 ) -> None:
-    """Three pictures, the first two in one scale of colours."""
+    """Three pictures, the first two in one scale of colours; leaks are outlined."""
+    from matplotlib.patches import Rectangle
+
     finite = np.concatenate([m[np.isfinite(m)] for m in (given, expected)])
     span = {"vmin": finite.min(), "vmax": finite.max()} if finite.size else {}
     axes = figure.subplots(1, 3)
@@ -119,4 +162,9 @@ def _draw_matrices(
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.yaxis.get_major_locator().set_params(integer=True)
         figure.colorbar(drawn, ax=ax)
-        ax.set_title(name, fontsize=10)
+        line = "" if matrix is difference else sums_to_one(matrix)
+        ax.set_title(f"{name}, each {line} sums to 1" if line else name, fontsize=10)
+        if matrix is given:
+            for row, column in np.argwhere(leaking(given, expected))[:MAX_OUTLINES]:
+                corner = (column - 0.5, row - 0.5)
+                ax.add_patch(Rectangle(corner, 1, 1, fill=False, ec="#D55E00", lw=1.5))

@@ -300,3 +300,27 @@ def test_odd_values_can_be_drawn(value, shape):
     page = side_by_side("<b>", np.full(shape, value), np.ones(shape))
     assert "<b>" not in page
     assert "base64" in page
+
+
+def test_a_picture_outlines_what_should_be_zero_and_names_the_axis_that_sums_to_one():
+    right = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]  # causal weights
+    leaking = np.full((4, 4), 0.25)
+    leaking[0] = [0.5, 0.5, 0, 0]
+    page = side_by_side("a future", leaking, right)
+    assert "4 of your values are outlined: zero is expected there." in page
+    assert "sums to one" not in page  # in both, each row does
+    columns = np.exp(np.arange(12.0).reshape(4, 3) % 5)
+    shown = side_by_side(
+        "an axis",
+        columns / columns.sum(axis=0),
+        columns / columns.sum(axis=1, keepdims=True),
+    )
+    assert "In yours, each column sums to one." in shown
+    assert "In the expected one, each row sums to one." in shown
+    assert "outlined" not in shown
+
+
+def test_hidden_scores_that_get_through_are_outlined():
+    scores = np.array([[1.0, -np.inf], [0.5, 2.0]])
+    page = side_by_side("scores", np.array([[1.0, 0.0], [0.5, 2.0]]), scores)
+    assert "1 of your values is outlined: minus infinity is expected there." in page
