@@ -163,7 +163,8 @@ def _draw_matrices(
         ax.yaxis.get_major_locator().set_params(integer=True)
         figure.colorbar(drawn, ax=ax)
         line = "" if matrix is difference else sums_to_one(matrix)
-        ax.set_title(f"{name}, each {line} sums to 1" if line else name, fontsize=10)
+        title = f"{name}\n(each {line} sums to 1)" if line else name
+        ax.set_title(title, fontsize=9 if line else 10)
         if matrix is given:
             for row, column in np.argwhere(leaking(given, expected))[:MAX_OUTLINES]:
                 corner = (column - 0.5, row - 0.5)
