@@ -8,6 +8,7 @@ case that asks for a value, the student is told which.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import itertools
 import sys
@@ -199,12 +200,15 @@ def _counted(run: Callable[[], Any]) -> int:
         nonlocal count
         count += 1
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()  # what it would call belongs to whoever left the garbage
     sys.setprofile(note)
     try:
         run()
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
     return count
 
 
