@@ -1,8 +1,8 @@
 """Find two mistakes of the bank in one answer, if their code can be combined.
 
 As with other slips, every explanation has been tried: the two mistakes together give
-the student's results in every case that asks for a value. What is tried
-first is a guess.
+the student's results in every case that asks for a value. What is tried first is a
+guess.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def _part(answer: Answer, path: Path) -> object:
     """A part of an answer; an empty array if it has no such part."""
     value = answer.value
     for step in path:
+        if not isinstance(value, list | dict):
+            return np.zeros(0)
         try:
-            if not isinstance(value, list | tuple | dict):
-                return np.zeros(0)
             value = value[step]
         except (KeyError, IndexError, TypeError):
             return np.zeros(0)

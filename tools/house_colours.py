@@ -129,8 +129,10 @@ def with_symbols(
         if kind in Comment or kind in String.Doc:
             yield from _words(kind, text, roles)
         elif kind in Name and text in roles:
-            is_attribute = _neighbour(tokens[:place][::-1]) == "."
-            is_argument = depth > 0 and _neighbour(tokens[place + 1 :]) == "="
+            before = (tokens[n] for n in range(place - 1, -1, -1))
+            behind = (tokens[n] for n in range(place + 1, len(tokens)))
+            is_attribute = _neighbour(before) == "."
+            is_argument = depth > 0 and _neighbour(behind) == "="
             foreign = is_attribute or is_argument
             yield (kind if foreign else TOKENS[roles[text]]), text
         else:
