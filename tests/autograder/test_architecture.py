@@ -6,6 +6,7 @@ import ast
 import graphlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,7 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 OURS = ("autograder", "toolkit", "solutions", "tests", "benchmarks", "tools")
 
 
+@cache
 def modules(*folders: str) -> dict[str, Path]:
     """The modules below some folders, by their full names."""
     found = {}
