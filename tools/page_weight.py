@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterable
+from functools import cache
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
@@ -27,13 +29,24 @@ def weight(browser: Browser, address: str) -> dict[str, int]:
         context.on("response", lambda answer: answers.append(answer))
         tab = context.new_page()
         tab.goto(address, wait_until="networkidle")
-        sizes = {}
-        for answer in answers:
-            path = PurePosixPath(urlsplit(answer.url).path)
-            if answer.url.startswith(("data:", "blob:")):
-                continue
-            body = answer.body()
-            sizes[path.name] = len(
-                body if path.suffix in COMPRESSED else gzip.compress(body)
-            )
-    return sizes
+        return sizes(answers)
+
+
+def sizes(answers: Iterable[Response]) -> dict[str, int]:
+    """Compressed bytes of what came, by name, while its page is still open."""
+    found = {}
+    for answer in answers:
+        path = PurePosixPath(urlsplit(answer.url).path)
+        if answer.url.startswith(("data:", "blob:")):
+            continue
+        body = answer.body()
+        found[path.name] = (
+            len(body) if path.suffix in COMPRESSED else compressed_size(body)
+        )
+    return found
+
+
+@cache
+def compressed_size(body: bytes) -> int:
+    """Bytes of a file as a server sends it; most files are part of every page."""
+    return len(gzip.compress(body))

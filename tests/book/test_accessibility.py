@@ -3,18 +3,21 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from bs4 import BeautifulSoup
 from colorspacious import cspace_convert, deltaE
 from playwright.sync_api import Browser, Page, expect
 
+from tests.book import axe
 from tests.book.contents import ROOT, pages_of_the_site
 from tests.book.playgrounds import FORGET
+from tests.book.visits import FORMULAS, watched
 from toolkit import figures
 from tools.accessible_pages import mended
 from tools.formulas import typeset
@@ -31,61 +34,103 @@ BOXES_NAMED = """() => [...document.querySelectorAll(
 CODE_FOCUSABLE = """() => [...document.querySelectorAll(
   'pre, .cell_output > .output'
 )].every(box => box.scrollWidth <= box.clientWidth || box.tabIndex === 0)"""
-# Every rule on a wide light page; in the dark and on a phone those that depend on it.
-LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"]
-VIEWS = {
-    "light": (1280, {"resultTypes": ["violations"]}),
-    "dark": (360, {"resultTypes": ["violations"], "runOnly": LOOKS}),
-}
 # Colours of code are the same everywhere; looking at each word of it takes long.
 BLEACH_CODE = """() => document.querySelectorAll('pre').forEach(
   code => { code.textContent = code.textContent; })"""
 PAGE_FOR_CODE = "chapters/masking"
+WIDTHS = {"light": 1280, "dark": 360}
+
+
+def settle(tab: Page, theme: str) -> None:
+    """Wait until a page that is open is as its readers have it, with every chart."""
+    tab.set_viewport_size({"width": WIDTHS[theme], "height": 800})
+    tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    tab.wait_for_function(CHARTS_DRAWN)
+    tab.evaluate("scrollTo(0, 0)")
+    tab.wait_for_function(BOXES_NAMED)
+    tab.wait_for_function(CODE_FOCUSABLE)
+    expect(tab.locator("html")).to_have_attribute("data-theme", theme)
+
+
+@dataclass
+class Seen:
+    """What was seen of a page that was opened once, as a file."""
+
+    complaints: list[str]
+    foreign: list[str]
+    formulas: int
+    typeset: int
+    violations: list[dict]  # of a light page
+    looks: dict[str, list[tuple]] = field(default_factory=dict)  # by theme
 
 
 @pytest.fixture(scope="module")
-def shown(browser: Browser, site: str) -> Iterator[Callable[[str, str], Page]]:
-    """Shows a page in a theme; it is loaded once, for both of them."""
+def tab(browser: Browser) -> Iterator[Page]:
+    """One tab for page after page, each of which finds nothing of the one before."""
     with browser.new_context(reduced_motion="reduce") as context:
         context.add_init_script(FORGET)
-        tab = context.new_page()
-
-        def show(name: str, theme: str) -> Page:
-            address = f"{site}{name}.html"
-            tab.set_viewport_size({"width": VIEWS[theme][0], "height": 800})
-            tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
-            if tab.url != address:
-                tab.goto(address, wait_until="networkidle")
-                typeset(tab)
-            tab.wait_for_function(CHARTS_DRAWN)
-            tab.evaluate("scrollTo(0, 0)")
-            tab.wait_for_function(BOXES_NAMED)
-            tab.wait_for_function(CODE_FOCUSABLE)
-            expect(tab.locator("html")).to_have_attribute("data-theme", theme)
-            if name != PAGE_FOR_CODE:
-                tab.evaluate(BLEACH_CODE)
-            return tab
-
-        yield show
+        yield context.new_page()
 
 
-@pytest.mark.parametrize("theme", VIEWS)
+@pytest.fixture(scope="module")
+def visit(tab: Page, html: Path) -> Callable[[str], Seen]:
+    """Opens a page by its name; each is opened once, without a web server."""
+
+    @cache
+    def visit(name: str) -> Seen:
+        tab.goto("about:blank")
+        with watched(tab.context, "file:///") as page:
+            tab.set_viewport_size({"width": WIDTHS["light"], "height": 800})
+            tab.emulate_media(color_scheme="light", reduced_motion="reduce")
+            tab.goto((html / f"{name}.html").as_uri(), wait_until="networkidle")
+            typeset(tab)
+            counts = tab.evaluate(FORMULAS)
+            settle(tab, "light")
+        if name != PAGE_FOR_CODE:
+            tab.evaluate(BLEACH_CODE)
+        found = axe.violations(tab, None, axe.ALL_BUT_CONTRAST)
+        seen = Seen(page.complaints, page.foreign, *counts, found)
+        seen.looks["light"] = axe.looks(tab)
+        settle(tab, "dark")
+        seen.looks["dark"] = axe.looks(tab)
+        return seen
+
+    return visit
+
+
 @pytest.mark.parametrize("name", pages_of_the_site())
-def test_axe_finds_nothing_serious(
-    name: str, theme: str, shown: Callable[[str, str], Page]
+def test_a_page_works_as_a_file_without_a_web_server(
+    name: str, visit: Callable[[str], Seen]
 ):
-    assert serious(shown(name, theme), theme) == []
+    seen = visit(name)
+    assert (seen.complaints, seen.foreign) == ([], [])
+    assert seen.typeset == seen.formulas
 
 
-def serious(tab: Page, theme: str) -> list[tuple]:
-    """What axe complains about on a page that is open in a theme."""
-    found = Axe().run(tab, options=VIEWS[theme][1]).response["violations"]
-    return [
-        (rule["id"], node["target"], node["failureSummary"])
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-        for node in rule["nodes"]
-    ]
+@pytest.mark.parametrize("name", pages_of_the_site())
+def test_axe_finds_nothing_serious(name: str, visit: Callable[[str], Seen]):
+    seen = visit(name)
+    assert axe.serious(seen.violations) == []
+    assert seen.looks == {"light": [], "dark": []}
+
+
+@pytest.mark.parametrize("theme", WIDTHS)
+def test_one_faint_word_and_one_box_that_no_key_moves_are_found(
+    theme: str, tab: Page, html: Path
+):
+    tab.goto((html / f"{PAGE_FOR_CODE}.html").as_uri(), wait_until="load")
+    settle(tab, theme)
+    tab.evaluate("""() => {
+      const words = [...document.querySelectorAll('article section > p')];
+      words.at(-3).innerHTML += '<span id="faint" style="opacity: 0.4">Words</span>';
+      words.at(5).innerHTML += '<span id="box" style="display: block; width: 9em; ' +
+        'overflow: auto; white-space: nowrap">Many words in a narrow box</span>';
+    }""")
+    found = {(rule, *target) for rule, target, _ in axe.looks(tab)}
+    assert found == {
+        ("color-contrast", "#faint"),
+        ("scrollable-region-focusable", "#box"),
+    }
 
 
 @pytest.mark.parametrize("name", ["index", "chapters/scaling"])
@@ -95,16 +140,14 @@ def test_a_page_that_was_never_light_reads_as_well(
     with browser.new_context(
         color_scheme="dark",
         reduced_motion="reduce",
-        viewport={"width": VIEWS["dark"][0], "height": 800},
+        viewport={"width": WIDTHS["dark"], "height": 800},
     ) as context:
         tab = context.new_page()
         tab.goto(f"{site}{name}.html", wait_until="load")
-        expect(tab.locator("html")).to_have_attribute("data-theme", "dark")
-        tab.wait_for_function(CHARTS_DRAWN)
-        tab.wait_for_function(BOXES_NAMED)
-        tab.wait_for_function(CODE_FOCUSABLE)
+        settle(tab, "dark")
         tab.evaluate(BLEACH_CODE)
-        assert serious(tab, "dark") == []
+        # Here, every text is asked about.
+        assert axe.serious(axe.violations(tab, None, axe.LOOKS)) == []
 
 
 MOVING = """() => [...document.querySelectorAll('body *')].filter(
@@ -131,10 +174,6 @@ def test_the_form_of_the_search_page_has_a_name(browser: Browser, site: str):
         expect(form.get_by_role("searchbox")).to_be_visible()
 
 
-# Rules that are not serious, or not yet part of axe's own choice.
-CAREFUL = ["empty-table-header", "label-content-name-mismatch", "region"]
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -143,15 +182,9 @@ CAREFUL = ["empty-table-header", "label-content-name-mismatch", "region"]
     ],
 )
 def test_names_are_what_can_be_read_and_tables_have_heads(
-    name: str, browser: Browser, site: str
+    name: str, visit: Callable[[str], Seen]
 ):
-    with browser.new_context(reduced_motion="reduce") as context:
-        tab = context.new_page()
-        tab.goto(f"{site}{name}.html", wait_until="networkidle")
-        typeset(tab)
-        tab.evaluate(BLEACH_CODE)
-        options = {"resultTypes": ["violations"], "runOnly": CAREFUL}
-        found = Axe().run(tab, options=options).response["violations"]
+    found = [rule for rule in visit(name).violations if rule["id"] in axe.CAREFUL]
     assert [(r["id"], n["html"]) for r in found for n in r["nodes"]] == []
 
 

@@ -5,7 +5,7 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -517,35 +517,19 @@ def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
         expect(words.locator("pre").first).to_contain_text("turned")
 
 
-# Pages on a disk share a tab without a network: what one has compiled of Python is
-# there for the next. The first is used by three tests, since Python starts once.
+@pytest.fixture(scope="module")
+def on_disk(file: Path, only_window: Window) -> Page:
+    """The chapter as a file, without a network; opened once, as Python starts once."""
+    return only_window.visit(CHAPTER, live=False)
 
 
-@pytest.fixture
-def on_disk(only_window: Window) -> Callable[[str], Page]:
-    """Opens a chapter as a file, if it is not open."""
-
-    def opened(chapter: str) -> Page:
-        if only_window.page.url != only_window.address(chapter):
-            only_window.visit(chapter, live=False)
-        return only_window.page
-
-    return opened
-
-
-def test_a_book_on_a_disk_checks_exercises_without_a_network(
-    file: Path, on_disk: Callable[[str], Page]
-):
-    page = on_disk(CHAPTER)
-    found = check(page, "softmax", inspect.getsource(right.softmax))
+def test_a_book_on_a_disk_checks_exercises_without_a_network(on_disk: Page):
+    found = check(on_disk, "softmax", inspect.getsource(right.softmax))
     assert found["score"] == "7"
 
 
-def test_what_a_cell_draws_takes_the_place_of_the_books_figure(
-    file: Path, on_disk: Callable[[str], Page]
-):
-    page = on_disk(CHAPTER)
-    first = page.locator(".in-page[data-cell]").first
+def test_what_a_cell_draws_takes_the_place_of_the_books_figure(on_disk: Page):
+    first = on_disk.locator(".in-page[data-cell]").first
     caption = first.locator("figcaption")
     expect(caption).to_be_visible()
     run_cell(first)
@@ -560,13 +544,8 @@ def test_what_a_cell_draws_takes_the_place_of_the_books_figure(
     expect(first.locator("figure img.only-light")).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    "chapter", sorted(page_course.topics(), key=lambda name: name != CHAPTER)
-)
-def test_each_demonstration_prints_what_the_book_prints(
-    file: Path, on_disk: Callable[[str], Page], chapter: str
-):
-    page = on_disk(chapter)
+def run_all_demonstrations(page: Page) -> None:
+    """Each prints and draws as much as the book has below it."""
     regions = page.locator(".in-page[data-cell]").all()
     assert len(regions) >= 5
     for region in regions:
@@ -579,6 +558,47 @@ def test_each_demonstration_prints_what_the_book_prints(
             ".cell_output:not(.in-page-output) img:not(.only-dark)"
         ).count()
         assert region.locator(".in-page-output img").count() == pictures
+
+
+def test_each_demonstration_prints_what_the_book_prints(on_disk: Page):
+    run_all_demonstrations(on_disk)
+
+
+# Python takes longer to start than to run all cells of a chapter. So the other chapters
+# ask the one that runs already, in the tab from which they were opened.
+ASKS_THE_OPENER = """addEventListener("DOMContentLoaded", () => {
+  if (globalThis.opener) InPage.python = opener.InPage.python;
+});"""
+FORGET_NAMES = (
+    "[globals().pop(name) for name in [*globals()]"
+    " if name != 'input' and not name.startswith('__')]"
+)
+
+
+def forget(page: Page) -> None:
+    """Take all names away from Python, and what it knows of setup cells that ran."""
+    kinds = {"forget": "demo", **{f"setup {n}": "setup" for n in range(9)}}
+    cell, *above = (
+        {"name": name, "kind": kind, "source": FORGET_NAMES if kind == "demo" else ""}
+        for name, kind in kinds.items()
+    )
+    question = {"do": "run", "with": {"cell": cell, "above": above}}
+    answer = page.evaluate("asked => InPage.python.ask(asked, () => {})", question)
+    assert not answer["failed"], answer
+
+
+@pytest.mark.parametrize("chapter", sorted({*page_course.topics()} - {CHAPTER}))
+def test_each_demonstration_of_other_chapters_prints_what_the_book_prints(
+    page: Page, site: str, chapter: str
+):
+    forget(page)
+    page.context.add_init_script(ASKS_THE_OPENER)
+    with page.expect_popup() as popup:
+        page.evaluate("url => { open(url); }", f"{site}chapters/{chapter}.html")
+    popup.value.wait_for_load_state()
+    run_all_demonstrations(popup.value)
+    assert popup.value.workers == []
+    popup.value.close()
 
 
 def test_cells_that_need_what_a_page_has_not_have_no_button(html: Path):

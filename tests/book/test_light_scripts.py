@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, SoupStrainer
 from playwright.sync_api import Browser, expect
 
 from tests.book.contents import pages_of_the_book
@@ -13,7 +13,8 @@ from tools.light_scripts import AT_ONCE, needed
 
 def scripts(html: Path, name: str) -> list:
     text = (html / f"{name}.html").read_text(encoding="utf-8")
-    return BeautifulSoup(text, "html.parser").select("script[src]")
+    only = SoupStrainer("script", src=True)
+    return BeautifulSoup(text, "html.parser", parse_only=only).find_all("script")
 
 
 @pytest.mark.parametrize("name", pages_of_the_book())

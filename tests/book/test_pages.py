@@ -1,19 +1,18 @@
 """Every page of the book as a reader's browser shows it."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, BrowserContext
-from playwright.sync_api import Page as Tab
+from playwright.sync_api import Browser, Response
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
-from tests.book.playgrounds import FORGET
+from tests.book.visits import watched
 from tools.formulas import typeset
+from tools.page_weight import sizes
 
 WIDTHS = (1280, 360)
 
@@ -39,6 +38,7 @@ MEASURE = """() => {
     images: all('img').map(
       e => ({src: e.src, alt: e.alt, width: e.naturalWidth})),
     figures: all('figure').map(e => e.querySelector('img')?.alt ?? ''),
+    values: all('.output.text_plain').map(e => e.textContent.slice(0, 80)),
   };
 }"""
 # Pictures wait until they are near; here, all of them are asked for.
@@ -58,63 +58,37 @@ class Page:
     foreign: list[str] = field(default_factory=list)
     overflow: dict[int, int] = field(default_factory=dict)
     seen: dict = field(default_factory=dict)
+    files: dict[str, int] = field(default_factory=dict)  # bytes of what came at first
 
 
 Visit = Callable[[str], Page]
 
 
-@contextmanager
-def watched(context: BrowserContext, home: str) -> Iterator[Page]:
-    """Write down every complaint and every request that leaves ``home``."""
-    page = Page()
-
-    def console(message) -> None:
-        if message.type in ("error", "warning"):
-            page.complaints.append(message.text)
-
-    def error(found) -> None:
-        page.complaints.append(str(found.error))
-
-    def request(asked) -> None:
-        if not asked.url.startswith((home, "data:", "blob:")):
-            page.foreign.append(asked.url)
-
-    listeners = {"console": console, "weberror": error, "request": request}
-    for event, listener in listeners.items():
-        context.on(event, listener)
-    yield page
-    for event, listener in listeners.items():
-        context.remove_listener(event, listener)
-
-
 @pytest.fixture(scope="module")
-def tab(browser: Browser) -> Iterator[Tab]:
-    """One tab for page after page, each of which finds nothing of the one before."""
-    with browser.new_context() as context:
-        context.add_init_script(FORGET)
-        yield context.new_page()
+def visit(readers_browser: Browser, site: str) -> Visit:
+    """Opens a page by its name, as somebody who was never here; each is opened once."""
 
+    @cache
+    def visit(name: str) -> Page:
+        wide, narrow = ({"width": width, "height": 800} for width in WIDTHS)
+        with (
+            readers_browser.new_context(viewport=wide) as context,
+            watched(context, site) as watch,
+        ):
+            answers: list[Response] = []
+            context.on("response", lambda answer: answers.append(answer))
+            tab = context.new_page()
+            tab.goto(f"{site}{name}.html", wait_until="networkidle")
+            page = Page(watch.complaints, watch.foreign, files=sizes(answers))
+            typeset(tab)
+            tab.evaluate(LOAD_PICTURES)
+            page.seen = tab.evaluate(MEASURE)
+            page.overflow[WIDTHS[0]] = tab.evaluate(OVERFLOW)
+            tab.set_viewport_size(narrow)
+            page.overflow[WIDTHS[1]] = tab.evaluate(OVERFLOW)
+        return page
 
-@pytest.fixture(scope="module")
-def visit(tab: Tab, site: str) -> Visit:
-    """Open a page by its name; each is opened once."""
-    visited: dict[str, Page] = {}
-
-    def open_page(name: str) -> Page:
-        if name not in visited:
-            with watched(tab.context, site) as page:
-                for width in WIDTHS:
-                    tab.set_viewport_size({"width": width, "height": 800})
-                    if width == WIDTHS[0]:
-                        tab.goto(f"{site}{name}.html", wait_until="networkidle")
-                        typeset(tab)
-                        tab.evaluate(LOAD_PICTURES)
-                        page.seen = tab.evaluate(MEASURE)
-                    page.overflow[width] = tab.evaluate(OVERFLOW)
-            visited[name] = page
-        return visited[name]
-
-    return open_page
+    return visit
 
 
 @pytest.fixture(params=pages_of_the_site())
@@ -157,16 +131,51 @@ def test_no_page_is_empty(name: str, visit: Visit):
 
 
 @pytest.mark.parametrize("name", pages_of_the_book())
-def test_no_cell_spills_a_value_that_nobody_asked_for(name: str, html: Path):
+def test_no_cell_spills_a_value_that_nobody_asked_for(name: str, visit: Visit):
     """Chapters print what they show; a bare value can run over screens of numbers."""
-    page = BeautifulSoup((html / f"{name}.html").read_bytes(), "html.parser")
-    assert [value.get_text()[:80] for value in page.select(".output.text_plain")] == []
+    assert visit(name).seen["values"] == []
 
 
 def words_of_prose(source: str) -> int:
     """Words that a reader of a page must find, whatever became of its cells."""
     prose = re.sub(r"^(`{3,})\{code-cell\}.*?^\1$", "", source, flags=re.M | re.S)
     return len(re.findall(r"[A-Za-z]{2,}", prose.split("---", 2)[-1]))
+
+
+# What a page may load before anybody scrolls, types or plays, in compressed bytes: they
+# do not depend on the machine. ``python -m benchmarks.pages`` measures times as well.
+# Measured: start page 76, chapters up to 190, playgrounds 299 and 317 thousand. Colours
+# of symbols took two of these; no chapter may have more than 200.
+START, PAGE, PLAYGROUND = 80_000, 195_000, 320_000
+# A language model has more numbers, and every word of its vocabulary.
+LANGUAGE_MODEL = "chapters/playground_write"
+
+
+def budget(name: str) -> int:
+    """The bytes that a page may load."""
+    if name == pages_of_the_book()[0]:
+        return START
+    if name == LANGUAGE_MODEL:
+        return 400_000
+    return PLAYGROUND if "playground" in name else PAGE
+
+
+@pytest.mark.parametrize("name", pages_of_the_site())
+def test_a_page_keeps_to_its_budget(name: str, visit: Visit):
+    files = visit(name).files
+    assert sum(files.values()) <= budget(name), dict(
+        sorted(files.items(), key=lambda item: -item[1])
+    )
+
+
+NOT_AT_FIRST = re.compile(
+    r"vega\.js|searchindex\.js|mathjax|fa-solid|codemirror\.js|pyodide|bootstrap\.js"
+)
+
+
+@pytest.mark.parametrize("name", pages_of_the_book())
+def test_what_is_only_needed_later_is_loaded_later(name: str, visit: Visit):
+    assert [file for file in visit(name).files if NOT_AT_FIRST.search(file)] == []
 
 
 ICONS = """async () => {
@@ -265,14 +274,3 @@ def test_the_root_is_a_page_and_sends_nobody_elsewhere(browser: Browser, site: s
             tab.locator("article h1").inner_text().startswith("Attention from Scratch")
         )
         assert tab.url == site
-
-
-def test_the_pages_work_as_files_without_a_web_server(tab: Tab, html: Path):
-    tab.set_viewport_size({"width": WIDTHS[0], "height": 800})
-    for name in pages_of_the_site():
-        with watched(tab.context, "file:///") as page:
-            tab.goto((html / f"{name}.html").as_uri(), wait_until="load")
-            typeset(tab)
-            seen = tab.evaluate(MEASURE)
-        assert (page.complaints, page.foreign) == ([], []), name
-        assert seen["typeset"] == seen["formulas"], name

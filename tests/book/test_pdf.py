@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, SoupStrainer
 from pypdf import PdfReader
 
 from tests.book.contents import ROOT, pages_on_paper
@@ -33,6 +33,12 @@ def pdf(html: Path, needs_chromium: None) -> PdfReader:
     return PdfReader(file)
 
 
+@pytest.fixture(scope="module")
+def page(html: Path) -> str:
+    """The page from which it is printed."""
+    return book_as_one_page(ROOT, html)
+
+
 def bookmarks(pdf: PdfReader) -> dict[str, int]:
     """Pages, from 1, of the headings of the highest level."""
     return {
@@ -46,8 +52,10 @@ def test_every_chapter_begins_where_the_contents_say(pdf: PdfReader, html: Path)
     contents = pdf.pages[1].extract_text()
     begins = bookmarks(pdf)
     for name in pages_on_paper():
-        soup = BeautifulSoup((html / f"{name}.html").read_text(), "html.parser")
-        title = soup.select_one("article h1").get_text().removesuffix("#")
+        text = (html / f"{name}.html").read_text(encoding="utf-8")
+        found = BeautifulSoup(text, "html.parser", parse_only=SoupStrainer("h1"))
+        (heading,) = found.select("h1:has(> .headerlink)")
+        title = heading.get_text().removesuffix("#")
         assert title in begins
         assert f"{title} {begins[title]}" in contents
         assert title in pdf.pages[begins[title] - 1].extract_text().replace("\n", " ")
@@ -69,11 +77,12 @@ def test_every_chapter_has_pages_of_text_below_its_title_and_above_their_number(
         assert text.startswith(f"{BOOK} {title}\n") == (title != "Contents")
 
 
-def test_the_cover_has_nothing_but_the_cover(pdf: PdfReader, html: Path):
+def test_the_cover_has_nothing_but_the_cover(pdf: PdfReader, page: str):
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     lines = [BOOK, SUBTITLE, f"{config['author']}, {config['copyright']}"]
     assert pdf.pages[0].extract_text().split("\n") == lines
-    printed = BeautifulSoup(book_as_one_page(ROOT, html), "html.parser")
+    only = SoupStrainer(class_="cover")
+    printed = BeautifulSoup(page, "html.parser", parse_only=only)
     assert printed.select_one(".cover img")["alt"] == ALT
 
 
@@ -132,8 +141,8 @@ def test_every_link_leads_to_a_place_in_the_book_or_out(pdf: PdfReader):
     assert inside > 300
 
 
-def test_every_figure_is_there_and_places_have_one_name(html: Path):
-    printed = BeautifulSoup(book_as_one_page(ROOT, html), "html.parser")
+def test_every_figure_is_there_and_places_have_one_name(page: str):
+    printed = BeautifulSoup(page, "html.parser")
     named = printed.select("[id]")
     places = {element["id"]: element for element in named}
     for name in pages_on_paper():
