@@ -32,7 +32,7 @@ import torch
 
 import autograder
 import toolkit
-from autograder.answers import Answer, answer, decode
+from autograder.answers import Answer, answer, decode, encode_outcome
 from autograder.exercise import Case, Exercise, load_topic, topic_names
 from autograder.expected import Expected, expect, public_seeds
 from autograder.judge import judge
@@ -42,6 +42,7 @@ SHIPPED = ("autograder", "toolkit")
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 SECONDS = 2  # for one case; right answers need a hundredth of it, one a thirtieth
 SILENCE = 8  # seconds after which what was called is not waited for
+PLAIN = (type(None), bool, int, float, str, bytes)  # cannot change once returned
 STARTS = (  # audit events of who starts a process
     *("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"),
     "os.exec",
@@ -89,19 +90,18 @@ class Candidate:
         return {}
 
     @cached_property
-    def error_of_nothing(self) -> BaseException | None:
-        """What comes out when it is called with nothing, as for many an exercise.
+    def called_with_nothing(self) -> tuple[Any, BaseException | None]:
+        """What comes of a call with nothing, which begins many an exercise.
 
         It is called once, because what comes out is the same for all of them.
         """
         begun = time.process_time()
-        try:
-            self.call()
-        except BaseException as error:
-            return error
+        returned, error = attempt(self.call)
         # It may have caught the error of the limit.
         used = time.process_time() - begun
-        return TimeoutError() if used > SECONDS / 10 else None
+        if error is None and used > SECONDS / 10:
+            error = TimeoutError()
+        return returned, error
 
     def _binds(self, number: int, names: tuple[str, ...]) -> bool:
         try:
@@ -122,32 +122,33 @@ class Question:
     call: Call
 
     def is_refused_by(self, candidate: Candidate) -> bool:
-        """Whether a candidate raises as soon as it is called, and the case with it.
+        """Whether the first call of a candidate shows that it is not right.
 
-        Nearly all do. To copy the arguments takes a tenth of drawing them anew.
+        Nearly all raise an error, and the case with them, or return a plain value that
+        is wrong. To copy the arguments takes a tenth of drawing them anew.
         """
         if not candidate.takes(self.call):
             return True
         if self.right.raised is not None:
             return False
-        error = self._error_of(candidate)
+        args, kwargs = (), {}
+        if self.call == ((), {}):
+            returned, error = candidate.called_with_nothing
+        else:
+            try:
+                args, kwargs = copied(self.call)
+            except NotPlain:
+                return False
+            returned, error = attempt(lambda: candidate.call(*args, **kwargs))
         if isinstance(error, TimeoutError):
             raise error
-        return error is not None and self._lets_out(error)
-
-    def _error_of(self, candidate: Candidate) -> BaseException | None:
-        """What comes out when a candidate is called; nothing, if it was not called."""
-        if self.call == ((), {}):
-            return candidate.error_of_nothing
-        try:
-            args, kwargs = copied(self.call)
-        except NotPlain:
-            return None
-        try:
-            candidate.call(*args, **kwargs)
-        except BaseException as error:
-            return error
-        return None
+        if error is not None:
+            return self._lets_out(error)
+        return (
+            type(returned) in PLAIN
+            and is_same((args, kwargs), self.call)
+            and self._is_wrong(returned)
+        )
 
     def _lets_out(self, error: BaseException) -> bool:
         """Whether the case catches no error of this kind."""
@@ -157,7 +158,7 @@ class Question:
             def fail(*_: Any, **__: Any) -> None:
                 raise error
 
-            self._let_out[kind] = self._raises(Candidate(fail))
+            self._let_out[kind] = attempt(lambda: self._run(fail))[1] is not None
         return self._let_out[kind]
 
     @cached_property
@@ -165,33 +166,53 @@ class Question:
         """Which kinds of errors come out, as far as was asked."""
         return {}
 
+    def _is_wrong(self, returned: Any) -> bool:
+        """Whether a plain value, which is all that came of the first call, is wrong.
+
+        Where the case calls again, other values may follow, so nothing is known.
+        """
+        key = type(returned), repr(returned)  # 0.0 and -0.0 are equal
+        if key not in self._wrong:
+            calls: list[None] = []
+
+            def give(*_: Any, **__: Any) -> Any:
+                calls.append(None)
+                return returned
+
+            right = self.is_right(Candidate(give))
+            self._wrong[key] = not right and len(calls) == 1
+        return self._wrong[key]
+
+    @cached_property
+    def _wrong(self) -> dict[tuple[type, str], bool]:
+        """Which plain values are no answer, as far as was asked."""
+        return {}
+
     def is_right(self, candidate: Candidate) -> bool:
         """Whether a candidate gives the right answer to this question."""
         if not candidate.takes(self.call):
             return False
-        if self.right.raised is None and self._raises(candidate):
-            return False
-        return disagreement(self.case, self.right, self.answer(candidate)) is None
+        if self.right.raised is not None:
+            given = self.answer(candidate)
+        else:
+            # ``answer`` would look for the line that an error came from, which takes
+            # longer than the call.
+            read = attempt(lambda: decode(encode_outcome(self._run(candidate.call))))
+            if read[1] is not None:
+                return False
+            given = read[0]
+        return disagreement(self.case, self.right, given) is None
+
+    def _run(self, call: Callable) -> Any:
+        rng = np.random.default_rng(self.seed)
+        torch.default_generator.manual_seed(self.seed)
+        return self.case.run(call, rng)
 
     def answer(self, candidate: Candidate) -> Answer:
         """What the examiner would read of a candidate's answer."""
         if not candidate.takes(self.call):
             return Answer(raised="TypeError")
         return decode(answer(self.case, candidate.call, self.seed))
-
-    def _raises(self, candidate: Candidate) -> bool:
-        """Whether an error comes out, as of nearly everything that is no answer.
-
-        ``answer`` would look for the line that it came from, which takes longer than
-        the call.
-        """
-        rng = np.random.default_rng(self.seed)
-        torch.default_generator.manual_seed(self.seed)
-        try:
-            self.case.run(candidate.call, rng)
-        except BaseException:
-            return True
-        return False
 
 
 @dataclass(frozen=True)
@@ -209,7 +230,7 @@ class Asked:
         So the others come first, and who gets none of them right is asked no more. Nor
         is who takes too long for one.
         """
-        limit, left = TimeLimit(), []
+        limit, left, right = TimeLimit(), [], False
         with limit:
             for question in self.telling:
                 limit.begin()
@@ -217,15 +238,12 @@ class Asked:
                     left.append(question)
                 if limit.exceeded:
                     break  # and the candidate has caught it
-        if limit.exceeded:
-            return 0
-        for question in left:
-            with limit:
-                if question.is_right(candidate):
+            for question in left:
+                limit.begin()
+                right = not limit.exceeded and question.is_right(candidate)
+                if right or limit.exceeded:
                     break
-            if limit.exceeded:
-                return 0
-        else:
+        if limit.exceeded or not right:
             return 0
         given = []
         for question in self.questions:
@@ -284,6 +302,14 @@ class TimeLimit:
         raise TimeoutError
 
 
+def attempt(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """What a call returns, or the error that comes out of it."""
+    try:
+        return call(), None
+    except BaseException as error:
+        return None, error
+
+
 def first_call(case: Case, seed: int) -> Call:
     """The arguments with which a case calls an implementation first."""
     seen: list[Call] = []
@@ -314,6 +340,23 @@ def copied(value: Any) -> Any:
     if value is None or isinstance(value, int | float | str | np.generic | torch.dtype):
         return value
     raise NotPlain
+
+
+def is_same(value: Any, other: Any) -> bool:
+    """Whether a value that was ``copied`` is still as it was."""
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, tuple | list):
+        return len(value) == len(other) and all(map(is_same, value, other))
+    if isinstance(value, dict):
+        return value.keys() == other.keys() and all(
+            is_same(item, other[name]) for name, item in value.items()
+        )
+    if isinstance(value, np.ndarray):
+        return value.shape == other.shape and value.tobytes() == other.tobytes()
+    if isinstance(value, torch.Tensor):
+        return value.dtype == other.dtype and torch.equal(value, other)
+    return value is other or value == other
 
 
 @functools.cache

@@ -102,13 +102,15 @@ class Computation:
         for x, value in zip(self._inputs, self._values, strict=True):
             x.requires_grad_(False).data = value.clone()  # what came before may write
         limit, found = TimeLimit(SECONDS), None
-        for way in self.ways:
-            with limit:
+        with limit:
+            for way in self.ways:
+                limit.begin()
                 if self._computes(way, candidate.call):
                     found = way
+                if found is not None or limit.exceeded:
                     break
-            if limit.exceeded:
-                return 0
+        if limit.exceeded:
+            return 0
         if found is None:
             return 0
         return 1 if all(self._refuses(e, found, candidate) for e in self.guarded) else 2
@@ -282,15 +284,17 @@ def main(names: list[str]) -> None:
     """Try these modules, or all."""
     torch.set_num_threads(1)  # a pool of threads does not survive a fork
     asked, known = [normalisation(), attention()], set()
-    for name in names or (*NAMESPACES, *MODULES):
-        new = {n: c for n, c in candidates(name).items() if id(c.call) not in known}
+    # All are imported first: what torch imports late, each child would import anew.
+    everything = {name: candidates(name) for name in names or (*NAMESPACES, *MODULES)}
+    for name, found in everything.items():
+        new = {n: c for n, c in found.items() if id(c.call) not in known}
         known |= {id(c.call) for c in new.values()}
         todo = [(n, computation) for n in new for computation in asked]
         while todo:
             done = try_in_a_child(todo, new, silence=2 * SECONDS)
-            for found, what, points in done:
+            for each, what, points in done:
                 if points:
-                    print(json.dumps([f"{name}.{found}", what, points]), flush=True)
+                    print(json.dumps([f"{name}.{each}", what, points]), flush=True)
             todo = todo[len(done) + 1 :]
 
 
