@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -173,6 +174,31 @@ def test_nobody_knows_who_killed_it_behind_its_back_so_it_has_no_mark(
     code = "import os\nos.system('kill -9 $PPID')\n"
     with pytest.raises(GraderFault, match="signal 9"):
         examined_here(solved(softmax=code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for _ in range(3000):\n    os.mkdir('deeper')\n    os.chdir('deeper')",
+        "os.mkdir('closed')\nopen('closed/file', 'w').close()\nos.chmod('closed', 0)",
+        "here = os.getcwd()\nos.rename(here, here + '-')\nos.symlink('/etc', here)",
+        "shutil.rmtree(os.getcwd())",
+    ],
+    ids=["nested", "closed", "a link in its place", "gone"],
+)
+def test_what_it_leaves_in_its_folder_costs_nothing(
+    examined_here, solved, right, code, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = sorted(os.listdir("/etc"))
+    softmax = f"import os, shutil\n{right['softmax']}\n{code}\n"
+    report = examined_here(solved(softmax=softmax))
+    assert report["score"] == report["max_score"]
+    left = [path for path in tmp_path.iterdir() if not path.is_symlink()]
+    subprocess.run(["rm", "-rf", *left])  # which pytest could not remove either
+    assert sorted(os.listdir("/etc")) == before
+    moved = [path for path in left if path.name.endswith("-")]
+    assert left == moved  # nothing finds what was renamed
 
 
 def test_time_of_children_is_its_own():
