@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -41,6 +40,7 @@ from autograder.sandbox.manager import (
 from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.process_tree import waits_are_counted
+from autograder.sandbox.scratch import submission_folder
 
 MAX_RESTARTS = 3
 ESTIMATED = "a part of what counted for it is an estimate"
@@ -221,7 +221,7 @@ class _Execution:
         """
         if all(n in self.given or n in self.refused for n in self.topic.exercises):
             return True
-        with tempfile.TemporaryDirectory(prefix="attention-") as folder:
+        with submission_folder() as folder:
             manager = self._manager()
             client = SubmissionClient(
                 self.rebuilt.notebook, manager, self.limits, self.clock

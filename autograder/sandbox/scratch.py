@@ -11,6 +11,7 @@ import fcntl
 import multiprocessing.util
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -46,6 +47,27 @@ def _hold(folder: Path) -> int:
     fcntl.flock(lock, fcntl.LOCK_EX)
     (folder / _MARK).touch()  # only now may another run look whether it is held
     return lock
+
+
+@contextlib.contextmanager
+def submission_folder() -> Iterator[str]:
+    """A temporary folder for the kernel of a submission.
+
+    Where there is no sandbox, student code can leave anything there, or put something
+    else in its place. If that cannot be removed, it stays; the examination is done.
+    """
+    holder = tempfile.TemporaryDirectory(
+        prefix="attention-", ignore_cleanup_errors=True
+    )
+    try:
+        yield holder.name
+    finally:
+        try:
+            holder.cleanup()
+        except RecursionError:  # nested more deeply than Python's own function follows
+            with contextlib.suppress(OSError):
+                command = ["rm", "-rf", "--", holder.name]
+                subprocess.run(command, stderr=subprocess.DEVNULL)
 
 
 @cache

@@ -11,8 +11,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import types
+from pathlib import Path
 
 import psutil
 import pytest
@@ -21,7 +24,7 @@ from autograder.errors import GraderFault
 from autograder.exercise import load_topic
 from autograder.grading import examine as examining
 from autograder.grading.single import examine_single
-from autograder.sandbox import process_tree
+from autograder.sandbox import manager, process_tree
 from autograder.sandbox.limits import PATIENCE, Limits
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC, scores
@@ -167,12 +170,83 @@ def test_what_it_does_itself_costs_its_own_exercise_only(
     assert scores(report)["softmax"] == 0
 
 
+@pytest.fixture
+def hears_no_end(monkeypatch, tmp_path):
+    """What a kernel says of its signals hardly ends, as when processes flood the pipe.
+
+    Reading all of it takes this process far longer than the examination.
+    """
+    endless = tmp_path / "said"
+    endless.touch()
+    os.truncate(endless, 2**28)
+
+    def pipe():
+        return os.open(endless, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
+
+    flooded = types.SimpleNamespace(**{**vars(os), "pipe": pipe})
+    monkeypatch.setattr(manager, "os", flooded)
+    before = time.process_time()
+    yield
+    assert time.process_time() - before < 5
+
+
+@pytest.mark.usefixtures("hears_no_end")
+def test_what_it_says_without_end_is_not_read_to_the_end(examined_here, solved, right):
+    report = examined_here(
+        solved(softmax="import time; time.sleep(1)\n" + right["softmax"])
+    )
+    assert report["score"] == report["max_score"]
+
+
+@pytest.mark.usefixtures("hears_no_end")
+def test_who_has_ended_is_not_heard_without_end_either(examined_here, solved):
+    with pytest.raises(GraderFault, match="signal 9"):
+        examined_here(solved(softmax="import os; os.kill(os.getpid(), 9)"))
+
+
+def test_a_signal_announced_behind_a_full_pipe_is_heard(examined_here, solved):
+    code = (
+        "import os\n"
+        "os.write(int(os.environ['AUTOGRADER_OWN_SIGNALS']), bytes(65_000))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    report = examined_here(solved(softmax=code))
+    assert "ended by signal 9" in report["exercises"][0]["message"]
+    assert report["score"] == report["max_score"] - POINTS
+
+
 def test_nobody_knows_who_killed_it_behind_its_back_so_it_has_no_mark(
     examined_here, solved
 ):
     code = "import os\nos.system('kill -9 $PPID')\n"
     with pytest.raises(GraderFault, match="signal 9"):
         examined_here(solved(softmax=code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for _ in range(3000):\n    os.mkdir('deeper')\n    os.chdir('deeper')",
+        "os.mkdir('closed')\nopen('closed/file', 'w').close()\nos.chmod('closed', 0)",
+        "here = os.getcwd()\nos.rename(here, here + '-')\nos.symlink('/etc', here)",
+        "shutil.rmtree(os.getcwd())",
+    ],
+    ids=["nested", "closed", "a link in its place", "gone"],
+)
+def test_what_it_leaves_in_its_folder_costs_nothing(
+    examined_here, solved, right, code, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = sorted(Path("/etc").iterdir())
+    softmax = f"import os, shutil\n{right['softmax']}\n{code}\n"
+    try:
+        report = examined_here(solved(softmax=softmax))
+    finally:
+        left = [path.name for path in tmp_path.iterdir() if not path.is_symlink()]
+        subprocess.run(["rm", "-rf", *left], cwd=tmp_path)  # pytest could not do it
+    assert report["score"] == report["max_score"]
+    assert sorted(Path("/etc").iterdir()) == before
+    assert all(name.endswith("-") for name in left)  # nothing finds what was renamed
 
 
 def test_time_of_children_is_its_own():
