@@ -173,7 +173,10 @@ def _relation(
         part = find_two_slips(trials, outcomes) or part
     if part:
         return part
-    told = find_trace(outcomes) or about_errors(failed)
+    raised = sum(answer.raised is not None for answer in failed)
+    errors = about_errors(failed)
+    told = errors if 2 * raised > len(failed) else ""
+    told = told or find_trace(outcomes) or errors
     where = _condition(probe, expected, wrong) if probe else ""
     told = " ".join(filter(None, (told, where)))
     return f"{told} {STOPPED}".strip() if trials.stopped else told

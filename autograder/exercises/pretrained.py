@@ -219,7 +219,9 @@ def embed_alone(embed, rng):
 def embed_order(embed, rng):
     first, second, third = sentences(rng, [5, 2, 8])
     texts = [third, first, third, second]
-    return embed(texts, tokenizer_of(used_by(texts)), TinyModel(rng, 3)), texts
+    vectors = embed(texts, tokenizer_of(used_by(texts)), TinyModel(rng, 3))
+    after = {f"`texts[{n}]` after the call": text for n, text in enumerate(texts)}
+    return {"vectors": vectors, **after}
 
 
 @embed.case(title="texts of equal length", points=1)
