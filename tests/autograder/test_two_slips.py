@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from autograder import diagnosis, slips
 from autograder.answers import Answer, answer, decode
 from autograder.diagnosis import STOPPED
-from autograder.exercise import Exercise, Topic, find_topic
+from autograder.exercise import Exercise, Mistake, Topic, find_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from autograder.slips import Trials
@@ -200,6 +200,45 @@ def test_methods_of_a_class_are_altered_together():
     functions = {id(step.change.function): step for step in steps}
     assert len(functions) > 1  # forward and __init__
     assert isinstance(with_steps(layer, *functions.values()), type)
+
+
+def floored(x, y, rate):
+    """The products are rounded."""
+    return right_blend(np.floor(x), y, rate)
+
+
+def rooted(x, y, rate):
+    """A root is taken."""
+    return right_blend(x, np.sqrt(np.abs(y)), rate)
+
+
+def rooted_with_the_rest(x, y, rate):
+    """A root and a rest are taken."""
+    return right_blend(x, np.sqrt(np.abs(y)) + (x - np.floor(x)) ** 2, rate)
+
+
+class Bank(OneExercise):
+    def __init__(self, *mistakes):
+        super().__init__("one", {"blend": blend})
+        self.known = [Mistake(m.__name__, "blend", m.__doc__, m) for m in mistakes]
+
+    def mistakes(self, exercise):
+        return self.known
+
+
+def both_slips(x, y, rate):
+    return right_blend(np.floor(x), np.sqrt(np.abs(y)), rate)
+
+
+def test_of_mistakes_that_give_the_same_with_a_third_none_is_asserted():
+    message = told_in(Bank(floored, rooted), blend, both_slips)
+    assert floored.__doc__ in message and rooted.__doc__ in message
+    assert "more than one" not in message
+    bank = Bank(floored, rooted, rooted_with_the_rest)
+    message = told_in(bank, blend, both_slips)
+    sure, ways = message.split("more than one that gives it:")
+    assert floored.__doc__ in sure and rooted.__doc__ not in sure
+    assert f"{rooted.__doc__} Or: {rooted_with_the_rest.__doc__}" in ways
 
 
 def test_altered_mistake_does_not_enter_the_bank():
