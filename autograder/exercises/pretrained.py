@@ -180,6 +180,8 @@ def tokenizer_of(padding):
     """Ids of words after a start token; filled up with the id of a real word."""
 
     def tokenizer(texts):
+        if isinstance(texts, str):
+            raise TypeError("the tokenizer takes a list of texts, and got one text")
         rows = [
             [0, *(WORDS.index(word) + 1 for word in text.split())] for text in texts
         ]

@@ -71,7 +71,59 @@ def transposed_and_one_number(weights):
     return torch.diagonal(weights, 1, -2, -1).mean()
 
 
+def reversed_without_residual(attentions):
+    product = None
+    for layer in attentions:
+        mixed = layer.mean(1) / layer.mean(1).sum(-1, keepdim=True)
+        product = mixed if product is None else product @ mixed
+    return product[:, 0, 1:]
+
+
+def values_before_keys_and_norms_exchanged(state_dict, index):
+    start = f"encoder.layer.{index}."
+    found = {name.removeprefix("bert."): x for name, x in state_dict.items()}
+    theirs = {"self_attn.out_proj": "attention.output.dense"}
+    theirs |= {"linear1": "intermediate.dense", "linear2": "output.dense"}
+    theirs |= {"norm1": "output.LayerNorm", "norm2": "attention.output.LayerNorm"}
+    new = {
+        f"{ours}.{kind}": found[f"{start}{name}.{kind}"]
+        for ours, name in theirs.items()
+        for kind in ("weight", "bias")
+    }
+    for kind in ("weight", "bias"):
+        packed = [
+            f"{start}attention.self.{n}.{kind}" for n in ("query", "value", "key")
+        ]
+        new[f"self_attn.in_proj_{kind}"] = torch.cat([found[name] for name in packed])
+    return new
+
+
+def same_token_over_the_length(weights, period):
+    N = weights.shape[-1]
+    if weights.shape[-2] != N or not 2 <= period < N:
+        raise ValueError("a square map and a period in it")
+    return sum(weights[..., i, i - period] for i in range(period, N)) / N
+
+
 SLIPS = [
+    (
+        "attention_rollout",
+        reversed_without_residual,
+        "in the wrong order",
+        "left the residual connection out",
+    ),
+    (
+        "induction_score",
+        same_token_over_the_length,
+        "the query's own token",
+        "divided by the length of the sequence",
+    ),
+    (
+        "convert_bert_layer",
+        values_before_keys_and_norms_exchanged,
+        "packed values before keys",
+        "exchanged the two norms",
+    ),
     ("attention_rollout", strongest_head_rescaled, "strongest head", "divided by"),
     (
         "interpolate_positions",
