@@ -46,7 +46,12 @@ SECONDS = 3  # of the processor for all cases of a mutant; what takes more never
 MEMORY = 6 << 30
 KINDS = ("equivalent", "survivor", "mistake", "symptom", "nothing")
 
-ONE_STEP = "A right solution gives your result if one step is wrong:"  # names it
+# What names a step, an error whose line is shown, or all that is wrong is not vague.
+TELLING = re.compile(
+    r"A right solution gives your result if one step is wrong:"
+    r"|^: (About the )?\w+Error: |^: An error that you raise yourself"
+    r"|^: All values are right|^: In the dictionary, names|^: Names are missing"
+)
 
 OPERATORS = {
     ast.Add: [ast.Sub],
@@ -286,7 +291,7 @@ Told = tuple[str, str, Mutant, str]  # kind, exercise, mutant, what is said of i
 
 
 def worst(told: list[Told], count: int) -> list[Told]:
-    """Mutants of which the least is said, one for each exercise and sentence.
+    """Mutants of which the least is said: one for each exercise, or each sentence.
 
     First those of which nothing is said. Then those whose symptom, but for the numbers
     in it, has to serve for the most mutants: what suits many of them explains none.
@@ -298,13 +303,13 @@ def worst(told: list[Told], count: int) -> list[Told]:
     vague = [
         one
         for one in told
-        if one[0] == "nothing" or (one[0] == "symptom" and ONE_STEP not in one[3])
+        if one[0] == "nothing" or (one[0] == "symptom" and not TELLING.search(one[3]))
     ]
     served = Counter(map(sentence, vague))
     vague.sort(key=lambda one: (one[0] != "nothing", -served[sentence(one)]))
-    found: dict[tuple[str, str], Told] = {}
+    found: dict[str, Told] = {}
     for one in vague:
-        found.setdefault((one[1], sentence(one)), one)
+        found.setdefault(sentence(one) or one[1], one)
     return list(found.values())[:count]
 
 

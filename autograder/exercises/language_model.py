@@ -35,8 +35,8 @@ def letters(rng, count):
 
 def array(found):
     """A list of ids or of pairs as an array, so that what differs can be located."""
-    if isinstance(found, list | tuple) and len(found):
-        return np.asarray(found)
+    if isinstance(found, list | tuple):
+        return np.asarray(found) if len(found) else np.zeros(0, int)
     return found
 
 

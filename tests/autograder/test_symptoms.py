@@ -640,6 +640,11 @@ def test_dictionary_in_the_place_of_a_list_is_told():
     assert told_of_course("train_bpe", ids_by_pair) == DICTIONARY_GIVEN
 
 
+def test_empty_list_where_a_list_is_asked_for_is_not_told_to_be_an_array():
+    message = told_of_course("merge_pair", lambda ids, pair, new_id: [])
+    assert "array" not in message and "gradient" not in message
+
+
 def test_list_in_the_place_of_a_dictionary_is_told():
     right = find_topic("patching_effect").reference("patching_effect")
 
