@@ -293,6 +293,24 @@ def test_of_mistakes_that_give_the_same_with_a_third_none_is_asserted():
     assert f"{rooted.__doc__} Or: {rooted_with_the_rest.__doc__}" in ways
 
 
+def test_mistake_that_differs_in_the_first_case_is_not_asked_for_the_others():
+    calls = []
+
+    def noted(x, y, rate):
+        """A root is taken."""
+        calls.append(x)
+        return rooted(x, y, rate)
+
+    bank = Bank(noted, floored)
+    expected = expect(bank, blend, public_seeds(blend))
+    given = [
+        decode(answer(case, floored, seed))
+        for case, seed in zip(blend.cases, expected.seeds, strict=True)
+    ]
+    assert judge(blend, given, expected).mistake == "floored"
+    assert len(calls) == 1
+
+
 def test_altered_mistake_does_not_enter_the_bank():
     topic = find_topic("attention_rollout")
     before = topic.mistakes("attention_rollout")
