@@ -62,7 +62,8 @@ def diagnose(
     """
     if isinstance(exercise, BreakExercise):
         return _about_test(exercise, given, expected)
-    mistakes, end = expected.mistakes, search_end()  # made once, for all answers
+    # What known mistakes answer is asked once, for all answers: that does not count.
+    mistakes, end = expected.mistakes, search_end() - expected.asking
     valued = [right.raised is None for right in expected.reference]
     for known in mistakes:
         if same_answers(exercise, known.answers, given, expected, [True] * len(valued)):
@@ -113,7 +114,8 @@ def _symptom(
 ) -> str:
     """What relation holds between the answers and the right ones, or nothing.
 
-    No slip is tried after ``end``, in processor time, whatever is left to try.
+    No slip is tried after ``end``, in processor time, whatever is left to try; asking
+    the known mistakes for their answers, ever since they are known, comes on top.
     """
     failed = [
         answer
@@ -138,31 +140,27 @@ def _symptom(
             strict=True,
         )
     ]
-    trials = Trials(exercise, given, expected, wrong, end)
-    told = _relation(trials, outcomes, failed, wrong)
+    told = find_cause(outcomes)
+    if probe and not told:
+        told = find_excess(counted(outcomes, probe))
+    if not told:
+        trials = Trials(exercise, given, expected, wrong, end + expected.asking)
+        told = _explanation(trials, outcomes)
+        told = told or _trace(trials, outcomes, failed, wrong)
     changed = different_inputs(outcomes)
     if told and changed and "in place" not in told:
         return f"{told} Besides, {changed}"
     return told
 
 
-def _relation(
-    trials: Trials,
-    outcomes: Sequence[Outcome],
-    failed: Sequence[Answer],
-    wrong: Sequence[bool],
-) -> str:
-    """What relation holds between values, or what explains them, or nothing."""
-    expected, probe = trials.expected, trials.expected.probe
-    told = find_cause(outcomes)
-    if probe and not told:
-        told = find_excess(counted(outcomes, probe))
-    if told:
-        return told
+def _explanation(trials: Trials, outcomes: Sequence[Outcome]) -> str:
+    """What slips, or known mistakes and something besides, explain wrong values."""
     told, part = find_slip(trials)
     if told:
         return told
-    asked, known = _by_mistake(outcomes, expected)
+    before = trials.expected.asking
+    asked, known = _by_mistake(outcomes, trials.expected)
+    trials.allow(trials.expected.asking - before)
     told = find_pair(asked, trials.in_time(known, each=COMPARISON))
     told = told or find_both(asked, known)
     told = told or find_besides(asked, known)
@@ -171,9 +169,21 @@ def _relation(
     part = find_part(asked, known) or part
     if trials.all_values or not part:
         part = find_two_slips(trials, outcomes) or part
-    if part:
-        return part
-    told = find_trace(outcomes) or about_errors(failed)
+    return part
+
+
+def _trace(
+    trials: Trials,
+    outcomes: Sequence[Outcome],
+    failed: Sequence[Answer],
+    wrong: Sequence[bool],
+) -> str:
+    """Where and how it shows that something is wrong, or nothing."""
+    expected, probe = trials.expected, trials.expected.probe
+    raised = sum(answer.raised is not None for answer in failed)
+    errors = about_errors(failed)
+    told = errors if 2 * raised > len(failed) else ""
+    told = told or find_trace(outcomes) or errors
     where = _condition(probe, expected, wrong) if probe else ""
     told = " ".join(filter(None, (told, where)))
     return f"{told} {STOPPED}".strip() if trials.stopped else told

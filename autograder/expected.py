@@ -6,6 +6,7 @@ Both run in a trusted process: nothing here calls what a student wrote.
 from __future__ import annotations
 
 import base64
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,13 +25,43 @@ OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
 Memoise = Callable[[str, Callable[[], Any]], Any]  # see ``expect``
 
 
+class AskedLater(Sequence[Answer]):
+    """The answers of a known mistake, each of which is asked for when it is looked at.
+
+    Most mistakes differ from a student's answer in the first case, so the others need
+    not be run.
+
+    Attributes:
+        seconds: of the processor, that asking has taken so far.
+    """
+
+    def __init__(
+        self, exercise: Exercise, implementation: Implementation, seeds: Sequence[int]
+    ) -> None:
+        self._cases, self._seeds = exercise.cases, seeds
+        self._implementation = implementation
+        self._known: dict[int, Answer] = {}
+        self.seconds = 0.0
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def __getitem__(self, number: int) -> Answer:  # type: ignore[override]
+        case, seed = self._cases[number], self._seeds[number]
+        if number not in self._known:
+            start = time.process_time()
+            self._known[number] = decode(own_answer(case, self._implementation, seed))
+            self.seconds += time.process_time() - start
+        return self._known[number]
+
+
 @dataclass(frozen=True)
 class KnownMistake:
     """How a known mistake answers the cases of an exercise."""
 
     name: str
     hint: str
-    answers: list[Answer]
+    answers: Sequence[Answer]
 
 
 @dataclass
@@ -70,6 +101,11 @@ class Expected:
         """The answers of the known mistakes."""
         return self.find_mistakes()
 
+    @property
+    def asking(self) -> float:
+        """How long asking the known mistakes has taken, in seconds of the processor."""
+        return sum(getattr(known.answers, "seconds", 0.0) for known in self.mistakes)
+
 
 def public_seeds(exercise: Exercise) -> list[int]:
     """The seeds that ``check`` uses in a notebook: always the same."""
@@ -101,7 +137,7 @@ def expect(
 
     Raises:
         OwnCodeFailed: the reference cannot be run here. So do, for a known mistake,
-            the ``mistakes`` of what is returned.
+            the ``mistakes`` of what is returned, or their answers.
     """
 
     def right_answers() -> dict[str, list]:
@@ -128,6 +164,13 @@ def expect(
         ]
 
     def find_mistakes() -> list[KnownMistake]:
+        if memoise is uncached:  # no other process needs all of them
+            return [
+                KnownMistake(
+                    m.name, m.hint, AskedLater(exercise, m.implementation, seeds)
+                )
+                for m in topic.mistakes(exercise.name)
+            ]
         found = memoise(f"{exercise.name}.mistaken", mistaken_answers)
         return [KnownMistake(name, hint, _decoded(t)) for name, hint, t in found]
 

@@ -23,6 +23,8 @@ from autograder.variants import Probe
 
 ALONE = "of which alone this would be said:"  # each hint may call the other part right
 
+MOST_WAYS = 3  # to one result that are looked for
+
 Place = tuple[int, Path]  # of a result: the number of a case, and where it is in that
 
 
@@ -50,19 +52,44 @@ def find_two_mistakes(trials: Trials, probe: Probe, most: float) -> str:
         if mistake.name in probe.mistaken
         and all(trials.is_right(n, mistake.answers[n]) for n in trials.right)
     ]
-    quickest = trials.quickest(trials.wrong)
+    quickest, found = trials.quickest(trials.wrong), []
     for one, other in trials.in_time(_ordered(known, trials), most):
         both = [n for n in quickest if n in one.cases and n in other.cases]
         first = [*both, *quickest][0]  # others may be explained by one of the two
         for pair in _orders(one.mistake, other.mistake, probe):
             made = probe.joined(*(mistake.name for mistake in pair))
             if made and trials.variant_explains(made, first):
-                return (
-                    "Two slips together give your result. One is a known mistake, "
-                    f"{ALONE} {pair[0].hint} The other is a known mistake, {ALONE} "
-                    f"{pair[1].hint}"
-                )
-    return ""
+                found.append(pair)
+                break
+        if len(found) == MOST_WAYS:
+            break
+    return _said(found)
+
+
+def _said(found: Sequence[tuple[KnownMistake, KnownMistake]]) -> str:
+    """The pair that gives a result; if several do, all of them as ways to it."""
+    if not found:
+        return ""
+    one, other = (mistake.hint for mistake in found[0])
+    if len(found) == 1:
+        return (
+            f"Two slips together give your result. One is a known mistake, {ALONE} "
+            f"{one} The other is a known mistake, {ALONE} {other}"
+        )
+    hints = [{mistake.hint for mistake in pair} for pair in found]
+    shared = set.intersection(*hints)
+    if len(shared) == 1:
+        (sure,) = shared
+        ways = " Or: ".join(hint for pair in hints for hint in pair - shared)
+        return (
+            f"Two slips together give your result. One is a known mistake, {ALONE} "
+            f"{sure} For the other, there is more than one that gives it: {ways}"
+        )
+    return (
+        "Two slips together give your result, and more than one pair of known mistakes "
+        f"gives it, so yours may be others. One pair: {one} {other} Another pair: "
+        + " ".join(mistake.hint for mistake in found[1])
+    )
 
 
 def _orders(

@@ -21,6 +21,7 @@ from autograder.exercise import Case, Implementation
 Path = tuple[int | str, ...]
 AFTER = " after the call"  # ends the name of an input that was looked at again
 COMPARED = " compared"  # ends that of what no more is known of
+_SOME = None, "a gradient"  # what is known of one of something in between
 _ENDS = {1: "st", 2: "nd", 3: "rd"}  # of 1st, 2nd and 3rd
 
 
@@ -146,7 +147,7 @@ def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]
                 for index in range(len(part)):
                     name = _result_name(index, len(part), results)
                     pieces.append(((*path, index), wholes[id(part)], name))
-        elif id(part) in known:
+        elif id(part) in known and not (_has_name(path) and known[id(part)] == _SOME):
             call, name = known[id(part)]
             if call is None:
                 found[path] = name
@@ -163,7 +164,13 @@ def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]
                     pieces.append(((*path, index), call, name))
         elif isinstance(part, dict):
             for key, item in part.items():
-                walk((*path, key), item)
+                if _is_shape(item):
+                    axes = range(len(item))
+                    found.update(
+                        {(*path, key, n): f"axis {n} of `{key}`" for n in axes}
+                    )
+                else:
+                    walk((*path, key), item)
         else:
             unknown.append(path)
 
@@ -175,7 +182,8 @@ def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]
         number = f"call {order.index(call) + 1}" if len(order) > 1 else ""
         found[path] = ", ".join(filter(None, [number, name]))
     left = [path for path in unknown if path not in found and not _has_name(path)]
-    return {**_besides(left, bool(found)), **found}
+    by_case = {path: path[-1] for path in unknown if path and isinstance(path[-1], str)}
+    return {**_besides(left, bool(found)), **by_case, **found}
 
 
 def _besides(unknown: Sequence[Path], others: bool) -> dict[Path, str]:
@@ -192,6 +200,11 @@ def _besides(unknown: Sequence[Path], others: bool) -> dict[Path, str]:
 def _ordinal(number: int) -> str:
     tens, ones = divmod(number, 10)
     return f"{number}{'th' if tens == 1 else _ENDS.get(ones, 'th')}"
+
+
+def _is_shape(value: Any) -> bool:
+    """Whether a value that a case names is the shape of a parameter."""
+    return isinstance(value, list | tuple) and all(type(size) is int for size in value)
 
 
 def _has_name(path: Path) -> bool:
@@ -242,8 +255,8 @@ def _known_objects(calls: _Calls) -> dict[int, tuple[int | None, Any]]:
     names = {id(value): name for given in calls.inputs for name, value in given.items()}
     for of, gradient in calls.gradients:
         name = names.get(id(of))
-        said = f"the gradient of `{name}`" if name else "a gradient"
-        known.setdefault(id(gradient), (None, said))
+        said = (None, f"the gradient of `{name}`") if name else _SOME
+        known.setdefault(id(gradient), said)
     for number, result in enumerate(calls.results):
         if isinstance(result, list | tuple):
             for index, part in enumerate(result):

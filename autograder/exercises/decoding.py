@@ -106,7 +106,7 @@ def decode_stops(greedy_decode, rng):
     model = ScriptedModel(rng, rng.permutation([2, 3, 5, 5]))
     call, lengths = noted(model, length_of)
     ids = greedy_decode(call, model.start_ids, model.end_id, 11)
-    return ids, max(lengths, default=0)
+    return {"ids": ids, "the longest prefix": max(lengths, default=0)}
 
 
 @greedy_decode.case(title="a single sequence, and a single token", points=1)
@@ -123,7 +123,7 @@ def decode_to_the_last_place(greedy_decode, rng):
     model = ScriptedModel(rng, [length, 2, length + 1])
     call, lengths = noted(model, length_of)
     ids = greedy_decode(call, model.start_ids, model.end_id, length)
-    return ids, max(lengths, default=0)
+    return {"ids": ids, "the longest prefix": max(lengths, default=0)}
 
 
 @greedy_decode.case(title="the same start in all rows; starts stay unchanged", points=1)
@@ -323,7 +323,7 @@ def beam_shows_the_living(beam_search, rng):
         model = TreeModel(rng, 9, start, end, branches)
         call, ended = noted(model, lambda prefixes, end=end: end in prefixes[:, 1:])
         result = beam_search(call, start, end, 2, 6, length_penalty)
-        results.append((found(result), any(ended)))
+        results.append({"found": found(result), "an ended one was shown": any(ended)})
     return results
 
 
@@ -401,10 +401,10 @@ def keys_and_values(rng, b, h, n, d, d_v):
 def cache_length(KVCache, rng):
     b, h, d, d_v = sizes(rng, 4)
     cache = KVCache()
-    lengths = [cache.length]
-    for n in rng.integers(1, 7, 3).tolist():
+    lengths = {"the length of a new cache": cache.length}
+    for call, n in enumerate(rng.integers(1, 7, 3).tolist(), start=1):
         cache.append(*keys_and_values(rng, b, h, n, d, d_v))
-        lengths.append(cache.length)
+        lengths[f"the length after append number {call}"] = cache.length
     return lengths
 
 
@@ -425,15 +425,23 @@ def cache_of_a_cube(KVCache, rng):
     return [cache.append(*keys_and_values(rng, n, n, n, n, n)) for _ in range(3)]
 
 
+def empty(cache):
+    """Whether the keys of a cache are None, and whether its values are."""
+    return {
+        "keys are None": cache.keys is None,
+        "values are None": cache.values is None,
+    }
+
+
 @KVCache.case(title="its keys and values, None while it is empty", points=1)
 def cache_attributes(KVCache, rng):
     b, h, n, d, d_v = sizes(rng, 5)
     cache = KVCache()
-    before = cache.keys is None, cache.values is None
+    before = empty(cache)
     cache.append(*keys_and_values(rng, b, h, n, d, d_v))
     held = cache.keys, cache.values
     cache.reset()
-    return before, held, (cache.keys is None, cache.values is None)
+    return {"at first": before, "held": held, "after a reset": empty(cache)}
 
 
 @KVCache.case(title="forgets everything at reset", points=2)
@@ -442,11 +450,11 @@ def cache_resets(KVCache, rng):
     cache = KVCache()
     cache.append(*keys_and_values(rng, b, h, 4, d, d_v))
     cache.reset()
-    empty = cache.length
-    results = [
+    found = {"the length after a reset": cache.length}
+    found["appended"] = [
         cache.append(*keys_and_values(rng, b, h, count, d, d_v)) for count in (2, 1)
     ]
-    return empty, results, cache.length
+    return {**found, "the length at the end": cache.length}
 
 
 @KVCache.case(title="takes tokens of other sizes after a reset", points=1)
@@ -456,7 +464,7 @@ def cache_resets_sizes(KVCache, rng):
     cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
     cache.reset()
     results = cache.append(*keys_and_values(rng, b + 1, h + 1, 3, d + 1, d_v + 1))
-    return results, cache.length
+    return {"appended": results, "the length at the end": cache.length}
 
 
 @KVCache.case(title="two caches know nothing of each other", points=2)
@@ -467,7 +475,8 @@ def two_caches(KVCache, rng):
     for count in (2, 3):
         results.append(one.append(*keys_and_values(rng, b, h, count, d, d_v)))
         results.append(other.append(*keys_and_values(rng, b, h, 1, d, d_v)))
-    return results, one.length, other.length
+    lengths = {"the length of one": one.length, "the length of the other": other.length}
+    return {"appended": results, **lengths}
 
 
 @KVCache.case(
@@ -528,9 +537,10 @@ def cache_after_an_error(KVCache, rng):
     }.items():
         found[f"ValueError for {what}"] = _refuses(cache, *keys_and_values(rng, *shape))
     if not all(found.values()):
-        return found, None, None  # nothing was refused that could leave anything
+        return {**found, "the length": None, "appended": None}  # nothing was refused
     length = cache.length
-    return found, length, cache.append(*keys_and_values(rng, b, h, 3, d, d_v))
+    appended = cache.append(*keys_and_values(rng, b, h, 3, d, d_v))
+    return {**found, "the length": length, "appended": appended}
 
 
 # cached_attention ---------------------------------------------------------------------
@@ -545,7 +555,7 @@ class DealtCache:
 
     def __init__(self, keys, values):
         self._known = keys, values
-        self.sums = 0.0, 0.0
+        self.sums = torch.zeros(()), torch.zeros(())
         self.reset()
 
     @property
@@ -564,6 +574,11 @@ class DealtCache:
         """Begin to deal anew."""
         self.keys = self.values = None
 
+    def appended(self):
+        """What was appended, added up, under names."""
+        keys, values = self.sums
+        return {"the keys that were appended": keys, "the values that were": values}
+
 
 def all_tokens(rng, b, h, n, d, d_v):
     """Queries, keys and values of n tokens."""
@@ -581,7 +596,11 @@ def attend_to_random_tokens(cached_attention, rng, counts):
     b, h, d, d_v = sizes(rng, 4)
     tokens = all_tokens(rng, b, h, sum(counts), d, d_v)
     outputs, cache = attend_in_chunks(cached_attention, counts, *tokens)
-    return outputs, cache.length, cache.sums
+    return {
+        "outputs": outputs,
+        "the length of the cache": cache.length,
+        **cache.appended(),
+    }
 
 
 @cached_attention.case(title="one token after the other", points=3)
@@ -606,7 +625,12 @@ def attention_fills_the_cache(cached_attention, rng):
     b, h, d, d_v = sizes(rng, 4)
     tokens = all_tokens(rng, b, h, 6, d, d_v)
     outputs, cache = attend_in_chunks(cached_attention, [3, 1, 2], *tokens)
-    return outputs[-1], cache.keys, cache.values, cache.sums
+    return {
+        "output": outputs[-1],
+        "the keys of the cache": cache.keys,
+        "the values of the cache": cache.values,
+        **cache.appended(),
+    }
 
 
 @cached_attention.case(title="as many sequences as heads as tokens", points=1)
@@ -614,7 +638,7 @@ def attend_in_a_cube(cached_attention, rng):
     (n,) = sizes(rng, 1, 3, 5)
     tokens = all_tokens(rng, n, n, 2 * n, n, n)
     outputs, cache = attend_in_chunks(cached_attention, [n, n], *tokens)
-    return outputs, cache.sums
+    return {"outputs": outputs, **cache.appended()}
 
 
 @cached_attention.case(title="scores of a thousand do not overflow", points=1)
@@ -625,7 +649,7 @@ def attend_with_long_queries(cached_attention, rng):
     query[..., 0], key[..., 0] = 1000.0, 4.0  # exact in float32 as well
     tokens = query, key, tensor(rng, b, h, 5, d_v)
     outputs, cache = attend_in_chunks(cached_attention, [3, 2], *tokens)
-    return outputs, cache.sums
+    return {"outputs": outputs, **cache.appended()}
 
 
 @cached_attention.case(
@@ -639,7 +663,15 @@ def attention_gradients(cached_attention, rng):
     ]
     (_, output), cache = attend_in_chunks(cached_attention, [3, 2], *tokens)
     kept = sum(x.sum() for x in cache.sums)
-    return output, gradients(output, *tokens), gradients(kept, *tokens), tokens
+    inputs = "query", "key", "value"
+    found = {"output": output}
+    for name, gradient in zip(inputs, gradients(output, *tokens), strict=True):
+        found[f"the gradient of `{name}`"] = gradient
+    for name, gradient in zip(inputs, gradients(kept, *tokens), strict=True):
+        found[f"the gradient of `{name}` through the cache"] = gradient
+    for name, token in zip(inputs, tokens, strict=True):
+        found[f"`{name}` after the call"] = token
+    return found
 
 
 # break_cached_attention ---------------------------------------------------------------

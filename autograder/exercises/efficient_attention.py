@@ -203,7 +203,8 @@ def causal_future(causal_linear_attention, rng):
     for x in inputs:
         x[:, 4] = tensor(rng, 2, x.shape[-1])
     after = causal_linear_attention(*inputs)
-    return before, after, after[:, :4] - before[:, :4]
+    early = after[:, :4] - before[:, :4]
+    return {"before": before, "after": after, "the change of earlier tokens": early}
 
 
 @causal_linear_attention.case(

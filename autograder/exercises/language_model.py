@@ -35,8 +35,8 @@ def letters(rng, count):
 
 def array(found):
     """A list of ids or of pairs as an array, so that what differs can be located."""
-    if isinstance(found, list | tuple) and len(found):
-        return np.asarray(found)
+    if isinstance(found, list | tuple):
+        return np.asarray(found) if len(found) else np.zeros(0, int)
     return found
 
 
@@ -69,7 +69,10 @@ def merge_equal(merge_pair, rng):
 def merge_ends(merge_pair, rng):
     a, b, c = other_ids(rng, 3)
     ids = [a, b, *[c] * int(rng.integers(1, 5)), a, b]
-    return array(merge_pair(ids, (a, b), 400)), array(merge_pair([*ids, a], (a, b), 9))
+    return {
+        "the ids, with the pair at both ends": array(merge_pair(ids, (a, b), 400)),
+        "the ids, with one more at the end": array(merge_pair([*ids, a], (a, b), 9)),
+    }
 
 
 @merge_pair.case(title="no occurrence, only the two ids the other way round")
@@ -77,7 +80,10 @@ def merge_none(merge_pair, rng):
     a, b, c = other_ids(rng, 3)
     ids = [b, a, c, b, a, *[c] * int(rng.integers(1, 5)), b, b, a]
     once = [*ids, b]  # else who returns the sequence would be right
-    return array(merge_pair(ids, (a, b), 777)), array(merge_pair(once, (a, b), 777))
+    return {
+        "the ids, without the pair": array(merge_pair(ids, (a, b), 777)),
+        "the ids, with the pair at the end": array(merge_pair(once, (a, b), 777)),
+    }
 
 
 @merge_pair.case(title="ids whose digits are part of those of others", points=1)
@@ -91,14 +97,16 @@ def merge_digits(merge_pair, rng):
 @merge_pair.case(title="a sequence of one id, of none, and of the pair", points=1)
 def merge_short(merge_pair, rng):
     a, b = other_ids(rng, 2)
-    return [merge_pair(ids, (a, b), 512) for ids in ([a], [], [a, b])]
+    short = {"one id": [a], "no id": [], "the pair alone": [a, b]}
+    return {name: array(merge_pair(ids, (a, b), 512)) for name, ids in short.items()}
 
 
 @merge_pair.case(title="the sequence that is given stays as it is", points=1)
 def merge_unchanged(merge_pair, rng):
     a, b, c = other_ids(rng, 3)
     ids = [c, a, b, a, b, *[c] * int(rng.integers(1, 5)), a]
-    return array(merge_pair(ids, (a, b), 600)), array(ids)
+    merged = array(merge_pair(ids, (a, b), 600))
+    return {"the shorter sequence": merged, "`ids` after the call": array(ids)}
 
 
 # train_bpe ----------------------------------------------------------------------------
@@ -128,7 +136,10 @@ def learn_ties(train_bpe, rng):
 def learn_runs(train_bpe, rng):
     a, b, c, d, e = letters(rng, 5)
     text = a + b + c + a + b + d + a + b + e * 3 + c + e * 3 + d
-    return array(train_bpe(text, 3)), array(train_bpe(e * 3 + a + b + c + a + b, 1))
+    return {
+        "the pairs of a text with runs": array(train_bpe(text, 3)),
+        "the pair of a short text": array(train_bpe(e * 3 + a + b + c + a + b, 1)),
+    }
 
 
 @train_bpe.case(title="merges of merges, counted anew each time", points=2)
@@ -142,7 +153,10 @@ def learn_deep(train_bpe, rng):
 def learn_all(train_bpe, rng):
     b, a, c, e, d = letters(rng, 5)
     text = a + b + c + d + a + b + c + e
-    return array(train_bpe(text, 50)), array(train_bpe(e + d + c + b + a, 5))
+    return {
+        "the pairs of a text with one that repeats": array(train_bpe(text, 50)),
+        "the pairs of a text without": array(train_bpe(e + d + c + b + a, 5)),
+    }
 
 
 @train_bpe.case(title="letters of several bytes", points=1)
@@ -194,7 +208,10 @@ def encode_in_order(bpe_encode, rng):
     (a, b, c, d), merges = drawn_merges(rng)
     pieces = [a + b + c, a + b, c + a + b, b + c, a + b + c + d + d, " " + a + b + c]
     text = "".join(pieces[int(i)] for i in [*rng.permutation(6), *rng.permutation(6)])
-    return array(bpe_encode(text, merges)), array(bpe_encode(a + b + c, merges))
+    return {
+        "the ids of a long text": array(bpe_encode(text, merges)),
+        "the ids of three letters": array(bpe_encode(a + b + c, merges)),
+    }
 
 
 @bpe_encode.case(title="equal neighbours, in runs of odd and even length", points=1)
@@ -229,7 +246,10 @@ def encode_blanks(bpe_encode, rng):
 @bpe_encode.case(title="without merges: bytes; and nothing for an empty text", points=1)
 def encode_plain(bpe_encode, rng):
     _, merges = drawn_merges(rng)
-    return array(bpe_encode(words(rng, 5) + "é", [])), bpe_encode("", merges)
+    return {
+        "the bytes": array(bpe_encode(words(rng, 5) + "é", [])),
+        "the ids of an empty text": array(bpe_encode("", merges)),
+    }
 
 
 def characters(text):
@@ -248,7 +268,7 @@ def decode_ids(bpe_decode, rng):
 def decode_each(bpe_decode, rng):
     _, merges = drawn_merges(rng)
     each = [*range(256, 256 + len(merges)), 0]
-    return [characters(bpe_decode([i], merges)) for i in each]
+    return {f"the text of id {i}": characters(bpe_decode([i], merges)) for i in each}
 
 
 @bpe_decode.case(title="letters whose bytes are divided among several ids", points=2)
@@ -257,14 +277,20 @@ def decode_divided(bpe_decode, rng):
     ids = list(text.encode("utf-8"))
     # 256 ends inside a letter of three bytes, 257 reaches from one letter to the next.
     reaching = bpe_decode([256, 172, 97, 195, 257, 159], [(226, 130), (164, 195)])
-    return characters(bpe_decode(ids, [])), characters(reaching)
+    return {
+        "the text of bytes": characters(bpe_decode(ids, [])),
+        "the text of merges inside of letters": characters(reaching),
+    }
 
 
 @bpe_decode.case(title="bytes that are no UTF-8: the replacement character", points=1)
 def decode_broken(bpe_decode, rng):
     letter = int(rng.integers(97, 123))
     broken = [[226, 130], [letter, 195], [255, letter, 254], [164, letter], [256, 32]]
-    return [characters(bpe_decode(ids, [(195, 195)])) for ids in broken]
+    return {
+        f"the text of {ids}": characters(bpe_decode(ids, [(195, 195)]))
+        for ids in broken
+    }
 
 
 @bpe_decode.case(title="no ids: an empty text", points=1)
@@ -288,7 +314,12 @@ def decode_negative(bpe_decode, rng):
 def decode_unchanged(bpe_decode, rng):
     _, merges = drawn_merges(rng)
     ids = [int(i) for i in rng.integers(256, 256 + len(merges), 9)]
-    return characters(bpe_decode(ids, merges)), array(ids), array(merges)
+    text = characters(bpe_decode(ids, merges))
+    changed = {
+        "`ids` after the call": array(ids),
+        "`merges` after the call": array(merges),
+    }
+    return {"the text": text, **changed}
 
 
 # LanguageModel ------------------------------------------------------------------------
@@ -328,7 +359,7 @@ def model_causal(LanguageModel, rng):
     model, ids = model_and_ids(LanguageModel, rng, length=6)
     changed = ids.clone()
     changed[:, 3:] = (changed[:, 3:] + 1 + int(rng.integers(0, 9))) % SIZES[0]
-    return model(ids)[:, :3], model(changed)
+    return {"the logits before them": model(ids)[:, :3], "all": model(changed)}
 
 
 @LanguageModel.case(title="names and shapes of the parameters", points=1)
@@ -552,7 +583,9 @@ def filter_axes(filter_logits, rng):
 def filter_unchanged(filter_logits, rng):
     logits = strided(distributions(rng, 4, *UNEVEN) + 4000)
     found = [filter_logits(logits, 3, 0.6), filter_logits(logits, top_k=50)]
-    return [one - 4000 for one in found], logits
+    names = "the logits after top_k and top_p", "the logits after a k above V"
+    shifted = dict(zip(names, (one - 4000 for one in found), strict=True))
+    return {**shifted, "logits": logits}
 
 
 @filter_logits.case(title="top_k = 0 is a ValueError", points=1)

@@ -340,7 +340,11 @@ def patching_nothing(patching_effect, rng):
 def patching_runs(patching_effect, rng):
     run, runs, clean, corrupted = patching(rng)
     patching_effect(run, clean, corrupted, ["third", "second"])
-    return sorted(runs)
+    found = {}
+    for number, (total, *replaced) in enumerate(sorted(runs), start=1):
+        found[f"the inputs of run {number}, added up"] = total
+        found[f"what is replaced in run {number}"] = ", ".join(replaced)
+    return found
 
 
 @patching_effect.case(title="effects above one, and below zero", points=1)
@@ -367,7 +371,8 @@ def patching_unchanged(patching_effect, rng):
 
     effects = patching_effect(run, clean, corrupted, list(PARTS))
     changed = any(not torch.equal(x, before) for x, before in seen)
-    return effects, clean, corrupted, changed
+    found = {"effects": effects, "clean": clean, "corrupted": corrupted}
+    return {**found, "an activation was changed": changed}
 
 
 @patching_effect.case(title="equal metrics are a ValueError", points=1)

@@ -161,7 +161,7 @@ def combine_mismatch(combine_masks, rng):
 
 
 def with_dtype(result):
-    return result, str(result.dtype)
+    return {"mask": result, "the dtype": str(result.dtype)}
 
 
 @additive_mask.case(title="zeros and minus infinities, in float64", points=2)

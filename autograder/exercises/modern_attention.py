@@ -146,7 +146,7 @@ def swiglu_extreme(swiglu, rng):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = swiglu(x, np.eye(2), np.eye(2)[::-1], np.eye(2))
-    return result, len(caught)
+    return {"result": result, "the number of warnings": len(caught)}
 
 
 @swiglu.case(title="inputs are left unchanged", points=1)
@@ -197,7 +197,11 @@ def half_scores(rotary_half, rng):
     q, k = rotary_half(query, np.arange(5)), rotary_half(key, np.arange(6))
     q_moved = rotary_half(query, np.arange(5) + moved)
     k_moved = rotary_half(key, np.arange(6) + moved)
-    return q @ k.T, q_moved @ k_moved.T, q_moved @ k.T
+    return {
+        "scores": q @ k.T,
+        "scores, both moved": q_moved @ k_moved.T,
+        "scores, only the queries moved": q_moved @ k.T,
+    }
 
 
 @rotary_half.case(title="a strided input is left unchanged", points=1, **LOOSE)
@@ -461,14 +465,14 @@ def long_text(rng, heads):
 def latent_no_keys(latent_scores, rng):
     arguments, keys_of_one_head = long_text(rng, heads=16)
     scores, peak = peak_bytes(latent_scores, *arguments)
-    return scores, peak < 8 * keys_of_one_head
+    return {"scores": scores, "memory is small": peak < 8 * keys_of_one_head}
 
 
 @latent_scores.case(title="many tokens: nor are the keys of one head", points=1)
 def latent_no_key(latent_scores, rng):
     arguments, keys_of_one_head = long_text(rng, heads=2)
     scores, peak = peak_bytes(latent_scores, *arguments)
-    return scores, peak < keys_of_one_head / 2
+    return {"scores": scores, "memory is small": peak < keys_of_one_head / 2}
 
 
 @latent_scores.case(title="inputs are left unchanged", points=1)
@@ -511,7 +515,12 @@ def delta_overwrites(delta_rule_step, rng):
     other = normal(rng, len(key))
     other -= (other @ key) * key  # orthogonal to the key
     after = delta_rule_step(state, key, value, 1.0)
-    return key @ after, other @ after, key @ delta_rule_step(after, key, -value, 1.0)
+    again = delta_rule_step(after, key, -value, 1.0)
+    return {
+        "what the key finds": key @ after,
+        "what another key finds": other @ after,
+        "what the key finds after a second step": key @ again,
+    }
 
 
 @delta_rule_step.case(

@@ -456,8 +456,9 @@ def layer_state_dict(MultiHeadAttention, rng):
         learned = bias ^ (len(answers) % 2 == 0)
         layer = MultiHeadAttention(E, HEADS, bias=bias, add_bias_kv=learned, **widths)
         shapes = {name: list(p.shape) for name, p in layer.state_dict().items()}
-        trained = sorted(name for name, _ in layer.named_parameters())
-        answers.append((dict(sorted(shapes.items())), trained))
+        trained = ", ".join(sorted(name for name, _ in layer.named_parameters()))
+        shapes = dict(sorted(shapes.items()))
+        answers.append((shapes, {"the names of what is learned": trained}))
     return answers
 
 
@@ -479,7 +480,10 @@ def layer_fresh(MultiHeadAttention, rng):
         for name in sorted(name for name in state if name.endswith("_weight")):
             first, second, *_ = state[name].split(E // HEADS)
             answers.append(
-                [state[name].isfinite().all(), (first - second).std() > 0.01]
+                {
+                    f"{name} is finite": state[name].isfinite().all(),
+                    f"the heads of {name} differ": (first - second).std() > 0.01,
+                }
             )
     return answers
 
@@ -494,12 +498,16 @@ def as_promised(name, value):
     if name.endswith("_weight"):  # Xavier uniform
         bound = (6 / sum(value.shape)) ** 0.5
         inside = value.abs().max() < 1.0001 * bound
-        return [inside, 0.93 < 3**0.5 * value.detach().std() / bound < 1.07]
+        spread = 3**0.5 * value.detach().std() / bound
+        return {
+            f"the bound of {name}": inside,
+            f"the spread of {name}": 0.93 < spread < 1.07,
+        }
     if name in ("bias_k", "bias_v"):  # Xavier normal
-        return [spread_is(value, value.shape[-1] ** -0.5)]
+        return {f"the spread of {name}": spread_is(value, value.shape[-1] ** -0.5)}
     if name.endswith("bias"):
-        return [(value == 0).all()]
-    return [value.detach().std() > 0.01]  # of nn.Linear
+        return {f"{name} is zero": (value == 0).all()}
+    return {f"{name} is random": value.detach().std() > 0.01}  # as nn.Linear has it
 
 
 @MultiHeadAttention.case(

@@ -57,7 +57,8 @@ def encoding_one_pair(sinusoidal_encoding, rng):
 def encoding_prefix(sinusoidal_encoding, rng):
     length, dim = drawn(rng, 4, 30), 2 * drawn(rng, 2, 10)
     longer = sinusoidal_encoding(length + drawn(rng, 1, 30), dim)
-    return longer[:length], sinusoidal_encoding(length, dim)
+    shorter = sinusoidal_encoding(length, dim)
+    return {"the beginning of the longer table": longer[:length], "shorter": shorter}
 
 
 @sinusoidal_encoding.case(title="a single position", points=1, **LOOSE)
@@ -97,7 +98,10 @@ def shift_by_nothing(shift_matrix, rng):
 def shift_composed(shift_matrix, rng):
     dim, first, second = 2 * drawn(rng, 3, 8), drawn(rng, 1, 9), drawn(rng, 10, 30)
     moved = shift_matrix(first, dim) @ shift_matrix(-second, dim)
-    return moved, shift_matrix(first - second, dim)
+    return {
+        "the product of both matrices": moved,
+        "at once": shift_matrix(first - second, dim),
+    }
 
 
 @shift_matrix.case(title="an odd number of features is a ValueError", points=1)
@@ -179,7 +183,11 @@ def rotary_scores(rotary_embedding, rng):
     k = rotary_embedding(key, torch.arange(6))
     q_moved = rotary_embedding(query, torch.arange(5) + moved)
     k_moved = rotary_embedding(key, torch.arange(6) + moved)
-    return q @ k.mT, q_moved @ k_moved.mT, q_moved @ k.mT
+    return {
+        "scores": q @ k.mT,
+        "scores, both moved": q_moved @ k_moved.mT,
+        "scores, only the queries moved": q_moved @ k.mT,
+    }
 
 
 @rotary_embedding.case(
@@ -192,7 +200,8 @@ def rotary_unchanged(rotary_embedding, rng):
     x, positions = leaf.mT, drawn_positions(rng, 5)
     turned = rotary_embedding(x, positions)
     (turned * tensor(rng, 2, 5, 6).float()).sum().backward()
-    return turned, x, positions, leaf.grad
+    found = {"turned": turned, "x": x, "positions": positions}
+    return {**found, "the gradient of `x`": leaf.grad}
 
 
 @rotary_embedding.case(

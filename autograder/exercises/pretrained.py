@@ -180,6 +180,8 @@ def tokenizer_of(padding):
     """Ids of words after a start token; filled up with the id of a real word."""
 
     def tokenizer(texts):
+        if isinstance(texts, str):
+            raise TypeError("the tokenizer takes a list of texts, and got one text")
         rows = [
             [0, *(WORDS.index(word) + 1 for word in text.split())] for text in texts
         ]
@@ -219,7 +221,9 @@ def embed_alone(embed, rng):
 def embed_order(embed, rng):
     first, second, third = sentences(rng, [5, 2, 8])
     texts = [third, first, third, second]
-    return embed(texts, tokenizer_of(used_by(texts)), TinyModel(rng, 3)), texts
+    vectors = embed(texts, tokenizer_of(used_by(texts)), TinyModel(rng, 3))
+    after = {f"`texts[{n}]` after the call": text for n, text in enumerate(texts)}
+    return {"vectors": vectors, **after}
 
 
 @embed.case(title="texts of equal length", points=1)

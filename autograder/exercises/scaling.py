@@ -177,7 +177,8 @@ def gradient_one_key(score_gradient_norm, rng):
 @score_gradient_norm.case(title="query and keys are left unchanged", points=1)
 def gradient_unchanged(score_gradient_norm, rng):
     q, K = rng.standard_normal((2, 4))[:, ::2], rng.standard_normal((2, 5)).T
-    return score_gradient_norm(q[0], K, 0.7), q, K
+    norm = score_gradient_norm(q[0], K, 0.7)
+    return {"norm": norm, "`q` after the call": q, "`K` after the call": K}
 
 
 # scale_for

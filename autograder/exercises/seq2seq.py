@@ -173,7 +173,11 @@ def decoder_gradients(AttentionDecoder, rng):
     logits, _, _ = decoder(token, new_state, states)
     named = dict(sorted(decoder.named_parameters()))
     found = gradients(logits, state, states, *named.values())
-    return found
+    names = "state", "encoder_states", *named
+    return {
+        f"the gradient of `{name}`": gradient
+        for name, gradient in zip(names, found, strict=True)
+    }
 
 
 # sequence_loss ------------------------------------------------------------------------
@@ -307,7 +311,7 @@ def translation_stops(greedy_translate, rng):
     decoder, start, end = scripted(rng, lengths, 12)
     call, steps = noted(decoder, steps_of)
     ids = greedy_translate(call, decoder.state, start, end, 11)
-    return ids, max(steps, default=0)
+    return {"ids": ids, "the number of steps": max(steps, default=0)}
 
 
 @greedy_translate.case(title="a single sequence, and a single token", points=1)
@@ -337,7 +341,7 @@ def translation_with_end_zero(greedy_translate, rng):
     decoder = ScriptedDecoder(rng, [3, 6, 2], 8, 1, 0, 10)
     call, steps = noted(decoder, steps_of)
     ids = greedy_translate(call, decoder.state, 1, 0, 6)
-    return ids, max(steps, default=0)
+    return {"ids": ids, "the number of steps": max(steps, default=0)}
 
 
 # break_sequence_loss ------------------------------------------------------------------

@@ -370,7 +370,8 @@ def encoder_copies(Encoder, rng):
         pattern.mix.weight.zero_()
     before = encoder(x)
     fill(encoder, rng)
-    return before, encoder(x), pattern.mix.weight
+    found = {"a new stack": before, "a changed one": encoder(x)}
+    return {**found, "the weight of the layer given": pattern.mix.weight}
 
 
 @Encoder.case(title="every layer learns on its own", points=1, **LOOSE)
@@ -385,7 +386,8 @@ def encoder_names(Encoder, rng):
     width, count = int(rng.integers(3, 300)), int(rng.integers(2, 7))
     with_norm = Encoder(AddingLayer(width), count, nn.LayerNorm(width))
     plain = Encoder(AddingLayer(width), count)
-    return names_and_shapes(with_norm), names_and_shapes(plain)
+    plain, with_norm = names_and_shapes(plain), names_and_shapes(with_norm)
+    return {"with a norm": with_norm, "without a norm": plain}
 
 
 # Decoder
@@ -430,7 +432,8 @@ def decoder_copies(Decoder, rng):
         pattern.read.weight.zero_()
     before = decoder(x, memory)
     fill(decoder, rng)
-    return before, decoder(x, memory), pattern.read.weight
+    found = {"a new stack": before, "a changed one": decoder(x, memory)}
+    return {**found, "the weight of the layer given": pattern.read.weight}
 
 
 @Decoder.case(title="every layer learns on its own", points=1, **LOOSE)
@@ -447,7 +450,8 @@ def decoder_names(Decoder, rng):
     width, count = int(rng.integers(3, 300)), int(rng.integers(2, 7))
     with_norm = Decoder(LookingLayer(width), count, nn.LayerNorm(width))
     plain = Decoder(LookingLayer(width), count)
-    return names_and_shapes(with_norm), names_and_shapes(plain)
+    plain, with_norm = names_and_shapes(plain), names_and_shapes(with_norm)
+    return {"with a norm": with_norm, "without a norm": plain}
 
 
 # transformer_parameter_count

@@ -56,7 +56,8 @@ def vit_evaluated(VisionTransformer, rng):
 @VisionTransformer.case(title="each image of a batch is classified on its own", **LOOSE)
 def vit_alone(VisionTransformer, rng):
     model, images = model_and_images(VisionTransformer, rng)
-    return model(images)[1:3], model(images[1:3])
+    found = {"the logits of two of a batch": model(images)[1:3]}
+    return {**found, "two alone": model(images[1:3])}
 
 
 @VisionTransformer.case(title="names and shapes of the parameters", points=1)
@@ -180,15 +181,15 @@ def count_published(vit_parameter_count, rng):
 def count_growth(vit_parameter_count, rng):
     image, p, C, E, L, M, K = drawn_model(rng)
     before = vit_parameter_count(image, p, C, E, L, M, K)
-    return [
-        vit_parameter_count(*sizes) - before
-        for sizes in (
-            (image, p, C, E, L + 1, M, K),
-            (image + p, p, C, E, L, M, K),
-            (image, p, C + 1, E, L, M, K),
-            (image, p, C, E, L, M, K + 1),
-        )
-    ]
+    return {
+        f"the growth by one more {what}": vit_parameter_count(*sizes) - before
+        for what, sizes in {
+            "layer": (image, p, C, E, L + 1, M, K),
+            "patch row": (image + p, p, C, E, L, M, K),
+            "channel": (image, p, C + 1, E, L, M, K),
+            "class": (image, p, C, E, L, M, K + 1),
+        }.items()
+    }
 
 
 @vit_parameter_count.case(title="one patch of one pixel, no layer", points=1)

@@ -173,7 +173,11 @@ def embedding_initial_values(PatchEmbedding, rng):
     embedding = PatchEmbedding(16, 2, 3, 24)
     positions = embedding.positions.detach()
     size = positions.square().mean().sqrt()
-    return (embedding.class_token == 0).all(), positions.std() > 1e-4, size < 0.25
+    return {
+        "the class token is zero": (embedding.class_token == 0).all(),
+        "positions differ": positions.std() > 1e-4,
+        "positions are small": size < 0.25,
+    }
 
 
 @PatchEmbedding.case(title="gradients reach all parameters and the images", points=1)
@@ -238,7 +242,8 @@ def conv_unchanged(linear_to_conv, rng):
     leaf = tensor(rng, 12, 5).requires_grad_()
     kernel = linear_to_conv(leaf.mT, 2, 3)
     (kernel * tensor(rng, 5, 3, 2, 2)).sum().backward()
-    return kernel, leaf, leaf.grad
+    found = {"result": kernel, "`weight` after the call": leaf}
+    return {**found, "the gradient of `weight`": leaf.grad}
 
 
 @linear_to_conv.case(title="a column too many is a ValueError", points=1)
@@ -304,7 +309,8 @@ def positions_unchanged(interpolate_positions, rng):
     leaf = tensor(rng, 1, 5, 7).requires_grad_()
     new = interpolate_positions(leaf.mT, (2, 3), (4, 5))
     (new * tensor(rng, 1, 21, 5)).sum().backward()
-    return new, leaf, leaf.grad
+    found = {"result": new, "`positions` after the call": leaf}
+    return {**found, "the gradient of `positions`": leaf.grad}
 
 
 @interpolate_positions.case(title="a position too few is a ValueError")

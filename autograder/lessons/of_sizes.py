@@ -27,6 +27,12 @@ _UNPACKED = (
 LESSONS: list[Lesson] = [
     ("ValueError", r"does not have enough dimensions \(has 0", NOTHING_RETURNED),
     ("ValueError", r"to unpack", _UNPACKED),
+    (
+        "ValueError",
+        r"input batch_size .* to match target batch_size",
+        "F.cross_entropy compares one row of logits with each target. To flatten them, "
+        "bring the logits to (B * T, V), and the targets to (B * T,).",
+    ),
     ("ValueError", r"only one element tensors", SINGLE_NUMBER),
     ("ValueError", r"can only convert an array of size 1", ITEM),
     ("ValueError", r"einstein sum|with remapped shapes", LETTERS),

@@ -124,6 +124,29 @@ LESSONS: list[Lesson] = [
     ("RuntimeError", r"einsum\(\)", LETTERS),
     (
         "RuntimeError",
+        r"bounds? inconsistent with step",
+        "arange(start, end, step) counts from start towards end: the two are swapped, "
+        "or step has the wrong sign.",
+    ),
+    (
+        "RuntimeError",
+        r"At least one of .?min.? or .?max",
+        "clamp wants to be told a bound: min, below which nothing may be, or max.",
+    ),
+    (
+        "RuntimeError",
+        r"diagonal dimensions cannot be identical|cannot be identical",
+        "Two axes are asked for and both are the same one. Counted from the end, -1 is "
+        "the last axis and -2 the one before it.",
+    ),
+    (
+        "RuntimeError",
+        r"inconsistent (input|hidden)_size",
+        "A recurrent cell was given vectors of another width than it was made for. It "
+        "takes the input first, then the state.",
+    ),
+    (
+        "RuntimeError",
         r"equal size, but got|Sizes of tensors must match",
         "Tensors that are joined have to agree in every axis but the one that they are "
         "joined along: look at dim.",

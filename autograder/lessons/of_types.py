@@ -79,10 +79,10 @@ LESSONS: list[Lesson] = [
     ),
     (
         "TypeError",
-        r"\w\.\w+\(\) takes \d+ positional argument.* but \d+ w",
-        "A method gets the object itself as its first argument. If self is not the "
-        "first parameter of yours, add it; if it is, the stub has more parameters than "
-        "your definition.",
+        r"\w\.\w+\(\) takes (from \d+ to )?\d+ positional argument.* but \d+ w",
+        "A call has more arguments than the method takes, and the object itself counts "
+        "as one of them. If the method is yours, its first parameter is self, and the "
+        "others are those of the stub; if not, leave out what it does not take.",
     ),
     (
         "TypeError",
@@ -261,6 +261,11 @@ LESSONS: list[Lesson] = [
         r"unsupported operand .*'str'|can only concatenate str|must be str, not",
         "Texts can be joined by +, with texts alone: str() makes one of a number, and "
         "an f-string puts values into a text.",
+    ),
+    (
+        "TypeError",
+        r"argument 'size' .* must be tuple of ints, not int",
+        "torch.full(shape, value) takes the shape first, in brackets of its own.",
     ),
     (
         "TypeError",

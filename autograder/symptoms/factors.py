@@ -24,7 +24,11 @@ MOST = 1e9  # a larger factor, or one over it, is no slip
 
 
 def _factors(pairs: Sequence[Pair]) -> list[float] | None:
-    """The one number for each result by which all its right values were multiplied."""
+    """The one number for each result by which all its right values were multiplied.
+
+    Zeros say nothing of a factor; they may be wrong in their dtype alone.
+    """
+    pairs = [p for p in pairs if p.right.any() or p.given.any()]
     if not comparable(pairs) or not (telling(pairs) or _three_numbers(pairs)):
         return None
     factors = [_factor(pair) for pair in pairs]
@@ -229,6 +233,8 @@ def factor_per_row(pairs: Sequence[Pair]) -> str | None:
         factors = (right * given).sum(axis=1) / square
         scale = np.abs(given).max()
         if scale == 0 or np.abs(given - factors[:, None] * right).max() > 1e-7 * scale:
+            return None
+        if (np.abs(factors) < 1 / MOST).any():  # such a row is lost, and not scaled
             return None
     return (
         "Each row along the last axis is right up to one factor, and the factor "

@@ -29,8 +29,10 @@ from autograder.symptoms.structure import (
     dictionary_for_a_list,
     different_inputs,
     exchanged_results,
+    generator_for_a_value,
     inputs_changed,
     layer_for_a_value,
+    list_for_a_dictionary,
     list_for_an_array,
     method_for_a_value,
     no_numbers,
@@ -126,6 +128,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
     for find in (
         nothing_returned,
         method_for_a_value,
+        generator_for_a_value,
         layer_for_a_value,
         no_numbers,
         dictionary_for_a_list,
@@ -134,6 +137,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
         names_differ,
         none_for_a_result,
         other_structure,
+        list_for_a_dictionary,
         list_for_an_array,
     ):
         told = find(outcomes)

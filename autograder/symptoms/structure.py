@@ -33,6 +33,11 @@ DICTIONARY_GIVEN = (
     "A dictionary stands where none is asked for: look at Returns in the docstring. "
     "The keys of one are list(d), its values list(d.values())."
 )
+LISTED_FOR_A_DICTIONARY = (
+    "A list or an array stands where a dictionary is asked for: look at Returns in the "
+    "docstring. dict(zip(names, values)) makes one of names and of what belongs to "
+    "them."
+)
 LIST_GIVEN = (
     "A list or a tuple comes where one array is asked for, and its values were not "
     "looked at. np.stack and torch.stack make one array of several, np.array and "
@@ -50,6 +55,11 @@ COMPLEX_GIVEN = (
 TOO_LARGE = (
     "A result is too large to be searched for what went wrong. Compare its shape with "
     "the one in the docstring: two shapes may have been stretched to a common one."
+)
+GENERATOR_GIVEN = (
+    "A generator stands where its values are asked for. A for inside of round brackets "
+    "makes one, and so does yield in place of return; no value of it is computed yet. "
+    "Square brackets make a list, and np.array or torch.stack an array of that."
 )
 _BUILT_IN = "the result is of type builtin_function_or_method;"
 METHOD_GIVEN = (
@@ -160,6 +170,16 @@ def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
     return ""
 
 
+def generator_for_a_value(outcomes: Sequence[Outcome]) -> str:
+    """Values that are not computed yet stand where they are asked for."""
+    kinds = "(async_)?generator|map|zip|filter|enumerate|reversed"
+    return (
+        GENERATOR_GIVEN
+        if _unreadable(outcomes, f"the result is of type ({kinds});")
+        else ""
+    )
+
+
 def layer_for_a_value(outcomes: Sequence[Outcome]) -> str:
     """A layer of torch stands where its result is asked for."""
     layer = rf"the result is of type ({LAYERS});"
@@ -192,10 +212,12 @@ def _unreadable(outcomes: Sequence[Outcome], text: str) -> bool:
 
 def dictionary_for_a_list(outcomes: Sequence[Outcome]) -> str:
     """A dictionary that cannot be read, where no dictionary is part of any result."""
-    asked = [o for o in outcomes if o.right.is_value]
-    if any(_holds_dictionary(o.right.value) for o in asked):
-        return ""
-    if any((o.given.unreadable or "").startswith(_DICTIONARY) for o in asked):
+    if any(
+        (o.given.unreadable or "").startswith(_DICTIONARY)
+        and not _holds_dictionary(o.right.value)
+        for o in outcomes
+        if o.right.is_value
+    ):
         return DICTIONARY_GIVEN
     return ""
 
@@ -314,6 +336,17 @@ def other_structure(outcomes: Sequence[Outcome]) -> str:
             accident = holds is _reordered and not _hold_enough(outcomes)
             return "" if accident else sentence
     return ""
+
+
+def list_for_a_dictionary(outcomes: Sequence[Outcome]) -> str:
+    """Wherever something differs, values without names stand where names belong."""
+    wrong = [
+        isinstance(right, dict) and isinstance(given, list | np.ndarray)
+        for outcome in valued(outcomes)
+        for _, right, given in aligned(outcome)
+        if not agree(outcome, right, given)
+    ]
+    return LISTED_FOR_A_DICTIONARY if wrong and all(wrong) else ""
 
 
 def list_for_an_array(outcomes: Sequence[Outcome]) -> str:

@@ -357,6 +357,17 @@ def causal_along_the_second_axis(query, key, value):
 
 
 @mistake(causal_linear_attention)
+def causal_along_the_first_axis(query, key, value):
+    """The running sums run along the first axis. Tokens are there only if there is no
+    leading axis: otherwise each sequence adds to the sums of those before it, and a
+    token reads its own value alone. Count the axis of the tokens from the end."""
+    q, k = phi(query), phi(key)
+    state = (k.unsqueeze(-1) * value.unsqueeze(-2)).cumsum(dim=0)
+    reads = (q.unsqueeze(-2) @ state).squeeze(-2)
+    return reads / (q * k.cumsum(dim=0)).sum(dim=-1, keepdim=True)
+
+
+@mistake(causal_linear_attention)
 def causal_full_normaliser(query, key, value):
     """You divided by the sum over all keys, later ones too. The weights of early tokens
     then sum to less than one, and the future leaks into the divisor."""

@@ -13,6 +13,7 @@ from autograder.exercises.looking_inside import (
     patching_effect,
     previous_token_score,
 )
+from solutions import looking_inside as right
 
 
 def along(weights, back):
@@ -201,8 +202,8 @@ def one_query_too_few(weights, period):
 def divided_by_the_whole_length(weights, period):
     """The sum was divided by the length of the sequence. Queries of the first copy have
     nothing to repeat and do not count, so a perfect head gets one half in this way."""
-    refuse_period(weights, period)
-    return along(weights, period - 1)[..., 1:].sum(-1) / weights.shape[-1]
+    N = weights.shape[-1]
+    return right.induction_score(weights, period) * (N - period) / N
 
 
 @mistake(induction_score)
@@ -453,6 +454,14 @@ def mean_over_positions(contributions, W_U, targets):
     refuse_other_targets(contributions, W_U, targets)
     found = picked(contributions @ W_U, targets)
     return found - found.mean(-1, keepdim=True)
+
+
+@mistake(logit_attribution)
+def mean_of_all_logits(contributions, W_U, targets):
+    """You subtracted one and the same number everywhere: a mean without an axis runs
+    over sequences, heads and positions as well. Each head has a mean over the
+    vocabulary at each position."""
+    return attributed(contributions, W_U, targets, lambda logits: logits.mean())
 
 
 @mistake(logit_attribution)

@@ -12,6 +12,7 @@ from autograder.exercises.pretrained import (
     mean_pool,
     search,
 )
+from solutions import pretrained as right
 
 RENAMED = {
     "self_attn.out_proj": "attention.output.dense",
@@ -26,24 +27,27 @@ def prefix_of(state_dict):
     return "bert." if any(name.startswith("bert.") for name in state_dict) else ""
 
 
-def converted(
-    state_dict, index, parts=("query", "key", "value"), renamed=RENAMED, prefix=None
-):
-    """The right conversion, with other names or another order where asked for."""
+def converted(state_dict, index, parts=("query", "key", "value"), prefix=None):
+    """The right conversion, with another order or prefix where asked for."""
     start = prefix_of(state_dict) if prefix is None else prefix
     layer = f"{start}encoder.layer.{index}."
     result = {}
     for kind in ("weight", "bias"):
         rows = [state_dict[f"{layer}attention.self.{p}.{kind}"] for p in parts]
         result[f"self_attn.in_proj_{kind}"] = torch.cat(rows)
-        for ours, theirs in renamed.items():
+        for ours, theirs in RENAMED.items():
             result[f"{ours}.{kind}"] = state_dict[f"{layer}{theirs}.{kind}"]
     return result
 
 
-def exchanged(first, second):
-    """The right names, but for two whose contents are exchanged."""
-    return RENAMED | {first: RENAMED[second], second: RENAMED[first]}
+def exchanged(found, first, second):
+    """The same weights, but for two parts whose contents are exchanged."""
+    names = {first: second, second: first}
+    split = {name: name.rpartition(".") for name in found}
+    return {
+        f"{names.get(part, part)}.{kind}": found[name]
+        for name, (part, _, kind) in split.items()
+    }
 
 
 # convert_bert_layer
@@ -74,23 +78,24 @@ def convert_reversed(state_dict, index):
 def convert_norms_exchanged(state_dict, index):
     """You exchanged the two norms. The one inside attention.output follows the
     attention, and the other one the feed-forward network."""
-    return converted(state_dict, index, renamed=exchanged("norm1", "norm2"))
+    return exchanged(right.convert_bert_layer(state_dict, index), "norm1", "norm2")
 
 
 @mistake(convert_bert_layer)
 def convert_linears_exchanged(state_dict, index):
     """You exchanged the two linear maps of the feed-forward network. The intermediate
     one widens the features, and the output brings them back."""
-    return converted(state_dict, index, renamed=exchanged("linear1", "linear2"))
+    found = right.convert_bert_layer(state_dict, index)
+    return exchanged(found, "linear1", "linear2")
 
 
 @mistake(convert_bert_layer)
 def convert_transposed(state_dict, index):
     """You transposed the matrices. Both libraries store a linear map as (outputs,
     inputs), so nothing has to be turned."""
-    right = converted(state_dict, index)
+    found = converted(state_dict, index)
     return {
-        name: value.T if value.dim() == 2 else value for name, value in right.items()
+        name: value.T if value.dim() == 2 else value for name, value in found.items()
     }
 
 
@@ -98,38 +103,38 @@ def convert_transposed(state_dict, index):
 def convert_out_proj_transposed(state_dict, index):
     """You transposed the output projection of the attention. It is square, so nothing
     complains, and every token comes out wrong."""
-    right = converted(state_dict, index)
+    found = converted(state_dict, index)
     name = "self_attn.out_proj.weight"
-    return {**right, name: right[name].T}
+    return {**found, name: found[name].T}
 
 
 @mistake(convert_bert_layer)
 def convert_projections_transposed(state_dict, index):
     """You transposed each projection before you packed them. Each is square, so nothing
     complains; both libraries store them as (outputs, inputs)."""
-    right = converted(state_dict, index)
+    found = converted(state_dict, index)
     name = "self_attn.in_proj_weight"
-    parts = [part.T for part in right[name].chunk(3)]
-    return {**right, name: torch.cat(parts)}
+    parts = [part.T for part in found[name].chunk(3)]
+    return {**found, name: torch.cat(parts)}
 
 
 @mistake(convert_bert_layer)
 def convert_side_by_side(state_dict, index):
     """You joined the three projections side by side. torch packs them one below the
     other, (3 D, D)."""
-    right = converted(state_dict, index)
+    found = converted(state_dict, index)
     name = "self_attn.in_proj_weight"
-    return {**right, name: torch.cat(right[name].chunk(3), dim=1)}
+    return {**found, name: torch.cat(found[name].chunk(3), dim=1)}
 
 
 @mistake(convert_bert_layer)
 def convert_stacked(state_dict, index):
     """You stacked the three projections along a new dimension. torch wants the rows of
     all three in one matrix."""
-    right = converted(state_dict, index)
-    width = right["norm1.bias"].shape[0]
-    return right | {
-        name: right[name].unflatten(0, (3, width))
+    found = converted(state_dict, index)
+    width = found["norm1.bias"].shape[0]
+    return found | {
+        name: found[name].unflatten(0, (3, width))
         for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias")
     }
 
@@ -138,10 +143,10 @@ def convert_stacked(state_dict, index):
 def convert_interleaved(state_dict, index):
     """You mixed the rows of queries, keys and values. Each of the three stays in one
     piece; torch cuts the heads out of it later."""
-    right = converted(state_dict, index)
-    width = right["norm1.bias"].shape[0]
-    return right | {
-        name: right[name].unflatten(0, (3, width)).transpose(0, 1).flatten(0, 1)
+    found = converted(state_dict, index)
+    width = found["norm1.bias"].shape[0]
+    return found | {
+        name: found[name].unflatten(0, (3, width)).transpose(0, 1).flatten(0, 1)
         for name in ("self_attn.in_proj_weight", "self_attn.in_proj_bias")
     }
 
@@ -191,38 +196,38 @@ def convert_needs_prefix(state_dict, index):
 def convert_no_biases(state_dict, index):
     """You left out the biases. Both libraries have one for every linear map and norm,
     and torch refuses a state dict in which some are missing."""
-    right = converted(state_dict, index)
-    return {name: value for name, value in right.items() if "bias" not in name}
+    found = converted(state_dict, index)
+    return {name: value for name, value in found.items() if "bias" not in name}
 
 
 @mistake(convert_bert_layer)
 def convert_not_packed(state_dict, index):
     """You kept queries, keys and values apart, as torch does only when their widths
     differ. Here they are equal, and torch expects one packed matrix."""
-    right = converted(state_dict, index)
-    parts = right.pop("self_attn.in_proj_weight").chunk(3)
+    found = converted(state_dict, index)
+    parts = found.pop("self_attn.in_proj_weight").chunk(3)
     names = (f"self_attn.{part}_proj_weight" for part in "qkv")
-    return right | dict(zip(names, parts, strict=True))
+    return found | dict(zip(names, parts, strict=True))
 
 
 @mistake(convert_bert_layer)
 def convert_zero_bias(state_dict, index):
     """You set the packed bias to zero. Queries, keys and values each have a bias, and
     it is packed just as the matrices are."""
-    right = converted(state_dict, index)
+    found = converted(state_dict, index)
     name = "self_attn.in_proj_bias"
-    return {**right, name: torch.zeros_like(right[name])}
+    return {**found, name: torch.zeros_like(found[name])}
 
 
 @mistake(convert_bert_layer)
 def convert_popped(state_dict, index):
     """You took the weights out of the dictionary that you were given. Whoever called
     you needs them for the other layers."""
-    right = converted(state_dict, index)
+    found = converted(state_dict, index)
     start = f"{prefix_of(state_dict)}encoder.layer.{index}."
     for name in [name for name in state_dict if name.startswith(start)]:
         del state_dict[name]
-    return right
+    return found
 
 
 # mean_pool

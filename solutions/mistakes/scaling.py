@@ -219,6 +219,14 @@ def jacobian_with_inner_product(weights):
 
 
 @mistake(softmax_jacobian)
+def jacobian_with_elementwise_product(weights):
+    """You multiplied the weights with themselves one by one, where each has to meet
+    each. An array with a single axis has no transpose, so weights * weights.T does the
+    same; np.outer has one product for each pair."""
+    return np.diag(weights) - weights * weights
+
+
+@mistake(softmax_jacobian)
 def jacobian_squared_diagonal(weights):
     """You squared the weights on the diagonal instead of subtracting their products
     from it. The derivative of a weight by its own score is a_i (1 - a_i)."""

@@ -413,7 +413,7 @@ def layers_in_reverse(attentions):
     """You multiplied the layers in the wrong order. The class token reads the last
     layer first, and from there the way leads down, so later layers stand further
     left."""
-    return rolled(attentions[::-1])[:, 0, 1:]
+    return right.attention_rollout(attentions[::-1])
 
 
 @mistake(attention_rollout)

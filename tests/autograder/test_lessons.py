@@ -92,7 +92,16 @@ ERRORS = {
         lambda: T.topk(2).shape,
     ],
     "along which axis": [lambda: T.softmax()],
-    "first parameter of yours": [lambda: WithoutSelf()(T)],
+    "its first parameter is self": [lambda: WithoutSelf()(T)],
+    "leave out what it does not take": [lambda: nn.ReLU(True, 2)],
+    "the two are swapped": [lambda: torch.arange(8, 0, 2)],
+    "told a bound": [lambda: T.clamp()],
+    "both are the same one": [lambda: torch.ones(2, 3, 3).diagonal(0, -2, 1)],
+    "the input first, then the state": [
+        lambda: nn.GRUCell(3, 4)(torch.ones(2, 4), torch.ones(2, 3))
+    ],
+    "takes the shape first": [lambda: torch.full(3, (2,))],
+    "(B * T, V)": [lambda: F.cross_entropy(T, torch.ones(12).long())],
     "leaves out an argument": [
         lambda: without_second(A),
         lambda: T.transpose(),

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
 
 from autograder.answers import Answer, answer, decode
-from autograder.exercise import Case, Exercise, Mistake, Topic
+from autograder.break_exercise import BreakExercise
+from autograder.compare import differences
+from autograder.exercise import (
+    Case,
+    Exercise,
+    Mistake,
+    Topic,
+    load_topic,
+    topic_names,
+)
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from autograder.origin import Origin
@@ -87,6 +98,37 @@ def test_results_and_inputs_have_their_names(rows):
     assert rows(changes)["the first input is unchanged"].message.startswith(
         "`y` after the call: 5 of 5"
     )
+
+
+@pytest.mark.parametrize("topic", topic_names())
+def test_no_part_of_an_answer_is_called_by_a_number_of_its_place(topic):
+    """What a case compares besides results and inputs has a name from the case."""
+    loaded = load_topic(topic)
+    for exercise in loaded.exercises.values():
+        if isinstance(exercise, BreakExercise):
+            continue
+        expected = expect(loaded, exercise, public_seeds(exercise))
+        seeds = zip(exercise.cases, expected.seeds, expected.reference, strict=True)
+        for case, seed, right in seeds:
+            if right.raised:
+                continue
+            reference = loaded.reference(exercise.name)
+            names = part_names(reference, case, seed, exercise.results)
+            told = [
+                name_of(path, names)
+                for path, _ in differences(right.value, _spoilt(right.value), 0, 0)
+            ]
+            numbered = [t for t in told if re.search(r"\d(st|nd|rd|th) |part \d", t)]
+            assert not numbered, (exercise.name, case.title, numbered)
+
+
+def _spoilt(value):
+    """The same structure with another thing in each place."""
+    if isinstance(value, list):
+        return [_spoilt(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _spoilt(part) for name, part in value.items()}
+    return "no text of any case"
 
 
 def test_what_has_no_name_is_found_by_its_place(rows):

@@ -20,7 +20,9 @@ from autograder.symptoms.shapes import not_finite
 from autograder.symptoms.structure import (
     COMPLEX_GIVEN,
     DICTIONARY_GIVEN,
+    GENERATOR_GIVEN,
     LIST_GIVEN,
+    LISTED_FOR_A_DICTIONARY,
     OBJECTS_GIVEN,
     TOO_LARGE,
 )
@@ -636,6 +638,58 @@ def test_dictionary_in_the_place_of_a_list_is_told():
         return {pair: 256 + n for n, pair in enumerate(learn(text, num_merges))}
 
     assert told_of_course("train_bpe", ids_by_pair) == DICTIONARY_GIVEN
+
+
+def test_empty_list_where_a_list_is_asked_for_is_not_told_to_be_an_array():
+    message = told_of_course("merge_pair", lambda ids, pair, new_id: [])
+    assert "array" not in message and "gradient" not in message
+
+
+def test_list_in_the_place_of_a_dictionary_is_told():
+    right = find_topic("patching_effect").reference("patching_effect")
+
+    def listed(*arguments):
+        return list(right(*arguments).values())
+
+    assert told_of_course("patching_effect", listed) == LISTED_FOR_A_DICTIONARY
+
+
+@pytest.mark.parametrize("form", [lambda e: (x for x in e), lambda e: map(float, e)])
+def test_values_that_are_not_computed_yet_are_told(form):
+    assert told(scores, changed(form)) == GENERATOR_GIVEN
+
+
+def test_rows_of_zeros_are_not_called_a_factor():
+    """A return inside of the loop over the rows leaves the others as they were."""
+
+    def first_row_only(S, H, U_a, V_a):
+        result = np.zeros((len(S), len(H)))
+        result[0] = H @ V_a.T @ U_a @ S[0]
+        return result
+
+    message = told_of_course("reduced_rank_score", first_row_only)
+    assert "only the first entry is right" in message
+    assert "factor" not in message
+
+
+def test_zeros_in_another_dtype_do_not_hide_a_factor():
+    right = find_topic("kv_cache_bytes").reference("kv_cache_bytes")
+    message = told_of_course("kv_cache_bytes", lambda *a, **k: right(*a, **k) / 4)
+    assert message.startswith("Every value is the right one times 1/4.")
+
+
+def test_what_most_cases_raise_is_told_before_what_shows_in_the_others():
+    source = """
+def in_projection_packed(query, key, value, weight, bias=None):
+    w_q, w_k, w_v = weight.reshape(query.shape[-1], 3, -1).unbind(1)
+    b_q, b_k, b_v = bias.chunk(3) if bias else (0, 0, 0)
+    return query @ w_q.T + b_q, key @ w_k.T + b_k, value @ w_v.T + b_v
+"""
+    linecache.cache["/cell"] = len(source), None, source.splitlines(True), "/cell"
+    names = {}
+    exec(compile(source, "/cell", "exec"), names)
+    message = told_of_course("in_projection_packed", names["in_projection_packed"])
+    assert message.startswith("About the RuntimeError: An if, and, or, not")
 
 
 @pytest.mark.parametrize("name", ["shift_matrix", "sinusoidal_encoding", "causal_mask"])

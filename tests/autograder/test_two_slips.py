@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from autograder import diagnosis, slips
 from autograder.answers import Answer, answer, decode
 from autograder.diagnosis import STOPPED
-from autograder.exercise import Exercise, Topic, find_topic
+from autograder.exercise import Exercise, Mistake, Topic, find_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from autograder.slips import Trials
@@ -71,7 +71,59 @@ def transposed_and_one_number(weights):
     return torch.diagonal(weights, 1, -2, -1).mean()
 
 
+def reversed_without_residual(attentions):
+    product = None
+    for layer in attentions:
+        mixed = layer.mean(1) / layer.mean(1).sum(-1, keepdim=True)
+        product = mixed if product is None else product @ mixed
+    return product[:, 0, 1:]
+
+
+def values_before_keys_and_norms_exchanged(state_dict, index):
+    start = f"encoder.layer.{index}."
+    found = {name.removeprefix("bert."): x for name, x in state_dict.items()}
+    theirs = {"self_attn.out_proj": "attention.output.dense"}
+    theirs |= {"linear1": "intermediate.dense", "linear2": "output.dense"}
+    theirs |= {"norm1": "output.LayerNorm", "norm2": "attention.output.LayerNorm"}
+    new = {
+        f"{ours}.{kind}": found[f"{start}{name}.{kind}"]
+        for ours, name in theirs.items()
+        for kind in ("weight", "bias")
+    }
+    for kind in ("weight", "bias"):
+        packed = [
+            f"{start}attention.self.{n}.{kind}" for n in ("query", "value", "key")
+        ]
+        new[f"self_attn.in_proj_{kind}"] = torch.cat([found[name] for name in packed])
+    return new
+
+
+def same_token_over_the_length(weights, period):
+    N = weights.shape[-1]
+    if weights.shape[-2] != N or not 2 <= period < N:
+        raise ValueError("a square map and a period in it")
+    return sum(weights[..., i, i - period] for i in range(period, N)) / N
+
+
 SLIPS = [
+    (
+        "attention_rollout",
+        reversed_without_residual,
+        "in the wrong order",
+        "left the residual connection out",
+    ),
+    (
+        "induction_score",
+        same_token_over_the_length,
+        "the query's own token",
+        "divided by the length of the sequence",
+    ),
+    (
+        "convert_bert_layer",
+        values_before_keys_and_norms_exchanged,
+        "packed values before keys",
+        "exchanged the two norms",
+    ),
     ("attention_rollout", strongest_head_rescaled, "strongest head", "divided by"),
     (
         "interpolate_positions",
@@ -200,6 +252,63 @@ def test_methods_of_a_class_are_altered_together():
     functions = {id(step.change.function): step for step in steps}
     assert len(functions) > 1  # forward and __init__
     assert isinstance(with_steps(layer, *functions.values()), type)
+
+
+def floored(x, y, rate):
+    """The products are rounded."""
+    return right_blend(np.floor(x), y, rate)
+
+
+def rooted(x, y, rate):
+    """A root is taken."""
+    return right_blend(x, np.sqrt(np.abs(y)), rate)
+
+
+def rooted_with_the_rest(x, y, rate):
+    """A root and a rest are taken."""
+    return right_blend(x, np.sqrt(np.abs(y)) + (x - np.floor(x)) ** 2, rate)
+
+
+class Bank(OneExercise):
+    def __init__(self, *mistakes):
+        super().__init__("one", {"blend": blend})
+        self.known = [Mistake(m.__name__, "blend", m.__doc__, m) for m in mistakes]
+
+    def mistakes(self, exercise):
+        return self.known
+
+
+def both_slips(x, y, rate):
+    return right_blend(np.floor(x), np.sqrt(np.abs(y)), rate)
+
+
+def test_of_mistakes_that_give_the_same_with_a_third_none_is_asserted():
+    message = told_in(Bank(floored, rooted), blend, both_slips)
+    assert floored.__doc__ in message and rooted.__doc__ in message
+    assert "more than one" not in message
+    bank = Bank(floored, rooted, rooted_with_the_rest)
+    message = told_in(bank, blend, both_slips)
+    sure, ways = message.split("more than one that gives it:")
+    assert floored.__doc__ in sure and rooted.__doc__ not in sure
+    assert f"{rooted.__doc__} Or: {rooted_with_the_rest.__doc__}" in ways
+
+
+def test_mistake_that_differs_in_the_first_case_is_not_asked_for_the_others():
+    calls = []
+
+    def noted(x, y, rate):
+        """A root is taken."""
+        calls.append(x)
+        return rooted(x, y, rate)
+
+    bank = Bank(noted, floored)
+    expected = expect(bank, blend, public_seeds(blend))
+    given = [
+        decode(answer(case, floored, seed))
+        for case, seed in zip(blend.cases, expected.seeds, strict=True)
+    ]
+    assert judge(blend, given, expected).mistake == "floored"
+    assert len(calls) == 1
 
 
 def test_altered_mistake_does_not_enter_the_bank():
