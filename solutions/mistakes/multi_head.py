@@ -509,6 +509,15 @@ class ScaledWithoutTheRoot(RightLayer):
 
 
 @mistake(MultiHeadAttention)
+class MultipliedByTheRoot(RightLayer):
+    """You multiplied the scores by the root of the head's width where you should divide
+    by it. They grow with the width as it is, and the softmax saturates even earlier."""
+
+    def scale(self, q):
+        return q.shape[-1] ** 0.5
+
+
+@mistake(MultiHeadAttention)
 class WithoutOutputProjection(RightLayer):
     """You returned the joined heads without the output projection. It is what lets the
     heads' results be mixed; without it each head writes to its own features only."""
