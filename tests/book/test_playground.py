@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from torch import nn
 
 from tests.book.playgrounds import (
@@ -255,6 +255,30 @@ def test_no_right_answer_is_doubted_and_every_wrong_date_is(window: Window):
         other = day.replace(year=day.year - 1 if day.year % 4 else day.year + 4)
         wrong.append([line.source, other.isoformat()])
     assert all(computed(dates, DOUBTS, wrong))
+
+
+FORMATS_IN_ONE_TASK = """{
+  const { DateTimeFormat } = Intl;
+  globalThis.most = 0;
+  let made = 0;
+  Intl.DateTimeFormat = function (...options) {
+    setTimeout(() => { made = 0; }); // before the page's next task
+    most = Math.max(most, ++made);
+    return new DateTimeFormat(...options);
+  };
+}"""
+
+
+# On a slow processor, all of them together keep the page from answering for 0.1 s.
+def test_names_of_months_are_learned_one_language_after_the_other(
+    html: Path, browser: Browser
+):
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.add_init_script(FORMATS_IN_ONE_TASK)
+        page.goto((html / "chapters" / "playground_dates.html").as_uri())
+        page.wait_for_selector(".playground.is-live")
+        assert page.evaluate("most") == 2
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ globalThis.Playground ??= {};
       @param {string} name  as in data-playground="dates"
       @param {(pause) => object} load  makes the model, or promises it; may throw a
           WeightsError
-      @param {(model, board) => void} run  brings the board to life */
+      @param {(model, board, pause) => void} run  brings the board to life, or promises
+          to */
   async function start(name, load, run) {
     const place = document.querySelector(`[data-playground="${name}"]`);
     const message = place.querySelector(".playground-message");
@@ -26,7 +27,7 @@ globalThis.Playground ??= {};
       await pause(); // the script with the weights took its time
       const model = await load(pause);
       await pause();
-      run(model, board);
+      await run(model, board, pause);
       message.hidden = true;
       place.classList.add("is-live");
     } catch (error) {
