@@ -2,8 +2,8 @@
 "use strict";
 {
   const {
-    Weights, Translator, Answer, problemWith, learnMonths, row, softmax, start, element, percent,
-    showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
+    Weights, Translator, Answer, problemWith, learnMonths, row, softmax, start, loadWeights,
+    element, percent, showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
     settled, shareScene, fieldNumber, fieldList,
   } = Playground;
 
@@ -22,6 +22,7 @@
   start("dates", load, run);
 
   async function load(pause) {
+    await loadWeights();
     const weights = new Weights("dates", "Translator");
     const model = new Translator(weights);
     model.heldOut = weights.facts.held_out; // pairs of source and target

@@ -7,8 +7,8 @@ globalThis.Playground ??= {};
 
   /** Start the playground of a page, or say in the page why it cannot start.
 
-      The board has its room before that, so that nothing moves when it is shown. Weights
-      are loaded once somebody comes near it.
+      The board has its room before that, so that nothing moves when it is shown. Its
+      model is loaded once somebody comes near it.
 
       @param {string} name  as in data-playground="dates"
       @param {(pause) => object} load  makes the model, or promises it; may throw a
@@ -22,9 +22,6 @@ globalThis.Playground ??= {};
     try {
       message.textContent = "Loading the model …";
       await new Promise((near) => Loader.whenNear([place], NEAR, near));
-      // What is wrong with the weights is found by their reader.
-      await Loader.script(place.dataset.weights).catch(() => {});
-      await pause(); // the script with the weights took its time
       const model = await load(pause);
       await pause();
       await run(model, board, pause);
@@ -41,6 +38,13 @@ globalThis.Playground ??= {};
         throw error;
       }
     }
+  }
+
+  /** Load the weights of the page's model; their reader finds out what is wrong with them. */
+  async function loadWeights() {
+    const { weights } = document.querySelector("[data-weights]").dataset;
+    await Loader.script(weights).catch(() => {});
+    await pause(); // the script took its time
   }
 
   /** Let the page answer its reader before the work goes on. */
@@ -125,7 +129,7 @@ globalThis.Playground ??= {};
   }
 
   Object.assign(Playground, {
-    start, element, percent, showBars, shade, largestOf,
+    start, loadWeights, element, percent, showBars, shade, largestOf,
     offerExam,
   });
 }
