@@ -143,7 +143,9 @@
       loading = null;
       if (waiting) {
         waiting = null;
-        tell(`${error.message} The board still shows what was recorded for “${model.text}”.`);
+        tell(
+          `${error.message} The board still shows “${model.text}”; to try again, press a button.`,
+        );
       }
       if (!(error instanceof WeightsError)) {
         throw error;
