@@ -6,6 +6,7 @@
 # make demo    grade a made-up class of thirty
 # make bench   measure the grader against stock nbgrader
 # make attacks try on both what submissions may try
+# make pages   measure what readers wait for on a slow line
 # make copies  measure how well copied submissions are found
 # make clean   remove what was built (the environment and the notebooks stay)
 
@@ -26,7 +27,8 @@ SOURCES := $(sort $(shell find \
 LISTED := $(shell cat _build/.sources 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks copies clean python-packages system-packages
+.PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks pages copies \
+	clean python-packages system-packages
 
 all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
@@ -102,6 +104,11 @@ attacks: $(INSTALLED)
 	$(BIN)/python -m benchmarks.forgeries | tee benchmarks/attacked.txt
 	@echo | tee -a benchmarks/attacked.txt
 	$(BIN)/python -m benchmarks.escapes | tee -a benchmarks/attacked.txt
+
+# What pages weigh, and how long readers on a phone with a slow line wait for them; half an
+# hour, on a machine that does nothing else.
+pages: book
+	$(BIN)/python -m benchmarks.pages | tee benchmarks/pages.txt
 
 # Measure how reliably copies are distinguished from honest work; takes a few minutes.
 copies: $(INSTALLED)

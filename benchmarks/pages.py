@@ -2,6 +2,9 @@
 
     python -m benchmarks.pages [_build/html [PAGE ...]]
 
+``make pages`` keeps what it prints in ``benchmarks/pages.txt``. The first lines of its
+table are the first edition as a designer measured it, in ranges over all pages.
+
 A page weighs what it loads before anybody scrolls, each file compressed as web servers
 do. Times are those of a phone's screen, a line of 1.6 Mbit/s with 150 ms to the server,
 and a processor four times slower than this one: until the largest thing above the fold
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import statistics
 import sys
 from collections.abc import Iterator
@@ -55,6 +59,20 @@ const watch = (type, note) => new PerformanceObserver(
 watch("largest-contentful-paint", (e) => { seen.largest = e.startTime; });
 watch("layout-shift", (e) => { if (!e.hadRecentInput) seen.shift += e.value; });
 """
+
+
+COLUMNS = ("page", "kB", "largest s", "blocked s", "shift")
+FIRST_EDITION = (
+    ("start page", "637"),
+    ("chapters", "620-2058", "1.8-2.4", "up to 3.5"),
+    ("playgrounds", "to 1106", "", "", "0.2-0.4"),
+)
+GOALS = (
+    ("start page", "100", "1.50", "0.30", "0"),
+    ("chapters", "200", "1.50", "0.30", "0"),
+    ("playgrounds", "350", "1.50", "0.30", "0"),
+)
+DRAWN_BEFORE = "8 of 12"  # clean drawings that the first edition's digits page read
 
 
 class Seen(NamedTuple):
@@ -105,22 +123,45 @@ def main(arguments: list[str]) -> None:
 
 
 def measure(html: Path, pages: list[Path]) -> None:
-    """Print a line for each page."""
+    """Print a line for each page, below those of the first edition and the goals."""
     handler = partial(Compressing, directory=str(html))
     with served(html, handler) as home, headless_chromium() as browser:
         print(environment(), f"Chromium {browser.version}\n", sep="\n")
-        print(f"{'page':24}{'kB':>8}{'largest s':>11}{'blocked s':>11}{'shift':>8}")
+        print(line(*COLUMNS))
+        for title, rows in [("first edition", FIRST_EDITION), ("goals", GOALS)]:
+            print("", title, *(line(*row) for row in rows), sep="\n")
+        print("\nnow")
         for page in pages:
             address = f"{home}{page.relative_to(html).as_posix()}"
             loaded = sum(weight(browser, address).values()) / 1000
             seen = [opened(browser, address) for _ in range(TIMES)]
             largest, shift = map(statistics.median, zip(*seen, strict=True))
             kept = statistics.median(blocked(browser, address) for _ in range(TIMES))
-            print(
-                f"{page.stem:24}{loaded:8.0f}{largest / 1000:11.2f}"
-                f"{kept / 1000:11.2f}{shift:8.3f}",
-                flush=True,
-            )
+            times = [f"{time / 1000:.2f}" for time in (largest, kept)]
+            row = line(page.stem, f"{loaded:.0f}", *times, f"{shift:.3f}")
+            print(row, flush=True)
+    print(f"\n{drawn_digits(html)}")
+
+
+def line(page: str, *values: str) -> str:
+    """A line of the table; later values may be left out."""
+    widths = (10, 11, 11, 10)
+    cells = (f"{v:>{w}}" for v, w in zip(values, widths, strict=False))
+    return f"{page:24}{''.join(cells)}".rstrip()
+
+
+def drawn_digits(html: Path) -> str:
+    """How many held-out drawings the digits page reads, as its chapter measured it."""
+    script = html / "_static" / "playground" / "digits.weights.js"
+    if not script.is_file():
+        return "no model of the digits page in this book"
+    file = re.search(r"\] = (\{.*\});", script.read_text(encoding="ascii"))
+    facts = json.loads(file[1])["facts"]
+    count = len(facts["drawn_labels"])
+    return (
+        f"held-out drawings of digits: {round(facts['drawn_accuracy'] * count)} of "
+        f"{count} are read correctly; first edition: {DRAWN_BEFORE}; goal: 95 %"
+    )
 
 
 def opened(browser: Browser, address: str) -> Seen:

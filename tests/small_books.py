@@ -12,6 +12,7 @@ COSTLY = {
     "tools.live_pictures",
     "tools.playground",
     "tools.playground_example",
+    "tools.recorded_scene",
     "tools.run_in_page",
 }
 

@@ -14,7 +14,6 @@ import html
 import importlib.util
 import json
 import re
-import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -29,6 +28,7 @@ from sphinx.locale import _
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
+from tools.node import NodeFailed, node_program, run_script
 from tools.subset_font import subset_font
 
 NAME = "built"  # for html_math_renderer
@@ -61,7 +61,7 @@ class Formula(NamedTuple):
 
 
 class MathJaxFailed(ExtensionError):
-    """MathJax could not be run."""
+    """The files of MathJax are not there."""
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -77,8 +77,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def choose(app: Sphinx, config: Config) -> None:
     """Set formulas here if that is possible, and otherwise in the browser."""
     try:
-        node(), mathjax()
-    except MathJaxFailed as error:
+        node_program(), mathjax()
+    except (NodeFailed, MathJaxFailed) as error:
         print(f"Formulas will be set in the browser: {error}", file=sys.stderr)
         app.setup_extension(PACKAGE)
         config.html_math_renderer = "mathjax"
@@ -157,35 +157,11 @@ def typeset(formulas: list[Formula], macros: dict[str, Any]) -> dict[str, Any]:
     """HTML for each formula, or ``{"error": ...}``, and the style sheet for all.
 
     Raises:
-        MathJaxFailed: it could not be run.
+        NodeFailed, MathJaxFailed: it could not be run.
     """
     question = {"macros": macros, "formulas": [each._asdict() for each in formulas]}
     script = Path(__file__).with_name("typeset_formulas.js")
-    done = subprocess.run(
-        [node(), script, mathjax()],
-        input=json.dumps(question),
-        capture_output=True,
-        encoding="utf-8",
-    )
-    if done.returncode != 0:
-        raise MathJaxFailed(f"MathJax could not set the formulas: {done.stderr}")
-    return json.loads(done.stdout)
-
-
-def node() -> str:
-    """The program of Playwright's driver, which is Node.js as it is released.
-
-    Raises:
-        MathJaxFailed: it is not installed, or does not run.
-    """
-    try:
-        from playwright._impl._driver import compute_driver_executable
-
-        program, _driver = compute_driver_executable()
-        subprocess.run([program, "--version"], capture_output=True, check=True)
-    except (ImportError, OSError, subprocess.SubprocessError) as error:
-        raise MathJaxFailed(f"Playwright's Node.js does not run ({error})") from error
-    return program
+    return json.loads(run_script(script, mathjax(), text=json.dumps(question)))
 
 
 def mathjax() -> Path:

@@ -27,8 +27,10 @@ ARRIVING = """{
   if (type === "navigate" && !location.hash) {
     dataset.arriving = "top";
     const once = { capture: true, once: true, passive: true };
-    for (const act of ["scroll", "keydown", "pointerdown", "hashchange"])
+    for (const act of ["keydown", "pointerdown", "hashchange"])
       addEventListener(act, goOn, once);
+    // Of the page alone: the theme scrolls the sidebar to where this chapter is listed.
+    addEventListener("scroll", goOn, { once: true, passive: true });
     addEventListener("DOMContentLoaded", () => setTimeout(goOn, 2000));
     addEventListener("load", () => setTimeout(goOn)); // after the theme
   }

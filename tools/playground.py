@@ -3,8 +3,8 @@
 A chapter exports a model with ``toolkit.playground``. The model arrives here as an
 output of the chapter, from the cache or fresh, and is written, with smaller numbers,
 into a script beside the other static files. Pages with a playground load the scripts
-that compute, and these load the model when a reader scrolls near it. Other pages load
-nothing.
+that compute, and these load the model when a reader scrolls near it, or comes to it.
+Other pages load nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMPUTING = {
     ),
     "write": (
         *("weights", "tensor", "attention", "bpe", "sampling", "language_model"),
-        *("written_text", "view", "write_view"),
+        *("recorded_model", "written_text", "view", "write_view"),
     ),
 }
 

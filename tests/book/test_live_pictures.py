@@ -238,6 +238,16 @@ def check_mask(picture: Locator, allowed: np.ndarray) -> None:
     assert ("fully masked" in says) == bool(empty.size)
 
 
+def test_the_mark_of_a_leak_has_a_line_below_the_number(opened: Open):
+    with opened("mask_grid", 360) as (_, picture):
+        picture.get_by_role("button", name="allow all").click()
+        leak = picture.locator(".mask-cell.is-leak").first
+        cell, number = leak.bounding_box(), leak.locator("span").bounding_box()
+        border, mark = 3, 12
+        below = cell["y"] + cell["height"] - number["y"] - number["height"]
+        assert below >= border + mark
+
+
 def test_the_words_and_scores_are_those_of_the_chapter():
     text = (ROOT / "chapters" / "masking.md").read_text(encoding="utf-8")
     code = re.search(r"^four = .*?^\)", text, re.M | re.S)[0]

@@ -92,6 +92,32 @@ def test_a_field_is_not_zoomed_into(name: str, phone: Page, site: str):
     assert min(sizes) >= 16
 
 
+def test_four_buttons_stand_in_a_row(phone: Page, site: str):
+    phone.goto(f"{site}chapters/playground_write.html", wait_until="load")
+    phone.locator(".playground.is-live").wait_for()
+    tops = phone.locator(".playground-controls > button").evaluate_all(
+        "all => all.map(e => e.getBoundingClientRect().top)"
+    )
+    assert len(tops) == 4
+    assert len(set(tops)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "above", "below"),
+    [
+        ("scaling", ".in-page-bar", ".in-page-bar + *"),
+        ("playground_digits", "#digits-shares", "#digits-pair"),
+    ],
+)
+def test_what_belongs_to_something_else_stands_apart(
+    name: str, above: str, below: str, phone: Page, site: str
+):
+    phone.goto(f"{site}chapters/{name}.html", wait_until="load")
+    upper = phone.locator(above).bounding_box()
+    lower = phone.locator(below).first.bounding_box()
+    assert lower["y"] - upper["y"] - upper["height"] >= 12
+
+
 def test_what_was_tapped_keeps_no_tooltip_on_the_page(phone: Page, site: str):
     phone.goto(f"{site}chapters/masking.html", wait_until="load")
     phone.locator(".theme-switch-button").first.tap()

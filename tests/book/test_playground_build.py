@@ -12,7 +12,7 @@ import yaml
 
 from tests.small_books import COSTLY, settings_of_the_book
 
-PLAYGROUND = {"tools.playground", "tools.playground_example"}
+PLAYGROUND = {"tools.playground", "tools.playground_example", "tools.recorded_scene"}
 HEADER = """---
 jupytext:
   text_representation: {extension: .md, format_name: myst}

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -9,7 +10,7 @@ from urllib.parse import parse_qs
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from torch import Tensor, nn
 
 from solutions.language_model import (
@@ -20,7 +21,15 @@ from solutions.language_model import (
     perplexity,
     sample_tokens,
 )
-from tests.book.playgrounds import Window, close, computed, text_of, weights_file
+from tests.book.playgrounds import (
+    BROKEN,
+    Window,
+    broken_weights,
+    close,
+    computed,
+    text_of,
+    weights_file,
+)
 from toolkit.manual import manual
 
 NAME = "playground_write"
@@ -35,9 +44,16 @@ TEXTS = [
 ]
 
 
+def with_model(page: Page) -> Page:
+    """The page, once it has its model, and no longer a recording of it."""
+    page.locator("#write-text").hover()
+    page.wait_for_selector(".playground.has-model", timeout=120_000)
+    return page
+
+
 @pytest.fixture
 def write(window: Window) -> Page:
-    return window.visit(NAME)
+    return with_model(window.visit(NAME))
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +128,7 @@ READ = f"""([windows, parts]) => {{{MODEL}
 def test_the_model_computes_what_torch_computes_with_and_without_the_cache(
     window, shipped, held_out, parts
 ):
-    write = window.ask(NAME)
+    write = with_model(window.ask(NAME))
     _, model = shipped
     windows = held_out[:8]
     logits, weights = model(windows), attention(model, windows)
@@ -127,7 +143,7 @@ def test_the_model_computes_what_torch_computes_with_and_without_the_cache(
 def test_the_stored_weights_have_the_perplexity_that_chapter_and_page_tell(
     window, html, shipped, merges
 ):
-    write = window.ask(NAME)
+    write = with_model(window.ask(NAME))
     facts, model = shipped
     ids = torch.tensor(bpe_encode(manual()[1], merges))
     windows = ids.unfold(0, CONTEXT + 1, HALF)
@@ -157,7 +173,7 @@ TOKENS = f"""([texts, ids]) => {{{MODEL}
 
 
 def test_texts_become_the_tokens_of_the_chapter_and_tokens_its_texts(window, merges):
-    write = window.ask(NAME)
+    write = with_model(window.ask(NAME))
     rng = np.random.default_rng(0)
     drawn = [rng.integers(256 + len(merges), size=30).tolist() for _ in range(20)]
     encoded, decoded = computed(write, TOKENS, [TEXTS, drawn])
@@ -179,7 +195,7 @@ SAMPLE = """rows => rows.map(({ logits, temperature, uniform }) => {
 
 
 def test_what_is_cut_is_what_the_chapter_cuts(window):
-    write = window.ask(NAME)
+    write = with_model(window.ask(NAME))
     rng = torch.Generator().manual_seed(0)
     drawn = torch.randn(20, 40, generator=rng, dtype=torch.float64) * 3
     tied = drawn.round()  # many equal logits
@@ -196,7 +212,7 @@ def test_what_is_cut_is_what_the_chapter_cuts(window):
 
 
 def test_a_token_is_chosen_as_the_chapter_chooses_it(window):
-    write = window.ask(NAME)
+    write = with_model(window.ask(NAME))
     rng = torch.Generator().manual_seed(1)
     logits = torch.randn(200, 30, generator=rng, dtype=torch.float64) * 2
     logits[:, 3] = logits[:, 5]  # of equals, the first
@@ -481,6 +497,168 @@ def test_typing_stops_where_the_text_is_full(window):
     assert field(page).input_value() == "x" * 2000
     page.get_by_role("button", name="play").click()
     expect(page.locator("#write-status")).to_contain_text("The text is full")
+
+
+# The model comes when it is used
+
+FIRST = 'The "class" statement'
+
+
+class Held:
+    """A file of weights that comes when a test lets it."""
+
+    def __init__(self) -> None:
+        self.routes: list[Route] = []
+
+    def __call__(self, route: Route) -> None:
+        self.routes.append(route)
+
+    def come(self, page: Page) -> None:
+        while not self.routes:
+            page.wait_for_timeout(20)
+        self.routes.pop().continue_()
+        page.wait_for_selector(".playground.has-model", timeout=120_000)
+
+
+@pytest.fixture
+def held(window: Window) -> tuple[Page, Held]:
+    """The page as it opens, whose weights are held back."""
+    held = Held()
+    return window.visit(NAME, weights=held), held
+
+
+@torch.no_grad()
+def test_the_first_scene_is_that_of_torch_and_needs_no_weights(held, shipped, merges):
+    page, weights = held
+    assert field(page).input_value() == FIRST
+    ids = torch.tensor([bpe_encode(FIRST, merges)])
+    logits = next_logits(shipped, merges, FIRST)
+    left = filter_logits(logits, top_p=0.9)
+    expected = (left / 0.8).softmax(-1).sort(descending=True).values[:12]
+    assert shares(page)[:12] == pytest.approx((100 * expected).tolist(), abs=0.06)
+    set_slider = (
+        "(e, value) => { e.value = value; e.dispatchEvent(new Event('input')); }"
+    )
+    page.locator("#write-top-p").evaluate(set_slider, "1")
+    page.locator("#write-temperature").evaluate(set_slider, "1")
+    largest = logits.softmax(-1).sort(descending=True).values
+    expected = [*largest[:12].tolist(), largest[12:].sum().item()]
+    assert shares(page) == pytest.approx([100 * p for p in expected], abs=0.06)
+    choose = """e => {
+      e.checked = true;
+      e.dispatchEvent(new Event('change', { bubbles: true }));
+    }"""
+    for layer, weights_there in enumerate(attention(shipped[1], ids)):
+        page.locator(f"[name=write-layer][value='{layer}']").evaluate(choose)
+        for head in range(4):
+            page.locator(f"[name=write-head][value='{head}']").evaluate(choose)
+            for query in range(ids.shape[1]):
+                page.locator("#write-tokens input").nth(query).evaluate(choose)
+                found = [label["weight"] for label in labels(page)]
+                read = weights_there[0, head, query].tolist()
+                assert found == pytest.approx(read, abs=6e-4)
+    expect(page.locator("#write-cache-text")).to_contain_text(f"{ids.shape[1]} of 64")
+    assert weights.routes == []
+
+
+@pytest.mark.parametrize(
+    "come_near",
+    [
+        lambda page: page.locator(".playground-columns").hover(),
+        lambda page: page.locator("#write-clear").focus(),
+    ],
+    ids=["pointer", "focus"],
+)
+def test_the_model_is_asked_for_when_somebody_comes_to_the_board(
+    held, come_near: Callable[[Page], None]
+):
+    page, weights = held
+    before, said = bars(page), page.locator("#write-status").inner_text()
+    come_near(page)
+    weights.come(page)
+    assert bars(page) == before
+    assert page.locator("#write-status").inner_text() == said
+    page.locator("#write-temperature").hover()
+    assert weights.routes == []  # once is enough
+
+
+def test_what_is_typed_before_the_model_comes_is_read_when_it_is_there(
+    held, shipped, merges
+):
+    page, weights = held
+    top = page.evaluate(TOPS)
+    before = bars(page)
+    field(page).fill("for i in")
+    status = page.locator("#write-status")
+    expect(status).to_have_text("Loading the model …")
+    expect(page.locator("#write-scene")).to_have_class(re.compile("is-stale"))
+    assert bars(page) == before
+    slide(page, "temperature", "Home")
+    page.get_by_role("button", name="next token").click()
+    field(page).evaluate("e => { e.value += ' range'; }")  # as one who types on
+    assert page.evaluate(TOPS) == top
+    weights.come(page)
+    text = greedy(shipped, merges, "for i in range", 1)
+    assert field(page).input_value() == text
+    expect(status).to_contain_text("It wrote")
+    expect(page.locator("#write-scene")).not_to_have_class(re.compile("is-stale"))
+    left = next_logits(shipped, merges, text)
+    assert bars(page)[0]["text"] == "100 %"
+    best = bpe_decode([int(left.argmax())], merges)
+    assert bars(page)[0]["name"] == best.replace(" ", "·").replace("\n", "↵")
+
+
+def test_who_takes_the_first_text_back_needs_no_model(held):
+    page, weights = held
+    before = bars(page)
+    field(page).fill("x")
+    field(page).fill(FIRST)
+    expect(page.locator("#write-scene")).not_to_have_class(re.compile("is-stale"))
+    expect(page.locator("#write-status")).not_to_contain_text("Loading")
+    assert bars(page) == before
+    weights.come(page)
+    assert (field(page).input_value(), bars(page)) == (FIRST, before)
+
+
+def test_the_address_of_another_text_has_the_model_loaded_at_once(window):
+    page = window.visit(NAME, {"text": PROMPT})
+    assert page.locator(".playground.has-model").count() == 1
+    page = window.visit(NAME, {"text": FIRST, "head": "2"})
+    assert page.locator(".playground.has-model").count() == 0
+    assert "head 2" in page.locator("#write-reads").inner_text()
+
+
+@pytest.mark.parametrize("way", BROKEN)
+def test_weights_that_do_not_fit_are_said_and_the_first_scene_stays(
+    html, only_window, way
+):
+    weights, expected = broken_weights(html, "write", way)
+    page = only_window.visit(NAME, weights=weights)
+    before = bars(page)
+    field(page).fill(PROMPT)
+    status = page.locator("#write-status")
+    expect(status).to_contain_text(expected)
+    expect(status).to_contain_text(f"The board still shows “{FIRST}”")
+    assert field(page).input_value() == PROMPT
+    assert bars(page) == before
+
+
+def test_a_model_that_did_not_come_is_asked_for_again(window, shipped, merges):
+    def fail_once(route: Route) -> None:
+        failed.append(route)
+        route.abort() if len(failed) == 1 else route.continue_()
+
+    failed: list[Route] = []
+    page = window.visit(NAME, weights=fail_once)
+    page.get_by_role("button", name="clear").click()
+    expect(page.locator("#write-status")).to_contain_text("weights are missing")
+    slide(page, "temperature", "Home")
+    field(page).fill(PROMPT)
+    page.wait_for_selector(".playground.has-model")
+    expect(page.locator("#write-status")).to_be_empty()
+    page.get_by_role("button", name="next token").click()
+    assert field(page).input_value() == greedy(shipped, merges, PROMPT, 1)
+    window.complaints.clear()  # of the file that did not come
 
 
 # Nothing moves, and something is seen without scripts

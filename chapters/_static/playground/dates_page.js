@@ -2,8 +2,8 @@
 "use strict";
 {
   const {
-    Weights, Translator, Answer, problemWith, doubts, row, softmax, start, element, percent,
-    showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
+    Weights, Translator, Answer, problemWith, learnMonths, row, softmax, start, loadWeights,
+    element, percent, showBars, largestOf, offerExam, Scene, Pair, numbersOfPair, Heads, paintStrip,
     settled, shareScene, fieldNumber, fieldList,
   } = Playground;
 
@@ -22,21 +22,22 @@
   start("dates", load, run);
 
   async function load(pause) {
+    await loadWeights();
     const weights = new Weights("dates", "Translator");
     const model = new Translator(weights);
     model.heldOut = weights.facts.held_out; // pairs of source and target
     // What a browser does for the first time takes it long: here in steps, for a line
     // that nobody asked for, and then at once.
-    const [[source, target]] = model.heldOut;
-    for (const _ of model.translating(source)) {
-      await pause();
+    const [[source]] = model.heldOut;
+    for (const work of [model.translating(source), learnMonths()]) {
+      for (const _ of work) {
+        await pause();
+      }
     }
-    doubts(source, target);
-    await pause();
     return model;
   }
 
-  function run(model, board) {
+  async function run(model, board, pause) {
     const part = (name) => board.querySelector(`#dates-${name}`);
     const off = new Set(); // heads switched off, such as "cross 0 3"
     const shown = {
@@ -100,7 +101,12 @@
       { button: part("exam"), progress: part("progress"), result: part("score") },
       () => (off.size ? `with ${off.size} of 24 heads switched off` : "with all heads"),
     );
-    read();
+    if (translate()) {
+      await pause();
+      showAnswer();
+      await pause();
+      show();
+    }
     const share = shareScene("line", restore);
 
     /* What is shown. */
@@ -198,8 +204,16 @@
       return shown.kind === "encoder" ? done.source.length : done.prefix.length;
     }
 
-    /** Translate what is in the field, or say what is wrong with it. */
+    /** Translate what is in the field, and show what comes of it. */
     function read() {
+      if (translate()) {
+        showAnswer();
+        show();
+      }
+    }
+
+    /** Translate what is in the field, or say what is wrong with it and return false. */
+    function translate() {
       const source = part("source").value.normalize("NFC");
       const truth = part("forcing").checked ? part("truth").value : null;
       part("truth").disabled = truth === null;
@@ -211,7 +225,7 @@
       part("answer").classList.toggle("is-stale", problem !== "");
       if (problem) {
         say(part("problem").textContent);
-        return;
+        return false;
       }
       if (done?.source.join("") !== source) {
         shown.key = null;
@@ -219,8 +233,7 @@
       done = { ...model.translate(source, { off, truth }), source: [...source] };
       part("all-on").disabled = off.size === 0;
       answer = new Answer(model, done, truth === null ? source : null);
-      showAnswer();
-      show();
+      return true;
     }
 
     /** The answer in one piece, and the reasons to doubt it. */

@@ -3,7 +3,7 @@
 {
   const {
     Weights, VisionTransformer, Board, rasterise, normalise, pixels, rollout, softmax,
-    start, element, percent, showBars, largestOf, offerExam,
+    start, loadWeights, element, percent, showBars, largestOf, offerExam,
     Patches, paintMap, PLACES, Heads, Pair, numbersOfPair, settled, shareScene,
     fieldNumber, fieldList,
   } = Playground;
@@ -18,7 +18,8 @@
   const heads = new Heads("digits", { layers: 4, heads: 4 });
   start("digits", load, run);
 
-  function load() {
+  async function load() {
+    await loadWeights();
     const weights = new Weights("digits", "VisionTransformer");
     const model = new VisionTransformer(weights);
     const images = weights.facts.test_images; // each 64 numbers from 0 to 16

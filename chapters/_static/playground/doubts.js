@@ -12,9 +12,12 @@ globalThis.Playground ??= {};
   const plain = (text) =>
     text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
-  /** The first letters of each month, in all languages and forms: name -> months. */
-  function monthsByName() {
-    const months = new Map();
+  let months = null; // the first letters of each, in all languages and forms -> months
+
+  /** Find these letters in steps, one for each language, because a browser takes its time.
+      Otherwise the first answer would wait for all of them at once. */
+  function* learnMonths() {
+    const learned = new Map();
     for (const language of LANGUAGES) {
       for (const day of [{}, { day: "numeric" }]) {
         const form = new Intl.DateTimeFormat(language, {
@@ -25,19 +28,20 @@ globalThis.Playground ??= {};
           const name = plain(parts.find((part) => part.type === "month").value);
           for (const length of [3, 4]) {
             const begin = name.slice(0, length);
-            months.set(begin, (months.get(begin) ?? new Set()).add(month));
+            learned.set(begin, (learned.get(begin) ?? new Set()).add(month));
           }
         }
       }
+      yield;
     }
-    return months;
+    months = learned;
   }
-
-  let months = null; // made when the first answer is looked at, since it takes a while
 
   /** The months that the words of a line may name. */
   function monthsNamed(line) {
-    months ??= monthsByName();
+    if (!months) {
+      [...learnMonths()];
+    }
     const named = new Set();
     for (const word of plain(line).match(/\p{L}{3,}/gu) ?? []) {
       const found = months.get(word.slice(0, 4)) ?? months.get(word.slice(0, 3));
@@ -81,5 +85,5 @@ globalThis.Playground ??= {};
     return found;
   }
 
-  Object.assign(Playground, { doubts });
+  Object.assign(Playground, { doubts, learnMonths });
 }

@@ -7,13 +7,14 @@ globalThis.Playground ??= {};
 
   /** Start the playground of a page, or say in the page why it cannot start.
 
-      The board has its room before that, so that nothing moves when it is shown. Weights
-      are loaded once somebody comes near it.
+      The board has its room before that, so that nothing moves when it is shown. Its
+      model is loaded once somebody comes near it.
 
       @param {string} name  as in data-playground="dates"
       @param {(pause) => object} load  makes the model, or promises it; may throw a
           WeightsError
-      @param {(model, board) => void} run  brings the board to life */
+      @param {(model, board, pause) => void} run  brings the board to life, or promises
+          to */
   async function start(name, load, run) {
     const place = document.querySelector(`[data-playground="${name}"]`);
     const message = place.querySelector(".playground-message");
@@ -21,12 +22,9 @@ globalThis.Playground ??= {};
     try {
       message.textContent = "Loading the model …";
       await new Promise((near) => Loader.whenNear([place], NEAR, near));
-      // What is wrong with the weights is found by their reader.
-      await Loader.script(place.dataset.weights).catch(() => {});
-      await pause(); // the script with the weights took its time
       const model = await load(pause);
       await pause();
-      run(model, board);
+      await run(model, board, pause);
       message.hidden = true;
       place.classList.add("is-live");
     } catch (error) {
@@ -40,6 +38,13 @@ globalThis.Playground ??= {};
         throw error;
       }
     }
+  }
+
+  /** Load the weights of the page's model; their reader finds out what is wrong with them. */
+  async function loadWeights() {
+    const { weights } = document.querySelector("[data-weights]").dataset;
+    await Loader.script(weights).catch(() => {});
+    await pause(); // the script took its time
   }
 
   /** Let the page answer its reader before the work goes on. */
@@ -124,7 +129,7 @@ globalThis.Playground ??= {};
   }
 
   Object.assign(Playground, {
-    start, element, percent, showBars, shade, largestOf,
+    start, loadWeights, element, percent, showBars, shade, largestOf,
     offerExam,
   });
 }

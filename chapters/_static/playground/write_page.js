@@ -2,8 +2,8 @@
 "use strict";
 {
   const {
-    Weights, LanguageModel, WrittenText, NextToken, Attention, CachePicture, CONTEXT,
-    start, element, percent, sampleToken, tokens,
+    Weights, LanguageModel, RecordedModel, WrittenText, NextToken, Attention, CachePicture,
+    CONTEXT, WeightsError, start, loadWeights, element, percent, sampleToken, tokens,
   } = Playground;
 
   const TOP_K = [1, 2, 3, 5, 10, 20, 50, 100, 200, Infinity]; // along the slider
@@ -19,38 +19,57 @@
 
   start("write", load, run);
 
+  /** The model, or what was recorded of it, if the page begins with that text. */
   function load() {
+    const recording = document.querySelector("#write-recording"); // built without Node.js: none
+    const recorded = recording && new RecordedModel(JSON.parse(recording.textContent));
+    return recorded && textAtFirst() === recorded.text ? recorded : loadModel();
+  }
+
+  /** The model itself: the weights are a hundred times what one text needs. */
+  async function loadModel() {
+    await loadWeights();
     const weights = new Weights("write", "LanguageModel");
     const model = new LanguageModel(weights);
     model.perplexity = weights.facts.perplexity; // on held-out text
     return model;
   }
 
+  /** That of the address, or the one in the field, which may be a reader's own. */
+  function textAtFirst() {
+    const state = new URLSearchParams(location.hash.slice(1));
+    const text = state.get("text") ?? document.querySelector("#write-text").value;
+    return [...text].slice(0, LONGEST).join("");
+  }
+
   function run(model, board) {
     const part = (name) => board.querySelector(`#write-${name}`);
     const chosen = (name) => Number(board.querySelector(`[name=write-${name}]:checked`).value);
-    const written = new WrittenText(model);
+    let written = new WrittenText(model, textAtFirst());
     const next = new NextToken(part("shares"));
     const attention = new Attention(part("tokens"), part("reads"), showAttention);
     const cache = new CachePicture(part("cache"), part("cache-text"));
     let playing = null; // the timer of the next token
     let shares = null; // with which probability each token comes next
     let noted = null; // the timer after which the address is changed
+    let loading = null; // the promise of the model, while only a recording is there
+    let waiting = null; // what to do once it is there
 
     for (const [n, example] of EXAMPLES.entries()) {
       part("example").append(element("option", { value: n }, example || "nothing at all"));
     }
+    for (const event of ["pointerover", "focusin"]) {
+      board.addEventListener(event, loadOnce, { once: true });
+    }
     part("example").addEventListener("change", () => {
       pause();
-      written.setText(EXAMPLES[Number(part("example").value)] ?? "");
-      part("text").value = written.text;
-      showAll("");
+      part("text").value = EXAMPLES[Number(part("example").value)] ?? "";
+      read();
     });
     part("text").addEventListener("input", () => {
       pause();
       part("example").selectedIndex = 0;
-      written.setText(part("text").value);
-      showAll("");
+      read();
     });
     for (const name of ["temperature", "top-k", "top-p"]) {
       part(name).addEventListener("input", () => {
@@ -66,24 +85,92 @@
     }
     part("step").addEventListener("click", () => {
       pause();
-      showAll(write());
+      withModel(() => showAll(write()));
     });
     part("back").addEventListener("click", () => {
       pause();
-      written.back();
-      showText();
-      showAll(`Took a token back; ${tokens(written.ids.length)} are left.`);
+      withModel(() => {
+        written.back();
+        showText();
+        showAll(`Took a token back; ${tokens(written.ids.length)} are left.`);
+      });
     });
     part("clear").addEventListener("click", () => {
       pause();
-      written.setText("");
-      showText();
-      showAll("The text is empty.");
+      part("text").value = "";
+      read("The text is empty.");
     });
-    part("play").addEventListener("click", () => (playing === null ? play() : pause()));
+    part("play").addEventListener("click", () =>
+      playing === null ? withModel(play) : pause(),
+    );
     addEventListener("hashchange", recall);
     describe(model.perplexity);
+    board.parentElement.classList.toggle("has-model", isThere());
     recall();
+
+    function isThere() {
+      return model instanceof LanguageModel;
+    }
+
+    /** Do what takes the model itself, as soon as it is there. */
+    function withModel(act) {
+      if (isThere()) {
+        act();
+        return;
+      }
+      waiting = act; // in place of what waited before: it begins with the text in the field
+      tell("Loading the model …");
+      loadOnce();
+    }
+
+    function loadOnce() {
+      if (!isThere()) {
+        loading ??= loadModel().then(arrive, fail);
+      }
+    }
+
+    function arrive(loaded) {
+      model = loaded;
+      written = new WrittenText(model, part("text").value);
+      board.parentElement.classList.add("has-model");
+      part("scene").classList.remove("is-stale");
+      showNext(); // of the text by now, from which the next token is drawn
+      waiting?.();
+    }
+
+    /** The next thing that takes the model tries again. */
+    function fail(error) {
+      loading = null;
+      if (waiting) {
+        waiting = null;
+        tell(
+          `${error.message} The board still shows “${model.text}”; to try again, press a button.`,
+        );
+      }
+      if (!(error instanceof WeightsError)) {
+        throw error;
+      }
+    }
+
+    /** Say that the scene is not that of the text yet. */
+    function tell(said) {
+      part("status").textContent = said;
+      part("scene").classList.toggle("is-stale", part("text").value !== written.text);
+    }
+
+    /** Have the model read the text in the field. */
+    function read(said = "") {
+      if (part("text").value === written.text) {
+        waiting = null;
+        part("scene").classList.remove("is-stale");
+        showAll(said);
+        return;
+      }
+      withModel(() => {
+        written.setText(part("text").value);
+        showAll(said);
+      });
+    }
 
     function settings() {
       return {
@@ -263,10 +350,8 @@
           radio.checked = true;
         }
       }
-      const text = state.get("text") ?? part("text").value;
-      written.setText([...text].slice(0, LONGEST).join(""));
-      showText();
-      showAll("Press “next token”, or edit the text.");
+      part("text").value = textAtFirst();
+      read("Press “next token”, or edit the text.");
     }
   }
 }

@@ -9,14 +9,14 @@ globalThis.Playground ??= {};
   const DROPPED = CONTEXT.length / 2; // tokens that leave a full context at once
 
   class WrittenText {
-    constructor(model) {
+    constructor(model, text = "") {
       this.model = model;
       this.cache = new KeyValueCache();
       this.known = []; // the tokens whose keys and values are in the cache
       this.steps = []; // for each of them: logits (V), weights[layer][head]
       this.computed = 0; // tokens that the model has read for the last change
       this.start = model.tokens.encode("\n\n"); // what it reads in place of nothing
-      this.setText("");
+      this.setText(text);
     }
 
     get text() {
