@@ -29,10 +29,9 @@
       later(layOutSome);
       return;
     }
-    delete dataset.arriving;
-    for (const part of parts) {
-      part.style.removeProperty("content-visibility");
-    }
+    // What the root was marked with stays there: without it, the browser would style every
+    // part again, all of them at once.
+    dataset.arrived = "";
   }
 
   function layOut(part) {

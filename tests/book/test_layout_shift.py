@@ -22,7 +22,8 @@ new PerformanceObserver((list) => {
 PAINTED = """document.readyState === "interactive"
   && performance.getEntriesByName("first-contentful-paint").length > 0"""
 FONTS = "document.fonts.status === 'loaded'"  # lines with formulas depend on theirs
-LAID_OUT = "!('arriving' in document.documentElement.dataset)"
+LAID_OUT = """!('arriving' in document.documentElement.dataset)
+  || 'arrived' in document.documentElement.dataset"""
 TWO_FRAMES = "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))"
 
 
