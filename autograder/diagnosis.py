@@ -140,7 +140,7 @@ def _symptom(
             strict=True,
         )
     ]
-    told = find_cause(outcomes)
+    told = _usual_error(failed) or find_cause(outcomes)
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
     if not told:
@@ -151,6 +151,13 @@ def _symptom(
     if told and changed and "in place" not in told:
         return f"{told} Besides, {changed}"
     return told
+
+
+def _usual_error(failed: Sequence[Answer]) -> str:
+    """What causes the one error that most of the wrong cases raise, but not all."""
+    raised = [answer for answer in failed if answer.raised is not None]
+    told = lesson(raised) if len(failed) / 2 < len(raised) < len(failed) else ""
+    return told and f"About the {told}"
 
 
 def _explanation(trials: Trials, outcomes: Sequence[Outcome]) -> str:

@@ -35,9 +35,16 @@ def letters(rng, count):
 
 def array(found):
     """A list of ids or of pairs as an array, so that what differs can be located."""
-    if isinstance(found, list | tuple):
-        return np.asarray(found) if len(found) else np.zeros(0, int)
-    return found
+    if not isinstance(found, list | tuple):
+        return found
+    if not found:
+        return np.zeros(0, int)
+    try:
+        return np.asarray(found)
+    except ValueError:  # NumPy speaks of inhomogeneous shapes
+        raise TypeError(
+            "the list that was returned holds numbers and lists side by side"
+        ) from None
 
 
 # merge_pair ---------------------------------------------------------------------------

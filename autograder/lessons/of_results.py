@@ -9,6 +9,12 @@ from autograder.lessons.sentences import LAYERS, Lesson
 
 LESSONS: list[Lesson] = [
     (
+        "TypeError",
+        r"^the list that was returned holds numbers and lists side by side",
+        "append puts a list in as one element; extend, and + between two lists, put in "
+        "its elements.",
+    ),
+    (
         "AttributeError",
         r"ndarray.*has no attribute",
         "A case goes on with what came out of your code. It is a NumPy array, and a "

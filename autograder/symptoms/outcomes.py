@@ -76,6 +76,13 @@ def aligned(outcome: Outcome) -> Iterator[tuple[tuple[int | str, ...], Any, Any]
     return walk((), outcome.right.value, outcome.given.value)
 
 
+def all_came(outcomes: Sequence[Outcome]) -> bool:
+    """Whether there is a value that can be read wherever one is expected."""
+    return not any(
+        o.given.raised or o.given.unreadable for o in outcomes if not o.right.raised
+    )
+
+
 def agree(outcome: Outcome, right: Any, given: Any) -> bool:
     """Whether two values of any structure agree, as the judge compares them."""
     return agrees(right, given, outcome.rtol, outcome.atol)

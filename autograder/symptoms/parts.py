@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from autograder.symptoms.outcomes import Outcome, agree, aligned, valued
+from autograder.symptoms.outcomes import Outcome, agree, aligned, all_came, valued
 
 MOST_NAMES = 4  # wrong entries that are listed
 LEAST_RESULTS = 2  # wrong ones of one mode
@@ -38,7 +38,8 @@ def wrong_entries(outcomes: Sequence[Outcome]) -> str:
                 wrong[name] = None
     if not wrong or not right or right & wrong.keys() or len(wrong) > MOST_NAMES:
         return ""
-    if named < 2 * others:  # what is wrong is more than entries
+    lost = sum(o.right.raised is None for o in outcomes) - len(valued(outcomes))
+    if named < 2 * others or named < lost:  # what is wrong is more than entries
         return ""
     listed = ", ".join(f"`{name}`" for name in sorted(wrong))
     number = (
@@ -54,9 +55,7 @@ def _verb(names: Sequence[str] | dict[str, None]) -> str:
 
 def wrong_mode(outcomes: Sequence[Outcome]) -> str:
     """Whether exactly what a module computes in training is wrong, or in evaluation."""
-    if any(
-        o.given.raised or o.given.unreadable for o in outcomes if not o.right.raised
-    ):
+    if not all_came(outcomes):
         return ""
     seen = {(training, good): 0 for training in (True, False) for good in (True, False)}
     for outcome in valued(outcomes):

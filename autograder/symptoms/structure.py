@@ -16,6 +16,7 @@ from autograder.symptoms.outcomes import (
     Outcome,
     agree,
     aligned,
+    all_came,
     distinct,
     valued,
     varied,
@@ -52,6 +53,10 @@ COMPLEX_GIVEN = (
     "Your result holds complex numbers where real ones are asked for: .real is their "
     "real part, and view_as_real has both parts side by side."
 )
+TEXTS_GIVEN = (
+    "Your result holds texts where numbers are asked for: '7' is a text, and int('7') "
+    "is the number."
+)
 TOO_LARGE = (
     "A result is too large to be searched for what went wrong. Compare its shape with "
     "the one in the docstring: two shapes may have been stretched to a common one."
@@ -70,21 +75,28 @@ METHOD_GIVEN = (
 
 
 def nothing_returned(outcomes: Sequence[Outcome]) -> str:
-    """Wherever something is wrong, the first of it is that ``None`` was returned."""
-    given = []
+    """Wherever something is wrong, the first of it is that ``None`` was returned.
+
+    A case that puts what it made of results under names shows no whole result: it says
+    nothing for itself, and nothing against it if all that is wrong is None.
+    """
+    whole = False
     for outcome in valued(outcomes):
-        wrong = (
+        wrong = [
             (path, value)
             for path, right, value in aligned(outcome)
             if not agree(outcome, right, value)
-        )
-        for path, value in itertools.islice(wrong, 1):
-            if not _is_whole_result(outcome, path):
-                return ""
-            given.append(value)
-    if given and all(value is None for value in given):
-        return NOTHING_RETURNED
-    return ""
+        ]
+        if not wrong:
+            continue
+        first, value = wrong[0]
+        if value is not None:
+            return ""
+        if _is_whole_result(outcome, first):
+            whole = True
+        elif outcome.roles or any(value is not None for _, value in wrong):
+            return ""
+    return NOTHING_RETURNED if whole else ""
 
 
 def _is_whole_result(outcome: Outcome, path: Path) -> bool:
@@ -187,8 +199,12 @@ def layer_for_a_value(outcomes: Sequence[Outcome]) -> str:
 
 
 def no_numbers(outcomes: Sequence[Outcome]) -> str:
-    """An array of what no real numbers are: Python objects, or complex numbers."""
-    for kind, told in ((r"object\b", OBJECTS_GIVEN), ("complex", COMPLEX_GIVEN)):
+    """An array of what no real numbers are: objects, complex numbers, or texts."""
+    for kind, told in (
+        (r"object\b", OBJECTS_GIVEN),
+        ("complex", COMPLEX_GIVEN),
+        ("<U", TEXTS_GIVEN),
+    ):
         if _unreadable(outcomes, rf"the result holds values of type {kind}"):
             return told
     return ""
@@ -230,15 +246,18 @@ def _holds_dictionary(value: Any) -> bool:
 
 def none_for_a_result(outcomes: Sequence[Outcome]) -> str:
     """None and a result where the other one is asked for; what is there is right."""
-    lost = extra = 0
+    lost = extra = good = 0
     for outcome in valued(outcomes):
         for _, right, given in aligned(outcome):
             if agree(outcome, right, given):
+                good += 1
                 continue
             lost += right is not None and given is None
             extra += right is None and given is not None
             if right is not None and given is not None:
                 return ""
+    if not good or not all_came(outcomes):
+        return ""
     if lost and extra:
         return (
             "A result is None wherever it is asked for, and is there wherever None is "

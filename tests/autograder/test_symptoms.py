@@ -24,6 +24,7 @@ from autograder.symptoms.structure import (
     LIST_GIVEN,
     LISTED_FOR_A_DICTIONARY,
     OBJECTS_GIVEN,
+    TEXTS_GIVEN,
     TOO_LARGE,
 )
 from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
@@ -277,6 +278,32 @@ def test_method_where_its_result_is_asked_for_is_told():
 def test_one_result_of_several_that_is_none_is_not_nothing_returned():
     assert "Nothing was returned" in told(both, lambda Q, K: None)
     assert "Nothing was" not in told(both, lambda Q, K: (None, right_both(Q, K)[1]))
+
+
+def test_none_in_every_case_is_nothing_returned_although_cases_name_what_they_show():
+    assert "Nothing was returned" in told_of_course("merge_pair", lambda *_: None)
+
+
+def test_texts_in_the_place_of_numbers_are_told():
+    def merge_pair(ids, pair, new_id):
+        return [str(one) for one in ids]
+
+    assert told_of_course("merge_pair", merge_pair) == TEXTS_GIVEN
+
+
+def test_list_within_a_list_of_ids_is_told_where_it_comes_from():
+    """A single case gets a regular list, and its entry is not all that is wrong."""
+
+    def merge_pair(ids, pair, new_id):
+        merged, i = [], 0
+        while i < len(ids):
+            found = tuple(ids[i : i + 2]) == pair
+            merged.append([new_id] if found else ids[i])
+            i += 1 + found
+        return merged
+
+    said = told_of_course("merge_pair", merge_pair)
+    assert said.startswith("About the TypeError: append puts a list in as one element")
 
 
 def test_unrelated_answers_are_told_nothing():
