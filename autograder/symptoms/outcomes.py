@@ -123,6 +123,8 @@ def telling(pairs: Sequence[Pair]) -> bool:
 
     Masks have two values only; there it takes more of them.
     """
+    if not pairs:
+        return False
     values = np.concatenate([p.right[np.isfinite(p.right)].ravel() for p in pairs])
     masks = all(p.kinds[0] == "b" for p in pairs)
     return varied(values) or (masks and distinct(values) == 2 and values.size >= 16)

@@ -53,6 +53,10 @@ COMPLEX_GIVEN = (
     "Your result holds complex numbers where real ones are asked for: .real is their "
     "real part, and view_as_real has both parts side by side."
 )
+TEXT_GIVEN = (
+    "A text stands where numbers are asked for. str, repr and format make texts for "
+    "people to read: return the numbers that yours was made of."
+)
 TEXTS_GIVEN = (
     "Your result holds texts where numbers are asked for: '7' is a text, and int('7') "
     "is the number."
@@ -67,6 +71,10 @@ GENERATOR_GIVEN = (
     "Square brackets make a list, and np.array or torch.stack an array of that."
 )
 _BUILT_IN = "the result is of type builtin_function_or_method;"
+FUNCTION_GIVEN = (
+    "A function stands where its result is asked for: brackets are missing behind its "
+    "name, or a function that is defined within yours is returned in place of a value."
+)
 METHOD_GIVEN = (
     "A method stands where its result is asked for. If it is called without brackets, "
     "as a property is, it needs @property in the line above its def; if you use it "
@@ -94,7 +102,7 @@ def nothing_returned(outcomes: Sequence[Outcome]) -> str:
             return ""
         if _is_whole_result(outcome, first):
             whole = True
-        elif outcome.roles or any(value is not None for _, value in wrong):
+        elif any(value is not None for _, value in wrong):
             return ""
     return NOTHING_RETURNED if whole else ""
 
@@ -242,6 +250,32 @@ def _holds_dictionary(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_holds_dictionary, value))
     return isinstance(value, dict)
+
+
+def function_for_a_value(outcomes: Sequence[Outcome]) -> str:
+    """A function stands where its result is asked for."""
+    return (
+        FUNCTION_GIVEN
+        if _unreadable(outcomes, "the result is of type function;")
+        else ""
+    )
+
+
+def other_kind(outcomes: Sequence[Outcome]) -> str:
+    """Wherever something differs, a text or a dictionary stands where none belongs."""
+    wrong = [
+        (right, given)
+        for outcome in valued(outcomes)
+        for _, right, given in aligned(outcome)
+        if not agree(outcome, right, given)
+    ]
+    for kind, told in ((str, TEXT_GIVEN), (dict, DICTIONARY_GIVEN)):
+        if wrong and all(
+            isinstance(given, kind) and not isinstance(right, kind)
+            for right, given in wrong
+        ):
+            return told
+    return ""
 
 
 def none_for_a_result(outcomes: Sequence[Outcome]) -> str:
@@ -429,12 +463,13 @@ def _explained(right: Any, given: Any, agrees: Callable, holds: Callable) -> int
         return 0
     if holds(right, given, agrees):
         return 1
-    if not (
+    if isinstance(right, dict) and isinstance(given, dict) and set(right) == set(given):
+        both = [(right[name], given[name]) for name in right]
+    elif (
         isinstance(right, list) and isinstance(given, list) and len(right) == len(given)
     ):
+        both = list(zip(right, given, strict=True))
+    else:
         return None
-    counts = [
-        _explained(one, other, agrees, holds)
-        for one, other in zip(right, given, strict=True)
-    ]
+    counts = [_explained(one, other, agrees, holds) for one, other in both]
     return None if None in counts else sum(counts)

@@ -20,10 +20,12 @@ from autograder.symptoms.shapes import not_finite
 from autograder.symptoms.structure import (
     COMPLEX_GIVEN,
     DICTIONARY_GIVEN,
+    FUNCTION_GIVEN,
     GENERATOR_GIVEN,
     LIST_GIVEN,
     LISTED_FOR_A_DICTIONARY,
     OBJECTS_GIVEN,
+    TEXT_GIVEN,
     TEXTS_GIVEN,
     TOO_LARGE,
 )
@@ -289,6 +291,33 @@ def test_texts_in_the_place_of_numbers_are_told():
         return [str(one) for one in ids]
 
     assert told_of_course("merge_pair", merge_pair) == TEXTS_GIVEN
+
+
+@pytest.mark.parametrize("name", ["softmax", "greedy_decode", "kv_cache_bytes"])
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        (str, TEXT_GIVEN),
+        (lambda result: {"result": result}, DICTIONARY_GIVEN),
+        (lambda result: lambda: result, FUNCTION_GIVEN),
+        (lambda result: (result,), "they come inside a tuple or list of one"),
+    ],
+)
+def test_what_is_no_array_is_told_as_what_it_is(name, form, says):
+    """Whether the cases of an exercise name what they show, or not."""
+    right = find_topic(name).reference(name)
+    assert says in told_of_course(name, lambda *args, **k: form(right(*args, **k)))
+
+
+@pytest.mark.parametrize("value", [0.0, float("nan")])
+def test_cases_that_differ_in_shape_alone_are_compared_without_an_error(value, caplog):
+    right = find_topic("softmax_with_sink").reference("softmax_with_sink")
+
+    def first(scores, sink):
+        return right(scores, sink)[0] + value
+
+    told_of_course("softmax_with_sink", first)
+    assert "no reason could be looked for" not in caplog.text
 
 
 def test_list_within_a_list_of_ids_is_told_where_it_comes_from():
