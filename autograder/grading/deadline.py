@@ -67,6 +67,11 @@ def _bounded(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN_SECONDS)
         try:
             yield
+        except Exception as error:
+            # Python's parser, interrupted, tells of its own recursion depth instead.
+            if is_up:
+                raise _TimeIsUp from error
+            raise
         finally:
             done = True
         if is_up:

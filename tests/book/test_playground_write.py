@@ -325,7 +325,7 @@ PAUSE_WHEN_LONG = """() => {
   const button = document.querySelector('#write-play');
   const isLong = document.querySelector('#write-text').value.length > 60;
   if (isLong && button.textContent === 'pause') button.click();
-  return button.textContent === 'play';
+  return isLong && button.textContent === 'play';
 }"""
 
 

@@ -45,6 +45,18 @@ def test_processor_time_ends_the_work():
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
+def test_error_that_follows_from_the_interruption_counts_as_the_deadline():
+    """As ``compile`` raises SystemError when a signal interrupts it at a bad moment."""
+    with pytest.raises(SubmissionFault, match="takes more than"), deadline(0.05):
+        try:
+            while True:
+                pass
+        except BaseException:
+            raise SystemError("AST constructor recursion depth mismatch") from None
+    with pytest.raises(SystemError), deadline(5):
+        raise SystemError("of its own")
+
+
 def test_waiting_is_no_work():
     with deadline(SECONDS):
         threading.Event().wait(3 * SECONDS)
