@@ -71,8 +71,13 @@ def signalled(tmp_path):
                         return
                     reached.append(pid)
                     for number in numbers:
-                        os.kill(pid, number)
-                        ended.wait(6 if number == signal.SIGSTOP else 0)
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, number)
+                        until = time.monotonic() + 6 * (number == signal.SIGSTOP)
+                        # The next one must not have had its nap when this one is gone.
+                        while time.monotonic() < until and psutil.pid_exists(pid):
+                            if ended.wait(0.05):
+                                break
 
         thread = threading.Thread(target=send)
         thread.start()
