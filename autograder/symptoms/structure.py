@@ -70,7 +70,6 @@ GENERATOR_GIVEN = (
     "makes one, and so does yield in place of return; no value of it is computed yet. "
     "Square brackets make a list, and np.array or torch.stack an array of that."
 )
-_BUILT_IN = "the result is of type builtin_function_or_method;"
 FUNCTION_GIVEN = (
     "A function stands where its result is asked for: brackets are missing behind its "
     "name, or a function that is defined within yours is returned in place of a value."
@@ -182,28 +181,19 @@ def _wrong_inputs(outcomes: Sequence[Outcome]) -> list[str | None]:
 
 def method_for_a_value(outcomes: Sequence[Outcome]) -> str:
     """A method stands where its result is asked for."""
-    told = [o.given.unreadable or "" for o in outcomes if o.right.is_value]
-    if any(
-        text.startswith(("the result is of type method;", _BUILT_IN)) for text in told
-    ):
-        return METHOD_GIVEN
-    return ""
+    kinds = "method|builtin_function_or_method"
+    return METHOD_GIVEN if _is_of_type(outcomes, kinds) else ""
 
 
 def generator_for_a_value(outcomes: Sequence[Outcome]) -> str:
     """Values that are not computed yet stand where they are asked for."""
     kinds = "(async_)?generator|map|zip|filter|enumerate|reversed"
-    return (
-        GENERATOR_GIVEN
-        if _unreadable(outcomes, f"the result is of type ({kinds});")
-        else ""
-    )
+    return GENERATOR_GIVEN if _is_of_type(outcomes, kinds) else ""
 
 
 def layer_for_a_value(outcomes: Sequence[Outcome]) -> str:
     """A layer of torch stands where its result is asked for."""
-    layer = rf"the result is of type ({LAYERS});"
-    return LAYER_GIVEN if _unreadable(outcomes, layer) else ""
+    return LAYER_GIVEN if _is_of_type(outcomes, LAYERS) else ""
 
 
 def no_numbers(outcomes: Sequence[Outcome]) -> str:
@@ -227,6 +217,10 @@ def too_large(outcomes: Sequence[Outcome]) -> str:
     ):
         return TOO_LARGE
     return ""
+
+
+def _is_of_type(outcomes: Sequence[Outcome], kinds: str) -> bool:
+    return _unreadable(outcomes, f"the result is of type ({kinds});")
 
 
 def _unreadable(outcomes: Sequence[Outcome], text: str) -> bool:
@@ -254,28 +248,33 @@ def _holds_dictionary(value: Any) -> bool:
 
 def function_for_a_value(outcomes: Sequence[Outcome]) -> str:
     """A function stands where its result is asked for."""
-    return (
-        FUNCTION_GIVEN
-        if _unreadable(outcomes, "the result is of type function;")
-        else ""
-    )
+    return FUNCTION_GIVEN if _is_of_type(outcomes, "function") else ""
 
 
 def other_kind(outcomes: Sequence[Outcome]) -> str:
     """Wherever something differs, a text or a dictionary stands where none belongs."""
+    for kind, told in ((str, TEXT_GIVEN), (dict, DICTIONARY_GIVEN)):
+        if _all_that_differs(
+            outcomes,
+            lambda right, given, kind=kind: (
+                isinstance(given, kind) and not isinstance(right, kind)
+            ),
+        ):
+            return told
+    return ""
+
+
+def _all_that_differs(
+    outcomes: Sequence[Outcome], holds: Callable[[Any, Any], bool]
+) -> bool:
+    """Whether something differs, and all of it, right and given, is of one kind."""
     wrong = [
-        (right, given)
+        holds(right, given)
         for outcome in valued(outcomes)
         for _, right, given in aligned(outcome)
         if not agree(outcome, right, given)
     ]
-    for kind, told in ((str, TEXT_GIVEN), (dict, DICTIONARY_GIVEN)):
-        if wrong and all(
-            isinstance(given, kind) and not isinstance(right, kind)
-            for right, given in wrong
-        ):
-            return told
-    return ""
+    return bool(wrong) and all(wrong)
 
 
 def none_for_a_result(outcomes: Sequence[Outcome]) -> str:
@@ -393,24 +392,22 @@ def other_structure(outcomes: Sequence[Outcome]) -> str:
 
 def list_for_a_dictionary(outcomes: Sequence[Outcome]) -> str:
     """Wherever something differs, values without names stand where names belong."""
-    wrong = [
-        isinstance(right, dict) and isinstance(given, list | np.ndarray)
-        for outcome in valued(outcomes)
-        for _, right, given in aligned(outcome)
-        if not agree(outcome, right, given)
-    ]
-    return LISTED_FOR_A_DICTIONARY if wrong and all(wrong) else ""
+    is_listed = _all_that_differs(
+        outcomes,
+        lambda right, given: (
+            isinstance(right, dict) and isinstance(given, list | np.ndarray)
+        ),
+    )
+    return LISTED_FOR_A_DICTIONARY if is_listed else ""
 
 
 def list_for_an_array(outcomes: Sequence[Outcome]) -> str:
     """Wherever something differs, a list stands where one array is asked for."""
-    wrong = [
-        isinstance(right, np.ndarray) and isinstance(given, list)
-        for outcome in valued(outcomes)
-        for _, right, given in aligned(outcome)
-        if not agree(outcome, right, given)
-    ]
-    return LIST_GIVEN if wrong and all(wrong) else ""
+    is_listed = _all_that_differs(
+        outcomes,
+        lambda right, given: isinstance(right, np.ndarray) and isinstance(given, list),
+    )
+    return LIST_GIVEN if is_listed else ""
 
 
 def exchanged_results(outcomes: Sequence[Outcome]) -> str:
