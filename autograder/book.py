@@ -36,5 +36,11 @@ def chapter_names() -> list[str]:
 
     Without a table of contents, as in an installed wheel, there are none.
     """
-    listed = [Path(page).name for page in pages()]
-    return [name for name in listed if name in topic_names()]
+    return list(_chapters())
+
+
+@cache
+def _chapters() -> tuple[str, ...]:
+    """Read once: a file is asked about by its name, and a folder may hold thousands."""
+    listed, topics = [Path(page).name for page in pages()], set(topic_names())
+    return tuple(name for name in listed if name in topics)

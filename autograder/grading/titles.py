@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache
 from typing import Any
 
 from autograder.book import chapter_names
@@ -29,15 +28,9 @@ def likeness(title: str, chapter: str) -> int:
     plain = chapter_in(title)
     if plain == chapter:
         return 0
-    if plain in _chapters():
+    if plain in chapter_names():
         return OTHER_CHAPTER
     return 1 if chapter in plain else 2
-
-
-@cache
-def _chapters() -> frozenset[str]:
-    """The names of all chapters, read once: a folder may hold thousands of files."""
-    return frozenset(chapter_names())
 
 
 def chapter_in(title: str) -> str:
