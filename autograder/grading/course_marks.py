@@ -11,7 +11,7 @@ from autograder.book import chapter_names
 from autograder.errors import AutograderError
 from autograder.exercise import UnknownExercise, require_topic
 from autograder.grading.pages import percent
-from autograder.grading.reports import EXCUSED, LOW, ClassReport, NoReports
+from autograder.grading.reports import EXCUSED, LOW, WAITING, ClassReport, NoReports
 from autograder.lms.tables import BadTable, read_table
 from autograder.lms.whole_class import report_on_class
 
@@ -30,8 +30,10 @@ class Student:
     Attributes:
         name: nbgrader's id.
         shares: of the points of each chapter, from 0 to 1; None where nothing was
-            handed in. Chapters of which somebody is excused are not here.
-        excused: those chapters.
+            handed in. Chapters of which somebody is excused, and those in which the
+            work is still to be graded, are not here.
+        excused: those of which somebody is excused.
+        waiting: those that are still to be graded.
         dropped: chapters that count for nothing, because they are the lowest.
         so_far: the mark of what was handed in, from 0 to 1; None if that is nothing.
         final: the mark if what was not handed in is a zero; None if nothing counts.
@@ -41,6 +43,7 @@ class Student:
     name: str
     shares: dict[str, float | None]
     excused: list[str]
+    waiting: list[str]
     dropped: list[str]
     so_far: float | None
     final: float | None
@@ -142,11 +145,14 @@ def _student(
     drop: int,
 ) -> Student:
     states = {chapter: report.state_of(name) for chapter, report in reports.items()}
-    excused = [chapter for chapter, state in states.items() if state == EXCUSED]
+    excused, waiting = (
+        [chapter for chapter, state in states.items() if state == kind]
+        for kind in (EXCUSED, WAITING)
+    )
     shares = {
         chapter: _share(report, name)
         for chapter, report in reports.items()
-        if chapter not in excused
+        if chapter not in (*excused, *waiting)
     }
     weighed = [chapter for chapter in shares if weights[chapter] > 0]
     lowest = sorted(weighed, key=lambda c: (shares[c] or 0.0, c))
@@ -159,6 +165,7 @@ def _student(
         name,
         shares,
         excused,
+        waiting,
         dropped,
         so_far,
         _mean(zeros, weights),

@@ -20,6 +20,7 @@ MAX_REPORT = 64 * 2**20  # bytes
 HANDED_IN, LATE = "handed in", "late"
 LOW = 0.5  # a share of the points below which somebody may need help
 MISSING, EXCUSED = "not handed in", "excused"
+WAITING = "to be graded"
 _NUMBERS = ("score", "max_score")
 _WORDS = {"name", "message", "mistake", "cases"}
 
@@ -40,6 +41,7 @@ class ClassReport:
         reports: of those whose marks count.
         missing: students who have handed in nothing.
         excused: students whose mark does not count, handed in or not.
+        waiting: students whose work is there, and is still to be graded.
         late: of those with a report, who was late.
         extended: until when those had time who have an extension.
     """
@@ -48,6 +50,7 @@ class ClassReport:
     reports: list[dict[str, Any]]
     missing: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     extended: dict[str, str] = field(default_factory=dict)
 
@@ -59,7 +62,8 @@ class ClassReport:
     @property
     def everybody(self) -> list[str]:
         """All students of the class, in the order of their names."""
-        return sorted({*self.students, *self.missing, *self.excused})
+        without = {*self.missing, *self.excused, *self.waiting}
+        return sorted(self.students | without)
 
     def report_on(self, student: str) -> dict[str, Any] | None:
         """The report on a student whose mark counts."""
@@ -74,6 +78,8 @@ class ClassReport:
         """A student's status, in words."""
         if student in self.excused:
             return EXCUSED
+        if student in self.waiting:
+            return WAITING
         if student not in self._by_student:
             return MISSING
         return LATE if student in self.late else HANDED_IN
