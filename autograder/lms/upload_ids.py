@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from autograder.files import write_atomically
+from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import Person, Roster, read_roster
 from autograder.lms.whose import with_names_kept
@@ -79,13 +80,16 @@ def write_upload_ids(course: Path, chapter: str, uploads: dict[str, HandedIn]) -
 def names_so_far(course: Path, chapter: str) -> dict[tuple[str, str], str]:
     """The students that persons were collected as, by system and id.
 
-    Somebody keeps that name, whatever the system calls the person later.
+    Somebody keeps that name, whatever the system calls the person later. Gradescope has
+    two ids of a person, of which the address is one.
     """
     found = {}
     for path in sorted((course / "collected").glob("*.json")):
         for student, entry in read_upload_ids(course, path.stem).items():
             if path.stem == chapter or entry.system in COURSE_WIDE:
                 found.setdefault((entry.system, entry.person), student)
+                if entry.system == GRADESCOPE and entry.email:
+                    found.setdefault((GRADESCOPE, safe(entry.email)), student)
     return found
 
 
