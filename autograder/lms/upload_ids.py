@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 
+from autograder.errors import AutograderError
 from autograder.files import write_atomically
 from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
@@ -20,6 +21,10 @@ from autograder.lms.whose import with_names_kept
 
 # What identifies a person in a whole course, by system; Moodle numbers anew each time.
 COURSE_WIDE = (CANVAS, GRADESCOPE)
+
+
+class BadIds(AutograderError):
+    """What was kept of the ids of people cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +51,23 @@ class HandedIn:
 
 
 def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:
-    """How a system knows the submissions to a chapter, by student."""
+    """How a system knows the submissions to a chapter, by student.
+
+    Raises:
+        BadIds: the file was damaged. Going on without it would give people other names,
+            and keep no way to return their marks.
+    """
     path = _ids_path(course, chapter)
     try:
         found = path.stat()
         return dict(_parsed(path, found.st_ino, found.st_mtime_ns, found.st_size))
-    except (OSError, ValueError, TypeError, AttributeError):
+    except FileNotFoundError:
         return {}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise BadIds(
+            f"{path} does not hold the ids that `collect` wrote: restore a copy of it, "
+            "or remove it and collect the archives of the chapter again"
+        ) from None
 
 
 @lru_cache(maxsize=64)
