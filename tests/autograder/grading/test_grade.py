@@ -590,7 +590,14 @@ def test_what_is_in_the_way_costs_one_student(grade, course, master, right, ever
     assert "is in the way" in outcome.refused["a"]
 
 
-BROKEN = [b"", b"{", b"\xff\xfe", b"[]", b'{"cells": [], "nbformat": 4}']
+BROKEN = [
+    b"",
+    b"{",
+    b"\xff\xfe",
+    b"[]",
+    b'{"cells": 3}',
+    b'{"cells": [], "nbformat": 4}',
+]
 
 
 @pytest.mark.parametrize("content", BROKEN)
