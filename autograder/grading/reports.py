@@ -23,6 +23,7 @@ MISSING, EXCUSED = "not handed in", "excused"
 WAITING = "to be graded"
 _NUMBERS = ("score", "max_score")
 _WORDS = {"name", "message", "mistake", "cases"}
+_OF_A_CASE = {"title", "points", "passed", "message"}
 
 
 class NoReports(AutograderError):
@@ -138,7 +139,7 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
     folder = course / "reports" / chapter
     reports = []
     for path in sorted(folder.glob("*.json"), key=lambda path: path.stem):
-        report = _report_in(path)
+        report = report_in(path)
         if report is not None:
             reports.append({**report, "late_penalty": 0.0, "own": {}})
     if not reports:
@@ -152,18 +153,22 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
 
 def report_on(course: Path, chapter: str, student: str) -> dict[str, Any] | None:
     """The report on one submission; None if there is none that can be read."""
-    return _report_in(course / "reports" / chapter / f"{student}.json")
+    return report_in(course / "reports" / chapter / f"{student}.json")
 
 
-def _report_in(path: Path) -> dict[str, Any] | None:
-    """The content of a file if it is a report and not some unrelated file."""
+def report_in(path: Path) -> dict[str, Any] | None:
+    """The content of a file if it is a report, undamaged, and not some other file."""
     try:
         report = json.loads(plain_file(path, MAX_REPORT))
         numbers = [report["score"], report["max_score"]]
         numbers += [e[key] for e in report["exercises"] for key in _NUMBERS]
+        cases = [case for e in report["exercises"] for case in e["cases"]]
+        numbers += [case["points"] for case in cases]
         if report["student"] != path.stem or not all(map(math.isfinite, numbers)):
             return None
         if not all(set(exercise) >= _WORDS for exercise in report["exercises"]):
+            return None
+        if "refused" not in report or not all(set(c) >= _OF_A_CASE for c in cases):
             return None
         return {**report, "notes": [str(note) for note in report["notes"]]}
     except (Unusable, ValueError, KeyError, TypeError, RecursionError):
