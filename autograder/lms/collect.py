@@ -108,6 +108,7 @@ def collect(
         NothingCollected: there is no such archive, or nothing of use in it, or the
             class list is that of another one.
         BadTable: the class list cannot be used; nothing was collected.
+        CannotUnpack: this machine could not unpack it; nothing was collected.
     """
     if not archive.exists():
         raise NothingCollected(f"there is no archive {archive}")
