@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.book import chapter_names
@@ -32,22 +32,22 @@ class Student:
         shares: of the points of each chapter, from 0 to 1; None where nothing was
             handed in. Chapters of which somebody is excused, and those in which the
             work is still to be graded, are not here.
-        excused: those of which somebody is excused.
-        waiting: those that are still to be graded.
+        excused: the chapters of which somebody is excused.
         dropped: chapters that count for nothing, because they are the lowest.
         so_far: the mark of what was handed in, from 0 to 1; None if that is nothing.
         final: the mark if what was not handed in is a zero; None if nothing counts.
         at_risk: why this student may need help; empty if nothing says so.
+        waiting: chapters in which the work is still to be graded.
     """
 
     name: str
     shares: dict[str, float | None]
     excused: list[str]
-    waiting: list[str]
     dropped: list[str]
     so_far: float | None
     final: float | None
     at_risk: list[str]
+    waiting: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -165,11 +165,11 @@ def _student(
         name,
         shares,
         excused,
-        waiting,
         dropped,
         so_far,
         _mean(zeros, weights),
         _reasons(list(shares.values()), so_far),
+        waiting,
     )
 
 

@@ -42,18 +42,18 @@ class ClassReport:
         reports: of those whose marks count.
         missing: students who have handed in nothing.
         excused: students whose mark does not count, handed in or not.
-        waiting: students whose work is there, and is still to be graded.
         late: of those with a report, who was late.
         extended: until when those had time who have an extension.
+        waiting: students whose work is there, and is still to be graded.
     """
 
     chapter: str
     reports: list[dict[str, Any]]
     missing: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     extended: dict[str, str] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
 
     @property
     def students(self) -> set[str]:
