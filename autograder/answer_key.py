@@ -26,6 +26,7 @@ from autograder.expected import (
     names_of_parts,
     public_seeds,
 )
+from autograder.files import write_atomically
 from autograder.own_answers import own_answer
 
 VERSION = 3  # answers are those of ``autograder.answers``
@@ -54,7 +55,7 @@ def write_key(
         for name, e in topic.exercises.items()
     }
     text = json.dumps({"version": VERSION, "chapter": chapter, "exercises": exercises})
-    path.write_bytes(gzip.compress(text.encode(), mtime=0))
+    write_atomically(path, gzip.compress(text.encode(), mtime=0))
 
 
 def _entry(topic: Topic, exercise: Exercise, seeds: Sequence[int]) -> dict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -76,7 +77,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         temporary.write_bytes(data)
         temporary.replace(path)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # such as on a disk that takes no change
+            temporary.unlink()
         if isinstance(error, OSError):
             error.filename, error.filename2 = str(path), None
         raise

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from autograder.errors import AutograderError
 from autograder.files import printable
@@ -100,15 +100,15 @@ class AuditLog:
         if not self._noted:
             return
         self.path.parent.mkdir(exist_ok=True)
-        with self.path.open("ab+") as file:
+        with self.path.open("ab+", buffering=0) as file:
             start = file.seek(0, os.SEEK_END)
             text = "".join(map(_text, self._noted)).encode()
             if start and not _ends_a_line(file, start):
                 text = b"\n" + text  # a crash cut the last line off
-            file.write(text)
-            file.flush()
+            while text:  # where the disk is full, the beginning may be written
+                text = text[file.write(text) :]
+                self._ends = start, file.tell()
             os.fsync(file.fileno())
-        self._ends = start, start + len(text)
         self._noted = []
 
     @contextlib.contextmanager
@@ -193,7 +193,7 @@ def account() -> str:
         return f"account {os.getuid()}"
 
 
-def _ends_a_line(file: BinaryIO, end: int) -> bool:
+def _ends_a_line(file: IO[bytes], end: int) -> bool:
     file.seek(end - 1)
     return file.read(1) == b"\n"
 

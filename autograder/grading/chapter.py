@@ -18,6 +18,7 @@ from autograder.files import printable, write_atomically
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.gradebook_errors import GradebookError
 from autograder.grading.marks import Marks
+from autograder.grading.reports import report_in
 from autograder.grading.rules import Rule, credited
 from autograder.grading.submissions import Submission, handed_in, read, read_secret
 from autograder.grading.timestamps import time_of
@@ -126,7 +127,7 @@ class ChapterSubmissions:
         gave it, is taken back.
         """
         path = report_path(self.course, self.job.chapter, name)
-        report = _read_report(path) or {}
+        report = report_in(path) or {}
         zero = str(report.get("refused")).startswith("nothing was submitted")
         if zero and self.marks.withdraw(name):
             self.outcome.changes.append(f"{name}: 0 -> not handed in")
@@ -291,21 +292,13 @@ def report_path(course: Path, chapter: str, student: str) -> Path:
 
 def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:
     """An earlier run's report on this very submission to this very chapter."""
-    report = _read_report(report_path(course, job.chapter, submission.student))
+    report = report_in(report_path(course, job.chapter, submission.student))
     same = report is not None and (
         submission.is_told_by(report)
         and report.get("chapter_notebook") == job.fingerprint
         and {"exercises", "kept"} <= set(report)
     )
     return report if same else None
-
-
-def _read_report(path: Path) -> dict | None:
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return report if isinstance(report, dict) else None
 
 
 def _write_if_new(path: Path, text: str) -> None:

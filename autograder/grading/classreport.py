@@ -145,7 +145,8 @@ def _states(report: ClassReport) -> list[tuple[str, str]]:
     unread = len(report.reports) - len(report.examined)
     why = f" ({unread} could not be examined)" if unread else ""
     found = [
-        (of(len(report.reports), due), "handed in"),
+        (of(len(report.reports) + len(report.waiting), due), "handed in"),
+        (str(len(report.waiting)), "of them still to be graded"),
         (str(len(report.late)), "of them late"),
         (str(len(report.missing)), "not handed in: no mark"),
         (str(len(report.excused)), "excused: no mark"),

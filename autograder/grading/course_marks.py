@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.book import chapter_names
 from autograder.errors import AutograderError
 from autograder.exercise import UnknownExercise, require_topic
 from autograder.grading.pages import percent
-from autograder.grading.reports import EXCUSED, LOW, ClassReport, NoReports
+from autograder.grading.reports import EXCUSED, LOW, WAITING, ClassReport, NoReports
 from autograder.lms.tables import BadTable, read_table
 from autograder.lms.whole_class import report_on_class
 
@@ -30,12 +30,14 @@ class Student:
     Attributes:
         name: nbgrader's id.
         shares: of the points of each chapter, from 0 to 1; None where nothing was
-            handed in. Chapters of which somebody is excused are not here.
-        excused: those chapters.
+            handed in. Chapters of which somebody is excused, and those in which the
+            work is still to be graded, are not here.
+        excused: the chapters of which somebody is excused.
         dropped: chapters that count for nothing, because they are the lowest.
         so_far: the mark of what was handed in, from 0 to 1; None if that is nothing.
         final: the mark if what was not handed in is a zero; None if nothing counts.
         at_risk: why this student may need help; empty if nothing says so.
+        waiting: chapters in which the work is still to be graded.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Student:
     so_far: float | None
     final: float | None
     at_risk: list[str]
+    waiting: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -142,11 +145,14 @@ def _student(
     drop: int,
 ) -> Student:
     states = {chapter: report.state_of(name) for chapter, report in reports.items()}
-    excused = [chapter for chapter, state in states.items() if state == EXCUSED]
+    excused, waiting = (
+        [chapter for chapter, state in states.items() if state == kind]
+        for kind in (EXCUSED, WAITING)
+    )
     shares = {
         chapter: _share(report, name)
         for chapter, report in reports.items()
-        if chapter not in excused
+        if chapter not in (*excused, *waiting)
     }
     weighed = [chapter for chapter in shares if weights[chapter] > 0]
     lowest = sorted(weighed, key=lambda c: (shares[c] or 0.0, c))
@@ -163,6 +169,7 @@ def _student(
         so_far,
         _mean(zeros, weights),
         _reasons(list(shares.values()), so_far),
+        waiting,
     )
 
 

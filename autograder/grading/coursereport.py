@@ -17,6 +17,7 @@ from autograder.grading.examples import Examples
 from autograder.grading.exports import write_csv
 from autograder.grading.items import Item, item_analysis
 from autograder.grading.pages import Cell, counted, filled, percent, templates
+from autograder.grading.reports import WAITING
 from autograder.grading.suspects import suspects
 
 
@@ -45,10 +46,14 @@ def _cell(
     student: Student,
     chapter: str,
     shown: Callable[[float | None], Any],
-    excused: Any = "EX",
+    instead: Callable[[str], Any] = str,
 ) -> Any:
-    """What is shown of a student's chapter, or what stands for an excuse."""
-    return excused if chapter in student.excused else shown(student.shares.get(chapter))
+    """What is shown of a student's chapter, or what stands in place of a mark."""
+    if chapter in student.excused:
+        return instead("EX")
+    if chapter in student.waiting:
+        return instead(WAITING)
+    return shown(student.shares.get(chapter))
 
 
 def as_page(marks: CourseMarks, course: Path) -> str:
@@ -142,5 +147,8 @@ def _marks(student: Student, marks: CourseMarks) -> list[Any]:
     def shown(share: float | None) -> Cell:
         return Cell("–" if share is None else percent(share), share)
 
-    cells = [_cell(student, c, shown, Cell("EX", None)) for c in marks.chapters]
+    def instead(words: str) -> Cell:
+        return Cell(words, None)
+
+    cells = [_cell(student, c, shown, instead) for c in marks.chapters]
     return [student.name, *cells, shown(student.so_far), shown(student.final)]

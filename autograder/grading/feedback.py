@@ -106,6 +106,9 @@ def make_feedback(
     state = course / "feedback" / f".{chapter}.json"
     before = _read_state(state)
     pages, stale = Pages(), []
+    for student in sorted(set(marks) - set(now)):
+        if report_on(course, chapter, student) is not None:
+            pages.failed[student] = "its examined notebook is gone: grade it again"
     for student in now:
         current = before.get(student) == now[student]
         if current and page_of(course, student, chapter).is_file():

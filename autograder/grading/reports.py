@@ -20,8 +20,10 @@ MAX_REPORT = 64 * 2**20  # bytes
 HANDED_IN, LATE = "handed in", "late"
 LOW = 0.5  # a share of the points below which somebody may need help
 MISSING, EXCUSED = "not handed in", "excused"
+WAITING = "to be graded"
 _NUMBERS = ("score", "max_score")
 _WORDS = {"name", "message", "mistake", "cases"}
+_OF_A_CASE = {"title", "points", "passed", "message"}
 
 
 class NoReports(AutograderError):
@@ -42,6 +44,7 @@ class ClassReport:
         excused: students whose mark does not count, handed in or not.
         late: of those with a report, who was late.
         extended: until when those had time who have an extension.
+        waiting: students whose work is there, and is still to be graded.
     """
 
     chapter: str
@@ -50,6 +53,7 @@ class ClassReport:
     excused: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     extended: dict[str, str] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
 
     @property
     def students(self) -> set[str]:
@@ -59,7 +63,8 @@ class ClassReport:
     @property
     def everybody(self) -> list[str]:
         """All students of the class, in the order of their names."""
-        return sorted({*self.students, *self.missing, *self.excused})
+        without = {*self.missing, *self.excused, *self.waiting}
+        return sorted(self.students | without)
 
     def report_on(self, student: str) -> dict[str, Any] | None:
         """The report on a student whose mark counts."""
@@ -74,6 +79,8 @@ class ClassReport:
         """A student's status, in words."""
         if student in self.excused:
             return EXCUSED
+        if student in self.waiting:
+            return WAITING
         if student not in self._by_student:
             return MISSING
         return LATE if student in self.late else HANDED_IN
@@ -132,7 +139,7 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
     folder = course / "reports" / chapter
     reports = []
     for path in sorted(folder.glob("*.json"), key=lambda path: path.stem):
-        report = _report_in(path)
+        report = report_in(path)
         if report is not None:
             reports.append({**report, "late_penalty": 0.0, "own": {}})
     if not reports:
@@ -146,18 +153,22 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
 
 def report_on(course: Path, chapter: str, student: str) -> dict[str, Any] | None:
     """The report on one submission; None if there is none that can be read."""
-    return _report_in(course / "reports" / chapter / f"{student}.json")
+    return report_in(course / "reports" / chapter / f"{student}.json")
 
 
-def _report_in(path: Path) -> dict[str, Any] | None:
-    """The content of a file if it is a report and not some unrelated file."""
+def report_in(path: Path) -> dict[str, Any] | None:
+    """The content of a file if it is a report, undamaged, and not some other file."""
     try:
         report = json.loads(plain_file(path, MAX_REPORT))
         numbers = [report["score"], report["max_score"]]
         numbers += [e[key] for e in report["exercises"] for key in _NUMBERS]
+        cases = [case for e in report["exercises"] for case in e["cases"]]
+        numbers += [case["points"] for case in cases]
         if report["student"] != path.stem or not all(map(math.isfinite, numbers)):
             return None
         if not all(set(exercise) >= _WORDS for exercise in report["exercises"]):
+            return None
+        if "refused" not in report or not all(set(c) >= _OF_A_CASE for c in cases):
             return None
         return {**report, "notes": [str(note) for note in report["notes"]]}
     except (Unusable, ValueError, KeyError, TypeError, RecursionError):

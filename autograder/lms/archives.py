@@ -4,19 +4,25 @@ Nothing is written outside that folder, and no file that is larger than a notebo
 be. A file that cannot be read is reported, and does not affect other students. An
 archive inside a student's submission has limits of its own, and nothing in it is taken
 for a statement of the system about the class.
+
+Where this machine has no room to unpack, nothing is collected: half a notebook, or an
+earlier one in place of the last, would be taken for what somebody handed in.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from autograder.errors import GraderFault
 from autograder.files import printable
 from autograder.lms.members import Member, in_tar, in_zip, is_notebook, shown
 from autograder.lms.names import of_a_person, whose
@@ -29,7 +35,13 @@ MAX_LIST = 256 * 2**20  # bytes of Gradescope's list of a class
 METADATA = "submission_metadata.yml"  # who handed in what, by Gradescope
 MAX_ENTRIES = 20_000  # as many as may be listed at all: the list is read as a whole
 _ENTRY = b"PK\1\2"  # with which each of them begins in a ZIP archive
+# Errors of names that do not fit together; others are those of the machine.
+_OF_NAMES = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG}
 Tell = Callable[[str, str], None]
+
+
+class CannotUnpack(GraderFault):
+    """This machine could not write what an archive holds."""
 
 
 def unpack(source: Path, target: Path, tell: Tell) -> list[tuple[str, ...]]:
@@ -44,6 +56,9 @@ def unpack(source: Path, target: Path, tell: Tell) -> list[tuple[str, ...]]:
 
     Returns:
         The folders and the name of each other file.
+
+    Raises:
+        CannotUnpack: this machine could not write all of it.
     """
     found = _Unpacked(target, tell)
     if source.is_file():
@@ -157,6 +172,8 @@ class _Unpacked:
         """Tell what cannot be read, and go on with what comes next."""
         try:
             yield
+        except CannotUnpack:
+            raise
         except Exception as error:  # each decoder has errors of its own
             what = " ".join(printable(str(error)).split())[:100]
             self.tell(shown(name), f"{type(error).__name__}: {what}")
@@ -167,5 +184,14 @@ def _write(path: Path, content: bytes) -> None:
     # taken: what is alike in all else is sorted by its path.
     while path.exists():
         path = path.parent / "~again" / path.name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        if error.errno in _OF_NAMES:
+            raise
+        raise CannotUnpack(
+            "nothing was collected, since the archive cannot be unpacked in "
+            f"{tempfile.gettempdir()}: {error.strerror}; make room there, or set "
+            "TMPDIR to another folder"
+        ) from error

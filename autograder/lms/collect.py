@@ -32,6 +32,7 @@ from autograder.lms.upload_ids import (
 from autograder.lms.whose import (
     find_person,
     is_somebody_else,
+    name_so_far,
     names_differ,
     settled,
 )
@@ -107,6 +108,7 @@ def collect(
         NothingCollected: there is no such archive, or nothing of use in it, or the
             class list is that of another one.
         BadTable: the class list cannot be used; nothing was collected.
+        CannotUnpack: this machine could not unpack it; nothing was collected.
     """
     if not archive.exists():
         raise NothingCollected(f"there is no archive {archive}")
@@ -199,8 +201,8 @@ def _file(
     people = {student: find_person(lists, n.shape) for student, n in chosen.items()}
     named: dict[str, list[str]] = {}
     for found, notebook in sorted(chosen.items()):
-        known = so_far.get((notebook.shape.system, notebook.shape.person))
         person = people[found]
+        known = name_so_far(notebook.shape, person, so_far)
         name = known or (person.student if person else found)
         if is_somebody_else(lists, notebook.shape, name):
             why = f"{name} is the name of somebody else in the class list"

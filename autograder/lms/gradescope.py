@@ -1,8 +1,14 @@
-"""Read the list of owners that Gradescope packs with a class's submissions."""
+"""Read the list of owners that Gradescope packs with a class's submissions.
+
+Students may enter their SID themselves, and a typing error makes it a classmate's. They
+log in with their address. So an SID that goes with two addresses stands for nobody.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,7 +51,24 @@ def people_in_list(listed: Path) -> dict[str, list[Shape]]:
         raise BadList(f"{METADATA} is not the list that Gradescope writes") from None
     except (RecursionError, MemoryError):
         raise BadList(f"{METADATA} is nested too deeply, or too large") from None
-    return people
+    return _told_apart(people)
+
+
+def _told_apart(people: Mapping[str, list[Shape]]) -> dict[str, list[Shape]]:
+    """The same, with the address as the id of those who share an SID."""
+    addresses: defaultdict[str, set[str]] = defaultdict(set)
+    for shapes in people.values():
+        for shape in shapes:
+            addresses[shape.person.casefold()].add(shape.email.casefold())
+    return {
+        number: [
+            replace(shape, person=safe(shape.email) or shape.person)
+            if len(addresses[shape.person.casefold()]) > 1
+            else shape
+            for shape in shapes
+        ]
+        for number, shapes in people.items()
+    }
 
 
 def _submitters(number: str, entry: Mapping[str, Any]) -> Iterator[Shape]:

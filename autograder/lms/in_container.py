@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 
 from autograder.answer_key import read_key
 from autograder.break_exercise import BreakExercise
-from autograder.errors import AutograderError, SubmissionFault
+from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.exercise import Exercise, Topic, load_topic
 from autograder.expected import Expected
 from autograder.files import Unusable, plain_file, printable, write_atomically
@@ -148,3 +148,7 @@ if __name__ == "__main__":
         # Without results, Gradescope gives no mark and tells the instructor.
         print(f"autograder: {printable(str(error))}", file=sys.stderr)
         sys.exit(error.exit_status)
+    except OSError as error:  # also where a submission has filled the disk
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"autograder: {error.strerror or error}{where}", file=sys.stderr)
+        sys.exit(GraderFault.exit_status)

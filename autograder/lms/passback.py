@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from autograder.files import printable
@@ -14,7 +13,7 @@ from autograder.lms.grade_services import TAG, GradeServices, LineItem
 from autograder.lms.lti_errors import Refused, ScoreRefused
 from autograder.lms.lti_settings import Platform
 from autograder.lms.names import CANVAS
-from autograder.lms.sent import Sent, keep_sent, read_sent
+from autograder.lms.sent import Sent, keep_sent, read_sent, time_after
 from autograder.lms.upload_ids import kept_roster, read_upload_ids
 
 SHOWN = 20  # names in one line
@@ -151,7 +150,7 @@ def pass_back(
         if progress is not None:
             changes = progress(changes, len(found.changes))
         for change in changes:
-            when = datetime.now(UTC).isoformat(timespec="microseconds")
+            when = time_after(before.get(change.user))
             try:
                 services.publish(
                     column, change.user, change.now, report.max_score, when
@@ -166,8 +165,8 @@ def pass_back(
                     f"{error}. Marks sent before that: {len(found.sent)}; the next run "
                     "goes on there"
                 ) from None
-            sent = Sent(change.student, change.user, change.now, report.max_score)
-            keep_sent(course, chapter, column.url, sent, when)
+            sent = Sent(change.student, change.user, change.now, report.max_score, when)
+            keep_sent(course, chapter, column.url, sent)
             found.sent.append(change)
     return found
 

@@ -12,13 +12,19 @@ from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 
+from autograder.errors import AutograderError
 from autograder.files import write_atomically
+from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import Person, Roster, read_roster
 from autograder.lms.whose import with_names_kept
 
 # What identifies a person in a whole course, by system; Moodle numbers anew each time.
 COURSE_WIDE = (CANVAS, GRADESCOPE)
+
+
+class BadIds(AutograderError):
+    """What was kept of the ids of people cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,23 @@ class HandedIn:
 
 
 def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:
-    """How a system knows the submissions to a chapter, by student."""
+    """How a system knows the submissions to a chapter, by student.
+
+    Raises:
+        BadIds: the file was damaged. Going on without it would give people other names,
+            and keep no way to return their marks.
+    """
     path = _ids_path(course, chapter)
     try:
         found = path.stat()
         return dict(_parsed(path, found.st_ino, found.st_mtime_ns, found.st_size))
-    except (OSError, ValueError, TypeError, AttributeError):
+    except FileNotFoundError:
         return {}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise BadIds(
+            f"{path} does not hold the ids that `collect` wrote: restore a copy of it, "
+            "or remove it and collect the archives of the chapter again"
+        ) from None
 
 
 @lru_cache(maxsize=64)
@@ -79,13 +95,16 @@ def write_upload_ids(course: Path, chapter: str, uploads: dict[str, HandedIn]) -
 def names_so_far(course: Path, chapter: str) -> dict[tuple[str, str], str]:
     """The students that persons were collected as, by system and id.
 
-    Somebody keeps that name, whatever the system calls the person later.
+    Somebody keeps that name, whatever the system calls the person later. Gradescope has
+    two ids of a person, of which the address is one.
     """
     found = {}
     for path in sorted((course / "collected").glob("*.json")):
         for student, entry in read_upload_ids(course, path.stem).items():
             if path.stem == chapter or entry.system in COURSE_WIDE:
                 found.setdefault((entry.system, entry.person), student)
+                if entry.system == GRADESCOPE and entry.email:
+                    found.setdefault((GRADESCOPE, safe(entry.email)), student)
     return found
 
 

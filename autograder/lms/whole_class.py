@@ -1,4 +1,8 @@
-"""A chapter's reports with the marks that count, and the students without one."""
+"""A chapter's reports with the marks that count, and the students without one.
+
+Who has no mark may have handed in all the same: after the last run, or what could not
+be examined. Such work is still to be graded, and counts nowhere as a zero.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ from pathlib import Path
 from autograder.grading.class_list import names_in, students_in
 from autograder.grading.deadlines import Deadlines, deadlines_of
 from autograder.grading.gradebook import ChapterMarks
-from autograder.grading.reports import ClassReport, read_reports
-from autograder.grading.submissions import NothingSubmitted, students
+from autograder.grading.reports import WAITING, ClassReport, read_reports
+from autograder.grading.submissions import NothingSubmitted, handed_in, students
 from autograder.lms.roster import Person
 from autograder.lms.upload_ids import (
     kept_roster,
@@ -36,18 +40,19 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     settings = settings_of(course.resolve())
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
-    notes = [
-        f"not in the tables: {student}: has marks but no report; grade again"
-        for student in sorted(set(marks) - reports.students)
-    ]
-    notes += [
-        f"not in the tables: {student}: is no longer in the gradebook"
-        for student in sorted(reports.students - set(marks))
-    ]
     deadlines = deadlines_of(course, chapter) or Deadlines()
     counting = {s: m for s, m in marks.items() if s not in deadlines.excused}
     report = reports.counting(counting)
-    class_ = expected_of(course, chapter)
+    class_ = expected_of(course, chapter) - deadlines.excused
+    marked = set(marks)
+    without = (class_ | reports.students) - marked - deadlines.excused
+    new = {s for s in without if handed_in(course / "submitted", s, chapter)}
+    waiting = new | marked - reports.students - deadlines.excused
+    notes = _notes_on_waiting(waiting, marked, reports.students)
+    notes += [
+        f"not in the tables: {student}: is no longer in the gradebook"
+        for student in sorted(reports.students - marked - waiting)
+    ]
     called = [s for s, entry in read_upload_ids(course, chapter).items() if entry.late]
     longer = {*deadlines.longer, *deadlines.until}
     longer |= {s for s, found in marks.items() if found.until}
@@ -56,11 +61,34 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     notes += _note_on_extensions(set(called) & longer & reports.students - set(late))
     return replace(
         report,
-        missing=sorted(class_ - set(marks) - reports.students - deadlines.excused),
+        missing=sorted(class_ - marked - reports.students - waiting),
         excused=sorted(deadlines.excused),
+        waiting=sorted(waiting),
         late=sorted(set(late) & report.students),
         extended={s: m.until for s, m in marks.items() if m.until},
     ), notes
+
+
+def _notes_on_waiting(
+    waiting: set[str], marked: set[str], reported: set[str]
+) -> list[str]:
+    """A line for each way in which marks and reports are not those of the work.
+
+    Args:
+        waiting: whose work is still to be graded.
+        marked: who has marks.
+        reported: who has a report.
+    """
+    ways = {
+        "handed in, but not graded": waiting - marked - reported,
+        "marks but no report": waiting & marked,
+        "a report but no marks in the gradebook": waiting & reported,
+    }
+    return [
+        f"{WAITING}: {', '.join(sorted(found))} ({why}); call grade again"
+        for why, found in ways.items()
+        if found
+    ]
 
 
 def _note_on_extensions(students: set[str]) -> list[str]:

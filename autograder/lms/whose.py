@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Notebook, Shape
 from autograder.lms.roster import NOBODY, Person, Roster
 from autograder.lms.tables import BadTable
@@ -64,15 +65,37 @@ def with_names_kept(
 
 
 def find_person(lists: Iterable[Roster], shape: Shape) -> Person | None:
-    """The person whom a class list calls as the system does."""
+    """The person whom a class list calls as the system does.
+
+    In Gradescope, the address counts before the SID, which students enter themselves.
+    """
     wanted = [(kind, shape.person) for kind in _KINDS[shape.system]]
     if shape.system == GRADESCOPE:
-        wanted.append(("email", shape.email))
+        wanted = [("email", shape.email), *wanted]
     for roster in lists:
         for kind, value in wanted:
             if person := roster.find(kind, value):
                 return person
     return None
+
+
+def name_so_far(
+    shape: Shape, person: Person | None, collected: Mapping[tuple[str, str], str]
+) -> str | None:
+    """The student that somebody was collected as before.
+
+    Args:
+        shape: how the system calls the person.
+        person: the same in a class list.
+        collected: the students collected so far, by system and id.
+    """
+    by_address = collected.get((shape.system, safe(shape.email)))
+    if by_address:
+        return by_address
+    sid = person.ids.get("sid") if person and shape.system == GRADESCOPE else None
+    if sid and sid.casefold() != shape.person.casefold():
+        return None  # it is somebody else's SID, or that of nobody
+    return collected.get(_key(shape))
 
 
 def names_differ(lists: Sequence[Roster], shapes: Iterable[Shape]) -> str | None:

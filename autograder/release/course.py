@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -18,6 +17,7 @@ from nbformat import NotebookNode
 from autograder.answer_key import write_key
 from autograder.book import chapter_names
 from autograder.exercise import load_topic, require_topic
+from autograder.files import write_atomically
 from autograder.notebooks import points_in, tests_in
 from autograder.release.settings import (
     CourseError,
@@ -28,6 +28,11 @@ from autograder.release.source import source_notebook
 from autograder.release.stubs import STUB, BrokenChapter
 from autograder.sandbox.limits import Limits
 
+# What nbformat raises where a file holds something else.
+_NO_NOTEBOOK = (
+    *(ValueError, TypeError, KeyError, AttributeError),
+    nbformat.ValidationError,
+)
 CONFIG_FILE = r'''"""nbgrader's settings for this course."""
 
 c = get_config()  # noqa: F821
@@ -72,7 +77,7 @@ def master_text(course: Path, chapter: str) -> str:
         notebook = nbformat.reads(text, as_version=4)
         nbformat.validate(notebook)
         notebook.metadata.kernelspec.name  # noqa: B018 (the notebook is compared with it)
-    except (ValueError, AttributeError, nbformat.ValidationError) as error:
+    except _NO_NOTEBOOK as error:
         raise CourseError(
             f"{path} is no notebook ({type(error).__name__}): release it again with "
             f"`python -m autograder course {course} {chapter}`"
@@ -143,18 +148,18 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
             f"# c.Limits.{field.name} = {field.default!r}" for field in fields(Limits)
         ]
         text = CONFIG_FILE.format(stub=STUB, limits="\n".join(lines))
-        settings.write_text(text, encoding="utf-8")
+        write_atomically(settings, text)
     names = names or chapter_names()
     for name in names:
         path = folder / "source" / name / f"{name}.ipynb"
         if path.exists():
-            kept = nbformat.read(path, as_version=4)
+            kept = _source_in(path)
             _require_our_tests(kept, path)
             _require_our_points(kept, name, path)
         else:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(source_notebook(name), path)
-            write_key(name, path.with_suffix(".key"))
+            write_atomically(path, nbformat.writes(source_notebook(name)) + "\n")
+        if not (key := path.with_suffix(".key")).exists():
+            write_key(name, key)
     config = configuration(folder)
     config.CourseDirectory.root = str(folder)
     config.CourseDirectory.db_url = gradebook_address(folder, config)
@@ -164,25 +169,51 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         with _kept_if_it_fails(folder / "release" / name):
             result = api.generate_assignment(name, force=True, create=True)
             if not result["success"]:
-                errors = re.findall(r"^\s*\w+Error: .*$", result["log"], re.MULTILINE)
+                errors = re.findall(
+                    r"^\s*[\w.]+Error: .*$", result["log"], re.MULTILINE
+                )
                 why = (errors or [result["log"]])[-1].strip()
                 raise BrokenChapter(f"nbgrader could not release {name}: {why}")
     return names
 
 
+def _source_in(path: Path) -> NotebookNode:
+    """A notebook in ``source/``, which an instructor may have changed.
+
+    Raises:
+        CourseError: it is none.
+    """
+    try:
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+    except _NO_NOTEBOOK as error:
+        raise CourseError(
+            f"{path} is no notebook ({type(error).__name__}): put it right, or remove "
+            "it to get that of the book"
+        ) from None
+    return notebook
+
+
 @contextlib.contextmanager
 def _kept_if_it_fails(folder: Path) -> Iterator[None]:
-    """Put a folder back as it was if an error is raised."""
-    with tempfile.TemporaryDirectory() as elsewhere:
-        copy = Path(elsewhere) / folder.name
-        if folder.exists():
-            shutil.copytree(folder, copy)
-        try:
-            yield
-        except BaseException:
-            if copy.exists():
-                shutil.copytree(copy, folder, dirs_exist_ok=True)
-            raise
+    """Put a folder back as it was if an error is raised.
+
+    It is moved and not copied, since a full disk has no room for a second one. Where a
+    command was killed, the next one finds the folder that was moved.
+    """
+    before = folder.with_name(f".{folder.name}.before")
+    if before.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+    elif folder.exists():
+        folder.rename(before)
+    try:
+        yield
+    except BaseException:
+        if before.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            before.rename(folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def put_scripts_on_path() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
+import resource
 import shutil
 
 import pytest
@@ -11,6 +13,7 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
+from autograder.grading import audit
 from autograder.grading.audit import AuditLog
 from autograder.grading.gradebook import ChapterMarks
 from autograder.grading.gradebook_errors import GradebookError
@@ -130,6 +133,29 @@ def test_no_line_stays_of_marks_that_were_not_written(course, book, monkeypatch)
         book.write([("one", report(2), None)])
     assert entries(course) == before
     assert book.read()["one"].scores == dict.fromkeys(EXERCISES, 1)
+
+
+@pytest.mark.parametrize("fits", [0, 100, 1000])
+def test_a_full_disk_leaves_no_line_of_what_was_not_written(log, fits, monkeypatch):
+    """Also where the beginning fits, or the disk says so only at the end."""
+    log.note("one", "softmax", None, 1, "examined")
+    log.write()
+    before = log.path.read_bytes()
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(audit.os, "fsync", full)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + fits, hard))
+    try:
+        with pytest.raises(OSError), log.transaction():
+            for name in ("two", "three"):
+                log.note(name, "softmax", None, 2, "examined")
+            log.write()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert log.path.read_bytes() == before
 
 
 def test_line_that_a_crash_cut_off_is_passed_over(log):

@@ -190,6 +190,15 @@ class Endless(PageMaker):
         return super().make(student, form)
 
 
+def test_who_has_marks_but_no_examined_notebook_is_named(several, capsys):
+    """And whose page may be an old one."""
+    shutil.rmtree(several / "autograded" / "by mail")
+    assert main(["feedback", TOPIC, "--course", str(several), "--jobs", "1"]) == 3
+    said = capsys.readouterr().out
+    assert "no page: by mail: its examined notebook is gone" in said
+    assert set(pages_in(several)) == {ME, "on a stick"}
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_page_that_takes_too_long_costs_its_own_student_a_page(
     several, monkeypatch, capsys, jobs

@@ -441,6 +441,36 @@ def test_an_examined_notebook_that_was_changed_is_made_anew(grade, again, graded
     assert "<script>" not in kept.read_text()
 
 
+def test_a_damaged_report_is_made_anew(grade, again, capsys):
+    """Also one that still says what was handed in, and is a report in part."""
+    folder = again / "reports" / TOPIC
+    paths = sorted(folder.glob("*.json"))
+    assert len(paths) >= 7
+    changes = iter(
+        [
+            {"exercises": None},
+            {"exercises": [{}]},
+            {"exercises": [{"name": "softmax", "score": 0, "max_score": 7}]},
+            {"notes": None},
+            {"score": "7"},
+        ]
+    )
+    for path in paths:
+        report = json.loads(path.read_text())
+        if change := next(changes, None):
+            path.write_text(json.dumps({**report, **change}))
+        else:
+            report["exercises"][0]["cases"] = [{"title": "a"}]
+            path.write_text(json.dumps(report))
+    paths[-1].write_text(100_000 * "[")
+    assert main(["report", TOPIC, "--course", str(again)]) == 2
+    said = capsys.readouterr().err
+    assert f"{TOPIC} has no reports" in said
+    outcome = grade(TOPIC, again, limits=LIMITS)
+    assert sorted(outcome.graded) == [path.stem for path in paths]
+    assert outcome.changes == []
+
+
 def own_cell(kind, grade_id, source, **settings):
     """A cell that an instructor adds to a notebook in source/."""
     cell = getattr(nbformat.v4, f"new_{kind}_cell")(source)
@@ -590,7 +620,14 @@ def test_what_is_in_the_way_costs_one_student(grade, course, master, right, ever
     assert "is in the way" in outcome.refused["a"]
 
 
-BROKEN = [b"", b"{", b"\xff\xfe", b"[]", b'{"cells": [], "nbformat": 4}']
+BROKEN = [
+    b"",
+    b"{",
+    b"\xff\xfe",
+    b"[]",
+    b'{"cells": 3}',
+    b'{"cells": [], "nbformat": 4}',
+]
 
 
 @pytest.mark.parametrize("content", BROKEN)

@@ -174,6 +174,22 @@ def test_collecting_again_tells_what_changed_and_keeps_the_later(course, packed)
     assert submitted(course) == {"doejane_1": b"c", "coxal_2": b"b", "x_3": b"d"}
 
 
+@pytest.mark.parametrize("damaged", ["", '{"doejane_1": {"syst', "[1]", '{"a": 3}'])
+def test_damaged_ids_are_one_line_and_nothing_is_written_over_them(
+    course, packed, capsys, damaged
+):
+    """Without them, who was renamed since would be collected as somebody else."""
+    collect(TOPIC, packed({f"doejane_1_10_{TOPIC}.ipynb": "a"}), course)
+    ids = course / "collected" / f"{TOPIC}.json"
+    ids.write_text(damaged)
+    archive = packed({f"newname_1_20_{TOPIC}.ipynb": "b"})
+    assert main(["collect", TOPIC, str(archive), "--course", str(course)]) == 2
+    said = capsys.readouterr().err
+    assert f"{ids} does not hold the ids" in said
+    assert said.count("\n") == 1
+    assert (submitted(course), ids.read_text()) == ({"doejane_1": b"a"}, damaged)
+
+
 def test_class_list_joins_by_id_and_tells_who_is_missing(course, packed, tmp_path):
     roster = tmp_path / "gradebook.csv"
     roster.write_text(

@@ -300,6 +300,16 @@ def test_a_second_submission_needs_another_container(container):
     assert "Traceback" not in done.stderr
 
 
+def test_results_that_cannot_be_written_are_one_line(container, tmp_path):
+    """As on a disk that a submission has filled: then there is no mark."""
+    (tmp_path / "autograder" / "results").rmdir()
+    (tmp_path / "autograder" / "results").touch()
+    done, results = container({})
+    assert (done.returncode, results) == (3, None)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("autograder: File exists (")
+
+
 def test_setup_installs_the_wheel_with_its_constraints(packed, tmp_path):
     """With a stand-in for Python that notes what it is called with."""
     root = tmp_path / "autograder"

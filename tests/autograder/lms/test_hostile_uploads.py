@@ -109,6 +109,57 @@ def test_list_of_a_class_that_fills_the_memory_is_said(collected, monkeypatch):
         collected({"e/submission_metadata.yml": "a: 1", "e/x.ipynb": "x"})
 
 
+def owners(*people, first=11):
+    """What Gradescope packs: submissions by name, SID and address, each in its list."""
+    lists, files = "", {}
+    for number, (name, sid, email) in enumerate(people, start=first):
+        told = submitter(name=name, sid=f"'{sid}'", email=email)
+        lists += told.replace("submission_11", f"submission_{number}")
+        files[f"submission_{number}/{TOPIC}.ipynb"] = email
+    return {"submission_metadata.yml": lists, **files}
+
+
+ROSTER = "Name,SID,Email\nAnn A,1,ann@x.edu\nEve E,2,eve@x.edu\n"
+
+
+@pytest.mark.parametrize("name", ["Ann A", "Eve E"])
+@pytest.mark.parametrize("sid", ["1", "ann@x.edu"])
+@pytest.mark.parametrize("listed", [False, True])
+def test_who_enters_the_sid_of_somebody_else_takes_nothing_from_that_person(
+    collected, tmp_path, name, sid, listed
+):
+    """In a first archive, and in one after both were collected as themselves."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text(ROSTER)
+    words = {"roster": roster} if listed else {}
+    ann = ("Ann A", sid, "ann@x.edu")
+    done, found = collected(owners(ann, (name, sid, "eve@x.edu")), **words)
+    assert (sorted(found.values()), done.left_out) == (["ann@x.edu", "eve@x.edu"], [])
+    if listed:
+        assert all(student == text for student, text in found.items())
+    eve = (name, "2", "eve@x.edu")
+    done, again = collected(owners(eve, ann, first=20), **words)
+    assert (again, done.left_out) == (found, [])
+    done, again = collected(owners((name, sid, "eve@x.edu"), first=30), **words)
+    assert (again, done.left_out) == (found, [])
+
+
+def test_name_of_before_stays_when_somebody_else_enters_that_sid(collected):
+    ann = ("Ann A", "1", "ann@x.edu")
+    _, found = collected(owners(ann))
+    assert found == {"Ann A_1": "ann@x.edu"}
+    _, found = collected(owners(ann, ("Ann A", "1", "eve@x.edu")))
+    assert found == {"Ann A_1": "ann@x.edu", "Ann A_eve@x.edu": "eve@x.edu"}
+
+
+def test_address_in_the_class_list_counts_before_an_sid(collected, tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text(ROSTER)
+    files = owners(("Eve E", "1", "eve@x.edu"))
+    done, found = collected(files, roster=roster)
+    assert (found, done.missing) == ({"eve@x.edu": "eve@x.edu"}, ["ann@x.edu"])
+
+
 def test_time_before_the_calendar_is_none(collected, course):
     told = submitter(sid="1", name="Ann") + "  :created_at: 0001-01-01 00:00:00 +14:00"
     _, found = collected(

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, quote_plus
 
 import jwt
@@ -20,7 +21,7 @@ from autograder.exercise import load_topic
 from autograder.grading.examine import summary
 from autograder.grading.gradebook import ChapterMarks
 from autograder.judge import refuse
-from autograder.lms import grade_services
+from autograder.lms import grade_services, sent
 from tests.autograder.conftest import TOPIC
 from tests.autograder.lms.platform import SCOPE, Platform, running
 
@@ -148,6 +149,28 @@ def test_marks_arrive_once_and_again_only_when_they_change(course, platform, cap
     assert send(course) == 0
     assert platform.scores[number] == {"101": 7, "u-202": 1.5, "104": 3}
     assert platform.asked["scores"] == 4
+
+
+def test_marks_arrive_although_the_clock_was_set_back(course, platform, monkeypatch):
+    """A platform takes no score that is older than the one that it has."""
+    number = platform.add_column("Simplified attention")
+    ahead = datetime.now(UTC) + timedelta(hours=2)
+
+    class Ahead(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return ahead
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sent, "datetime", Ahead)
+        assert send(course) == 0
+    for score in (1.5, 2.5):
+        with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+            grades = book.find_submission_notebook(TOPIC, TOPIC, "student02").grades
+            grades[0].manual_score = score
+            book.db.commit()
+        assert send(course) == 0
+        assert platform.scores[number] == {"101": 7, "u-202": score, "104": 3}
 
 
 def test_dry_run_shows_who_changes_and_sends_nothing(course, platform, capsys):

@@ -170,6 +170,38 @@ def test_report_tells_zero_late_and_not_handed_in_apart(course):
     assert "not handed in: no mark 2 " in words
 
 
+def test_who_is_still_to_be_graded_has_no_zero_and_is_named(course, tmp_path, capsys):
+    """It came after the last run, its report is damaged, or the gradebook is older."""
+    mine = tmp_path / "course"
+    shutil.copytree(course, mine)
+    shutil.copytree(mine / "submitted" / "jdoe", mine / "submitted" / "zzed")
+    (mine / "reports" / TOPIC / "jdoe.json").write_text("")
+    with Gradebook(f"sqlite:///{mine / 'gradebook.db'}") as book:
+        book.remove_submission(TOPIC, "Cy Fox_300")
+    at = ["--course", str(mine)]
+    assert main(["report", TOPIC, *at]) == 0
+    said = capsys.readouterr().out
+    for name in ("zzed", "jdoe", "Cy Fox_300"):
+        assert f"to be graded: {name} (" in said
+    rows = {row["student"]: row for row in table(mine, "scores")}
+    waiting = {name for name, row in rows.items() if row["status"] == "to be graded"}
+    assert waiting == {"zzed", "jdoe", "Cy Fox_300"}
+    assert all(rows[name]["score"] == "" for name in waiting)
+    page = (mine / "reports" / f"{TOPIC}.html").read_text()
+    words = " ".join(re.sub(r"<[^>]*>", " ", page).split())
+    assert "of them still to be graded 3 " in words
+    assert "not handed in: no mark 1 " in words
+    assert main(["marks", *at]) == 0
+    with (mine / "reports" / "course.csv").open(encoding="utf-8") as file:
+        final = {row["student"]: row["final"] for row in csv.DictReader(file)}
+    assert {final[name] for name in waiting} == {""}
+    assert final["bo@x.edu"] == "0"  # handed in nothing
+    assert main(["grade", TOPIC, *at]) == 0
+    capsys.readouterr()
+    assert main(["report", TOPIC, *at]) == 0
+    assert "to be graded" not in capsys.readouterr().out
+
+
 def test_extension_here_outweighs_that_the_lms_calls_it_late(course):
     """Canvas does not know it, and packs no time that would tell if it was enough."""
     path = course / "deadlines.csv"

@@ -1,0 +1,87 @@
+"""A course is made in one piece, or its making can be called again."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.release import course as making
+from autograder.release.stubs import BrokenChapter
+from tests.autograder.conftest import TOPIC
+
+NOTEBOOK, KEY = f"{TOPIC}/{TOPIC}.ipynb", f"{TOPIC}/{TOPIC}.key"
+
+
+def files_of(course):
+    """The content of every file of a course, but for the gradebook."""
+    return {
+        str(path.relative_to(course)): path.read_bytes()
+        for path in course.rglob("*")
+        if path.is_file() and path.suffix != ".db"
+    }
+
+
+@pytest.mark.parametrize("most", [100, 8192, 65536])
+def test_what_a_full_disk_cut_off_is_made_whole_by_the_next_call(
+    released_course, tmp_path, most, capsys
+):
+    """The limits are those of a file: settings, notebook and key are of such sizes."""
+    course = tmp_path / "course"
+    command = ["course", str(course), TOPIC]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        assert main(command) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(command) == 0
+    made, whole = files_of(course), files_of(released_course)
+    assert made.keys() == whole.keys()
+    for name in (f"source/{KEY}", f"release/{KEY}", "nbgrader_config.py"):
+        assert made[name] == whole[name]
+    assert json.loads(made[f"source/{NOTEBOOK}"])["cells"]
+
+
+def test_a_key_that_is_missing_is_made_again(course):
+    """As where the command was killed before it was written."""
+    whole = files_of(course)
+    for folder in ("source", "release"):
+        (course / folder / KEY).unlink()
+    assert main(["course", str(course), TOPIC]) == 0
+    assert files_of(course)[f"release/{KEY}"] == whole[f"release/{KEY}"]
+
+
+@pytest.mark.parametrize("text", ["", '{"cells": [', "[]", '{"cells": 3}'])
+def test_a_source_that_is_no_notebook_is_one_line(course, text, capsys):
+    path = course / "source" / NOTEBOOK
+    path.write_text(text)
+    assert main(["course", str(course), TOPIC]) == 2
+    said = capsys.readouterr().err
+    assert f"{path} is no notebook" in said
+    assert said.count("\n") == 1
+
+
+def test_a_release_comes_back_though_there_is_no_room_for_a_copy(course, monkeypatch):
+    """The disk is full, and then the command is killed while it makes the release."""
+    before = files_of(course)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copytree", full)
+    folder = course / "release" / TOPIC
+    with pytest.raises(BrokenChapter), making._kept_if_it_fails(folder):
+        (folder / "half").parent.mkdir(exist_ok=True)
+        (folder / "half").write_text("")
+        raise BrokenChapter
+    assert files_of(course) == before
+    folder.rename(folder.with_name(f".{TOPIC}.before"))  # what a killed command leaves
+    folder.mkdir()
+    with pytest.raises(BrokenChapter), making._kept_if_it_fails(folder):
+        raise BrokenChapter
+    assert files_of(course) == before
