@@ -82,6 +82,8 @@ test-code: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@! git grep --line-number --extended-regexp '^(<{7}|>{7})( |$$)' \
+		|| { echo "A merge was left half done in these lines."; exit 1; }
 
 pdf: book
 	@$(BIN)/python -m tools.book_pdf _build/html _build/attention_from_scratch.pdf

@@ -16,10 +16,10 @@ import nbformat
 
 from autograder.answers import answer
 from autograder.exercise import Topic, load_topic
-from autograder.grading.rebuild import STUDENT, rebuild
 from autograder.grading.seeds import draw_seeds
 from autograder.notebooks import parse_notebook
 from autograder.sandbox.fork_server import import_everything
+from autograder.submissions.rebuild import STUDENT, rebuild
 
 
 def main() -> int:

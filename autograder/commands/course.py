@@ -91,9 +91,9 @@ def _course(options: argparse.Namespace) -> int:
 
 def _collect(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.grading.class_list import add_students
     from autograder.lms.collect import collect
     from autograder.lms.upload_ids import people_in
+    from autograder.marks.class_list import add_students
     from autograder.release.settings import settings_of
 
     course = options.course.resolve()
@@ -109,9 +109,9 @@ def _collect(options: argparse.Namespace) -> int:
 
 def _deadlines(options: argparse.Namespace) -> int:
 
-    from autograder.grading.class_list import due_dates
-    from autograder.grading.deadlines import keep_deadlines
-    from autograder.lms.whole_class import everybody
+    from autograder.marks.class_list import due_dates
+    from autograder.marks.deadlines import keep_deadlines
+    from autograder.marks.whole_class import everybody
     from autograder.release.settings import settings_of
 
     course = options.course
@@ -176,8 +176,8 @@ def _place(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def _feedback(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.grading.feedback import make_feedback
-    from autograder.lms.returned import write_archives
+    from autograder.handback.returned import write_archives
+    from autograder.reporting.feedback import make_feedback
 
     pages = make_feedback(
         options.chapter, options.course, progress_bar("page"), options.jobs

@@ -88,9 +88,9 @@ def _similar(options: argparse.Namespace) -> int:
 
 def _oral(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.grading.oral import sheets
-    from autograder.grading.oral_pages import write_oral
-    from autograder.lms.whole_class import report_on_class
+    from autograder.marks.whole_class import report_on_class
+    from autograder.oral.pages import write_oral
+    from autograder.oral.questions import sheets
 
     course = options.course
     report, _ = report_on_class(course, options.chapter)

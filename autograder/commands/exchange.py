@@ -53,7 +53,7 @@ def add_to(commands: Any) -> None:
 
 
 def _lti_key(options: argparse.Namespace) -> int:
-    from autograder.lms.lti_settings import make_key, public_half
+    from autograder.handback.lti_settings import make_key, public_half
 
     with extra("passback"):
         if not options.key.exists():
@@ -65,11 +65,11 @@ def _lti_key(options: argparse.Namespace) -> int:
 
 def _passback(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.lms.lti_settings import platform_of
-    from autograder.lms.whole_class import report_on_class
+    from autograder.handback.lti_settings import platform_of
+    from autograder.marks.whole_class import report_on_class
 
     with extra("passback"):
-        from autograder.lms.passback import pass_back
+        from autograder.handback.passback import pass_back
 
     course, dry = options.course, options.dry_run
     platform = platform_of(course)
@@ -88,7 +88,7 @@ def _passback(options: argparse.Namespace) -> int:
 
 def _gradescope(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.lms.container_zip import write_container_zip
+    from autograder.handback.container_zip import write_container_zip
 
     names, unmarked = write_container_zip(
         options.chapter, options.archive, options.course, options.index

@@ -76,9 +76,9 @@ def add_to(commands: Any) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from autograder.grading.exports import write_class_report
-    from autograder.lms.exports import write_lms_tables
-    from autograder.lms.whole_class import note_on_strangers, report_on_class
+    from autograder.handback.exports import write_lms_tables
+    from autograder.marks.whole_class import note_on_strangers, report_on_class
+    from autograder.reporting.exports import write_class_report
 
     course = options.course
     require_topic(options.chapter)
@@ -94,7 +94,7 @@ def _report(options: argparse.Namespace) -> int:
 
 def _bank(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.grading.bank import write_skeleton
+    from autograder.reporting.bank import write_skeleton
 
     path = write_skeleton(
         options.course,
@@ -109,8 +109,8 @@ def _bank(options: argparse.Namespace) -> int:
 
 def _regrade(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.grading.regrade import open_regrade
-    from autograder.grading.rules import CASE, MISTAKE
+    from autograder.marks.regrade import open_regrade
+    from autograder.marks.rules import CASE, MISTAKE
 
     name, kind = options.mistake, MISTAKE
     if options.case is not None:
@@ -159,8 +159,8 @@ def _agreed() -> bool:
 
 def _changes(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.grading.audit import AuditLog, of_student
-    from autograder.grading.gradebook import ChapterMarks
+    from autograder.marks.audit import AuditLog, of_student
+    from autograder.marks.gradebook import ChapterMarks
     from autograder.release.settings import settings_of
 
     course = options.course.resolve()
@@ -176,8 +176,8 @@ def _changes(options: argparse.Namespace) -> int:
 
 
 def _marks(options: argparse.Namespace) -> int:
-    from autograder.grading.course_marks import course_marks, read_weights
-    from autograder.grading.coursereport import write_course_report
+    from autograder.reporting.course_marks import course_marks, read_weights
+    from autograder.reporting.coursereport import write_course_report
 
     weights = read_weights(options.weights) if options.weights else None
     marks = course_marks(options.course, weights, options.drop)

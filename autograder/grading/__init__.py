@@ -1,1 +1,1 @@
-"""From what students handed in to marks: examine, judge, record, report."""
+"""From what students handed in to marks: examine, judge, record."""

@@ -15,15 +15,15 @@ from typing import Any
 
 from autograder.errors import GraderFault
 from autograder.files import printable, write_atomically
-from autograder.grading.gradebook import ChapterMarks
-from autograder.grading.gradebook_errors import GradebookError
-from autograder.grading.marks import Marks
-from autograder.grading.reports import report_in
-from autograder.grading.rules import Rule, credited
-from autograder.grading.submissions import Submission, handed_in, read, read_secret
-from autograder.grading.timestamps import time_of
 from autograder.grading.worker import Job
+from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.gradebook_errors import GradebookError
+from autograder.marks.reports import report_in
+from autograder.marks.rules import Rule, credited
+from autograder.marks.scores import Marks
 from autograder.release.settings import CourseError
+from autograder.submissions.submitted import Submission, handed_in, read, read_secret
+from autograder.submissions.timestamps import time_of
 
 COMMON = 5  # mistakes of a class that are told after a run
 SHOWN = 3  # names of a kind in one line

@@ -18,20 +18,20 @@ import nbformat
 
 from autograder.errors import GraderFault
 from autograder.files import printable
-from autograder.grading.audit import AuditLog
 from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome, some
-from autograder.grading.deadlines import deadlines_of
-from autograder.grading.gradebook import ChapterMarks, longest_name
 from autograder.grading.pool import Pool
 from autograder.grading.queue import Entry, Queue
-from autograder.grading.rules import read_rules
-from autograder.grading.submissions import NothingSubmitted, students
 from autograder.grading.worker import Job
-from autograder.lms.whole_class import expected_of
+from autograder.marks.audit import AuditLog
+from autograder.marks.deadlines import deadlines_of
+from autograder.marks.gradebook import ChapterMarks, longest_name
+from autograder.marks.rules import read_rules
+from autograder.marks.whole_class import expected_of
 from autograder.notebooks import points_in
 from autograder.release.course import master_text
 from autograder.release.settings import settings_of
 from autograder.sandbox.limits import Limits
+from autograder.submissions.submitted import NothingSubmitted, students
 
 
 class Unexamined(GraderFault):

@@ -16,9 +16,9 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.grading.rebuild import STUDENT, Rebuilt
 from autograder.judge import Report
 from autograder.show import as_html, as_text
+from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 KEPT_TEXT = 20_000  # characters of one output
 KEPT_OUTPUTS = 100  # outputs of one cell

@@ -22,11 +22,11 @@ from dataclasses import dataclass, field, replace
 
 from autograder.errors import AutograderError
 from autograder.grading.chapter import ChapterSubmissions
-from autograder.grading.interrupts import held_back
 from autograder.grading.pool import Pool
-from autograder.grading.submissions import Submission
 from autograder.grading.worker import Workplace, examine_submission
+from autograder.interrupts import held_back
 from autograder.sandbox.bubblewrap import SandboxUnavailable
+from autograder.submissions.submitted import Submission
 
 AHEAD = 4  # submissions held ready for each worker
 AHEAD_ON_A_CLUSTER = 200

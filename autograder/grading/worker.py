@@ -26,16 +26,16 @@ from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import Topic, load_topic
 from autograder.expected import Expected, uncached
 from autograder.files import Unusable
-from autograder.grading.deadline import deadline
 from autograder.grading.examine import examine, refused_examination
-from autograder.grading.interrupts import end_with_parent
 from autograder.grading.seeds import draw_seeds, expected_answers
-from autograder.grading.submissions import Submission
-from autograder.grading.titles import other_chapter
-from autograder.grading.written import written_in
+from autograder.interrupts import end_with_parent
 from autograder.notebooks import parse_notebook, points_in
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
+from autograder.submissions.deadline import deadline
+from autograder.submissions.submitted import Submission
+from autograder.submissions.titles import other_chapter
+from autograder.submissions.written import written_in
 
 _PR_SET_PDEATHSIG = 1
 

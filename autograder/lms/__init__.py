@@ -1,1 +1,1 @@
-"""From a learning management system and back: archives, class lists, tables."""
+"""From a learning management system: archives, class lists, tables, who is who."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.files import write_atomically
-from autograder.grading.submissions import bad_name
 from autograder.lms.archives import is_archive, unpack
 from autograder.lms.members import shown
 from autograder.lms.names import MOODLE, Notebook, Shape, choose
@@ -37,6 +36,7 @@ from autograder.lms.whose import (
     settled,
 )
 from autograder.notebooks import MAX_FILE_BYTES
+from autograder.submissions.submitted import bad_name
 
 
 @dataclass

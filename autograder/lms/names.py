@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from autograder.grading.submissions import MAX_NAME
-from autograder.grading.titles import OTHER_CHAPTER, chapter_in, likeness
 from autograder.lms.members import title_of
+from autograder.submissions.submitted import MAX_NAME
+from autograder.submissions.titles import OTHER_CHAPTER, chapter_in, likeness
 
 CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
 SYSTEMS = (CANVAS, MOODLE, GRADESCOPE)

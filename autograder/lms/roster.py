@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from autograder.grading.submissions import bad_name
 from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Shape
 from autograder.lms.tables import BadTable, Row, Table, read_table
+from autograder.submissions.submitted import bad_name
 
 BY_HAND = "by hand"
 NOBODY = "Participant"  # whom Moodle gives no name, since marking is blind

@@ -19,16 +19,16 @@ import nbformat
 
 from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable, write_atomically
-from autograder.grading.deadline import deadline
-from autograder.grading.exports import write_csv
-from autograder.grading.rebuild import MAX_SOURCE
-from autograder.grading.reports import NoReports, read_reports
-from autograder.grading.submissions import read, students
-from autograder.grading.timestamps import time_of
+from autograder.marks.reports import NoReports, read_reports
 from autograder.notebooks import METADATA_KEY, parse_notebook
 from autograder.release.course import master_text
+from autograder.reporting.exports import write_csv
 from autograder.research.people import known_names, salt_of, salted_id
 from autograder.research.scrub import Scrubber
+from autograder.submissions.deadline import deadline
+from autograder.submissions.rebuild import MAX_SOURCE
+from autograder.submissions.submitted import read, students
+from autograder.submissions.timestamps import time_of
 
 READING = 20.0  # seconds of the processor for one notebook
 MAX_OUTPUT = 20_000  # characters of one output

@@ -11,10 +11,10 @@ import secrets
 from pathlib import Path
 
 from autograder.errors import AutograderError
-from autograder.grading.class_list import names_in
-from autograder.grading.submissions import NothingSubmitted, students
 from autograder.lms.upload_ids import people_in, read_upload_ids
+from autograder.marks.class_list import names_in
 from autograder.release.settings import settings_of
+from autograder.submissions.submitted import NothingSubmitted, students
 
 SALT = "research_salt"  # a file in the course folder
 _SALT = re.compile(r"[0-9a-f]{64}\s*")

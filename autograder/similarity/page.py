@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.files import write_atomically
-from autograder.grading.pages import templates
+from autograder.reporting.pages import templates
 from autograder.similarity.evidence import LEAST_CLASS, Likeness
 from autograder.similarity.pairs import UNLIKELY, Pair, groups_of, is_unlikely
 from autograder.similarity.works import OWN_CELLS, ClassWork

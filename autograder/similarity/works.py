@@ -13,17 +13,17 @@ import nbformat
 from autograder.diagnosis import STOPPED
 from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable
-from autograder.grading.by_name import defined_in
-from autograder.grading.deadline import deadline
-from autograder.grading.magics import lines_in
-from autograder.grading.rebuild import STUDENT, Rebuilt, rebuild
-from autograder.grading.reports import NoReports, read_reports
-from autograder.grading.submissions import read, students
-from autograder.grading.timestamps import time_of
-from autograder.grading.written import written_in
+from autograder.marks.reports import NoReports, read_reports
 from autograder.notebooks import parse_notebook, read_notebook, source
 from autograder.release.course import master_text
 from autograder.rows import NOT_YET
+from autograder.submissions.by_name import defined_in
+from autograder.submissions.deadline import deadline
+from autograder.submissions.magics import lines_in
+from autograder.submissions.rebuild import STUDENT, Rebuilt, rebuild
+from autograder.submissions.submitted import read, students
+from autograder.submissions.timestamps import time_of
+from autograder.submissions.written import written_in
 
 OWN_CELLS = "own cells"  # which no answer uses
 MAX_TEXT = 120_000  # characters of one answer with the cells that it uses, compared

@@ -51,8 +51,8 @@ def test_memory_that_comes_back_is_enough(monkeypatch):
 SHORT_OF_MEMORY = """
 import resource
 from autograder.errors import GraderFault, SubmissionFault
-from autograder.grading.deadline import deadline
-from autograder.grading.magics import parsed
+from autograder.submissions.deadline import deadline
+from autograder.submissions.magics import parsed
 
 source = "x = [1, 2, 3]\\n" * 7_000
 with open("/proc/self/statm") as statm:

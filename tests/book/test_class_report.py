@@ -11,10 +11,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from autograder.book import chapter_title
-from autograder.grading.classreport import as_page
-from autograder.grading.course_marks import CourseMarks, Student
-from autograder.grading.coursereport import as_page as course_page
-from autograder.grading.reports import ClassReport
+from autograder.marks.reports import ClassReport
+from autograder.reporting.classreport import as_page
+from autograder.reporting.course_marks import CourseMarks, Student
+from autograder.reporting.coursereport import as_page as course_page
 from tests.autograder.grading.made_up import exercise, report
 
 WORTH = {"one row": 2, "any number of rows, and a title that is not short": 3}

@@ -10,8 +10,8 @@ import stat
 import pytest
 
 from autograder.files import Unusable
-from autograder.grading.rebuild import rebuild
 from autograder.notebooks import parse_notebook
+from autograder.submissions.rebuild import rebuild
 from classroom.forgeries import WRONG
 from classroom.submissions import submission
 from tests.autograder.attacks.conftest import about, printed

@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from autograder.files import Unusable
-from autograder.grading.rebuild import rebuild
-from autograder.grading.submissions import Submission
 from autograder.grading.worker import Job, examine_submission
-from autograder.grading.written import written_in
 from autograder.notebooks import parse_notebook
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 from autograder.sandbox.limits import Limits
+from autograder.submissions.rebuild import rebuild
+from autograder.submissions.submitted import Submission
+from autograder.submissions.written import written_in
 from classroom.forgeries import WRONG
 from classroom.submissions import right_answers, submission
 from tests.autograder.attacks.conftest import left_behind, processes

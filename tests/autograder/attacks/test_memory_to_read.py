@@ -14,11 +14,11 @@ import pytest
 
 from autograder import notebooks
 from autograder.files import Unusable
-from autograder.grading.efforts import Effort, efforts_in
-from autograder.grading.reports import ClassReport
-from autograder.grading.submissions import read
+from autograder.marks.reports import ClassReport
 from autograder.notebooks import MAX_FILE_BYTES, MAX_READ, parse_notebook
 from autograder.record import RECORD
+from autograder.reporting.efforts import Effort, efforts_in
+from autograder.submissions.submitted import read
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.made_up import exercise, report
 

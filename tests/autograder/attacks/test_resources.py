@@ -17,8 +17,6 @@ import pytest
 
 from autograder.exercise import Exercise
 from autograder.grading.grade import grade
-from autograder.grading.reachable import StudentCode
-from autograder.grading.rebuild import rebuild
 from autograder.sandbox.connection import (
     ForkServer,
     ForkServers,
@@ -26,6 +24,8 @@ from autograder.sandbox.connection import (
     fork_servers,
 )
 from autograder.sandbox.limits import Limits
+from autograder.submissions.reachable import StudentCode
+from autograder.submissions.rebuild import rebuild
 from classroom.forgeries import FORGER, WRONG
 from classroom.submissions import submission
 from tests.autograder.attacks.conftest import about, left_behind, printed, processes

@@ -21,7 +21,7 @@ from nbconvert.filters.highlight import Highlight2HTML
 from nbformat.v4 import new_markdown_cell
 
 from autograder.grading.kept import add_output, kept_notebook
-from autograder.grading.rebuild import rebuild
+from autograder.submissions.rebuild import rebuild
 from classroom.submissions import hand_in, submission
 from tests.autograder.attacks.conftest import LIMITS
 from tests.autograder.conftest import TOPIC, code_cell

@@ -16,10 +16,10 @@ from nbformat import NotebookNode
 from autograder.errors import GraderFault
 from autograder.grading.client import MESSAGE_BYTES, SubmissionClient
 from autograder.grading.clock import Clock
-from autograder.grading.submissions import Submission
 from autograder.grading.worker import Job, examine_submission
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import FlatSession, UnreadableMessage
+from autograder.submissions.submitted import Submission
 
 OURS = [
     zmq.ZMQError(errno.EMFILE),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.submissions import students
+from autograder.submissions.submitted import students
 from classroom.submissions import submission
 from tests.autograder.archives import zipped
 from tests.autograder.attacks.conftest import LIMITS

@@ -19,14 +19,14 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.exercise import UnknownExercise, load_topic
 from autograder.grading.chapter import ChapterSubmissions, Outcome
-from autograder.grading.gradebook import ChapterMarks
-from autograder.grading.gradebook_errors import GradebookError
-from autograder.grading.submissions import NothingSubmitted, Submission
 from autograder.grading.worker import Job
+from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.gradebook_errors import GradebookError
 from autograder.release.course import make_course
 from autograder.release.settings import CourseError, settings_of
 from autograder.release.stubs import BrokenChapter
 from autograder.sandbox.limits import Limits
+from autograder.submissions.submitted import NothingSubmitted, Submission
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
 

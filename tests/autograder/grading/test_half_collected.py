@@ -10,9 +10,9 @@ import pytest
 from autograder import files
 from autograder.__main__ import main
 from autograder.files import write_atomically
-from autograder.grading.submissions import handed_in
 from autograder.lms import collect as collecting
 from autograder.lms.collect import collect
+from autograder.submissions.submitted import handed_in
 from tests.autograder.archives import zipped
 
 TOPIC = "simplified_attention"

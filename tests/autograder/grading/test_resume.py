@@ -17,7 +17,7 @@ import pytest
 
 from autograder.grading import queue
 from autograder.grading.grade import Unexamined
-from autograder.grading.gradebook_errors import GradebookError
+from autograder.marks.gradebook_errors import GradebookError
 from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC

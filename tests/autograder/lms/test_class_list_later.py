@@ -10,7 +10,7 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.grading.grade import grade
 from autograder.lms.upload_ids import kept_roster, people_in
-from autograder.lms.whole_class import expected_of, note_on_strangers
+from autograder.marks.whole_class import expected_of, note_on_strangers
 from tests.autograder.conftest import TOPIC
 
 CANVAS = (

@@ -12,11 +12,11 @@ from contextlib import nullcontext
 
 import pytest
 
-from autograder.grading.reports import ClassReport
+from autograder.handback.exports import write_lms_tables
 from autograder.lms.collect import collect
-from autograder.lms.exports import write_lms_tables
 from autograder.lms.packed import NothingCollected
 from autograder.lms.upload_ids import HandedIn, write_upload_ids
+from autograder.marks.reports import ClassReport
 from tests.autograder.archives import zipped
 
 TOPIC = "simplified_attention"

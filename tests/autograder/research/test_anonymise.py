@@ -15,11 +15,11 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
-from autograder.grading.submissions import Submission, read
 from autograder.release.settings import settings_of
 from autograder.research import export
 from autograder.research.people import salt_of, salted_id
 from autograder.research.scrub import Scrubber
+from autograder.submissions.submitted import Submission, read
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC
 

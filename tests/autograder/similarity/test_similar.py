@@ -16,8 +16,6 @@ import numpy as np
 import pytest
 
 from autograder.__main__ import main
-from autograder.grading.rebuild import rebuild
-from autograder.grading.submissions import read
 from autograder.similarity.evidence import Chance, likeness
 from autograder.similarity.page import as_page, cut_short, in_words
 from autograder.similarity.pairs import groups_of, pairs_of
@@ -31,6 +29,8 @@ from autograder.similarity.works import (
     read_class,
     texts_of,
 )
+from autograder.submissions.rebuild import rebuild
+from autograder.submissions.submitted import read
 from classroom.honest import DISGUISES, HALF, PARTLY, copy_of, honest_class
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC, code_cell

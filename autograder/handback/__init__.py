@@ -1,0 +1,1 @@
+"""Marks and feedback on their way back into a learning management system."""

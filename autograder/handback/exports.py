@@ -1,0 +1,239 @@
+"""Marks in the tables that systems read, with the ids by which they match students.
+
+* Canvas finds a student by ``ID``, else by the SIS ids; an empty cell changes nothing
+  and ``EX`` excuses. Source: its ``GradebookImporter``.
+* Moodle's grading worksheet needs ``Identifier``, ``Grade`` and ``Last modified
+  (grade)``. Source: its ``assignfeedback_offline_grade_importer``.
+* Gradescope takes results only from an autograder that it runs itself; there is one
+  ``results.json`` for each submission, and a table with the columns of its own export.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from autograder.files import write_atomically
+from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
+from autograder.lms.roster import Person, Roster
+from autograder.lms.upload_ids import (
+    HandedIn,
+    kept_roster,
+    kept_worksheet,
+    people_in,
+    read_upload_ids,
+)
+from autograder.lms.whole_archive import ANONYMOUS
+from autograder.marks.reports import ClassReport
+from autograder.reporting.exports import gradescope_results, in_words, write_csv
+
+CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+MOODLE_COLUMNS = [
+    *("Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade"),
+    *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
+    "Feedback comments",
+]
+_ASSIGNMENT_ID = re.compile(r"\s*\(\d+\)$")
+_POINTS = re.compile(r"\d+(\.\d+)?")
+
+
+def write_lms_tables(
+    course: Path, report: ClassReport
+) -> tuple[dict[str, Path], list[str]]:
+    """Write the tables of a chapter into ``reports/``.
+
+    Returns:
+        What was written: ``canvas``, ``moodle``, ``gradescope`` (a folder) and
+        ``grades`` (Gradescope's table); and what an instructor has to know about them.
+
+    Raises:
+        BadTable: a class list was changed, and cannot be used any more.
+    """
+    folder, chapter = course / "reports", report.chapter
+    paths = {
+        "canvas": folder / f"{chapter}_canvas.csv",
+        "moodle": folder / f"{chapter}_moodle.csv",
+        "gradescope": folder / f"{chapter}_gradescope",
+        "grades": folder / f"{chapter}_gradescope.csv",
+    }
+    people, uploads = people_in(course, chapter), read_upload_ids(course, chapter)
+    notes: list[str] = []
+    _canvas(paths["canvas"], report, kept_roster(course), people, uploads, notes)
+    _moodle(paths["moodle"], report, kept_worksheet(course, chapter), uploads, notes)
+    _gradescope(paths["gradescope"], report, uploads)
+    rows = [_grades_row(s, report, people, uploads) for s in report.everybody]
+    columns = ["Name", "SID", "Email", "Total Score", "Max Points", "Status"]
+    write_csv(paths["grades"], [*columns, "Submission ID"], rows)
+    return paths, notes
+
+
+def _canvas(
+    path: Path,
+    report: ClassReport,
+    roster: Roster | None,
+    people: Mapping[str, Person],
+    uploads: Mapping[str, HandedIn],
+    notes: list[str],
+) -> None:
+    """The gradebook as Canvas imports it; its second row holds the points."""
+    column, points = report.chapter, ""
+    if roster is not None and roster.system == CANVAS:
+        column, points = _assignment(roster, report.chapter)
+    most = f"{report.max_score:g}"
+    if points and float(points) != report.max_score:
+        notes.append(
+            f"Canvas has {column} out of {float(points):g} points, and the marks are "
+            f"out of {most}: change it in Canvas before you import them"
+        )
+    rows: list[list[Any]] = [["    Points Possible", "", "", "", "", report.max_score]]
+    nameless = {
+        student
+        for student, entry in uploads.items()
+        if entry.system == CANVAS and entry.person.startswith(ANONYMOUS)
+    }
+    if left := len(nameless & report.students):
+        notes.append(
+            f"Canvas hides who {left} of the students are, so they are not in its "
+            "table: switch anonymous grading off there, download the submissions "
+            "again, and collect and grade them in a new course folder"
+        )
+    for student in report.everybody:
+        if student in nameless:
+            continue
+        mark = "EX" if student in report.excused else report.score_of(student, "")
+        rows.append([*_canvas_ids(student, people, uploads), mark])
+    write_csv(path, [*CANVAS_COLUMNS, column], rows)
+
+
+def _canvas_ids(
+    student: str, people: Mapping[str, Person], uploads: Mapping[str, HandedIn]
+) -> list[str]:
+    """Name, ID, SIS User ID, SIS Login ID and Section of a student."""
+    person, entry = people.get(student), uploads.get(student)
+    ids = dict(person.ids) if person else {}
+    if entry and entry.system == CANVAS and entry.person.isdigit():
+        ids.setdefault("canvas", entry.person)
+    known = ids.get("canvas") or ids.get("sis_user") or ids.get("sis_login")
+    login = ids.get("sis_login", "") if known else student
+    name = person.name if person else entry.name if entry else ""
+    first = [name or student, ids.get("canvas", ""), ids.get("sis_user", "")]
+    return [*first, login, ids.get("section", "")]
+
+
+def _assignment(roster: Roster, chapter: str) -> tuple[str, str]:
+    """What Canvas calls the assignment of a chapter, and its points."""
+    for column in roster.table.columns:
+        title = _ASSIGNMENT_ID.sub("", column).strip().casefold()
+        if re.sub(r"[\s-]+", "_", title) == chapter:
+            rows = [r for r in roster.table.rows if r["Student"] == "Points Possible"]
+            points = rows[0][column] if rows else ""
+            return column, points if _POINTS.fullmatch(points) else ""
+    return chapter, ""
+
+
+def _moodle(
+    path: Path,
+    report: ClassReport,
+    worksheet: Roster | None,
+    uploads: Mapping[str, HandedIn],
+    notes: list[str],
+) -> None:
+    """The grading worksheet, filled in; without ids of Moodle, a table of grades."""
+    in_moodle = {s: entry for s, entry in uploads.items() if entry.system == MOODLE}
+    if worksheet is not None:
+        _filled_in(path, report, worksheet, in_moodle, notes)
+        return
+    if not in_moodle:
+        rows = [[s, report.score_of(s, ""), _said(report, s)] for s in report.everybody]
+        write_csv(path, ["username", report.chapter, "feedback"], rows)
+        return
+    rows = []
+    for student, entry in sorted(in_moodle.items()):
+        score = report.score_of(student, "")
+        identity = [f"Participant {entry.person}", entry.name, entry.email, ""]
+        changed = ["Yes", "", "-", _said(report, student)]
+        rows.append([*identity, score, report.max_score, *changed])
+    write_csv(path, MOODLE_COLUMNS, rows)
+
+
+def _filled_in(
+    path: Path,
+    report: ClassReport,
+    worksheet: Roster,
+    in_moodle: Mapping[str, HandedIn],
+    notes: list[str],
+) -> None:
+    """The worksheet as Moodle gave it, with grades out of the most that it takes."""
+    students = {entry.person: student for student, entry in in_moodle.items()}
+    named = {p.ids["moodle"]: p.student for p in worksheet.people} | students
+    columns, rows, scales = worksheet.table.columns, [], set()
+    for row in worksheet.table.rows:
+        number = re.search(r"\d+$", row["Identifier"])
+        student = named.get(number[0] if number else "", "")
+        cells, score = dict(row.cells), report.score_of(student, None)
+        if score is not None:
+            scale = _scale(row["Maximum Grade"], report.max_score)
+            scales.add(scale)
+            cells["Grade"] = round(score * scale, 2)
+            if "Feedback comments" in columns:
+                cells["Feedback comments"] = _said(report, student)
+        rows.append([cells.get(column, "") for column in columns])
+    if scales - {1.0}:
+        notes.append(
+            f"Moodle takes another maximum than {report.max_score:g} points: the "
+            "grades in its worksheet are shares of that"
+        )
+    write_csv(path, columns, rows)
+
+
+def _scale(most: str, max_score: float) -> float:
+    """What a point is worth where a system takes another maximum."""
+    try:
+        return float(most) / max_score if float(most) > 0 else 1.0
+    except (ValueError, ZeroDivisionError):
+        return 1.0
+
+
+def _said(report: ClassReport, student: str) -> str:
+    """What a student reads beside the grade; Moodle shows it as a page."""
+    found = report.report_on(student)
+    return html.escape(in_words(found)) if found else ""
+
+
+def _gradescope(
+    folder: Path, report: ClassReport, uploads: Mapping[str, HandedIn]
+) -> None:
+    """A ``results.json`` for each submission, named as Gradescope names its folder."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.json"):
+        old.unlink()
+    for found in report.reports:
+        entry = uploads.get(found["student"])
+        theirs = entry is not None and entry.system == GRADESCOPE
+        name = entry.place if theirs else found["student"]
+        results = json.dumps(gradescope_results(found), indent=1)
+        write_atomically(folder / f"{name}.json", results)
+
+
+def _grades_row(
+    student: str,
+    report: ClassReport,
+    people: Mapping[str, Person],
+    uploads: Mapping[str, HandedIn],
+) -> list[Any]:
+    """A student in Gradescope's table of grades, with the state in words."""
+    person, entry = people.get(student), uploads.get(student)
+    ids = person.ids if person else {}
+    theirs = entry if entry and entry.system == GRADESCOPE else None
+    sid = ids.get("sid") or (
+        theirs.person if theirs and "@" not in theirs.person else ""
+    )
+    name = person.name if person else entry.name if entry else ""
+    email = ids.get("email") or (entry.email if entry else "")
+    number = theirs.place.removeprefix("submission_") if theirs else ""
+    score, state = report.score_of(student, ""), report.state_of(student)
+    return [name or student, sid, email, score, report.max_score, state, number]

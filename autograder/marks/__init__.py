@@ -1,0 +1,1 @@
+"""What a course has on record: its class, gradebook, reports and corrections."""

@@ -1,0 +1,384 @@
+"""The marks of a chapter in nbgrader's gradebook: written, and taken out again."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import (
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    MissingEntry,
+    Student,
+    SubmittedNotebook,
+)
+from sqlalchemy import make_url, select
+from sqlalchemy.exc import SAWarning
+from traitlets.config import Config
+
+from autograder.marks.audit import PENALTY, AuditLog
+from autograder.marks.deadlines import Deadlines
+from autograder.marks.gradebook_errors import (
+    GradebookError,
+    first_line,
+    reading,
+    writing,
+)
+from autograder.marks.held_marks import held_marks
+from autograder.marks.late_penalties import LatePenalties
+from autograder.marks.scores import Marks
+from autograder.release.course import put_scripts_on_path
+from autograder.submissions.timestamps import time_of
+
+
+class ChapterMarks:
+    """One open gradebook with the marks of one chapter.
+
+    Use as a context manager.
+
+    Args:
+        url: SQLAlchemy address of the gradebook.
+        course_id: nbgrader's name of the course.
+        chapter: the assignment, which is also the name of its notebook.
+        late: nbgrader's settings for late submissions, if the course has some.
+        log: where changes of marks are logged; not needed for reading.
+
+    Raises:
+        GradebookError: it cannot be opened, or the chapter was never released in it.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        course_id: str,
+        chapter: str,
+        late: Config | None = None,
+        log: AuditLog | None = None,
+    ) -> None:
+        self.chapter = chapter
+        self._late = LatePenalties(late) if late is not None else None
+        self._log = log
+        self._extensions: dict[str, timedelta] | None = None
+        put_scripts_on_path()
+        never_released = GradebookError(
+            f"the gradebook has no chapter {chapter}: release it first with "
+            "`python -m autograder course DIR` or `nbgrader generate_assignment`"
+        )
+        if _is_missing(url):  # nbgrader would make an empty one
+            raise never_released
+        try:
+            self._gradebook = Gradebook(url, course_id)
+            self._gradebook.find_notebook(chapter, chapter)
+        except MissingEntry:
+            self._gradebook.close()
+            raise never_released from None
+        except Exception as error:
+            raise GradebookError(
+                f"the gradebook cannot be opened: {first_line(error)}"
+            ) from error
+
+    def __enter__(self) -> ChapterMarks:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._gradebook.close()
+
+    def write(
+        self, examined: Iterable[tuple[str, Mapping[str, Any], str | None]]
+    ) -> list[str]:
+        """Write the scores of some submissions, all of them at once.
+
+        Scores and comments that an instructor gave by hand stay as they are; a
+        score by hand is marked for another look when the automatic one changed.
+
+        Args:
+            examined: nbgrader's id of each student, the report of the examination, and
+                when it was handed in, in any format nbgrader reads.
+
+        Returns:
+            The students whose time stamp could not be read.
+
+        Raises:
+            GradebookError: nothing was written.
+        """
+        unreadable = []
+        with self._errors_in_one_line(), self._one_transaction():
+            everybodys = self._gradebook.find_assignment(self.chapter)  # read once
+            for student, report, timestamp in examined:
+                stamp = time_of(timestamp) if timestamp else None
+                if timestamp and not stamp:
+                    unreadable.append(student)
+                self._write_one(student, report, stamp)
+            del everybodys
+        return unreadable
+
+    def regrade(
+        self, credited: Iterable[tuple[str, Mapping[str, Any]]], why: str
+    ) -> None:
+        """Give some students the scores of their reports, all of them at once.
+
+        Args:
+            credited: the students, and their reports with what rules give back.
+            why: the reason, for the log.
+
+        Raises:
+            GradebookError: nothing was written.
+        """
+        with self._errors_in_one_line(), self._one_transaction():
+            self._enter_all(credited, why)
+
+    def as_if_regraded(
+        self, credited: Iterable[tuple[str, Mapping[str, Any]]]
+    ) -> dict[str, Marks]:
+        """What ``read`` would return after ``regrade``; nothing is written.
+
+        Raises:
+            GradebookError: the gradebook cannot be used.
+        """
+        marks: dict[str, Marks] = {}
+        with (
+            contextlib.suppress(_TakenBack),
+            self._errors_in_one_line(),
+            self._one_transaction(),
+        ):
+            self._enter_all(credited, "")
+            self._gradebook.db.flush()
+            marks = held_marks(self._gradebook, self.chapter)
+            raise _TakenBack
+        return marks
+
+    def _enter_all(
+        self, credited: Iterable[tuple[str, Mapping[str, Any]]], why: str
+    ) -> None:
+        for student, report in credited:
+            notebook = self._gradebook.find_submission_notebook(
+                self.chapter, self.chapter, student
+            )
+            self._set_extension(student, notebook)
+            self._enter(student, notebook, report, why)
+
+    @contextlib.contextmanager
+    def _errors_in_one_line(self) -> Iterator[None]:
+        """Turn what a database or nbgrader raises into a ``GradebookError``."""
+        chapter = self.chapter
+        try:
+            with writing():
+                yield
+        except KeyError as error:
+            raise GradebookError(
+                f"the gradebook has no cell {error} in {chapter}: it was taken out of "
+                f"source/{chapter}, or released from another version of the book. "
+                "Grade with that version; or put it back, give up the marks of the "
+                f"chapter with `nbgrader db assignment remove {chapter} --force` and "
+                "release it again with `python -m autograder course DIR`"
+            ) from error
+
+    @contextlib.contextmanager
+    def _undone_on_error(self) -> Iterator[Gradebook]:
+        """Give the gradebook; if the block fails, take back all since a commit."""
+        try:
+            with writing():
+                yield self._gradebook
+        except BaseException:
+            self._gradebook.db.rollback()
+            raise
+
+    @contextlib.contextmanager
+    def _one_transaction(self) -> Iterator[None]:
+        """Make everything that is done in the block one transaction.
+
+        nbgrader commits each of its steps, and each time the disk has to be waited for.
+        A session that is bound to a connection with a transaction leaves that open.
+        """
+        book = self._gradebook
+        book.db.remove()
+        try:
+            with (
+                book.engine.connect() as connection,
+                self._logged() as log,
+                connection.begin(),
+            ):
+                book.db.configure(bind=connection, expire_on_commit=False)
+                yield
+                book.db.commit()  # of the session, to the transaction
+                log()
+        finally:
+            book.db.remove()
+            book.db.configure(bind=book.engine, expire_on_commit=True)
+
+    def _write_one(
+        self, student: str, report: Mapping[str, Any], stamp: datetime | None
+    ) -> None:
+        book, chapter = self._gradebook, self.chapter
+        when = {"timestamp": stamp} if stamp else {}
+        with warnings.catch_warnings():  # about nbgrader's own use of SQLAlchemy
+            warnings.simplefilter("ignore", SAWarning)
+            book.update_or_create_student(student)
+            book.update_or_create_submission(chapter, student, **when)
+        notebook = book.find_submission_notebook(chapter, chapter, student)
+        self._set_extension(student, notebook)
+        self._enter(student, notebook, report, "examined")
+
+    def _enter(
+        self,
+        student: str,
+        notebook: SubmittedNotebook,
+        report: Mapping[str, Any],
+        why: str,
+    ) -> None:
+        """Enter the scores of a report, and note what that changes."""
+        grades = self._by_cell(Grade, notebook)
+        comments = self._by_cell(Comment, notebook)
+        for exercise in report["exercises"]:
+            grade = grades[f"check-{exercise['name']}"]
+            changed = grade.auto_score != exercise["score"]
+            by_hand = grade.manual_score is not None
+            before, grade.auto_score = _counting(grade), exercise["score"]
+            because = "; ".join(filter(None, [why, exercise.get("rules")]))
+            self._note(student, exercise["name"], before, _counting(grade), because)
+            grade.needs_manual_grade = by_hand and (changed or grade.needs_manual_grade)
+            hint = exercise["message"] if exercise["mistake"] else None
+            said = [hint, exercise.get("regraded")]
+            comment = "\n\n".join(filter(None, said)) or None
+            comments[exercise["name"]].auto_comment = comment
+        self._set_penalty(student, notebook)
+
+    def _note(self, student: str, what: str, *change: Any) -> None:
+        if self._log is not None:
+            self._log.note(student, what, *change)
+
+    @contextlib.contextmanager
+    def _logged(self) -> Iterator[Callable[[], None]]:
+        """Give what writes the changes that were noted, to be called before a commit.
+
+        What it wrote is taken back if the block fails.
+        """
+        if self._log is None:
+            yield lambda: None
+            return
+        with self._log.transaction():
+            yield self._log.write
+
+    def _by_cell(self, kind: type, notebook: SubmittedNotebook) -> dict[str, Any]:
+        """All grades or comments of a notebook, in one query, by name of the cell."""
+        query = select(BaseCell.name, kind).join(kind, kind.cell_id == BaseCell.id)
+        query = query.where(kind.notebook_id == notebook.id)
+        return dict(self._gradebook.db.execute(query).all())
+
+    def set_deadlines(self, deadlines: Deadlines) -> None:
+        """Have the due date and the extensions that a course's table says.
+
+        Extensions are given when marks are written or penalties assigned.
+
+        Raises:
+            GradebookError: the due date stays as it was.
+        """
+        with self._undone_on_error() as book:
+            assignment = book.find_assignment(self.chapter)
+            if deadlines.due is not None:
+                assignment.duedate = deadlines.due.replace(tzinfo=None)
+            self._extensions = deadlines.extensions(assignment.duedate)
+            book.db.commit()
+
+    def withdraw(self, student: str) -> bool:
+        """Take a submission out again, unless somebody marked it by hand.
+
+        Returns:
+            Whether it is gone.
+
+        Raises:
+            GradebookError: it cannot be removed.
+        """
+        chapter = self.chapter
+        with self._undone_on_error() as book:
+            try:
+                notebook = book.find_submission_notebook(chapter, chapter, student)
+            except MissingEntry:
+                return True
+            if any(grade.manual_score is not None for grade in notebook.grades):
+                return False
+            with self._logged() as log:
+                for name, grade in self._by_cell(Grade, notebook).items():
+                    exercise = name.removeprefix("check-")
+                    before, why = _counting(grade), "nothing was handed in"
+                    self._note(student, exercise, before, None, why)
+                log()
+                book.remove_submission(chapter, student)
+        return True
+
+    def assign_penalties(self, students: Iterable[str]) -> None:
+        """Recompute the late penalties of some students from nbgrader's settings.
+
+        A due date or an extension may have changed since they were examined, and so may
+        the settings.
+
+        Raises:
+            GradebookError: the penalties stay as they were.
+        """
+        chapter = self.chapter
+        with self._undone_on_error() as book, self._logged() as log:
+            for student in students:
+                notebook = book.find_submission_notebook(chapter, chapter, student)
+                self._set_extension(student, notebook)
+                self._set_penalty(student, notebook)
+            log()
+            book.db.commit()
+
+    def _set_extension(self, student: str, notebook: SubmittedNotebook) -> None:
+        """Give a student the time that the course's table says, if there is one."""
+        if self._extensions is not None:
+            notebook.assignment.extension = self._extensions.get(student)
+
+    def _set_penalty(self, student: str, notebook: SubmittedNotebook) -> None:
+        """As nbgrader's ``AssignLatePenalties``, with the plugin of the course."""
+        before = notebook.late_submission_penalty or 0.0
+        notebook.late_submission_penalty = None
+        seconds = notebook.assignment.total_seconds_late
+        if self._late is not None and seconds > 0:
+            self._gradebook.db.flush()
+            self._gradebook.db.refresh(notebook, ["score"])
+            penalty = self._late.of(student, notebook.score, seconds)
+            notebook.late_submission_penalty = penalty
+        after = notebook.late_submission_penalty or 0.0
+        self._note(student, PENALTY, before, after, "time, due date and settings")
+
+    def read(self) -> dict[str, Marks]:
+        """What the gradebook holds now, by student.
+
+        Raises:
+            GradebookError: it cannot be read.
+        """
+        with reading():
+            marks = held_marks(self._gradebook, self.chapter)
+            self._gradebook.db.rollback()  # do not keep it locked
+        return marks
+
+
+class _TakenBack(Exception):
+    """Rolls back a transaction that was only a preview."""
+
+
+def _counting(grade: Grade) -> float | None:
+    """The score of a grade as nbgrader counts it; None while there is none."""
+    score = grade.auto_score if grade.manual_score is None else grade.manual_score
+    return None if score is None else score + (grade.extra_credit or 0.0)
+
+
+def longest_name(url: str) -> int:
+    """Characters that a gradebook takes for the name of a student."""
+    declared = Student.__table__.c.id.type.length
+    return 2**31 if make_url(url).get_backend_name() == "sqlite" else declared
+
+
+def _is_missing(url: str) -> bool:
+    """Whether a gradebook is a file of SQLite that is not there."""
+    address = make_url(url)
+    if address.get_backend_name() != "sqlite":
+        return False
+    return not Path(address.database or "").exists()

@@ -1,0 +1,79 @@
+"""The marks that nbgrader's gradebook holds, read in two queries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import timedelta
+from typing import Any
+
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from sqlalchemy import select
+
+from autograder.marks.gradebook_errors import require_name, require_points
+from autograder.marks.scores import Marks
+
+
+def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
+    """The marks of a chapter by student, in the transaction that is under way.
+
+    Raises:
+        GradebookError: the gradebook holds something that is no mark.
+    """
+    marks: dict[str, Marks] = defaultdict(Marks)
+    grades = _cells_of(
+        book,
+        chapter,
+        Grade,
+        SubmittedNotebook.id,
+        SubmittedNotebook.late_submission_penalty,
+        Grade.auto_score,
+        Grade.score,
+        Grade.max_score,
+        Grade.manual_score,
+        SubmittedAssignment.timestamp,
+        SubmittedAssignment.extension,
+        Assignment.duedate,
+    )
+    said = _cells_of(
+        book, chapter, Comment, Comment.auto_comment, Comment.manual_comment
+    )
+    for student, cell, notebook, penalty, *scores, when, longer, due in grades:
+        name, found = cell.removeprefix("check-"), marks[require_name(student)]
+        require_points(student, name, penalty, *scores)
+        found.auto_scores[name], found.scores[name], *rest = scores
+        found.max_scores[name], by_hand = rest
+        if by_hand is not None:
+            found.by_hand[name] = by_hand
+        found.late_penalties[notebook] = penalty or 0.0
+        if when and due:
+            found.late = when > due + (longer or timedelta())
+        if due and longer:
+            found.until = f"{due + longer:%Y-%m-%d %H:%M} UTC"
+    for student, cell, automatic, by_hand in said:
+        if by_hand or automatic:
+            marks[student].comments[cell] = by_hand or automatic
+    return dict(marks)
+
+
+def _cells_of(book: Gradebook, chapter: str, kind: type, *columns: Any) -> list[Any]:
+    """Student, name of the cell and more, of all grades or comments there are."""
+    query = (
+        select(SubmittedAssignment.student_id, BaseCell.name, *columns)
+        .join(SubmittedNotebook, SubmittedNotebook.id == kind.notebook_id)
+        .join(
+            SubmittedAssignment,
+            SubmittedAssignment.id == SubmittedNotebook.assignment_id,
+        )
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .join(BaseCell, BaseCell.id == kind.cell_id)
+        .where(Assignment.name == chapter)
+    )
+    return list(book.db.execute(query).all())

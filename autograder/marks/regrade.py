@@ -1,0 +1,274 @@
+"""Give points back for one cause: list the changes first, then make them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import AutograderError
+from autograder.exercise import Topic, load_topic
+from autograder.files import printable
+from autograder.interrupts import held_back
+from autograder.marks.audit import AuditLog, account, now
+from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.reports import read_reports
+from autograder.marks.rules import (
+    CASE,
+    MISTAKE,
+    Rule,
+    credited,
+    keep_rules,
+    read_rules,
+)
+from autograder.marks.scores import Marks
+from autograder.release.settings import settings_of
+
+NEAR = 3  # names that an error offers
+
+
+class NoSuchCause(AutograderError):
+    """There is no such mistake, case, exercise or rule; the message names some."""
+
+
+class RuleStands(AutograderError):
+    """The chapter has this very rule already."""
+
+
+@dataclass
+class Effects:
+    """What a change of the rules does.
+
+    Attributes:
+        changes: marks before and after, by student, late penalties included.
+        by_hand: students whose mark by hand stays as it is.
+        left: students whose gradebook entry is not what their report says, so that they
+            are left as they are until ``grade`` has looked at them.
+    """
+
+    changes: dict[str, tuple[float, float]] = field(default_factory=dict)
+    by_hand: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """The list of who changes by how much."""
+        lines = [
+            f"  {student}: {before:g} -> {after:g} ({after - before:+g})"
+            for student, (before, after) in sorted(self.changes.items())
+        ]
+        for student in sorted(self.by_hand):
+            lines.append(f"  {student}: marked by hand, and stays; look at it again")
+        for student in sorted(self.left):
+            lines.append(f"  {student}: differs from its report, and stays; grade it")
+        total = sum(after - before for before, after in self.changes.values())
+        number = len(self.changes)
+        changed = "1 mark changes" if number == 1 else f"{number} marks change"
+        points = "point" if abs(total) == 1 else "points"
+        lines.append(f"{changed}, by {total:+g} {points} in all")
+        return lines
+
+
+@dataclass(frozen=True)
+class Regrade:
+    """The rules of a chapter, its reports and its open gradebook.
+
+    Attributes:
+        rules: those that the chapter has now.
+    """
+
+    course: Path
+    chapter: str
+    topic: Topic
+    rules: list[Rule]
+    reports: Mapping[str, Mapping[str, Any]]
+    marks: ChapterMarks
+    held: Mapping[str, Marks]
+
+    def with_rule(
+        self,
+        kind: str,
+        name: str,
+        points: float | None,
+        why: str = "",
+        exercise: str | None = None,
+    ) -> list[Rule]:
+        """The rules with one more; it replaces one about the same cause.
+
+        Args:
+            kind: ``MISTAKE`` or ``CASE``.
+            name: of the mistake, or title of the case.
+            points: given back at most; None for all that it cost.
+            why: the reason, which students read.
+            exercise: whose it is, where several have one of this name.
+
+        Raises:
+            NoSuchCause: no exercise has one, or several have.
+            RuleStands: an identical rule holds, so that nothing would change.
+        """
+        exercise, name = self._find(kind, name, exercise)
+        made = {"who": account(), "when": now()}
+        cause = (exercise, kind, name)
+        for old in self.rules:
+            known = (old.exercise, old.kind, old.name, old.points)
+            if not old.undone and known == (*cause, points) and why in ("", old.why):
+                raise RuleStands(f"this rule stands already as number {old.number}")
+        rule = Rule(len(self.rules) + 1, *cause, points, why, **made)
+        kept = [
+            replace(old, undone=made["when"])
+            if (old.exercise, old.kind, old.name) == cause and not old.undone
+            else old
+            for old in self.rules
+        ]
+        return [*kept, rule]
+
+    def without(self, number: int) -> list[Rule]:
+        """The rules without one of them, which the list still shows.
+
+        Raises:
+            NoSuchCause: there is none of this number, or it was taken back before.
+        """
+        holding = [str(rule.number) for rule in self.rules if not rule.undone]
+        if str(number) not in holding:
+            there = f"there are {', '.join(holding)}" if holding else "there are none"
+            raise NoSuchCause(
+                f"{self.chapter} has no rule {number} that holds; {there}"
+            )
+        return [
+            replace(rule, undone=now()) if rule.number == number else rule
+            for rule in self.rules
+        ]
+
+    def effects(self, rules: Sequence[Rule]) -> Effects:
+        """What changes if these become the rules of the chapter; nothing is done.
+
+        Raises:
+            GradebookError: the gradebook cannot be used.
+        """
+        found = Effects()
+        changing = self._changing(rules, found)
+        after = self.marks.as_if_regraded(changing.items())
+        for student in changing:
+            old, new = self.held[student], after[student]
+            if old.score != new.score:
+                found.changes[student] = old.score, new.score
+            by_hand = old.by_hand.keys()
+            if any(old.auto_scores[n] != new.auto_scores[n] for n in by_hand):
+                found.by_hand.append(student)
+        return found
+
+    def do(self, rules: Sequence[Rule], why: str) -> None:
+        """Make these the rules of the chapter, and give everybody their marks.
+
+        The rules are kept first: should the machine die, ``grade`` finishes the work.
+
+        Raises:
+            GradebookError: it cannot be written; rules and marks stay as they were.
+        """
+        with held_back():  # rules without their marks, or the reverse
+            keep_rules(self.course, self.chapter, rules)
+            try:
+                self.marks.regrade(self._changing(rules, Effects()).items(), why)
+            except BaseException:
+                keep_rules(self.course, self.chapter, self.rules)
+                raise
+
+    def _changing(
+        self, rules: Sequence[Rule], found: Effects
+    ) -> dict[str, Mapping[str, Any]]:
+        """The new reports of those whose scores change; who cannot is in ``found``."""
+        changing = {}
+        for student, report in self.reports.items():
+            old, new = _scores(report, self.rules), _scores(report, rules)
+            if old == new or student not in self.held:
+                continue
+            held = self.held[student].auto_scores
+            if any(held.get(name) != score for name, score in old.items()):
+                found.left.append(student)
+            else:
+                changing[student] = credited(report, rules)
+        return changing
+
+    def _find(self, kind: str, name: str, exercise: str | None) -> tuple[str, str]:
+        """The exercise and the exact name of a mistake or a case."""
+        known = self._known(kind)
+        if exercise is not None:
+            if exercise not in known:
+                raise NoSuchCause(
+                    f"{self.chapter} has no exercise {exercise!r}"
+                    f"{_near(exercise, list(known))}; there are {', '.join(known)}"
+                )
+            known = {exercise: known[exercise]}
+        wanted = _plain(name)
+        found = [(e, n) for e, names in known.items() for n in names]
+        found = [(e, n) for e, n in found if _plain(n) == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            which = " or ".join(f"--exercise {e}" for e, _ in found)
+            raise NoSuchCause(f"several exercises have a {kind} {name!r}: add {which}")
+        names = sorted({n for names in known.values() for n in names})
+        near = _near(name, names)
+        where = exercise or self.chapter
+        raise NoSuchCause(
+            f"{where} has no {kind} {printable(name)!r}"
+            + (near or "; the class report lists them")
+        )
+
+    def _known(self, kind: str) -> dict[str, list[str]]:
+        """Names of mistakes or cases by exercise: of the book, and in the reports."""
+        known: dict[str, list[str]] = {}
+        for name, exercise in self.topic.exercises.items():
+            known[name] = [case.title for case in exercise.cases]
+            if kind == MISTAKE:
+                known[name] = [mistake.name for mistake in self.topic.mistakes(name)]
+        for report in self.reports.values():
+            for e in report["exercises"]:
+                names = known.setdefault(e["name"], [])
+                told = [e["mistake"]] if e["mistake"] else []
+                if kind == CASE:
+                    told = [case["title"] for case in e["cases"]]
+                names += [n for n in dict.fromkeys(told) if n not in names]
+        return known
+
+
+@contextmanager
+def open_regrade(course: Path, chapter: str) -> Iterator[Regrade]:
+    """The rules of a chapter, with what it takes to change them.
+
+    Raises:
+        CourseError: the folder is no course.
+        NoReports: nobody was graded.
+        BadRules: the rules cannot be read.
+        GradebookError: the gradebook cannot be used.
+    """
+    course = course.resolve()
+    settings = settings_of(course)
+    reports = {r["student"]: r for r in read_reports(course, chapter).reports}
+    rules, log = read_rules(course, chapter), AuditLog(course, chapter)
+    with ChapterMarks(
+        settings.gradebook, settings.course_id, chapter, settings.late, log
+    ) as marks:
+        held = marks.read()
+        log.find(held)
+        topic = load_topic(chapter)
+        yield Regrade(course, chapter, topic, rules, reports, marks, held)
+
+
+def _scores(report: Mapping[str, Any], rules: Sequence[Rule]) -> dict[str, float]:
+    return {e["name"]: e["score"] for e in credited(report, rules)["exercises"]}
+
+
+def _plain(name: str) -> str:
+    """A name as people write it: underscores, case and blanks do not matter."""
+    return " ".join(name.replace("_", " ").casefold().split())
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    by_plain = {_plain(one): one for one in known}
+    near = difflib.get_close_matches(_plain(name), by_plain, n=NEAR, cutoff=0.5)
+    if not near:
+        near = [one for one in by_plain if _plain(name) in one][:NEAR]
+    return f"; did you mean {' or '.join(by_plain[n] for n in near)}?" if near else ""

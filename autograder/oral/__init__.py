@@ -1,0 +1,1 @@
+"""Questions for a talk with each student about their own code."""

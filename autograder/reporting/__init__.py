@@ -1,0 +1,1 @@
+"""What instructors and students read: class reports, tables, feedback, the bank."""

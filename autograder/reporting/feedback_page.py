@@ -1,0 +1,179 @@
+"""One page for one student, made by nbgrader, here or in a process of several."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import shutil
+import signal
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from jinja2 import BytecodeCache, Environment
+from jinja2.bccache import Bucket
+from nbconvert.exporters import HTMLExporter
+from nbgrader.apps.api import NbGraderAPI
+from nbgrader.converters import GenerateFeedback
+from nbgrader.converters.base import NbGraderException
+from nbgrader.utils import temp_attrs
+from traitlets.config import Config
+
+from autograder.errors import SubmissionFault
+from autograder.interrupts import end_with_parent
+from autograder.release.settings import configuration
+from autograder.submissions.deadline import deadline
+
+TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATE = "attention_feedback"
+PAGE_SECONDS = 60.0  # of processor time; most pages take one or two
+FAILED = "nbgrader could not make it"
+# How nbgrader's template names the parts of a page.
+_ENTRY = re.compile(r'(<a href="#(?:check-)?([^"]+)">)Test cell</a>')
+_GRADED = re.compile(r"Grade cell: <code>(?:check-)?([^<]+)</code>")
+_ANSWER = re.compile(
+    r'(<a name="comment-([^"]+)"></a>(?:(?!</?div).)*<div class="panel-heading">\s*'
+    r"<span class=\"nbgrader-label\">)Student's answer",
+    re.DOTALL,
+)
+_COMMENT = re.compile(r'(<a href="#comment-([^"]+)">)Comment</a>')
+
+
+def page_of(course: Path, student: str, chapter: str) -> Path:
+    """Where the page of a student is."""
+    return course / "feedback" / student / chapter / f"{chapter}.html"
+
+
+@dataclass(frozen=True)
+class PageMaker:
+    """Has nbgrader make the pages of a chapter.
+
+    Attributes:
+        course: folder of the course, absolute.
+        gradebook: address of the gradebook.
+        chapter: name of the chapter.
+    """
+
+    course: Path
+    gradebook: str
+    chapter: str
+
+    def make(self, student: str, form: str) -> str | None:
+        """Make one page, with a form at its end; why it is not there, if it is not.
+
+        What is kept of a submission is limited, so that a page takes seconds. One that
+        takes longer all the same must not keep the others waiting.
+        """
+        page = page_of(self.course, student, self.chapter)
+        try:
+            with deadline(PAGE_SECONDS):
+                self._convert(student, form)
+        except SubmissionFault:
+            page.unlink(missing_ok=True)  # half of it, perhaps
+            return f"it takes more than {PAGE_SECONDS:g} s to make"
+        return None if page.is_file() else FAILED
+
+    def _convert(self, student: str, form: str) -> None:
+        api, chapter = self._api, self.chapter
+        with temp_attrs(api.coursedir, assignment_id=chapter, student_id=student):
+            converter = _Converter(coursedir=api.coursedir, parent=api)
+            converter.update_config(_template(converter.config, form))
+            with contextlib.suppress(NbGraderException):  # it has said why, in the log
+                converter.start()
+
+    @cached_property
+    def _api(self) -> NbGraderAPI:
+        config = configuration(self.course)
+        config.CourseDirectory.root = str(self.course)
+        config.CourseDirectory.db_url = self.gradebook
+        api = NbGraderAPI(config=config)
+        api.log_level = logging.ERROR
+        return api
+
+
+_makers: list[PageMaker] = []  # that of this process, if it was started for pages
+
+
+def start_worker(maker: PageMaker) -> None:
+    """Leave interrupts to the process that asks for pages, and end when it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    _makers[:] = [maker]
+
+
+def make_in_worker(asked: tuple[str, str]) -> str | None:
+    """Make the page of a student, with a form at its end; see ``PageMaker.make``."""
+    (maker,) = _makers
+    return maker.make(*asked)
+
+
+class _Compiled(BytecodeCache):
+    """Compiled templates: nbconvert has a new environment for each page."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take what was kept; Jinja compares it with the template."""
+        if bucket.key in self._kept:
+            bucket.bytecode_from_string(self._kept[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep what was compiled."""
+        self._kept[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
+class _Exporter(HTMLExporter):
+    """nbconvert's exporter, which compiles a template once."""
+
+    def _create_environment(self) -> Environment:
+        environment = super()._create_environment()
+        environment.bytecode_cache = _COMPILED
+        return environment
+
+
+class _Converter(GenerateFeedback):
+    """nbgrader's converter, told by us which page is out of date."""
+
+    def _exporter_class_default(self) -> type[HTMLExporter]:
+        return _Exporter
+
+    def init_destination(self, assignment_id: str, student_id: str) -> bool:
+        shutil.rmtree(self._format_dest(assignment_id, student_id), ignore_errors=True)
+        return True
+
+
+def _template(theirs: Config, form: str) -> Config:
+    """The page of nbgrader, in which questions have the names of their exercises."""
+    folders = list(theirs.HTMLExporter.extra_template_basedirs)
+    config = Config()
+    config.HTMLExporter.template_name = TEMPLATE
+    config.HTMLExporter.extra_template_basedirs = [str(TEMPLATES), *folders]
+    config.HTMLExporter.extra_template_paths = [
+        *theirs.HTMLExporter.extra_template_paths,
+        *folders,  # where ours finds the template that it extends
+    ]
+    config.HTMLExporter.filters = {
+        "named_exercises": named_exercises,
+        "with_form": lambda page: _with_form(page, form),
+    }
+    return config
+
+
+def _with_form(page: str, form: str) -> str:
+    """A page with a form behind all that is in it."""
+    text, end, rest = page.rpartition("</body>")
+    return f"{text}{form}{end}{rest}" if end else page + form
+
+
+def named_exercises(page: str) -> str:
+    """A page of nbgrader's with the names of exercises in place of ``Test cell``."""
+    page = _ENTRY.sub(r"\1\2</a>", page)
+    page = _COMMENT.sub(r"\1Comment on \2</a>", page)
+    page = _GRADED.sub(r"Check of <code>\1</code>", page)
+    return _ANSWER.sub(r"\1Your answer: \2", page)

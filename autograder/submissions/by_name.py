@@ -1,0 +1,87 @@
+"""Find answers by name that are not in the cell meant for them.
+
+Copying into a new notebook, Colab, and some converters lose nbgrader's metadata of a
+cell. The ``def`` or ``class`` of an answer is still there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection
+from functools import cached_property, lru_cache
+
+from autograder.parsing import UNREADABLE
+from autograder.submissions.magics import lines_in, parsed, rows_of
+
+_DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
+
+
+def defined_in(source: str) -> set[str]:
+    """The names of functions and classes that a cell defines, not inside others."""
+    return set(_DEFINED.findall(source))
+
+
+class Cell:
+    """A cell that may hold answers, parsed once for all exercises.
+
+    Args:
+        source: of a cell that the student wrote.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.defined = defined_in(source)
+
+    @cached_property
+    def _definitions(self) -> list[ast.stmt] | None:
+        """What has a name of its own, in order; ``None`` if Python cannot read it."""
+        tree = parsed(self.source)
+        return tree and [node for node in tree.body if _name(node) is not None]
+
+    def answer(
+        self, name: str, stub: str, asked: Collection[str], runs_before: bool
+    ) -> str | None:
+        """What of the cell answers an exercise; ``None`` if nothing does.
+
+        Args:
+            name: of the exercise.
+            stub: the cell of the exercise as it was released.
+            asked: names of all exercises.
+            runs_before: whether the cell runs before that of the exercise. Then its
+                definition is enough, which only has to be there once more; else all of
+                the cell is needed, without the answers to other exercises.
+        """
+        if name not in self.defined:
+            return None
+        if self._definitions is None:  # Python shall say what is wrong with it
+            return self.source
+        own = [node for node in self._definitions if _name(node) == name]
+        if all(_shape(node) in _shapes_in(stub) for node in own):
+            return None
+        lines = lines_in(self.source)
+        if runs_before:
+            return "\n\n\n".join("\n".join(lines[rows_of([node])]) for node in own)
+        others = set(asked) - {name}
+        for node in reversed(self._definitions):
+            if _name(node) in others:
+                del lines[rows_of([node])]
+        return "\n".join(lines)
+
+
+def _name(node: ast.stmt) -> str | None:
+    return getattr(node, "name", None)
+
+
+def _shape(node: ast.stmt) -> str | ast.stmt:
+    """What two statements share that say the same, in whatever form."""
+    try:
+        return ast.dump(node)
+    except UNREADABLE:  # no stub is nested so deeply, or has such numbers
+        return node
+
+
+@lru_cache(maxsize=100)
+def _shapes_in(stub: str) -> frozenset[str | ast.stmt]:
+    """Those of the statements of a stub, which every cell is compared with."""
+    return frozenset(map(_shape, getattr(parsed(stub), "body", [])))

@@ -1,0 +1,170 @@
+"""The source that an answer reaches: its own, and whatever of the student's it uses.
+
+An exercise forbids what it rebuilds. So its answer is read together with every
+definition of the student that it may use, followed by name through the cells.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from nbformat import NotebookNode
+
+from autograder.parsing import UNREADABLE
+from autograder.submissions.magics import (
+    lines_in,
+    never_runs,
+    parsed,
+    python_in,
+    rows_of,
+    sharing_lines,
+)
+from autograder.submissions.rebuild import STUDENT, Rebuilt
+
+
+@dataclass(eq=False)
+class _Statement:
+    """A statement of a student's, or all of a cell that cannot be read.
+
+    Attributes:
+        node: its syntax tree, if there is one.
+        names: which it may bind.
+        source: its lines, with the statements that share them; or all of its cell.
+    """
+
+    node: ast.stmt | None
+    names: set[str]
+    source: str
+
+    @cached_property
+    def text(self) -> str:
+        """Its own source, written out when an answer reaches it."""
+        if self.node is None:
+            return python_in(self.source)
+        try:
+            return ast.unparse(self.node)
+        except UNREADABLE:  # what is read is not always what can be written out
+            return python_in(self.source)
+
+    @cached_property
+    def used(self) -> set[str]:
+        """The names that it may use, from its tree: parsing again would be slow."""
+        return _words(self.source) if self.node is None else _names_in(self.node)
+
+
+class StudentCode:
+    """What the cells of a student define, parsed once for all exercises that ask.
+
+    Args:
+        rebuilt: a rebuilt notebook.
+    """
+
+    def __init__(self, rebuilt: Rebuilt) -> None:
+        self._rebuilt = rebuilt
+
+    @cached_property
+    def _cells(self) -> list[tuple[NotebookNode, list[_Statement]]]:
+        cells = self._rebuilt.notebook.cells
+        return [(cell.metadata, _definitions(cell)) for cell in cells]
+
+    def reachable(self, exercise: str) -> str:
+        """The answer to an exercise with every definition of the student that it uses.
+
+        Definitions are followed by name through the cells that the student wrote, but
+        not into what answers other exercises.
+        """
+        definitions = self._before_the_check(exercise)
+        answer = self._rebuilt.answers.get(exercise, "")
+        reached = {python_in(answer): None}
+        # Another cell may define it anew; a star import may bring in any name.
+        names = [exercise, "*", *sorted(_names(answer))]
+        while names:
+            for one in definitions.pop(names.pop(), ()):
+                if one.text not in reached:
+                    reached[one.text] = None
+                    names += sorted(one.used & definitions.keys())
+        return "\n".join(reached)
+
+    def _before_the_check(self, exercise: str) -> dict[str, list[_Statement]]:
+        """The statements that run before a check, by the names that they bind.
+
+        Answers to exercises are not among them, but what stands beside them is.
+        """
+        found: dict[str, list[_Statement]] = {}
+        for metadata, statements in self._cells:
+            if metadata.role == "check" and metadata.exercise == exercise:
+                break
+            for statement in statements:
+                for name in statement.names:
+                    found.setdefault(name, []).append(statement)
+        return found
+
+
+def _definitions(cell: NotebookNode) -> list[_Statement]:
+    """The statements of a cell that the student wrote."""
+    if cell.metadata.role not in (STUDENT, "exercise"):
+        return []
+    return list(_top_level(cell.source, cell.metadata.get("exercise")))
+
+
+def _top_level(source: str, answer: str | None) -> Iterator[_Statement]:
+    """The statements of a cell, without its answer.
+
+    What cannot be read, but may run, may bind every word that is in it.
+    """
+    tree = parsed(source)
+    if tree is None:
+        if not never_runs(source):
+            yield _Statement(None, _words(source) - {answer}, source)
+        return
+    lines = lines_in(source)
+    for group in sharing_lines(tree.body):
+        text = "\n".join(lines[rows_of(group)])
+        for node in group:
+            if answer is None or getattr(node, "name", None) != answer:
+                yield _Statement(node, _bound_by(node) - {answer}, text)
+
+
+def _bound_by(node: ast.stmt) -> set[str]:
+    """The names that a statement may bind."""
+    inner = list(ast.walk(node))
+    bound = {
+        n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        bound = {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        bound = {a.asname or a.name.partition(".")[0] for a in node.names}
+    if any(map(_reaches_names, inner)):
+        bound |= {n.value for n in inner if _is_text(n)}
+    return bound
+
+
+def _reaches_names(node: ast.AST) -> bool:
+    """Whether it can bind a name that is given as text, as ``globals()`` can."""
+    if isinstance(node, ast.Name):
+        return node.id in ("globals", "locals", "vars", "setattr", "exec", "eval")
+    return isinstance(node, ast.Attribute) and node.attr in ("__dict__", "user_ns")
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _names(source: str) -> set[str]:
+    tree = parsed(source)
+    if tree is None:
+        return _words(source)
+    return _names_in(tree)
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _words(source: str) -> set[str]:
+    return set(re.findall(r"\w+", source))

@@ -1,0 +1,415 @@
+"""Build a trusted notebook from the master and the cells that a student may edit.
+
+Locked cells, metadata, order and kernel come from the master. From the submission
+come only the sources of exercise cells, by their grade id, and of the cells that the
+student added. So deleting, copying, moving, retagging or unlocking a cell changes
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.origin import lines_of
+from autograder.submissions import by_name
+from autograder.submissions.absent import Absent, modules_made_in
+from autograder.submissions.magics import parsed
+from autograder.submissions.written import SETTINGS
+
+MAX_SOURCE = 100_000  # characters of one cell
+MAX_ADDED = 500_000  # characters of all cells that a student added
+FOLDED = 200  # characters of a line of text
+STUDENT = "student"  # the role of a cell that the student added
+
+
+@dataclass
+class Rebuilt:
+    """A trusted notebook and what was noticed while it was made.
+
+    Attributes:
+        notebook: the cells to run; ``cell.metadata.role`` says what each one is:
+            ``setup``, ``demo``, ``exercise``, ``check``, ``student`` or ``text``, and
+            ``cell.metadata.exercise`` to which exercise it belongs.
+        answers: the source a student wrote for each exercise.
+        notes: one line for each irregularity, for the report.
+        missing: exercises whose cell is not in the submission.
+        too_long: exercises whose answer is longer than ``MAX_SOURCE``.
+    """
+
+    notebook: NotebookNode
+    answers: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    too_long: list[str] = field(default_factory=list)
+    added: int = 0  # characters of the cells that the student added
+
+    @cached_property
+    def lines(self) -> dict[str, set[int]]:
+        """All lines of code that the student wrote, and their numbers in the cells."""
+        own = (STUDENT, "exercise")
+        cells = [c for c in self.notebook.cells if c.metadata.get("role") in own]
+        return lines_of(cell.source for cell in cells)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """What we take of a submitted cell."""
+
+    kind: str
+    source: str
+    grade_id: str | None
+    cell_id: str | None
+    entry: dict[str, Any]
+    tags: Any
+
+
+def _submitted_cells(data: dict[str, Any]) -> Iterator[_Cell]:
+    for cell in data["cells"]:
+        if not isinstance(cell, dict):
+            continue
+        source = cell.get("source")
+        if isinstance(source, list) and all(isinstance(part, str) for part in source):
+            source = "".join(source)
+        if not isinstance(source, str):
+            continue
+        metadata = cell.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        entry = metadata.get("nbgrader")
+        entry = entry if isinstance(entry, dict) else {}
+        grade_id = entry.get("grade_id")
+        yield _Cell(
+            str(cell.get("cell_type")),
+            source.encode("utf-8", "replace").decode("utf-8"),  # lone surrogates
+            grade_id if isinstance(grade_id, str) else None,
+            cell.get("id") if isinstance(cell.get("id"), str) else None,
+            entry,
+            metadata.get("tags", []),
+        )
+
+
+def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
+    """Put a submission's answers into the master.
+
+    Args:
+        master: the notebook as it was released to students.
+        data: the submission, from ``notebooks.parse_notebook``.
+    """
+    by_id = {
+        _grade_id(cell): n
+        for n, cell in enumerate(master.cells)
+        if _grade_id(cell) is not None
+    }
+    by_cell_id = {cell.get("id"): n for n, cell in enumerate(master.cells)}
+    by_source: dict[str, list[int]] = {}  # a line such as "May be used" stands often
+    for n, cell in enumerate(master.cells):
+        if _role(cell) not in ("exercise", "essay"):
+            by_source.setdefault(cell.source.strip(), []).append(n)
+    by_stub = {
+        cell.source.strip(): n
+        for n, cell in enumerate(master.cells)
+        if _role(cell) == "exercise"
+    }
+    released: dict[str, list[_Cell]] = {}  # by grade id, in the student's order
+    bare: list[int] = []  # exercises whose stub has lost its metadata
+    added: dict[int, list[_Cell]] = {}
+    writable: list[tuple[int, _Cell]] = []  # with the master cell that each follows
+    runs: dict[str, list[list[str]]] = {}  # sources of cells that follow each other
+    above: str | None = None  # the grade id of the cell above
+    place = -1  # the master cell that an added cell followed
+    for cell in _submitted_cells(data):
+        follows, above = cell.grade_id == above, cell.grade_id
+        if cell.grade_id in by_id:
+            released.setdefault(cell.grade_id, []).append(cell)
+            if not follows:
+                runs.setdefault(cell.grade_id, []).append([])
+            runs[cell.grade_id][-1].append(cell.source)
+            place = by_id[cell.grade_id]
+            if _role(master.cells[place]) == "exercise":
+                writable.append((place, cell))
+        elif cell.source.strip() in by_stub:
+            place = by_stub[cell.source.strip()]
+            bare.append(place)
+        elif cell.source.strip() in by_source:
+            numbers = by_source[cell.source.strip()]
+            place = next((n for n in numbers if n > place), numbers[0])
+        elif cell.kind == "markdown" and cell.cell_id in by_cell_id:
+            place = by_cell_id[cell.cell_id]
+        elif cell.source.strip():
+            added.setdefault(place, []).append(cell)
+            if cell.kind == "code":
+                writable.append((place, cell))
+    rebuilt = Rebuilt(nbformat.v4.new_notebook(metadata=master.metadata))
+    written = {
+        name: [source for run in found for source in _together(rebuilt, stub, run)]
+        for name, found in runs.items()
+        for stub in [master.cells[by_id[name]]]
+    }
+    for number in bare:
+        stub = master.cells[number]
+        written.setdefault(_grade_id(stub), []).append(stub.source)
+    _find_by_name(rebuilt, master, written, writable, added)
+    _add_student_cells(rebuilt, added.pop(-1, []))
+    for number, cell in enumerate(master.cells):
+        _add_master_cell(rebuilt, cell, written)
+        _add_student_cells(rebuilt, added.pop(number, []))
+    _leave_out_what_is_not_here(rebuilt)
+    if rebuilt.added > MAX_ADDED:
+        rebuilt.notes.append(
+            f"your own cells have more than {MAX_ADDED} characters, or one has more "
+            f"than {MAX_SOURCE}; what is beyond was not run"
+        )
+    rebuilt.notes += _irregularities(master, data, released)
+    return rebuilt
+
+
+def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[str]) -> list[str]:
+    """The sources of cells that follow each other with one grade id.
+
+    JupyterLab copies the metadata of a cell that is split, so what was written in one
+    exercise cell may stand in several. They count as one if the answer is in one of
+    them; of several answers, the first counts.
+    """
+    name, changed = _grade_id(stub), _changed(run, stub.source)
+    if (
+        _role(stub) != "exercise"
+        or len(changed) < 2
+        or sum(map(len, changed)) > MAX_SOURCE
+        or any(parsed(source) is None for source in changed)
+        or sum(name in by_name.Cell(source).defined for source in changed) != 1
+    ):
+        return run
+    rebuilt.notes.append(
+        f"{name}: {len(run)} cells that follow each other have its grade id; they "
+        "count as one"
+    )
+    return ["\n\n".join(changed)]
+
+
+def _find_by_name(
+    rebuilt: Rebuilt,
+    master: NotebookNode,
+    written: dict[str, list[str]],
+    writable: list[tuple[int, _Cell]],
+    added: dict[int, list[_Cell]],
+) -> None:
+    """Look in other cells of the student for answers that are not in their own.
+
+    Of several, the first counts. It is put into ``written``. The cell that it comes
+    from leaves ``added``, unless it runs long before: others may need what it does.
+    """
+    asked = {
+        _grade_id(cell): n
+        for n, cell in enumerate(master.cells)
+        if _role(cell) == "exercise"
+    }
+    wanted = {
+        name: number
+        for name, number in asked.items()
+        if not any(
+            text.strip()
+            for text in _changed(written.get(name, []), master.cells[number].source)
+        )
+    }
+    read: list[tuple[int, _Cell, by_name.Cell]] = []
+    length, found = 0, []
+    for place, cell in writable:
+        of_cell = by_name.Cell(cell.source)
+        if of_cell.defined.isdisjoint(wanted) or len(cell.source) > MAX_SOURCE:
+            continue
+        length += len(cell.source)
+        if length > MAX_ADDED:
+            rebuilt.notes.append(
+                f"by name, answers were looked for in {MAX_ADDED} characters only"
+            )
+            break
+        read.append((place, cell, of_cell))
+    for name, number in wanted.items():
+        for place, cell, of_cell in read:
+            if cell.grade_id == name:
+                continue
+            before = place < number - 1  # one directly above can be moved
+            stub = master.cells[number].source
+            answer = of_cell.answer(name, stub, asked, before)
+            if answer is not None:
+                written[name] = [answer]
+                found.append(name)
+                if not before and cell in added.get(place, []):
+                    added[place].remove(cell)
+                break
+    if found:
+        rebuilt.notes.append(f"found in another cell, by name: {', '.join(found)}")
+
+
+def _leave_out_what_is_not_here(rebuilt: Rebuilt) -> None:
+    """Take out imports that only the student's own machine has, and what needs them."""
+    own = (STUDENT, "exercise")
+    cells = [c for c in rebuilt.notebook.cells if c.metadata.get("role") in own]
+    absent = Absent(made=modules_made_in([cell.source for cell in cells]))
+    for cell in cells:
+        cell.source = absent.left_out_of(cell.source)
+        if cell.metadata.role == "exercise":
+            rebuilt.answers[cell.metadata.exercise] = cell.source
+    if absent.modules:
+        names = ", ".join(_printable(name, 40) for name in sorted(absent.modules)[:5])
+        rebuilt.notes.append(f"left out, because it is not installed here: {names}")
+
+
+def _irregularities(
+    master: NotebookNode, data: dict[str, Any], released: dict[str, list[_Cell]]
+) -> Iterator[str]:
+    """What is not as it was released; none of it changes what is examined."""
+    put_back, edited, copied, settings = [], [], [], []
+    for cell in master.cells:
+        name, role = _grade_id(cell), _role(cell)
+        if role not in ("setup", "exercise", "check"):
+            continue
+        found = released.get(name, [])
+        if not found and role != "exercise":
+            put_back.append(name)
+        if len(found) > 1 and role != "exercise":
+            copied.append(name)
+        if role != "exercise" and any(
+            other.source.strip() != cell.source.strip() for other in found
+        ):
+            edited.append(name)
+        if any(
+            _settings(other.entry, other.tags) != _settings_of(cell) for other in found
+        ):
+            settings.append(name)
+    for names, what in (
+        (put_back, "missing, put back as released"),
+        (edited, "edited, used as released"),
+        (copied, "copied, one counts"),
+        (settings, "other points, tags or settings than released, which hold"),
+    ):
+        if names:
+            yield f"{what}: {', '.join(names)}"
+    order = [_grade_id(cell) for cell in master.cells]
+    order = [name for name in order if name in released]
+    if list(released) != order:
+        yield "cells were moved; they are examined in the released order"
+    ids = {_grade_id(cell) for cell in master.cells}
+    claimed = {
+        str(cell.grade_id)
+        for cell in _submitted_cells(data)
+        if cell.grade_id not in ids and (cell.entry.get("grade") or cell.grade_id)
+    }
+    if claimed:
+        names = ", ".join(_printable(name, 40) for name in sorted(claimed)[:5])
+        yield f"cells of your own that claim to be graded count nothing: {names}"
+    metadata = data.get("metadata")
+    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
+    kernel = kernel.get("name") if isinstance(kernel, dict) else None
+    if kernel is not None and kernel != master.metadata.kernelspec.name:
+        yield f"the notebook names the kernel {_printable(kernel, 40)}; Python 3 ran it"
+
+
+def _settings_of(cell: NotebookNode) -> tuple[list[Any], Any]:
+    return _settings(cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", []))
+
+
+def _settings(entry: dict[str, Any], tags: Any) -> tuple[list[Any], Any]:
+    """What may not be changed in the metadata of a released cell."""
+    return [entry.get(key) for key in SETTINGS], tags
+
+
+def _printable(value: Any, length: int) -> str:
+    """A short text without anything that a terminal or a page would act on."""
+    return "".join(c for c in str(value)[:length] if c.isprintable())
+
+
+def _add_master_cell(
+    rebuilt: Rebuilt, cell: NotebookNode, written: dict[str, list[str]]
+) -> None:
+    new = nbformat.from_dict(cell)
+    role = _role(cell)
+    new.metadata = NotebookNode(new.metadata, role=role)
+    if role in ("exercise", "check"):
+        name = cell.metadata.nbgrader.grade_id.removeprefix("check-")
+        new.metadata["exercise"] = name
+    if role == "essay":
+        _fill_in(new, written.get(_grade_id(cell), []))
+    if role == "exercise":
+        new.source = _choose(rebuilt, name, cell.source, written.get(name, []))
+        rebuilt.answers[name] = new.source
+    rebuilt.notebook.cells.append(new)
+
+
+def _fill_in(essay: NotebookNode, sources: list[str]) -> None:
+    """Put in what a student wrote where an instructor's own cell asks for text."""
+    essay.metadata["role"] = "text"
+    for written in _changed(sources, essay.source)[:1]:
+        essay.source = _word_for_word(written[:MAX_SOURCE])
+
+
+def _changed(sources: list[str], stub: str) -> list[str]:
+    return [source for source in sources if source.strip() != stub.strip()]
+
+
+def _word_for_word(text: str) -> str:
+    """Markdown that shows a text as it is: an indented block runs and loads nothing.
+
+    Long lines are folded: rewriting links in a page takes quadratic time in the length
+    of a line.
+    """
+    return "\n".join(
+        "    " + line[start : start + FOLDED]
+        for line in text.splitlines()
+        for start in range(0, max(1, len(line)), FOLDED)
+    )
+
+
+def _choose(rebuilt: Rebuilt, name: str, stub: str, sources: list[str]) -> str:
+    """The source that counts: the first that is not the stub."""
+    if not sources:
+        rebuilt.missing.append(name)
+        rebuilt.notes.append(f"{name}: its exercise cell is not in the notebook")
+        return stub
+    changed = _changed(sources, stub)
+    if len(sources) > 1:
+        rebuilt.notes.append(
+            f"{name}: {len(sources)} cells have its grade id; the first that is not "
+            "the stub counts"
+        )
+    if changed and len(changed[0]) > MAX_SOURCE:
+        rebuilt.too_long.append(name)
+        return stub
+    return changed[0] if changed else stub
+
+
+def _add_student_cells(rebuilt: Rebuilt, cells: list[_Cell]) -> None:
+    for cell in cells:
+        if len(cell.source) > MAX_SOURCE:
+            rebuilt.added += MAX_ADDED
+            continue
+        rebuilt.added += len(cell.source)
+        if rebuilt.added > MAX_ADDED:
+            continue
+        if cell.kind == "code":
+            new = nbformat.v4.new_code_cell(cell.source)
+        else:
+            new = nbformat.v4.new_markdown_cell(_word_for_word(cell.source))
+        new.metadata["role"] = STUDENT if cell.kind == "code" else "text"
+        rebuilt.notebook.cells.append(new)
+
+
+def _grade_id(cell: NotebookNode) -> str | None:
+    return cell.metadata.get("nbgrader", {}).get("grade_id")
+
+
+def _role(cell: NotebookNode) -> str:
+    """What a cell of the master is, by nbgrader's metadata and our tags."""
+    entry = cell.metadata.get("nbgrader", {})
+    if cell.cell_type != "code":
+        return "essay" if entry.get("solution") else "text"
+    if entry.get("solution"):
+        return "exercise"
+    if entry.get("grade"):
+        return "check"
+    return "demo" if "demo" in cell.metadata.get("tags", []) else "setup"

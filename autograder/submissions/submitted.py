@@ -1,0 +1,200 @@
+"""What students handed in: one submission for each folder in ``submitted/``.
+
+Nothing of a folder is trusted: links are not followed, only a plain file of moderate
+size is read, and a name that could act as a path or a pattern is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import AutograderError, GraderFault
+from autograder.files import Inaccessible, Unusable, plain_file, printable
+from autograder.notebooks import MAX_FILE_BYTES
+from autograder.submissions.titles import likeness
+
+_BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
+MAX_NAME = 216  # bytes, so that files may be named after a student
+
+
+class NothingSubmitted(AutograderError):
+    """There is nothing to grade."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A submission as it was found: its bytes, or why there are none.
+
+    Attributes:
+        student: name of the folder, nbgrader's id of the student.
+        content: bytes of the notebook.
+        unusable: why there is no notebook to examine, if there is none.
+        timestamp: what ``timestamp.txt`` says.
+        note: an irregularity that costs nothing.
+    """
+
+    student: str
+    content: bytes
+    unusable: str | None = None
+    timestamp: str | None = None
+    note: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Changes when what was handed in changes."""
+        text = f"{self.unusable}\0{self.timestamp}\0".encode(errors="replace")
+        return hashlib.sha256(text + self.content).hexdigest()
+
+    def is_told_by(self, report: Mapping[str, Any]) -> bool:
+        """Whether a report is on this submission, and not on an earlier one."""
+        return report.get("submission") == self.digest
+
+
+def students(
+    submitted: Path, longest: int = MAX_NAME
+) -> tuple[list[str], dict[str, str]]:
+    """Names of the folders that can be graded, and of those that cannot, with why.
+
+    Args:
+        submitted: the folder of all submissions.
+        longest: characters that a gradebook takes for a name.
+
+    Raises:
+        NothingSubmitted: there are no folders.
+    """
+    usable, refused = [], {}
+    for entry in sorted(submitted.iterdir()) if submitted.is_dir() else []:
+        folder = entry.is_dir() and not entry.is_symlink()
+        if not folder and entry.name.startswith("."):
+            continue  # a file such as .DS_Store
+        if not folder:
+            refused[printable(entry.name)] = "not a folder"
+        elif why := bad_name(entry.name, longest):
+            dots = "..." if len(entry.name) > 40 else ""
+            refused[printable(entry.name[:40]) + dots] = f"{why}: rename the folder"
+        else:
+            usable.append(entry.name)
+    if not usable and not refused:
+        raise NothingSubmitted(
+            f"nothing was submitted: {submitted} has no folders; each is to hold "
+            "STUDENT/CHAPTER/CHAPTER.ipynb"
+        )
+    return usable, refused
+
+
+def bad_name(name: str, longest: int = MAX_NAME) -> str | None:
+    """Why a name cannot be that of a student; ``None`` if it can.
+
+    Args:
+        name: of a folder, which is also nbgrader's id of the student.
+        longest: characters that a gradebook takes for a name.
+    """
+    if _BAD_NAME.search(name):
+        return (
+            "the name has a path separator, a control or glob character, a leading dot "
+            "or bytes that are no text"
+        )
+    if len(name.encode()) > MAX_NAME or len(name) > longest:
+        return f"the name has more than {min(longest, MAX_NAME)} characters or bytes"
+    return None
+
+
+def handed_in(submitted: Path, student: str, chapter: str) -> bool:
+    """Whether there is anything of a student for a chapter, usable or not.
+
+    An empty folder is nothing: collecting and syncing make such folders. Nor is one in
+    which only hidden files are, such as those that a killed command had not finished.
+    """
+    folder = submitted / student / chapter
+    try:
+        names = [entry.name for entry in folder.iterdir()]
+        return any(not n.startswith(".") or n.endswith(".ipynb") for n in names)
+    except NotADirectoryError:
+        return True
+    except FileNotFoundError:
+        return folder.is_symlink()
+    except OSError:  # ``read`` says what is wrong with it
+        return True
+
+
+def read(submitted: Path, student: str, chapter: str) -> Submission:
+    """Read a submission; anything but a plain file of moderate size is unusable.
+
+    Raises:
+        GraderFault: this machine could not read it.
+    """
+    return read_folder(submitted / student / chapter, student, chapter)
+
+
+def read_folder(folder: Path, student: str, chapter: str) -> Submission:
+    """Read what is in a folder as the submission of a student.
+
+    Raises:
+        GraderFault: this machine could not read it.
+    """
+    try:
+        return _read(folder, student, chapter)
+    except Inaccessible as error:
+        raise GraderFault(str(error)) from error
+    except OSError as error:
+        name = printable(str(error.filename or student))
+        raise GraderFault(f"{name} cannot be read: {error.strerror}") from error
+
+
+def _read(folder: Path, student: str, chapter: str) -> Submission:
+    if folder.is_symlink() or not folder.is_dir():
+        reason = f"what is in the place of the folder {chapter} is none"
+        return Submission(student, b"", reason)
+    timestamp, note = _timestamp(folder / "timestamp.txt")
+    path = folder / f"{chapter}.ipynb"
+    if not os.path.lexists(path):
+        ranked = sorted(
+            folder.glob("*.ipynb"),
+            key=lambda file: (likeness(file.stem, chapter), len(file.name), file.name),
+        )
+        if not ranked or len(ranked) > 1 and likeness(ranked[0].stem, chapter) > 1:
+            reason = f"no notebook {chapter}.ipynb was submitted"
+            return Submission(student, b"", reason, timestamp, note)
+        path, note = ranked[0], f"the notebook was named {printable(ranked[0].name)}"
+        if len(ranked) > 1:
+            others = ", ".join(printable(file.name) for file in ranked[1:4])
+            note += f"; not looked at: {others}"
+    try:
+        content = plain_file(path, MAX_FILE_BYTES)
+    except Inaccessible:
+        raise
+    except Unusable as error:
+        return Submission(student, b"", str(error), timestamp, note)
+    return Submission(student, content, None, timestamp, note)
+
+
+def read_secret(submitted: Path, student: str, chapter: str) -> str | None:
+    """The secret with which ``nbgrader fetch_feedback`` finds a submission's page.
+
+    There is one if it came through nbgrader's exchange.
+    """
+    path = submitted / student / chapter / "submission_secret.txt"
+    try:
+        text = plain_file(path, 1000).decode("ascii")
+    except (Unusable, UnicodeDecodeError):
+        return None
+    return text if text.isalnum() else None
+
+
+def _timestamp(path: Path) -> tuple[str | None, str | None]:
+    """What a time stamp file says, and a note if it cannot be read."""
+    if not os.path.lexists(path):
+        return None, None
+    try:
+        text = plain_file(path, 1000).decode("utf-8-sig").strip()
+    except Inaccessible:
+        raise
+    except (Unusable, UnicodeDecodeError):
+        return None, "the time stamp could not be read"
+    return text or None, None

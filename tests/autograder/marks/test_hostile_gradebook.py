@@ -1,0 +1,155 @@
+"""A gradebook that nbgrader never wrote gets a line, and never becomes a mark.
+
+The oracle is sqlite3, which puts in what a person with an editor could.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import sqlite3
+import threading
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.exercise import load_topic
+from autograder.grading.chapter import report_path
+from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.rules import read_rules
+from autograder.release.settings import settings_of
+from classroom.submissions import hand_in, submission
+from tests.autograder.conftest import TOPIC
+from tests.autograder.grading.made_up import exercise, report
+
+STUDENTS = ("student01", "student02")
+CASE = "the scores that were given are unchanged"
+REGRADE = ["regrade", TOPIC, "--case", CASE, "--points", "1", "--yes"]
+REPORT = ["report", TOPIC]
+
+
+@pytest.fixture(scope="module")
+def marked(released_course, tmp_path_factory, master, right):
+    """A class that has marks and reports; everybody fails one case."""
+    course = tmp_path_factory.mktemp("marked") / "course"
+    shutil.copytree(released_course, course)
+    hand_in(course, TOPIC, dict.fromkeys(STUDENTS, submission(master, right)))
+    exercises = [
+        exercise(
+            name,
+            {case.title: case.title != CASE for case in asked.cases},
+            {case.title: case.points for case in asked.cases},
+        )
+        for name, asked in load_topic(TOPIC).exercises.items()
+    ]
+    reports = [report(student, exercises) for student in STUDENTS]
+    settings = settings_of(course)
+    with ChapterMarks(settings.gradebook, settings.course_id, TOPIC) as marks:
+        marks.write((said["student"], said, None) for said in reports)
+    for said in reports:
+        path = report_path(course, TOPIC, said["student"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({**said, "seconds": 1.0}))
+    return course
+
+
+@pytest.fixture
+def course(marked, tmp_path):
+    copied = tmp_path / "course"
+    shutil.copytree(marked, copied)
+    return copied
+
+
+def database(course):
+    return sqlite3.connect(course / "gradebook.db")
+
+
+def change(course, statement):
+    with database(course) as book:
+        book.execute(statement)
+    book.close()
+
+
+def scores(course):
+    book = database(course)
+    found = book.execute("select auto_score from grade order by id").fetchall()
+    book.close()
+    return found
+
+
+HOSTILE = {
+    "a text as a score": "update grade set auto_score = 'full'",
+    "an infinite score": "update grade set manual_score = 9e999",
+    "no sum of scores": "update grade set manual_score = -9e999, extra_credit = 9e999",
+    "a text as a penalty": "update submitted_notebook set late_submission_penalty='x'",
+    "a time that is none": "update submitted_assignment set timestamp = 'yesterday'",
+    "a due date that is none": "update assignment set duedate = 'yesterday'",
+    "no name": "update submitted_assignment set student_id = null where rowid = 1",
+}
+
+
+@pytest.mark.parametrize("command", [REGRADE, REPORT], ids=["regrade", "report"])
+@pytest.mark.parametrize("statement", HOSTILE.values(), ids=HOSTILE.keys())
+def test_what_no_nbgrader_wrote_is_refused_in_a_line(
+    course, capsys, statement, command
+):
+    change(course, statement)
+    before = scores(course)
+    assert main([*command, "--course", str(course)]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.startswith("autograder: the gradebook ") and "restore a copy" in line
+    assert scores(course) == before
+    assert not read_rules(course, TOPIC)
+
+
+@pytest.mark.parametrize("command", ["report", "anonymise"])
+def test_an_id_that_is_no_text_is_refused_in_a_line(course, capsys, command, tmp_path):
+    change(course, "insert into student (id) values (x'ff00')")
+    into = ["--into", str(tmp_path / "out")] if command == "anonymise" else []
+    assert main([command, TOPIC, *into, "--course", str(course)]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "as the id of a student, expected a text" in line
+
+
+def test_a_gradebook_that_takes_nothing_keeps_marks_and_rules(course, capsys):
+    change(
+        course,
+        "create trigger full before update on grade begin "
+        "select raise(abort, 'database or disk is full'); end",
+    )
+    before = scores(course)
+    assert main([*REGRADE, "--course", str(course)]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "the gradebook cannot be written" in line
+    assert scores(course) == before
+    assert not read_rules(course, TOPIC)
+
+
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(),
+    reason="only the main thread is interrupted",
+)
+def test_an_interrupt_leaves_no_rule_without_its_marks(course, monkeypatch, capsys):
+    real, before = ChapterMarks.regrade, scores(course)
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        real(*arguments)
+
+    monkeypatch.setattr(ChapterMarks, "regrade", interrupted)
+    assert main([*REGRADE, "--course", str(course)]) == 130
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "interrupted; what was finished is kept" in line
+    assert [rule.name for rule in read_rules(course, TOPIC)] == [CASE]
+    assert scores(course) != before
+
+
+def test_a_command_without_memory_says_so_in_a_line(course, monkeypatch, capsys):
+    def short(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("autograder.marks.audit.AuditLog.changes", short)
+    assert main(["changes", TOPIC, "--course", str(course)]) == 3
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "too little memory" in line

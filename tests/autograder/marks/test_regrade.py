@@ -1,0 +1,353 @@
+"""Points given back for one cause: listed, done, kept by later runs, and taken back.
+
+The oracle for marks is nbgrader's own API on the gradebook, and arithmetic on the cases
+that the judge's reports list.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.exercise import load_topic
+from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.gradebook_errors import GradebookError
+from autograder.marks.rules import Rule, credited, keep_rules
+from classroom.submissions import cell_source, hand_in, submission
+from tests.autograder.conftest import TOPIC
+
+UNCHANGED = "the scores that were given are unchanged"  # a case of softmax, 1 point
+IN_PLACE = "scores_changed_in_place"  # a mistake that fails this case alone
+WEIGHTS_FIRST = "weights_first"  # a mistake of attend
+HALF = """
+from nbgrader.plugins import BasePlugin
+
+
+class Half(BasePlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return score / 2
+"""
+
+
+def mistaken(exercise, name):
+    """A cell with a mistake of the bank."""
+    (found,) = [m for m in load_topic(TOPIC).mistakes(exercise) if m.name == name]
+    return {exercise: cell_source(found, exercise)}
+
+
+@pytest.fixture(scope="module")
+def graded(released_course, tmp_path_factory, master, right, grade):
+    """A class that was graded once; one of them has a mark by hand."""
+    course = tmp_path_factory.mktemp("regrade") / "course"
+    shutil.copytree(released_course, course)
+    (course / "half.py").write_text(HALF)
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write("c.AssignLatePenalties.plugin_class = 'half.Half'\n")
+    in_place, first = mistaken("softmax", IN_PLACE), mistaken("attend", WEIGHTS_FIRST)
+    answers = {
+        "right": right,
+        "blank": {},
+        "in_place": {**right, **in_place},
+        "late": {**right, **in_place},
+        "by_hand": {**right, **in_place},
+        "first": {**right, **first},
+        "both": {**right, **in_place, **first},
+    }
+    hand_in(course, TOPIC, {s: submission(master, a) for s, a in answers.items()})
+    stamp = course / "submitted" / "late" / TOPIC / "timestamp.txt"
+    stamp.write_text("2026-10-02 12:00:00 UTC")
+    (course / "deadlines.csv").write_text(
+        f"student,chapter,due\n,{TOPIC},2026-10-01 12:00 UTC\n"
+    )
+    grade(TOPIC, course)
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.find_grade("check-softmax", TOPIC, TOPIC, "by_hand").manual_score = 2
+        book.db.commit()
+    return course
+
+
+@pytest.fixture
+def course(graded, tmp_path):
+    folder = tmp_path / "course"
+    shutil.copytree(graded, folder)
+    return folder
+
+
+def marks(course):
+    """What counts, by student, as nbgrader works it out."""
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        found = book.assignment_submissions(TOPIC)
+        return {s.student.id: s.score - s.late_submission_penalty for s in found}
+
+
+def report(course, student):
+    return json.loads((course / "reports" / TOPIC / f"{student}.json").read_text())
+
+
+def exercise(course, student, name):
+    found = report(course, student)["exercises"]
+    return next(e for e in found if e["name"] == name)
+
+
+def regrade(course, *words):
+    return main(["regrade", TOPIC, "--course", str(course), *words])
+
+
+def log(course):
+    lines = (course / "changes" / f"{TOPIC}.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+FULL = sum(e.points for e in load_topic(TOPIC).exercises.values())
+
+
+def test_class_is_as_the_other_tests_take_it(graded):
+    before = marks(graded)
+    assert before["right"] == FULL
+    assert before["in_place"] == FULL - 1
+    assert before["late"] == (FULL - 1) / 2
+    failing = exercise(graded, "first", "attend")["cases"]
+    assert len([c for c in failing if not c["passed"]]) > 1
+    assert exercise(graded, "first", "attend")["mistake"] == WEIGHTS_FIRST
+
+
+def test_list_is_shown_first_and_nothing_is_done_without_a_yes(
+    course, capsys, monkeypatch
+):
+    before = marks(course)
+    for answer in ("n", "", EOFError):
+
+        def say(prompt, answer=answer):
+            if answer is EOFError:
+                raise EOFError
+            return answer
+
+        monkeypatch.setattr("builtins.input", say)
+        capsys.readouterr()
+        assert regrade(course, "--case", UNCHANGED, "--forgiven") == 0
+        said = capsys.readouterr().out
+        assert f"  in_place: {FULL - 1:g} -> {FULL:g} (+1)" in said
+        assert f"  late: {(FULL - 1) / 2:g} -> {FULL / 2:g} (+0.5)" in said
+        assert "  by_hand: marked by hand, and stays" in said
+        assert "  right:" not in said
+        assert "  blank:" not in said
+        assert said.rstrip().endswith("nothing was changed")
+    assert marks(course) == before
+    assert not (course / "regrades").exists()
+
+
+def test_forgiven_case_gives_its_points_to_who_failed_it_and_tried(course, capsys):
+    before = marks(course)
+    words = ["--case", UNCHANGED, "--forgiven", "--why", "the task did not say so"]
+    assert regrade(course, *words, "--yes") == 0
+    after = marks(course)
+    gained = {s: after[s] - before[s] for s in after if after[s] != before[s]}
+    assert gained == {"in_place": 1, "both": 1, "late": 0.5}
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        by_hand = book.find_grade("check-softmax", TOPIC, TOPIC, "by_hand")
+        assert (by_hand.score, by_hand.needs_manual_grade) == (2, True)
+        comment = book.find_comment("softmax", TOPIC, TOPIC, "in_place").auto_comment
+    assert "1 point was given back" in comment
+    assert "the task did not say so" in comment
+
+
+def test_an_identical_rule_is_refused_and_without_a_reason_none_is_told(course, capsys):
+    words = ["--case", UNCHANGED, "--forgiven", "--yes"]
+    assert regrade(course, *words) == 0
+    assert "3 marks change" in capsys.readouterr().out
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        comment = book.find_comment("softmax", TOPIC, TOPIC, "in_place").auto_comment
+    given = f"1 point was given back (softmax, case “{UNCHANGED}”)."
+    assert comment.rstrip().endswith(given)
+    for more in ([], ["--exercise", "softmax"]):
+        assert regrade(course, *words, *more) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "this rule stands already as number 1" in line
+    assert regrade(course, *words, "--why", "the task did not say so") == 0
+    assert "0 marks change" in capsys.readouterr().out
+    assert regrade(course) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert "taken back on" in first
+    assert "forgiven (the task did not say so; " in second
+    assert regrade(course, "--undo", "2", "--yes") == 0
+    assert regrade(course, *words) == 0  # one that was taken back does not stand
+
+
+def test_forgiven_mistake_gives_back_all_that_it_cost(course):
+    before = marks(course)
+    assert regrade(course, "--mistake", "weights first", "--forgiven", "--yes") == 0
+    lost = sum(
+        case["points"]
+        for case in exercise(course, "first", "attend")["cases"]
+        if not case["passed"]
+    )
+    after = marks(course)
+    assert after["first"] - before["first"] == lost
+    assert after["first"] == FULL
+    assert after["both"] - before["both"] == lost
+
+
+def test_points_are_limited_to_what_was_lost(course):
+    before = marks(course)
+    words = ["--mistake", WEIGHTS_FIRST, "--points", "1.5", "--why", "a slip"]
+    assert regrade(course, *words, "--yes") == 0
+    assert marks(course)["first"] - before["first"] == 1.5
+    # The second rule about a cause replaces the first one.
+    assert regrade(course, *words[:3], "900", "--yes") == 0
+    assert marks(course)["first"] == FULL
+
+
+def test_rule_holds_for_later_runs_and_later_submissions(
+    course, grade, master, right, capsys
+):
+    assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 0
+    given = marks(course)
+    again = grade(TOPIC, course)
+    assert not again.graded
+    assert not again.changes
+    forced = grade(TOPIC, course, force=True, only=["in_place", "late"])
+    assert len(forced.graded) == 2
+    assert not forced.changes
+    assert marks(course) == given
+    answers = {**right, **mistaken("softmax", IN_PLACE)}
+    hand_in(course, TOPIC, {"new": submission(master, answers)})
+    grade(TOPIC, course)
+    assert marks(course)["new"] == FULL
+
+
+def test_reports_keep_what_the_judge_found(course):
+    before = report(course, "in_place")
+    assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 0
+    assert report(course, "in_place") == before
+
+
+def test_undo_gives_everybody_the_marks_from_before(course, capsys):
+    before = marks(course)
+    assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 0
+    assert regrade(course, "--mistake", WEIGHTS_FIRST, "--points", "1", "--yes") == 0
+    assert regrade(course, "--undo", "1", "--yes") == 0
+    between = marks(course)
+    assert between["in_place"] == before["in_place"]
+    assert between["first"] == before["first"] + 1
+    assert regrade(course, "--undo", "2", "--yes") == 0
+    assert marks(course) == before
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        comment = book.find_comment("softmax", TOPIC, TOPIC, "in_place").auto_comment
+    assert "given back" not in comment
+    capsys.readouterr()
+    assert regrade(course) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert UNCHANGED in first
+    assert "taken back on" in first
+    assert "weights first" in second
+    assert regrade(course, "--undo", "1", "--yes") == 2
+    assert "no rule 1 that holds; there are none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--mistake", "weight_first", "--forgiven"], "did you mean weights_first"),
+        (["--case", "the scores are unchanged", "--forgiven"], UNCHANGED),
+        (["--case", "qqqq", "--forgiven"], "has no case 'qqqq'"),
+        (["--case", UNCHANGED], "say how many points"),
+        (["--points", "2"], "say for what"),
+        (["--undo", "7"], "no rule 7 that holds; there are none"),
+        (
+            ["--case", "query and inputs are unchanged", "--forgiven"],
+            "--exercise alignment_scores or --exercise attend",
+        ),
+        (
+            ["--case", UNCHANGED, "--forgiven", "--exercise", "softmx"],
+            "no exercise 'softmx'; did you mean softmax",
+        ),
+        (
+            ["--case", UNCHANGED, "--forgiven", "--exercise", "attend"],
+            "attend has no case",
+        ),
+    ],
+)
+def test_what_does_not_exist_is_one_line_with_close_names(course, capsys, words, said):
+    assert regrade(course, *words, "--yes") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert not (course / "regrades").exists()
+
+
+@pytest.mark.parametrize("points", ["0", "-1", "nan", "inf", "many"])
+def test_points_that_are_none_are_refused(course, capsys, points):
+    with pytest.raises(SystemExit) as stopped:
+        regrade(course, "--case", UNCHANGED, "--points", points)
+    assert stopped.value.code == 2
+    assert "is not a number above 0" in capsys.readouterr().err
+
+
+def test_one_exercise_of_several_with_such_a_case(course):
+    title = "query and inputs are unchanged"
+    words = ["--case", title, "--exercise", "attend", "--points", "1"]
+    assert regrade(course, *words, "--yes") == 0
+    (rule,) = json.loads((course / "regrades" / f"{TOPIC}.json").read_text())
+    assert (rule["exercise"], rule["name"]) == ("attend", title)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '[{"number": 1}]', '{"a": 1}'])
+def test_rules_that_somebody_broke_stop_the_run(course, capsys, grade, text):
+    (course / "regrades").mkdir()
+    (course / "regrades" / f"{TOPIC}.json").write_text(text)
+    assert regrade(course) == 2
+    assert "does not hold the rules" in capsys.readouterr().err
+    assert main(["grade", TOPIC, "--course", str(course)]) == 2
+    assert "does not hold the rules" in capsys.readouterr().err
+
+
+def test_gradebook_that_cannot_be_written_leaves_rules_as_they_were(
+    course, monkeypatch, capsys
+):
+    def locked(*words):
+        raise GradebookError("the gradebook cannot be written")
+
+    monkeypatch.setattr(ChapterMarks, "regrade", locked)
+    assert regrade(course, "--case", UNCHANGED, "--forgiven", "--yes") == 2
+    capsys.readouterr()
+    assert regrade(course) == 0
+    assert capsys.readouterr().out.strip() == "no rules so far"
+
+
+def test_grade_finishes_what_a_killed_regrade_began(course, grade):
+    rule = Rule(1, "softmax", "case", UNCHANGED, None, "why", "me", "now")
+    keep_rules(course, TOPIC, [rule])  # and killed before the gradebook was written
+    before = marks(course)
+    grade(TOPIC, course)
+    after = marks(course)
+    assert after["in_place"] - before["in_place"] == 1
+    assert after["right"] == before["right"]
+
+
+def test_two_rules_give_back_no_more_than_was_lost():
+    cases = [
+        {"title": "a", "points": 2, "passed": False, "message": "wrong"},
+        {"title": "b", "points": 3, "passed": False, "message": "not implemented yet"},
+        {"title": "c", "points": 1, "passed": True, "message": ""},
+    ]
+    found = {"name": "f", "score": 1, "max_score": 6, "mistake": "m", "cases": cases}
+    whole = {"refused": None, "score": 1, "exercises": [found]}
+
+    def rule(number, kind, name, points=None, undone=""):
+        return Rule(number, "f", kind, name, points, "why", "me", "now", undone)
+
+    def score(*rules):
+        return credited(whole, rules)["score"]
+
+    assert score(rule(1, "case", "a")) == 3
+    assert score(rule(1, "case", "a", 0.5)) == 1.5
+    assert score(rule(1, "case", "b")) == 1  # a stub
+    assert score(rule(1, "case", "c")) == 1  # it passed
+    assert score(rule(1, "mistake", "m")) == 6
+    assert score(rule(1, "mistake", "other")) == 1
+    assert score(rule(1, "case", "a"), rule(2, "mistake", "m")) == 6
+    assert score(rule(1, "case", "a", undone="then"), rule(2, "case", "a", 1)) == 2
+    assert credited({**whole, "refused": "no"}, [rule(1, "case", "a")])["score"] == 1

@@ -1,0 +1,297 @@
+"""What a class got wrong, from made-up reports with known answers."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import json
+import os
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.handback.exports import write_lms_tables
+from autograder.marks.reports import NoReports, read_reports
+from autograder.marks.scores import Marks
+from autograder.reporting.exports import gradescope_results, write_class_report
+from tests.autograder.conftest import TOPIC
+
+HOSTILE = '<script>alert(1)</script><img src="http://far.away/x">'
+
+
+def report(student, passed, mistake=None, refused=None, message=""):
+    cases = [
+        {"title": "first", "points": 2, "passed": passed[0], "message": message},
+        {"title": "second", "points": 1, "passed": passed[1], "message": ""},
+    ]
+    score = 2 * passed[0] + passed[1]
+    return {
+        "student": student,
+        "chapter": TOPIC,
+        "score": score,
+        "max_score": 3,
+        "refused": refused,
+        "notes": [],
+        "seconds": 0.5,
+        "exercises": [
+            {
+                "name": "softmax",
+                "score": score,
+                "max_score": 3,
+                "mistake": mistake,
+                "message": "You did it." if mistake else "",
+                "cases": cases,
+            }
+        ],
+    }
+
+
+@pytest.fixture
+def course(tmp_path):
+    folder = tmp_path / "reports" / TOPIC
+    folder.mkdir(parents=True)
+    for data in (
+        report("ada", (True, True)),
+        report("ben", (False, True), mistake="wrong_axis"),
+        report("=cmd()", (False, True), mistake="wrong_axis"),
+        report("dan", (False, False), message=HOSTILE),
+        report("eve", (False, False), refused=f"not JSON {HOSTILE}"),
+    ):
+        (folder / f"{data['student']}.json").write_text(json.dumps(data))
+    return tmp_path
+
+
+def write(course, marks=None):
+    report = read_reports(course, TOPIC)
+    report = report.counting(marks) if marks else report
+    return write_class_report(course, report) | write_lms_tables(course, report)[0]
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+class Page(HTMLParser):
+    """What a page consists of."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.words, self.policy = [], [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        attrs = dict(attrs)
+        self.links += [attrs[name] for name in ("src", "href") if name in attrs]
+        if attrs.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attrs["content"]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_the_page_is_self_contained_and_runs_its_own_script_only(course):
+    text = write(course)["page"].read_text()
+    page = Page(text)
+    assert page.tags.count("script") == page.tags.count("style") == 1
+    assert all(link.startswith("#") for link in page.links)
+    assert not {"img", "iframe", "object", "embed", "form", "base"} & set(page.tags)
+    words = " ".join(page.words)
+    assert "wrong axis" in words
+    assert "<script>" in words  # shown as text
+    for tag in ("script", "style"):  # as a browser works out what it may use
+        (content,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in page.policy
+    assert page.policy.startswith("default-src 'none'; ")
+    assert not re.search(r"\s(?:style|on\w+)=", text)
+
+
+def shown(course, **more):
+    """The words of the page, without the space between them."""
+    report = replace(read_reports(course, TOPIC), **more)
+    path = write_class_report(course, report)["page"]
+    return " ".join(" ".join(Page(path.read_text()).words).split())
+
+
+def test_nothing_handed_in_excused_and_zero_are_told_apart(course):
+    words = shown(
+        course,
+        missing=["fay", "gil"],
+        excused=["hal"],
+        late=["ben"],
+        extended={"ben": "2026-11-20 18:00 UTC"},
+    )
+    assert "handed in 5 of 7 of them late 1" in words
+    assert "not handed in: no mark 2 excused: no mark 1" in words
+    assert "with zero points (1 could not be examined) 2" in words
+    assert "fay : not handed in" in words
+    assert "hal : " not in words  # nobody worries about them
+    for row in ("fay not handed in – –", "hal excused – –", "dan handed in 0 0%"):
+        assert row in words
+    assert "eve zero (handed in) 0 0%" in words
+    assert "ben late 1 33% softmax 2026-11-20 18:00 UTC" in words
+
+
+def test_the_first_screen_says_whom_to_help_and_what_to_teach(course):
+    words = shown(course)
+    first = words.partition("Wrong answers without a cause")[0]
+    help_, _, teach = first.partition("What to teach again")
+    places = [help_.index(f"{name} : ") for name in ("dan", "eve", "=cmd()", "ben")]
+    assert places == sorted(places)
+    assert "=cmd() : 1 of 3 points" in help_
+    assert "One wrong answer has no cause yet" in teach
+    assert "2 of 4 · softmax · wrong axis You did it." in teach
+    assert "Read again: section “" in teach
+    assert "Hardest was softmax: 3 of 4 lost points" in teach
+
+
+def test_names_that_turn_the_direction_of_reading_do_nothing(course):
+    path = course / "reports" / TOPIC / "rev\u202etxt.json"
+    path.write_text(json.dumps(report("rev\u202etxt", (False, False))))
+    assert "\u202e" not in write(course)["page"].read_text()
+
+
+def test_a_class_of_one_and_a_class_without_mistakes_have_a_page(tmp_path):
+    folder = tmp_path / "reports" / TOPIC
+    folder.mkdir(parents=True)
+    (folder / "ada.json").write_text(json.dumps(report("ada", (True, True))))
+    words = shown(tmp_path)
+    assert "handed in 1 of 1" in words
+    assert "of them late" not in words
+    assert "The mark is 3 of 3 points." in words
+    assert "Nobody, by what is known here." in words
+    assert "Nothing points to a broken question." in words
+    refused = report("ada", (False, False), refused="not JSON") | {"exercises": []}
+    (folder / "ada.json").write_text(json.dumps(refused))
+    assert "none of 0" not in shown(tmp_path)
+
+
+def test_the_table_of_items_has_each_exercise_and_its_cases(course):
+    header, *found = rows(write(course)["items"])
+    assert header[:6] == ["exercise", "case", "points", "asked", "solved", "difficulty"]
+    assert [row[:6] for row in found] == [
+        ["softmax", "", "3", "4", "1", "0.4167"],
+        ["softmax", "first", "2", "4", "1", "0.25"],
+        ["softmax", "second", "1", "4", "3", "0.75"],
+    ]
+    # Beside the only exercise there is nothing; first and second: 1000 and 1110.
+    assert found[0][6] == ""
+    assert found[0][7].startswith("undefined: ")
+    assert found[1][6] == found[2][6] == "0.3333"
+
+
+def test_tables_are_safe_in_spreadsheets(course):
+    paths = write(course)
+    for name in ("scores", "items", "canvas", "moodle"):
+        for row in rows(paths[name]):
+            assert not any(cell.startswith(("=", "+", "@")) for cell in row)
+    table = {row[0]: row for row in rows(paths["scores"])}
+    assert [float(cell) for cell in table["ada"][1:5]] == [3, 3, 0, 3]
+    assert table["'=cmd()"][1] == "1"
+    canvas = rows(paths["canvas"])
+    assert canvas[1][0].strip() == "Points Possible"
+    assert canvas[1][5] == "3"
+    assert {row[3]: row[5] for row in canvas[2:]}["ada"] == "3"
+    moodle = {row[0]: row[2] for row in rows(paths["moodle"])}
+    assert moodle["ben"] == "softmax: You did it."
+
+
+def test_separators_inside_text_make_no_new_cells(course):
+    path = course / "reports" / TOPIC / "fay.json"
+    name = 'fay;=cmd()\t+cmd();"=cmd()"\n @cmd()'
+    path.write_text(json.dumps(report(name, (True, True))))
+    paths = write(course)
+    for name in ("scores", "canvas", "moodle"):
+        for separator in (";", "\t", ","):
+            with paths[name].open(newline="") as file:
+                for row in csv.reader(file, delimiter=separator):
+                    cells = [cell.lstrip(' "') for cell in row]
+                    assert not any(c.startswith(("=", "+", "@")) for c in cells)
+
+
+def test_marks_by_hand_go_before_those_in_the_reports(course):
+    marks = {"ben": Marks({}, {"softmax": 2.5}, {"softmax": 3.0}, {"x": 0.5})}
+    table = rows(write(course, marks)["scores"])
+    header = table[0]
+    found = {row[0]: dict(zip(header, row, strict=True)) for row in table[1:]}
+    assert float(found["ben"]["score"]) == 2
+    assert float(found["ben"]["softmax"]) == 2.5
+    assert float(found["ben"]["late_penalty"]) == 0.5
+    assert "ada" not in found  # removed from the gradebook
+    (results,) = (course / "reports" / f"{TOPIC}_gradescope").iterdir()
+    results = json.loads(results.read_text())
+    assert results["score"] == 2
+    assert "marks by hand" in results["output"]
+
+
+def test_a_gradebook_without_anybody_who_has_a_report_is_named(course):
+    with pytest.raises(NoReports, match="nobody with a report on"):
+        read_reports(course, TOPIC).counting({"zoe": Marks()})
+
+
+def test_a_cell_of_the_instructor_has_a_column_and_counts(course):
+    marks = {
+        name: Marks({}, {"softmax": 1.0, "essay": 4.0}, {"softmax": 3.0, "essay": 5.0})
+        for name in ("ada", "ben")
+    }
+    paths = write(course, marks)
+    header, *found = rows(paths["scores"])
+    assert [dict(zip(header, row, strict=True))["essay"] for row in found] == ["4", "4"]
+    assert rows(paths["canvas"])[1][5] == "8"
+
+
+STRANGE = report("junk", (True, True)) | {"score": float("inf")}
+UNNOTED = report("junk", (True, True)) | {"notes": None}
+JUNK = [json.dumps(STRANGE).encode(), json.dumps(UNNOTED).encode()]
+JUNK += [b"[]", b"3", b"null", b"{}", b"{", b"\xff", b'{"student": "junk"}']
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_what_is_no_report_is_left_out(course, junk):
+    folder = course / "reports" / TOPIC
+    (folder / "junk.json").write_bytes(junk)
+    (folder / "ada (conflicted copy).json").write_bytes(
+        (folder / "ada.json").read_bytes()
+    )
+    assert len(rows(write(course)["scores"])) == 1 + 5
+
+
+def test_a_pipe_among_the_reports_holds_nothing_up(course):
+    os.mkfifo(course / "reports" / TOPIC / "pipe.json")
+    (course / "reports" / TOPIC / "folder.json").mkdir()
+    (course / "reports" / TOPIC / "link.json").symlink_to("nowhere")
+    assert len(rows(write(course)["scores"])) == 1 + 5
+
+
+def test_reports_of_two_versions_of_a_chapter_fit_in_one_table(course):
+    newer = report("zoe", (True, True))
+    newer["exercises"].append({**newer["exercises"][0], "name": "attend"})
+    newer["max_score"] = 6
+    path = course / "reports" / TOPIC / "zoe.json"
+    path.write_text(json.dumps(newer))
+    paths = write(course)
+    header, *found = rows(paths["scores"])
+    assert header[4:7] == ["softmax", "attend", "refused"]
+    assert {len(row) for row in found} == {len(header)}
+    assert rows(paths["canvas"])[1][5] == "6"
+
+
+def test_gradescope_results_add_up():
+    results = gradescope_results(report("ben", (False, True), "wrong_axis"))
+    assert results["score"] == sum(test["score"] for test in results["tests"]) == 1
+    assert sum(test["max_score"] for test in results["tests"]) == 3
+    assert "You did it." in results["tests"][0]["output"]
+    assert results["tests"][1]["output"] == ""  # it passed
+
+
+def test_chapter_that_was_not_graded_says_what_to_do(tmp_path, capsys):
+    with pytest.raises(NoReports, match="grade it first"):
+        read_reports(tmp_path, TOPIC)
+    assert main(["report", TOPIC, "--course", str(tmp_path)]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

@@ -1,0 +1,262 @@
+"""What students get back: pages that are never out of date, and nbgrader's exchange."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import active_children
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.errors import GraderFault
+from autograder.exercise import load_topic
+from autograder.reporting import feedback, feedback_page
+from autograder.reporting.feedback import make_feedback, page_of
+from autograder.reporting.feedback_page import PageMaker
+from autograder.sandbox.limits import Limits
+from classroom.submissions import cell_source, hand_in, submission
+from tests.autograder.conftest import TOPIC
+from tests.autograder.grading.test_grade import nbgrader
+from tools.chromium import headless_chromium
+
+pytestmark = pytest.mark.usefixtures("needs_sandbox")
+LIMITS = Limits(cell_seconds=5, submission_seconds=30)
+ME = getpass.getuser()  # nbgrader's exchange knows students by their accounts
+
+
+@pytest.fixture(scope="module")
+def exchanged(grade, released_course, tmp_path_factory, right):
+    """A course whose student fetched, solved and submitted with nbgrader's commands."""
+    place = tmp_path_factory.mktemp("exchange")
+    course, student = place / "course", place / "student"
+    shutil.copytree(released_course, course)
+    (place / "exchange").mkdir(mode=0o777)
+    (place / "exchange").chmod(0o777)
+    student.mkdir()
+    settings = (
+        f"c.Exchange.root = {str(place / 'exchange')!r}\n"
+        f"c.Exchange.cache = {str(place / 'cache')!r}\n"
+    )
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write(settings)
+    (student / "nbgrader_config.py").write_text(
+        "c = get_config()\n"
+        f"{settings}c.CourseDirectory.course_id = 'attention-from-scratch'\n"
+    )
+    nbgrader(course, "release_assignment", TOPIC)
+    nbgrader(student, "fetch_assignment", TOPIC)
+    path = student / TOPIC / f"{TOPIC}.ipynb"
+    master = json.loads(path.read_text())
+    wrong = cell_source(load_topic(TOPIC).mistakes("softmax")[0], "softmax")
+    path.write_text(json.dumps(submission(master, {**right, "softmax": wrong})))
+    nbgrader(student, "submit", TOPIC)
+    nbgrader(course, "collect", TOPIC)
+    # Two more handed in without the exchange, one with a stamp that is none.
+    hand_in(course, TOPIC, dict.fromkeys(["by mail", "on a stick"], master))
+    stamp = course / "submitted" / "by mail" / TOPIC / "timestamp.txt"
+    stamp.write_text("yesterday, I think")
+    grade(TOPIC, course, limits=LIMITS)
+    return course, student
+
+
+def fetched(course, student):
+    """The page that a student fetches."""
+    nbgrader(course, "release_feedback", TOPIC)
+    nbgrader(student, "fetch_feedback", TOPIC)
+    (page,) = (student / TOPIC / "feedback").rglob("*.html")
+    return page.read_text()
+
+
+def test_feedback_goes_back_through_the_exchange(exchanged):
+    course, student = exchanged
+    nbgrader(course, "generate_feedback", TOPIC)
+    hint = load_topic(TOPIC).mistakes("softmax")[0].hint
+    assert hint.split(",")[0] in fetched(course, student)
+
+
+def test_pages_are_new_after_a_mark_by_hand_and_only_then(exchanged, capsys):
+    course, student = exchanged
+    command = ["feedback", TOPIC, "--course", str(course)]
+    assert main(command) == 0
+    assert "pages made: 3, up to date before: 0" in capsys.readouterr().out
+    assert main(command) == 0
+    assert "pages made: 0, up to date before: 3" in capsys.readouterr().out
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        book.find_grade("check-softmax", TOPIC, TOPIC, ME).manual_score = 1.25
+        book.find_comment("softmax", TOPIC, TOPIC, ME).manual_comment = "Well tried"
+        book.db.commit()
+    assert main(command) == 0
+    assert "pages made: 1, up to date before: 2" in capsys.readouterr().out
+    page = fetched(course, student)
+    assert "1.25" in page
+    assert "Well tried" in page
+
+
+def test_pages_are_new_after_a_regrade(grade, exchanged, right, capsys, tmp_path):
+    course = tmp_path / "course"
+    shutil.copytree(exchanged[0], course)
+    before = page_of(course, "on a stick", TOPIC).read_text()
+    master = json.loads((course / "release" / TOPIC / f"{TOPIC}.ipynb").read_text())
+    hand_in(course, TOPIC, {"on a stick": submission(master, right)})
+    grade(TOPIC, course, limits=LIMITS)
+    assert main(["feedback", TOPIC, "--course", str(course)]) == 0
+    assert "pages made: 1," in capsys.readouterr().out
+    after = page_of(course, "on a stick", TOPIC).read_text()
+    score = re.compile(r"<h4>\w+ \(Score: ([\d.]+) /")
+    everything = sum(e.points for e in load_topic(TOPIC).exercises.values())
+    assert float(score.search(before)[1]) == 0
+    assert float(score.search(after)[1]) == everything
+
+
+def test_questions_have_the_names_of_their_exercises(exchanged):
+    assert main(["feedback", TOPIC, "--course", str(exchanged[0])]) == 0
+    page = page_of(exchanged[0], ME, TOPIC).read_text()
+    assert "Test cell" not in page
+    assert "Student's answer" not in page
+    for name in load_topic(TOPIC).exercises:
+        assert f'<a href="#check-{name}">{name}</a>' in page
+        assert f"Check of <code>{name}</code>" in page
+        assert f"Your answer: {name}" in page
+
+
+def test_request_form_is_on_the_page_once_an_address_is_set(
+    exchanged, tmp_path, capsys
+):
+    course = tmp_path / "course"
+    shutil.copytree(exchanged[0], course)
+    command = ["feedback", TOPIC, "--course", str(course)]
+    assert main(command) == 0
+    before = page_of(course, ME, TOPIC).read_text()
+    assert "mailto:" not in before
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write("c.Regrade.requests_to = 'grading@example.edu'\n")
+    capsys.readouterr()
+    assert main(command) == 0
+    assert "pages made: 1, up to date before: 2" in capsys.readouterr().out
+    page = page_of(course, ME, TOPIC).read_text()
+    report = json.loads((course / "reports" / TOPIC / f"{ME}.json").read_text())
+    failed = [c for e in report["exercises"] for c in e["cases"] if not c["passed"]]
+    assert failed
+    assert page.count("mailto:grading@example.edu?") == len(failed)
+    assert page.rindex("mailto:") < page.rindex("</body>")
+    assert main(command) == 0
+    assert "pages made: 0, up to date before: 3" in capsys.readouterr().out
+
+
+@pytest.fixture
+def several(exchanged, tmp_path, monkeypatch):
+    """A copy of the course, with few enough pages for a process of their own."""
+    monkeypatch.setattr(feedback, "PAGES_A_WORKER", 1)
+    course = tmp_path / "course"
+    shutil.copytree(exchanged[0], course)
+    shutil.rmtree(course / "feedback", ignore_errors=True)
+    return course
+
+
+def pages_in(course):
+    """What is on each page, without the ids that nbconvert draws for its cells."""
+    return {
+        path.parts[-3]: re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "", text)
+        for path in (course / "feedback").glob(f"*/{TOPIC}/{TOPIC}.html")
+        if (text := path.read_text())
+    }
+
+
+def test_several_processes_make_the_pages_that_one_makes(several):
+    assert len(make_feedback(TOPIC, several, jobs=1).made) == 3
+    alone = pages_in(several)
+    shutil.rmtree(several / "feedback")
+    together = make_feedback(TOPIC, several, jobs=2)
+    assert together.made == sorted(alone)
+    assert pages_in(several) == alone
+    assert make_feedback(TOPIC, several, jobs=2).kept == sorted(alone)
+
+
+class Endless(PageMaker):
+    """Makes pages, one of which would take for ever."""
+
+    def _convert(self, student, form):
+        while student == "by mail":
+            pass
+        super()._convert(student, form)
+
+    def make(self, student, form):
+        feedback_page.PAGE_SECONDS = 15.0  # in this process, whichever it is
+        return super().make(student, form)
+
+
+def test_who_has_marks_but_no_examined_notebook_is_named(several, capsys):
+    """And whose page may be an old one."""
+    shutil.rmtree(several / "autograded" / "by mail")
+    assert main(["feedback", TOPIC, "--course", str(several), "--jobs", "1"]) == 3
+    said = capsys.readouterr().out
+    assert "no page: by mail: its examined notebook is gone" in said
+    assert set(pages_in(several)) == {ME, "on a stick"}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_page_that_takes_too_long_costs_its_own_student_a_page(
+    several, monkeypatch, capsys, jobs
+):
+    monkeypatch.setattr(feedback_page, "PAGE_SECONDS", 15.0)
+    monkeypatch.setattr(feedback, "PageMaker", Endless)
+    command = ["feedback", TOPIC, "--course", str(several), "--jobs", str(jobs)]
+    assert main(command) == 3
+    (line,) = [x for x in capsys.readouterr().out.splitlines() if "no page" in x]
+    assert line == "  no page: by mail: it takes more than 15 s to make"
+    assert sorted(pages_in(several)) == sorted([ME, "on a stick"])
+    monkeypatch.undo()
+    monkeypatch.setattr(feedback, "PAGES_A_WORKER", 1)
+    assert make_feedback(TOPIC, several, jobs=1).made == ["by mail"]
+
+
+def test_process_that_is_ended_from_outside_is_one_line_and_the_rest_is_made_later(
+    several,
+):
+    def ended(results, total):
+        for child in set(active_children()) - before:
+            child.kill()  # it is still importing nbgrader
+        return results
+
+    before = set(active_children())
+    with pytest.raises(GraderFault, match="call the command again"):
+        make_feedback(TOPIC, several, ended, jobs=2)
+    assert len(make_feedback(TOPIC, several, jobs=1).made) == 3
+
+
+def test_scores_are_inside_of_their_headings_on_a_phone(exchanged, needs_chromium):
+    """In nbgrader's template a heading is 37 pixels high, whatever is in it."""
+    assert main(["feedback", TOPIC, "--course", str(exchanged[0])]) == 0
+    page = page_of(exchanged[0], ME, TOPIC)
+
+    def outside():
+        with headless_chromium() as browser:
+            tab = browser.new_page(viewport={"width": 360, "height": 800})
+            tab.route("http*://**", lambda route: route.abort())  # MathJax
+            tab.goto(page.as_uri(), wait_until="domcontentloaded")
+            return tab.evaluate(
+                """() => [...document.querySelectorAll(".nbgrader_cell .panel-heading")]
+                .map(heading => {
+                    const box = heading.getBoundingClientRect();
+                    return [...heading.children].some(part => {
+                        const its = part.getBoundingClientRect();
+                        return its.bottom > box.bottom + 1 || its.right > box.right + 1;
+                    });
+                })"""
+            )
+
+    with ThreadPoolExecutor(1) as thread:  # Playwright keeps the thread that it runs in
+        found = thread.submit(outside).result()
+    assert len(found) == 2 * len(load_topic(TOPIC).exercises)
+    assert not any(found)
+
+
+def test_nothing_graded_is_one_line(released_course, capsys):
+    assert main(["feedback", TOPIC, "--course", str(released_course)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "nobody was graded" in line

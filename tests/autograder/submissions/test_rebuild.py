@@ -1,0 +1,787 @@
+"""Only what a student may write is taken from a submission."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import time
+
+import nbformat
+import pytest
+
+from autograder.errors import GraderFault
+from autograder.exercise import Exercise, load_topic
+from autograder.files import Unusable
+from autograder.grading import worker
+from autograder.notebooks import (
+    MAX_FILE_BYTES,
+    MAX_WRITTEN,
+    chapter_of,
+    parse_notebook,
+    read_notebook,
+)
+from autograder.sandbox.limits import Limits
+from autograder.submissions import by_name, magics, titles
+from autograder.submissions.reachable import StudentCode
+from autograder.submissions.rebuild import MAX_ADDED, MAX_SOURCE, rebuild
+from autograder.submissions.submitted import Submission, read
+from autograder.submissions.titles import other_chapter
+from classroom.submissions import submission
+from tests.autograder.conftest import TOPIC, code_cell
+
+
+def sources(rebuilt, role=None):
+    return [
+        cell.source
+        for cell in rebuilt.notebook.cells
+        if role is None or cell.metadata.role == role
+    ]
+
+
+def find(data, grade_id):
+    return next(
+        cell
+        for cell in data["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
+    )
+
+
+def test_untouched_notebook_gives_back_the_master(master):
+    rebuilt = rebuild(master, copy.deepcopy(master))
+    assert sources(rebuilt) == [cell.source for cell in master.cells]
+    assert rebuilt.notes == []
+    assert rebuilt.missing == []
+
+
+def test_added_cells_stay_where_the_text_before_them_stands_more_than_once(master):
+    texts = [cell.source for cell in master.cells]
+    twice = next(text for text in texts if texts.count(text) > 1)
+    data = copy.deepcopy(master)
+    place = texts.index(twice)
+    data["cells"].insert(place + 1, code_cell("mine = 1"))
+    rebuilt = sources(rebuild(master, data))
+    assert rebuilt == [*texts[: place + 1], "mine = 1", *texts[place + 1 :]]
+
+
+def test_answers_are_taken_by_grade_id(master, solved):
+    data = solved(softmax="def softmax(scores): return 1")
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == "def softmax(scores): return 1"
+
+
+def test_changed_deleted_and_moved_locked_cells_change_nothing(master, solved):
+    honest = rebuild(master, solved())
+    data = solved()
+    find(data, "check-softmax")["source"] = "7"
+    find(data, "check-softmax")["metadata"]["nbgrader"]["points"] = 1000
+    find(data, "check-attend")["metadata"]["tags"] = ["skip-execution"]
+    data["cells"].remove(find(data, "setup-1"))
+    data["cells"].reverse()
+    data["metadata"]["kernelspec"] = {"name": "bash", "display_name": "x"}
+    rebuilt = rebuild(master, data)
+    assert sources(rebuilt) == sources(honest)
+    assert rebuilt.notebook.metadata == master.metadata
+
+
+def test_added_cell_stays_behind_the_cell_it_followed(master, solved):
+    data = solved()
+    place = data["cells"].index(find(data, "softmax"))
+    data["cells"].insert(place + 1, code_cell("helper = 1"))
+    rebuilt = rebuild(master, data)
+    number = sources(rebuilt).index("helper = 1")
+    assert rebuilt.notebook.cells[number].metadata.role == "student"
+    assert rebuilt.notebook.cells[number - 1].metadata.exercise == "softmax"
+
+
+def test_added_cell_cannot_pose_as_a_check(master, solved):
+    data = solved()
+    data["cells"].append(
+        code_cell("100", grade=True, grade_id="more", points=100, locked=True)
+    )
+    rebuilt = rebuild(master, data)
+    added = rebuilt.notebook.cells[-1]
+    assert added.source == "100"
+    assert added.metadata == {"role": "student"}
+
+
+def test_copied_check_cell_is_dropped(master, solved):
+    data = solved()
+    data["cells"] += [copy.deepcopy(find(data, "check-softmax")) for _ in range(3)]
+    assert sources(rebuild(master, data)) == sources(rebuild(master, solved()))
+
+
+def test_exercise_retyped_as_markdown_still_counts(master, solved):
+    data = solved()
+    cell = find(data, "softmax")
+    cell["cell_type"] = "markdown"
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == cell["source"]
+
+
+def test_first_of_several_answers_that_is_not_the_stub_counts(master, solved):
+    data = copy.deepcopy(master)
+    for text in ("a = 1", "a = 2"):
+        cell = copy.deepcopy(find(data, "softmax"))
+        cell["source"] = text
+        data["cells"].append(cell)
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == "a = 1"
+    assert any("3 cells have its grade id" in note for note in rebuilt.notes)
+
+
+def split(data, *pieces):
+    """The exercise cell of softmax in pieces, each with its metadata."""
+    cell = find(data, "softmax")
+    place = data["cells"].index(cell)
+    data["cells"][place : place + 1] = [{**cell, "source": text} for text in pieces]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        (["import math", "def softmax(s):\n    return s"], "import math\n\ndef"),
+        (["# below", "def softmax(s):\n    return s"], "# below\n\ndef"),
+        (["", "def softmax(s):\n    return s"], "\n\ndef softmax"),
+    ],
+)
+def test_an_exercise_cell_that_was_split_counts_as_a_whole(
+    master, solved, pieces, whole
+):
+    rebuilt = rebuild(master, split(solved(), *pieces))
+    assert rebuilt.answers["softmax"].startswith(whole)
+    assert rebuilt.answers["softmax"].endswith(pieces[-1])
+    assert any("they count as one" in note for note in rebuilt.notes)
+
+
+def test_pieces_that_are_the_stub_or_no_python_are_not_joined(master, solved):
+    stub, right = find(master, "softmax")["source"], "def softmax(s): return 1"
+    for pieces in (
+        *([right, stub], [stub, right], [right, "def softmax(s) return"]),
+        [right, "def softmax(s): return 2"],  # two answers
+    ):
+        rebuilt = rebuild(master, split(solved(), *pieces))
+        assert rebuilt.answers["softmax"] == right
+
+
+@pytest.mark.parametrize(
+    "makes",
+    [
+        "%%writefile helpme.py\ndef ex(x): return x",
+        "with open('helpme.py', 'w') as f:\n    f.write('def ex(x): return x')",
+        "import sys, types\nsys.modules['helpme'] = types.ModuleType('helpme')",
+    ],
+)
+def test_an_import_of_what_the_notebook_makes_itself_stays(master, solved, makes):
+    data = solved()
+    data["cells"].insert(0, code_cell(makes))
+    data["cells"].insert(1, code_cell("from helpme import ex"))
+    assert "from helpme import ex" in sources(rebuild(master, data))
+    del data["cells"][0]
+    assert "from helpme import ex" not in sources(rebuild(master, data))
+
+
+def test_missing_exercise_cell_is_noted(master, solved):
+    data = solved()
+    data["cells"].remove(find(data, "attend"))
+    rebuilt = rebuild(master, data)
+    assert rebuilt.missing == ["attend"]
+    assert any("attend" in note for note in rebuilt.notes)
+
+
+def test_students_markdown_is_shown_word_for_word(master, solved):
+    data = solved()
+    text = "<script>alert(1)</script>\n![x](http://far.away/x.png)"
+    data["cells"].append({"cell_type": "markdown", "metadata": {}, "source": text})
+    last = rebuild(master, data).notebook.cells[-1]
+    assert last.cell_type == "markdown"
+    assert all(line.startswith("    ") for line in last.source.splitlines())
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        None,
+        3,
+        {},
+        {"cell_type": "code"},
+        {"cell_type": "code", "source": 7},
+        {"cell_type": "code", "source": [1, 2]},
+        {"cell_type": ["code"], "source": "x"},
+        {"cell_type": "code", "source": "x", "metadata": None},
+        {"cell_type": "code", "source": "x", "metadata": {"nbgrader": 3}},
+        {
+            "cell_type": "code",
+            "source": "x",
+            "metadata": {"nbgrader": {"grade_id": []}},
+        },
+        {"cell_type": "code", "source": "x", "id": {}, "metadata": {}},
+    ],
+)
+def test_malformed_cells_do_no_harm(master, solved, cell):
+    data = solved()
+    data["cells"].insert(0, cell)
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers == rebuild(master, solved()).answers
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b"\xff\xfe{\x00}\x00", "not UTF-8"),
+        (b'{"cells": [', "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "no notebook"),
+        (b"{}", "no notebook"),
+        (b'{"nbformat": 3, "worksheets": []}', "format 3"),
+        (b'{"nbformat": 99, "cells": []}', "format 99"),
+        (b'{"nbformat": ' + b"[" * 900 + b"]" * 900 + b', "cells": []}', "unknown"),
+        (b'{"nbformat": 4, "cells": null}', "no list of cells"),
+        (json.dumps({"nbformat": 4, "cells": [{}] * 100_000}).encode(), "cells"),
+    ],
+)
+def test_what_is_no_notebook_is_refused_with_a_reason(content, reason):
+    with pytest.raises(Unusable, match=reason):
+        parse_notebook(content)
+
+
+def test_byte_order_mark_is_read(solved):
+    content = b"\xef\xbb\xbf" + json.dumps(solved()).encode()
+    assert parse_notebook(content)["nbformat"] == 4
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.ipynb")
+    with pytest.raises(Unusable, match="pipe.ipynb is not a plain file"):
+        read_notebook(tmp_path / "pipe.ipynb")
+    (tmp_path / "endless.ipynb").symlink_to("/dev/zero")
+    with pytest.raises(Unusable, match="not a plain file"):
+        read_notebook(tmp_path / "endless.ipynb")
+
+
+def test_too_large_a_file_is_not_read(tmp_path):
+    path = tmp_path / "large.ipynb"
+    with path.open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(Unusable, match="1024 MB"):
+        read_notebook(path)
+
+
+def test_chapter_is_found_in_the_metadata_else_in_the_name(master, tmp_path):
+    assert chapter_of(master, tmp_path / "renamed.ipynb") == TOPIC
+    assert chapter_of({"metadata": {}}, tmp_path / "masking.ipynb") == "masking"
+    assert chapter_of({"metadata": 3}, tmp_path / "masking.ipynb") == "masking"
+
+
+def test_helpers_that_an_answer_uses_are_found(master, solved):
+    data = solved(softmax="def softmax(scores): return outer(scores)")
+    data["cells"].insert(0, code_cell("def outer(x): return inner(x)\nunused = F.a"))
+    data["cells"].insert(0, code_cell("%%time\nfrom torch import inner"))
+    source = StudentCode(rebuild(master, data)).reachable("softmax")
+    assert "from torch import inner" in source
+    assert "unused" not in source
+
+
+F = "torch.nn.functional"
+TERMS = "x" + " + x" * 600  # nested more deeply than can be written out again
+# Nor can this f-string be, before Python 3.12, or ever so many digits.
+SPACED = "f\"{'\u00a0'.join('ab')}\""
+DIGITS = "0x" + "f" * 5000
+HELPER = f"def _f(x):\n    return {F}.scaled_dot_product_attention(x, x, x)"
+USED = "def attend(x): return _f(x)"
+FORBIDDEN = {  # an answer that is fine by itself, and cells before and behind it
+    "defined anew in a later cell": (
+        "def attend(x): return x",
+        [],
+        [f"def attend(x): return {F}.scaled_dot_product_attention(x, x, x)"],
+    ),
+    "bound anew by its name as text": (
+        "def attend(x): return x",
+        [],
+        [f"globals().update({{'attend': {F}.scaled_dot_product_attention}})"],
+    ),
+    "everything imported": (
+        "def attend(x, f=scaled_dot_product_attention): return f(x, x, x)",
+        [f"from {F} import *"],
+        [],
+    ),
+    "a magic that runs code": (
+        "def attend(x): return _f(x, x, x)",
+        [f"%time _f = {F}.scaled_dot_product_attention"],
+        [],
+    ),
+    "a magic with options": (
+        "def attend(x): return _f(x, x, x)",
+        [f"%timeit -n 1 -r 1 _f = {F}.scaled_dot_product_attention"],
+        [],
+    ),
+    "the value of a magic": (
+        "def attend(x): return _f(x, x, x)",
+        [f"_f = %time {F}.scaled_dot_product_attention"],
+        [],
+    ),
+    "a cell with a line that is a magic elsewhere": (
+        USED,
+        [f"z = (5\n% 3)\n{HELPER}"],
+        [],
+    ),
+    "a cell of which the parser can make nothing": (
+        USED,
+        [f"%matplotlib inline\nz = (5\n% 3)\n{HELPER}"],
+        [],
+    ),
+    "a cell that IPython moves to the left": (
+        USED,
+        ["  " + HELPER.replace("\n", "\n  ")],
+        [],
+    ),
+    "a definition beside what is nested deeply": (
+        USED,
+        [HELPER.replace("return", f"y = {TERMS}\n    return")],
+        [],
+    ),
+    "a definition beside a text with a space that does not break": (
+        USED,
+        [HELPER.replace("return", f"y = {SPACED}\n    return")],
+        [],
+    ),
+    "a definition beside a number of many digits": (
+        USED,
+        [HELPER.replace("return", f"y = {DIGITS}\n    return")],
+        [],
+    ),
+    "a decorator above what cannot be written out again": (
+        USED,
+        [f"@_g({F}.scaled_dot_product_attention)\ndef _f(x):\n    return {SPACED}"],
+        [],
+    ),
+    "the line on which a text ends": (
+        USED,
+        [f's = """\n"""; _f = [{SPACED}, {F}.scaled_dot_product_attention] #"""'],
+        [],
+    ),
+    "an answer that has a magic and a line like one": (
+        f"%matplotlib inline\nz = (5\n% 3)\n{USED}",
+        [HELPER],
+        [],
+    ),
+    "a prompt": (
+        "def attend(x): return _f(x, x, x)",
+        [f"In [1]: _f = {F}.scaled_dot_product_attention"],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("way", FORBIDDEN)
+def test_ways_to_a_forbidden_call(master, solved, way):
+    answer, before, behind = FORBIDDEN[way]
+    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
+    data = solved(attend=answer)
+    place = data["cells"].index(find(data, "attend")) + 1
+    data["cells"][place:place] = [code_cell(source) for source in behind]
+    data["cells"][:0] = [code_cell(source) for source in before]
+    source = StudentCode(rebuild(master, data)).reachable("attend")
+    assert list(exercise.forbidden_lines(source)) == ["scaled_dot_product_attention"]
+
+
+@pytest.mark.parametrize("value", [SPACED, SPACED.replace("\u00a0", "\u200b"), DIGITS])
+def test_an_honest_helper_that_cannot_be_written_out_again(master, solved, value):
+    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
+    data = solved(attend=USED)
+    helper = f"def _f(x):  # no scaled_dot_product_attention\n    return {value}"
+    data["cells"].insert(0, code_cell(f"{helper}\n\n\nother = {F}"))
+    source = StudentCode(rebuild(master, data)).reachable("attend")
+    assert "def _f(x):" in source
+    assert F not in source
+    assert exercise.forbidden_lines(source) == {}
+
+
+def test_a_cell_that_no_python_runs_is_not_reached(master, solved):
+    data = solved(attend=USED)
+    data["cells"].insert(0, code_cell(f"_f = (\n{HELPER}"))
+    assert "scaled" not in StudentCode(rebuild(master, data)).reachable("attend")
+
+
+def test_what_is_run_after_the_check_does_not_matter(master, solved):
+    _, _, behind = FORBIDDEN["defined anew in a later cell"]
+    data = solved(attend="def attend(x): return x")
+    data["cells"] += [code_cell(source) for source in behind]
+    assert "scaled" not in StudentCode(rebuild(master, data)).reachable("attend")
+
+
+def test_a_helper_beside_the_answer_to_another_exercise(master, solved):
+    helper = f"_f = {F}.scaled_dot_product_attention"
+    data = solved(
+        softmax=f"{helper}\ndef softmax(s): return s", attend="def attend(x): _f(x)"
+    )
+    source = StudentCode(rebuild(master, data)).reachable("attend")
+    assert helper in source
+    assert "def softmax" not in source
+
+
+def test_a_comparison_with_the_library_in_a_cell_of_ones_own_is_fine(master, solved):
+    data = solved(attend="def attend(x): return x")
+    data["cells"].append(
+        code_cell(
+            f"expected = {F}.scaled_dot_product_attention(x, x, x)\n"
+            "print('attend', torch.allclose(attend(x), expected))\n"
+            "%timeit scaled_dot_product_attention(x, x, x)"
+        )
+    )
+    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
+    source = StudentCode(rebuild(master, data)).reachable("attend")
+    assert exercise.forbidden_lines(source) == {}
+
+
+# Answers in other cells ---------------------------------------------------------------
+
+SOFTMAX = "def softmax(scores):\n    return shift(scores)"
+ATTEND = "def attend(q, X):\n    return softmax(q @ X.T)"
+
+
+def test_answers_without_any_metadata_are_found_by_name(master, topic):
+    answers = {name: f"def {name}(*args):\n    return args" for name in topic.exercises}
+    data = submission(master, answers)
+    honest = rebuild(master, submission(master, answers))
+    for cell in data["cells"]:
+        cell["metadata"] = {}
+        cell.pop("id", None)
+    rebuilt = rebuild(master, data)
+    assert sources(rebuilt) == sources(honest)
+    assert rebuilt.answers == answers
+    names = ", ".join(rebuilt.answers)
+    assert f"found in another cell, by name: {names}" in rebuilt.notes
+    assert rebuilt.missing == []
+
+
+def test_an_answer_with_a_number_of_many_digits_is_found_by_name(master):
+    answer = f"def softmax(scores):\n    return {DIGITS}"
+    data = submission(master, {})
+    data["cells"].append(code_cell(answer))
+    assert rebuild(master, data).answers["softmax"] == answer
+
+
+def test_a_stub_without_metadata_is_no_answer(master):
+    data = submission(master, {})
+    stub = find(master, "softmax").source
+    find(data, "softmax").update(source=stub, metadata={})
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == stub
+    assert rebuilt.missing == []
+    assert sources(rebuilt).count(stub) == 1
+
+
+def test_two_answers_in_one_cell_are_each_found(master):
+    helper = "def shift(scores):\n    return scores - scores.max()"
+    data = submission(master, {"attend": f"{helper}\n\n{SOFTMAX}\n\n{ATTEND}\n"})
+    rebuilt = rebuild(master, data)
+    assert SOFTMAX in rebuilt.answers["softmax"]
+    assert helper in rebuilt.answers["softmax"]  # the other cell runs later
+    assert "def attend" not in rebuilt.answers["softmax"]
+    assert "found in another cell, by name: softmax" in rebuilt.notes
+
+
+def test_of_a_cell_that_runs_before_only_the_definition_is_run_again(master):
+    top = f"%matplotlib inline\nprint('once')\n@keep\n{SOFTMAX}"
+    data = submission(master, {})
+    data["cells"].insert(0, code_cell(top))
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == f"@keep\n{SOFTMAX}"
+    assert sum("print('once')" in source for source in sources(rebuilt)) == 1
+
+
+def test_an_answer_behind_its_check_is_examined_all_the_same(master):
+    data = submission(master, {})
+    data["cells"].append(code_cell(f"x = 1\n{SOFTMAX}"))
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == f"x = 1\n{SOFTMAX}"
+    assert sum(SOFTMAX in source for source in sources(rebuilt)) == 1
+
+
+def test_its_own_cell_goes_before_others_and_the_first_before_later_ones(master):
+    data = submission(master, {"softmax": "softmax = len"})
+    data["cells"].insert(0, code_cell(SOFTMAX))
+    assert rebuild(master, data).answers["softmax"] == "softmax = len"
+    data = submission(master, {"softmax": ""})
+    data["cells"][:0] = [code_cell(SOFTMAX), code_cell("def softmax(x): return 2")]
+    assert rebuild(master, data).answers["softmax"] == SOFTMAX
+
+
+@pytest.mark.parametrize("grade_id", ["setup-1", "check-softmax"])
+def test_no_answer_is_taken_from_a_cell_that_is_not_the_students(master, grade_id):
+    stub = find(master, "softmax").source
+    data = submission(master, {})
+    find(data, grade_id)["source"] += f"\n{SOFTMAX}"
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == stub
+    assert not any(SOFTMAX in source for source in sources(rebuilt))
+
+
+def test_a_cell_that_python_cannot_read_is_found_and_taken_whole(master):
+    broken = f"{SOFTMAX})"
+    data = submission(master, {})
+    data["cells"].append(code_cell(broken))
+    assert rebuild(master, data).answers["softmax"] == broken
+
+
+def test_lines_are_counted_as_python_counts_them(master):
+    above = "a = 'x\u2028y\x85'\n\x0cb = 1\r\nc = 2\rd = (5\n% 2)\n"
+    other = "def attend(q, X):\n    return 1"
+    data = submission(master, {})
+    data["cells"].insert(0, code_cell(f"{above}\f{SOFTMAX}\n{other}\n"))
+    answers = rebuild(master, data).answers
+    assert answers["softmax"].strip() == SOFTMAX
+    assert answers["attend"] == other
+
+
+def test_deep_nesting_hides_no_answer_and_stops_nothing(master):
+    deep = f"def softmax(x):\n    return {'x + ' * 2000}x"
+    data = submission(master, {})
+    data["cells"].append(code_cell(deep))
+    assert rebuild(master, data).answers["softmax"] == deep
+
+
+def test_each_cell_is_parsed_once_for_all_exercises_and_not_without_end(
+    master, topic, monkeypatch
+):
+    stubs = "\n\n".join(find(master, name).source for name in topic.exercises)
+    lengths = []
+    monkeypatch.setattr(
+        by_name, "parsed", lambda text: lengths.append(len(text)) or magics.parsed(text)
+    )
+    filled = stubs + "\n#" + "x" * (MAX_SOURCE - len(stubs) - 2)
+    data = submission(master, {})
+    data["cells"] += [code_cell(filled) for _ in range(30)]
+    rebuilt = rebuild(master, data)
+    parses = lengths.count(MAX_SOURCE)
+    assert MAX_ADDED // MAX_SOURCE - 1 <= parses <= MAX_ADDED // MAX_SOURCE
+    note = f"by name, answers were looked for in {MAX_ADDED} characters only"
+    assert note in rebuilt.notes
+
+
+# What only the student's machine has --------------------------------------------------
+
+COLAB = "from google.colab import drive; drive.mount('/content/drive'); kept = 1"
+
+
+def test_an_import_of_another_machine_costs_only_what_needs_it(master):
+    upload = "import numpy as np\nfrom not_here import files\nup = files.upload()\n"
+    data = submission(master, {"softmax": upload + SOFTMAX})
+    data["cells"].insert(0, code_cell(f"{COLAB}\nroot = drive.path\n\nhelp_me = 2"))
+    data["cells"].insert(1, code_cell("print(root)\n%matplotlib inline\nother = up\n"))
+    rebuilt = rebuild(master, data)
+    assert sources(rebuilt, "student")[0].split() == [
+        "kept",
+        "=",
+        "1",
+        "help_me",
+        "=",
+        "2",
+    ]
+    assert sources(rebuilt, "student")[1].split() == [
+        "%matplotlib",
+        "inline",
+        "other",
+        "=",
+        "up",
+    ]
+    assert rebuilt.answers["softmax"].split() == f"import numpy as np {SOFTMAX}".split()
+    assert rebuilt.answers["softmax"] in sources(rebuilt, "exercise")
+    assert rebuilt.notes == [
+        "left out, because it is not installed here: google.colab, not_here"
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "try:\n    from google.colab import drive\nexcept ImportError:\n    drive = 0",
+        "import numpy as np, not_here",
+        "import not_here)",
+        "import torch.nn.functional as F\nfrom os import path\nprint(path)",
+        "def late():\n    import not_here\n    return not_here",
+    ],
+)
+def test_what_python_can_run_or_refuse_by_itself_stays(master, source):
+    data = submission(master, {})
+    data["cells"].insert(0, code_cell(source))
+    assert sources(rebuild(master, data), "student") == [source]
+
+
+def test_a_name_that_is_bound_again_is_no_longer_missing(master):
+    data = submission(master, {})
+    cells = ["import not_here as np", "np.x", "import numpy as np", "np.arange(3)"]
+    data["cells"][:0] = map(code_cell, cells)
+    assert [s for s in sources(rebuild(master, data), "student") if s] == cells[2:]
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("import not_here; t = '''\nprint(1)\n'''\nu = 1", ["t = '\\nprint(1)\\n'"]),
+        ("t = '''\n1'''; import not_here; v = 2\nu = 1", ["t = '\\n1'; v = 2"]),
+        ("w = '\u2028'\nimport not_here\nu = 1", ["w = '\u2028'"]),
+    ],
+)
+def test_what_shares_a_line_with_such_an_import_stays_whole(master, source, left):
+    data = submission(master, {})
+    data["cells"].insert(0, code_cell(source))
+    (rebuilt,) = sources(rebuild(master, data), "student")
+    assert [line for line in rebuilt.split("\n") if line] == [*left, "u = 1"]
+    assert rebuilt.count("\n") == source.count("\n")  # a message names the same line
+
+
+def test_what_cannot_be_written_out_again_stays_as_it_is(master):
+    source = f"import not_here; y = {TERMS}"
+    data = submission(master, {})
+    data["cells"].insert(0, code_cell(source))
+    assert sources(rebuild(master, data), "student") == [source]
+
+
+def test_the_folder_where_the_grader_runs_decides_nothing(
+    master, tmp_path, monkeypatch
+):
+    (tmp_path / "chapters_" / "static").mkdir(parents=True)
+    (tmp_path / "of_mine.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    data = submission(master, {})
+    cells = ["import of_mine", "import chapters_.static", "import toolkit", "import os"]
+    data["cells"][:0] = map(code_cell, cells)
+    assert [s for s in sources(rebuild(master, data), "student") if s] == cells[2:]
+
+
+def test_packages_that_share_a_name_are_looked_into(master, tmp_path, monkeypatch):
+    place = tmp_path / "site-packages"
+    (place / "shared_" / "one").mkdir(parents=True)
+    monkeypatch.syspath_prepend(place)
+    data = submission(master, {})
+    cells = ["import shared_.one", "import shared_", "import shared_.other"]
+    data["cells"][:0] = map(code_cell, cells)
+    assert [s for s in sources(rebuild(master, data), "student") if s] == cells[:2]
+
+
+def test_many_imports_and_uses_of_what_is_missing_are_left_out_quickly(master):
+    imports = "\n".join(f"import q{n}" for n in range(2000))
+    uses = "import q\n" + "\n".join(f"y{n} = q.a" for n in range(6000))
+    beside = ";".join(f"import q{n}" for n in range(1000)) + ";last = 1"
+    data = submission(master, {})
+    data["cells"][:0] = map(code_cell, (imports, uses, beside))
+    start = time.process_time()
+    found = sources(rebuild(master, data), "student")
+    assert time.process_time() - start < 5  # the square of it takes minutes
+    assert [source.strip() for source in found] == ["", "", "last = 1"]
+
+
+# Size, and the chapter ----------------------------------------------------------------
+
+
+def as_bytes(data):
+    return json.dumps(data).encode()
+
+
+def test_what_cells_showed_does_not_count_towards_the_size(master):
+    data = submission(master, {})
+    picture = {"image/png": "A" * (MAX_WRITTEN + 1)}
+    data["cells"].append(code_cell("x"))
+    data["cells"][-1]["outputs"] = [{"output_type": "display_data", "data": picture}]
+    assert len(as_bytes(data)) < MAX_FILE_BYTES
+    parse_notebook(as_bytes(data))
+    data["cells"][-1]["source"] = ["#" * (MAX_WRITTEN // 2)] * 3
+    with pytest.raises(Unusable, match="10 MB without its outputs"):
+        parse_notebook(as_bytes(data))
+
+
+def test_the_notebook_of_another_chapter_is_named_as_that(master):
+    assert other_chapter(master, TOPIC) is None
+    assert other_chapter(master, "masking") == TOPIC  # its metadata say so
+    bare = {
+        "cells": [{"cell_type": "code", "source": ["def causal_mask(n):\n", "  1"]}]
+    }
+    assert other_chapter(bare, TOPIC) == "masking"
+    assert other_chapter(bare, "masking") is None
+    assert (
+        other_chapter({"cells": [{"cell_type": "code", "source": "x"}, 3]}, TOPIC)
+        is None
+    )
+    both = {**master, "cells": [*master["cells"], *bare["cells"]]}
+    assert other_chapter(both, "masking") is None  # something of it is there
+
+
+def test_what_nobody_looks_at_is_dropped_before_anything_runs(
+    master, topic, monkeypatch
+):
+    data = submission(master, {"softmax": SOFTMAX})
+    small = len(as_bytes(data))
+    bulk = [{}] * 100_000
+    data["more"] = data["metadata"]["more"] = bulk
+    data["metadata"]["kernelspec"] = {"name": "bash", "more": bulk}
+    cell = find(data, "attend")
+    cell["outputs"] = cell["id"] = cell["metadata"]["tags"] = bulk
+    cell["metadata"]["nbgrader"] |= {"points": bulk, "more": bulk}
+    data["cells"] += bulk[:5] + [{**cell, "cell_type": bulk}]
+    data["cells"].append(code_cell("x = 1", grade_id="y" * 1_000_000, grade=bulk))
+    held = []
+    monkeypatch.setattr(
+        worker, "examine", lambda master, data, *_, **__: held.append(data)
+    )
+    monkeypatch.setattr(worker, "expected_by_all", lambda *_: {})
+    monkeypatch.setattr(worker, "fork_servers", lambda *_: None)
+    job = worker.Job(topic.name, nbformat.writes(master), b"", Limits())
+    with pytest.raises(GraderFault, match="AttributeError"):  # there is no report
+        worker.examine_submission(job, Submission("ada", as_bytes(data)))
+    assert len(as_bytes(held[0])) < small
+    whole, left = rebuild(master, data), rebuild(master, held[0])
+    assert sources(left) == sources(whole)
+    assert left.answers == whole.answers
+    assert left.notes == whole.notes
+
+
+def test_only_what_may_be_the_name_of_an_exercise_is_looked_up(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        titles, "find_topic", lambda n: asked.append(n) or load_topic(TOPIC)
+    )
+    names = ["a" * 1_000_000, "a b", "a.b", "", "fine", "x" * 60, "x" * 61]
+    data = {"cells": [code_cell("1", grade_id=name) for name in names]}
+    data["cells"].append(code_cell(f"def {'y' * 61}(): pass"))
+    other_chapter(data, "masking")
+    assert asked == ["fine", "x" * 60]
+
+
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        (["masking final.ipynb", "notes.ipynb"], "masking final.ipynb"),
+        (["Masking-Copy1.ipynb", "my masking.ipynb"], "Masking-Copy1.ipynb"),
+        (["old.ipynb", "scaling.ipynb", "masking (2).ipynb"], "masking (2).ipynb"),
+        (["scaling.ipynb", "multi_head.ipynb"], None),
+        (["a.ipynb", "b.ipynb"], None),
+        ([], None),
+    ],
+)
+def test_of_several_notebooks_the_best_named_is_taken_and_said(tmp_path, names, taken):
+    folder = tmp_path / "ada" / "masking"
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / name).write_text(name)
+    found = read(tmp_path, "ada", "masking")
+    assert found.content.decode() == (taken or "")
+    if taken is None:
+        assert found.unusable == "no notebook masking.ipynb was submitted"
+    else:
+        assert found.note.startswith(f"the notebook was named {taken}; not looked at: ")
+        assert all(name in found.note for name in names)
+
+
+def test_a_folder_of_very_many_notebooks_is_read_in_a_moment(tmp_path):
+    folder = tmp_path / "ada" / "masking"
+    folder.mkdir(parents=True)
+    for number in range(3000):
+        (folder / f"{number}{'x' * 200}.ipynb").touch()
+    (folder / "my masking.ipynb").write_text("mine")
+    before = time.process_time()
+    assert read(tmp_path, "ada", "masking").content == b"mine"
+    assert time.process_time() - before < 2  # reading the contents for each took 30
