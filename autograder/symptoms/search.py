@@ -26,6 +26,7 @@ from autograder.symptoms.outcomes import (
 )
 from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.structure import (
+    bytes_for_a_value,
     dictionary_for_a_list,
     different_inputs,
     exchanged_results,
@@ -133,6 +134,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
         generator_for_a_value,
         function_for_a_value,
         layer_for_a_value,
+        bytes_for_a_value,
         no_numbers,
         other_kind,
         dictionary_for_a_list,

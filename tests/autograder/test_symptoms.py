@@ -18,6 +18,7 @@ from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import not_finite
 from autograder.symptoms.structure import (
+    BYTES_GIVEN,
     COMPLEX_GIVEN,
     DICTIONARY_GIVEN,
     FUNCTION_GIVEN,
@@ -307,6 +308,43 @@ def test_what_is_no_array_is_told_as_what_it_is(name, form, says):
     """Whether the cases of an exercise name what they show, or not."""
     right = find_topic(name).reference(name)
     assert says in told_of_course(name, lambda *args, **k: form(right(*args, **k)))
+
+
+@pytest.mark.parametrize(
+    "name", ["cached_attention", "sequence_loss", "sequence_cross_entropy"]
+)
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        (str, TEXT_GIVEN),
+        (lambda result: (result,), "they come inside a tuple or list of one"),
+        (lambda result: (result, 1), "others are returned along with it"),
+    ],
+)
+def test_gradient_that_is_lost_with_a_result_does_not_hide_why(name, form, says):
+    """From what is no tensor, nothing flows back: that gradient is wrong as well."""
+    right = find_topic(name).reference(name)
+    assert says in told_of_course(name, lambda *args, **k: form(right(*args, **k)))
+
+
+def test_gradient_that_is_lost_alone_is_not_explained_by_other_cases():
+    right = find_topic("sequence_loss").reference("sequence_loss")
+
+    def lost_or_doubled(logits, targets, pad_id):
+        loss = right(logits, targets, pad_id)
+        return loss.detach() if loss.requires_grad else (loss,)
+
+    said = told_of_course("sequence_loss", lost_or_doubled)
+    assert "they come inside a tuple" not in said
+
+
+def test_bytes_are_told_from_the_text_that_is_asked_for():
+    right = find_topic("bpe_decode").reference("bpe_decode")
+
+    def encoded(ids, merges):
+        return right(ids, merges).encode()
+
+    assert told_of_course("bpe_decode", encoded) == BYTES_GIVEN
 
 
 @pytest.mark.parametrize("value", [0.0, float("nan")])
