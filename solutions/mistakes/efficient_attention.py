@@ -188,6 +188,14 @@ def linear_one_divisor(query, key, value):
 
 
 @mistake(linear_attention)
+def linear_softmax_features(query, key, value):
+    """You took softmaxes for phi, over the features of each query and over the keys, as
+    a form of linear attention does that needs no divisor. Here phi(x) = elu(x) + 1, and
+    the sum of its weights divides each output."""
+    return query.softmax(-1) @ (key.softmax(-2).mT @ value)
+
+
+@mistake(linear_attention)
 def linear_elu_alone(query, key, value):
     """Your feature map is elu without the 1, which can be negative. Weights must be
     positive, or the sum that you divide by can be zero."""
@@ -397,6 +405,15 @@ def causal_reversed(query, key, value):
     i may read positions up to i."""
     weights = (phi(query) @ phi(key).mT).triu()
     return weights @ value / weights.sum(-1, keepdim=True)
+
+
+@mistake(causal_linear_attention)
+def causal_own_value_left_out(query, key, value):
+    """The weight of a token on itself counts in the divisor, and its value is not read:
+    the first output is zero. Position i may read the positions up to i, and the weights
+    on those sum to one."""
+    weights = phi(query) @ phi(key).mT
+    return weights.tril(-1) @ value / weights.tril().sum(-1, keepdim=True)
 
 
 @mistake(causal_linear_attention)

@@ -1035,6 +1035,14 @@ def mean_of_exponentials(logits, targets, pad_id=None):
 
 
 @mistake(perplexity)
+def inverse_of_the_mean_probability(logits, targets, pad_id=None):
+    """You averaged the probabilities of the targets and divided one by the mean. It is
+    their logarithms that are averaged, so that one token that was thought impossible
+    is not made up for by others that were sure."""
+    return 1 / (-token_losses(logits, targets, pad_id)).exp().mean().item()
+
+
+@mistake(perplexity)
 def mean_over_sequences(logits, targets, pad_id=None):
     """You averaged each sequence first, and then the sequences. A token of a short
     sequence then weighs more than one of a long sequence; all tokens count alike."""
@@ -1546,6 +1554,19 @@ def reached_in_place_of_exceeded(logits, uniform, temperature=1.0):
     ids = (p.cumsum(dim=-1) < uniform[:, None]).sum(dim=-1)
     last = torch.where(p > 0, torch.arange(p.shape[-1]), 0).amax(dim=-1)
     return torch.minimum(ids, last)
+
+
+@mistake(sample_tokens)
+def first_that_reaches(logits, uniform, temperature=1.0):
+    """You compared with >=: a first token without any probability is chosen for a
+    random number of 0, so the sum has to exceed it. And where rounding leaves no such
+    token, the argmax of nothing but False is 0; there it is the last one that has a
+    probability."""
+    check_sampling(logits, uniform, temperature)
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    reaches = shares(logits, temperature).cumsum(dim=-1) >= uniform[:, None]
+    return reaches.int().argmax(dim=-1)
 
 
 @mistake(sample_tokens)

@@ -873,6 +873,14 @@ def logits_in_place_of_ids(hidden, norm, W_U):
 
 
 @mistake(logit_lens)
+def largest_of_the_layers(hidden, norm, W_U):
+    """Your argmax runs over the first axis, so it compares the layers. For each layer,
+    the tokens of the vocabulary compete, on the last axis."""
+    refuse(hidden.shape[-1] != W_U.shape[0])
+    return (norm(hidden) @ W_U).argmax(0)
+
+
+@mistake(logit_lens)
 def first_layer_for_all(hidden, norm, W_U):
     """All layers got the ids of the first. Comparing layers is the purpose of the lens,
     so each is decoded from its own state."""

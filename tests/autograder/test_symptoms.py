@@ -16,7 +16,7 @@ from autograder.judge import judge
 from autograder.symptoms.functions import sharper_or_flatter
 from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
-from autograder.symptoms.shapes import not_finite
+from autograder.symptoms.shapes import another_axis_gone, not_finite
 from autograder.symptoms.structure import (
     BYTES_GIVEN,
     COMPLEX_GIVEN,
@@ -703,6 +703,63 @@ def test_others_are_called_right_only_where_there_are_others():
     infinite = np.full(20, np.inf)
     both = not_finite([pair(NUMBERS, every), pair(NUMBERS, infinite)])
     assert "every value came out NaN or infinite" in both
+
+
+def hidden(scores, mask):
+    return torch.where(mask, scores, -1e9).softmax(-1)
+
+
+def test_rows_whose_zeros_stand_where_others_belong_are_told_so():
+    said = told_of_course("masked_softmax", lambda e, mask: hidden(e, ~mask))
+    assert "What is hidden and what is not are exchanged" in said
+    for wrong in (lambda e, mask: e.softmax(-1) * (e > 0), lambda e, mask: 0 * e):
+        assert "exchanged" not in told_of_course("masked_softmax", wrong)
+
+
+def test_an_additive_mask_is_told_what_is_wrong_with_it():
+    """Its cases give it a name, which is none of the answer's."""
+    right = find_topic("additive_mask").reference("additive_mask")
+    said = told_of_course("additive_mask", lambda mask, dtype: right(mask, dtype).mT)
+    assert said == "Your result is the right one with its last two axes swapped."
+
+    def noise(mask, dtype):
+        return torch.randn(mask.shape, dtype=torch.float64).to(dtype)
+
+    said = told_of_course("additive_mask", noise)
+    assert said.startswith("None of the values that should be minus infinity is")
+
+
+def test_axis_that_an_argmax_has_run_along_is_named():
+    def over_the_layers(hidden, norm, W_U):
+        return (hidden @ W_U).argmax(0)
+
+    said = told_of_course("logit_lens", over_the_layers)
+    assert "has lost the first of four axes, where the fourth should be gone" in said
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [(7, 4, 5), (9, 3, 6)],  # one size alone differs
+        [(4, 5, 3), (3, 6, 2)],  # axes in another order
+        [(4, 5, 7), (6, 3, 9)],
+        [(4, 5), (3, 6)],
+    ],
+)
+def test_other_shapes_are_not_told_to_have_lost_an_axis(given):
+    right = [(3, 4, 5), (2, 3, 6)]
+    pairs = [pair(np.ones(r), np.ones(g)) for r, g in zip(right, given, strict=True)]
+    assert another_axis_gone(pairs) is None
+
+
+def test_a_changed_input_is_told_once_where_a_known_mistake_tells_it():
+    def delta_rule_step(state, key, value, beta):
+        found = state @ key if state.shape[0] == state.shape[1] else key @ state
+        state += beta * np.outer(key, value - found)
+        return state
+
+    said = told_of_course("delta_rule_step", delta_rule_step)
+    assert "in place" in said and "different after the call" not in said
 
 
 def test_minus_infinity_may_be_a_mask():
