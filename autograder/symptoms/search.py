@@ -53,6 +53,11 @@ from autograder.symptoms.subject import (
     scope,
 )
 
+LOST = (
+    "In the others, look for an overflow, a division by zero, or a softmax of nothing "
+    "but minus infinity."
+)
+
 # In this order.
 _ASKED = (shapes, factors, places, functions, zeros, arrangement, sizes)
 CAUSES = [detector for module in _ASKED for detector in module.detectors.causes]
@@ -193,7 +198,7 @@ def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
     if len(finite) < len(pairs):
         told = _ask(detectors, finite)
         if told:
-            return f"In the results without NaN or infinity: {told}"
+            return f"In the results without NaN or infinity: {told} {LOST}"
     direct = [p for p in pairs if p.role and p.role.name is None]
     counts = {p.role.count for p in direct}
     if counts == {1} and len(direct) < len(pairs):

@@ -10,6 +10,8 @@ from autograder.symptoms.detectors import Detectors
 from autograder.symptoms.outcomes import LEAST_VALUES, Pair, comparable, wrong_at
 
 detectors = Detectors()
+LEAST_BITS = 16  # hidden or not: places that are then no accident
+MOST = 0.75  # of these places
 
 
 def infinity_from(infinite: Iterable[np.ndarray]) -> str:
@@ -24,6 +26,49 @@ def infinity_from(infinite: Iterable[np.ndarray]) -> str:
 def _may_be_hidden(pair: Pair) -> bool:
     """Whether a zero can mean that something is hidden; among ids it is one of them."""
     return pair.right.ndim > 0 and pair.kinds[0] not in "iu"
+
+
+@detectors.cause
+def zeros_exchanged(pairs: Sequence[Pair]) -> str | None:
+    """Zero wherever another value belongs, in each row that should have both.
+
+    A row in which everything is hidden, or nothing, has a rule of its own. Where zeros
+    belong, some may be zero: weights that are too small for any other number.
+    """
+    if not comparable(pairs) or not all(map(_may_be_hidden, pairs)):
+        return None
+    seen = [p.right != 0 for p in pairs]
+    mixed = [s.any(axis=-1) & ~s.all(axis=-1) for s in seen]
+    right = np.concatenate([s[m].ravel() for s, m in zip(seen, mixed, strict=True)])
+    given = np.concatenate(
+        [p.given[m].ravel() != 0 for p, m in zip(pairs, mixed, strict=True)]
+    )
+    if right.size < LEAST_BITS or (right & given).any():
+        return None
+    if (right != given).mean() < MOST:
+        return None
+    return (
+        "In rows that should have zeros and other values, yours are zero wherever "
+        "others belong, and those that are not zero stand where zeros belong. What is "
+        "hidden and what is not are exchanged: a mask, or a condition, is the wrong "
+        "way round."
+    )
+
+
+@detectors.trace
+def infinity_missing(pairs: Sequence[Pair]) -> str | None:
+    """Numbers wherever minus infinity should be, and others wrong as well."""
+    if any(p.right.shape != p.given.shape for p in pairs):
+        return None
+    hidden = [np.isneginf(p.right) for p in pairs]
+    if not all(h.any() for h in hidden) or any(
+        not np.isfinite(p.given[h]).all() for p, h in zip(pairs, hidden, strict=True)
+    ):
+        return None
+    return (
+        "None of the values that should be minus infinity is infinite, and others are "
+        "wrong as well."
+    )
 
 
 @detectors.trace

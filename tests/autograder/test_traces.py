@@ -12,7 +12,7 @@ from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
-from autograder.symptoms.search import find_cause, find_trace
+from autograder.symptoms.search import LOST, find_cause, find_trace
 from autograder.variants import Role
 
 SHAPES = [(4, 6), (3, 4, 5), (6, 8)]
@@ -171,7 +171,8 @@ def test_relation_of_all_finite_results_says_that_others_are_not():
 
     said = find_trace(outcomes(wrong))
     assert said == (
-        "In the results without NaN or infinity: Every value is the right one times 2."
+        "In the results without NaN or infinity: Every value is the right one times 2. "
+        f"{LOST}"
     )
 
 
