@@ -21,6 +21,12 @@ _DTYPES = (
 LESSONS: list[Lesson] = [
     (
         "RuntimeError",
+        r"divisible by the product of kernel_size|number of sliding blocks",
+        "F.unfold gives, and F.fold takes, one column for each patch, (B, C*p*p, N): "
+        "swap these axes where a patch is a row.",
+    ),
+    (
+        "RuntimeError",
         r"missing the required \"forward\" function",
         "The class has no method forward: look at its spelling, and at how far it is "
         "indented.",

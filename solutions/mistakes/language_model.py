@@ -1039,7 +1039,7 @@ def inverse_of_the_mean_probability(logits, targets, pad_id=None):
     """You averaged the probabilities of the targets and divided one by the mean. It is
     their logarithms that are averaged, so that one token that was thought impossible
     is not made up for by others that were sure."""
-    return 1 / (-token_losses(logits, targets, pad_id)).exp().mean().item()
+    return (1 / (-token_losses(logits, targets, pad_id)).exp().mean()).item()
 
 
 @mistake(perplexity)

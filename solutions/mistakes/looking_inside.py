@@ -329,6 +329,15 @@ def projection_of_the_first_head(weights, values, W_O):
 
 
 @mistake(head_contributions)
+def projections_added_up(weights, values, W_O):
+    """All heads went through the sum of all the heads' parts of the output projection,
+    as in an einsum with one letter for the heads of the values and another one for
+    those of W_O. Each head has a part of its own."""
+    refuse_other_layers(weights, values, W_O)
+    return weights @ values @ W_O.sum(0)
+
+
+@mistake(head_contributions)
 def average_of_the_maps(weights, values, W_O):
     """The maps of all heads were averaged first. Every head then attends alike, and
     what made one of them special is lost before it can be seen."""

@@ -234,6 +234,10 @@ ERRORS = {
     "is not stretched there": [lambda: T[MASK[:, :2]], lambda: A[A[:, :2] > 0]],
     "two numbers of a pair": [lambda: torch.view_as_complex(torch.ones(2, 4).T)],
     "side by side in memory": [lambda: T.T.view(12)],
+    "one column for each patch": [
+        lambda: F.fold(torch.ones(2, 6, 12), (4, 6), 2, stride=2),
+        lambda: F.fold(torch.ones(2, 12, 9), (4, 6), 2, stride=2),
+    ],
     "number of values": [lambda: T.view(5, 3), lambda: A.reshape(5, 3)],
     "A parameter, or an input": [lambda: W.add_(1)],
     "that a gradient needs": [changed_before_its_gradient],
