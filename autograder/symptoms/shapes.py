@@ -16,7 +16,7 @@ from autograder.symptoms.outcomes import (
     every,
     varied,
 )
-from autograder.symptoms.zeros import infinity_from
+from autograder.symptoms.zeros import NAN_FROM, infinity_from
 
 detectors = Detectors()
 LARGE = -1000.0  # a number below stands for minus infinity
@@ -128,11 +128,7 @@ def not_finite(pairs: Sequence[Pair]) -> str | None:
     what = "NaN" if nan else "infinite"
     if nan and not np.isnan(lost_values).all():
         what = "NaN or infinite"
-    origin = (
-        "0/0, infinity minus infinity, or 0 times infinity"
-        if nan
-        else infinity_from([lost_values])
-    )
+    origin = NAN_FROM if nan else infinity_from([lost_values])
     if all(b.all() for b in bad):
         told = f"every value came out {what}"
     else:

@@ -12,6 +12,10 @@ from autograder.symptoms.outcomes import LEAST_VALUES, Pair, comparable, wrong_a
 detectors = Detectors()
 LEAST_BITS = 16  # hidden or not: places that are then no accident
 MOST = 0.75  # of these places
+NAN_FROM = (
+    "0/0, infinity divided by infinity, as after an overflow, infinity minus infinity, "
+    "0 times infinity, or a root or logarithm of a negative number"
+)
 
 
 def infinity_from(infinite: Iterable[np.ndarray]) -> str:
@@ -150,8 +154,7 @@ def not_finite_besides(pairs: Sequence[Pair]) -> str | None:
     nan = any(np.isnan(p.given[b]).any() for p, b in zip(pairs, bad, strict=True))
     what = "NaN" if nan else "infinite"
     origin = (
-        "0/0, infinity minus infinity, 0 times infinity, or a root or logarithm of a "
-        "negative number"
+        NAN_FROM
         if nan
         else infinity_from(p.given[b] for p, b in zip(pairs, bad, strict=True))
     )

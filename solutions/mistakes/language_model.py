@@ -1267,6 +1267,20 @@ def not_put_back(logits, top_k=None, top_p=None):
 
 
 @mistake(filter_logits)
+def put_back_by_gather(logits, top_k=None, top_p=None):
+    """You put what is cut back into the order of the vocabulary by indexing with the
+    result of sorting. That sorts once more; the way back is scatter, or to index with
+    the argsort of that result."""
+
+    def misplaced(logits, top_p):
+        p, order = logits.softmax(-1).sort(dim=-1, descending=True, stable=True)
+        cut = p.cumsum(dim=-1) - p >= top_p
+        return logits.masked_fill(cut.gather(-1, order), -torch.inf)
+
+    return filtered(logits, top_k, top_p, p=misplaced)
+
+
+@mistake(filter_logits)
 def kth_of_all_rows(logits, top_k=None, top_p=None):
     """You looked for the k-th largest logit of the whole array. Each row is a
     distribution of its own and keeps k tokens of its own; yours may lose all of a

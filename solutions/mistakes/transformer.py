@@ -902,6 +902,16 @@ class CrossAttentionFirst(RightDecoderLayer):
 
 
 @mistake(DecoderLayer)
+class DecoderNormAtTheEndToo(RightDecoderLayer):
+    """With norm_first you normalise the result once more. The layer ends with a plain
+    sum; the one norm at the end of the whole stack belongs to the decoder."""
+
+    def forward(self, x, memory, mask=None, memory_padding_mask=None):
+        x = super().forward(x, memory, mask, memory_padding_mask)
+        return self.norm_of("feed_forward")(x) if self.norm_first else x
+
+
+@mistake(DecoderLayer)
 class MemoryNormalised(RightDecoderLayer):
     """With norm_first you normalised the memory with the decoder's norm. The memory
     comes finished from the encoder, which normalises it itself; norm2 is for the

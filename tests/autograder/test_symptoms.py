@@ -762,6 +762,17 @@ def test_a_changed_input_is_told_once_where_a_known_mistake_tells_it():
     assert "in place" in said and "different after the call" not in said
 
 
+def test_exponentials_that_overflow_are_told_what_nan_comes_from():
+    def of_exponentials(score_blocks, value_blocks):
+        e = [scores.exp() for scores in score_blocks]
+        total = sum(scores.sum(-1, keepdim=True) for scores in e)
+        return sum(w @ v for w, v in zip(e, value_blocks, strict=True)) / total
+
+    said = told_of_course("online_softmax_sum", of_exponentials)
+    assert "came out NaN" in said
+    assert "infinity divided by infinity" in said
+
+
 def test_minus_infinity_may_be_a_mask():
     minus = np.where(np.arange(20) < 5, -np.inf, NUMBERS)
     for detect, given in ((not_finite, minus), (not_finite_besides, minus + 1)):
