@@ -376,6 +376,21 @@ def causal_along_the_first_axis(query, key, value):
 
 
 @mistake(causal_linear_attention)
+def causal_sums_of_all_sequences(query, key, value):
+    """One pair of running sums serves all sequences and heads: it adds up what all of
+    them have at a place. Each has tokens of its own, and so the sums keep all leading
+    axes."""
+    q, k = phi(query), phi(key)
+    leading = tuple(range(k.ndim - 2))
+    state = (k.unsqueeze(-1) * value.unsqueeze(-2)).cumsum(dim=-3)
+    total = k.cumsum(dim=-2)
+    if leading:
+        state, total = state.sum(leading), total.sum(leading)
+    reads = (q.unsqueeze(-2) @ state).squeeze(-2)
+    return reads / (q * total).sum(dim=-1, keepdim=True)
+
+
+@mistake(causal_linear_attention)
 def causal_full_normaliser(query, key, value):
     """You divided by the sum over all keys, later ones too. The weights of early tokens
     then sum to less than one, and the future leaks into the divisor."""

@@ -83,6 +83,14 @@ def over_the_batch(x, weight, bias, eps=1e-5):
 
 
 @mistake(layer_norm)
+def over_the_first_axis(x, weight, bias, eps=1e-5):
+    """You took mean and variance over the first axis, which mixes the sequences of a
+    batch place by place. The features of a token are the last axis, however many axes
+    stand before it."""
+    return normalised_over(x, 0, eps) * weight + bias
+
+
+@mistake(layer_norm)
 def over_the_sequence(x, weight, bias, eps=1e-5):
     """You took mean and variance over all the tokens of a sequence. Each token is
     normalised on its own, otherwise padding and later tokens leak into it."""
