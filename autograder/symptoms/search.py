@@ -198,7 +198,9 @@ def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
     if len(finite) < len(pairs):
         told = _ask(detectors, finite)
         if told:
-            return f"In the results without NaN or infinity: {told} {LOST}"
+            others = [p for p in pairs if not np.isfinite(p.given).all()]
+            lost = f" {LOST}" if all(map(_is_lost, others)) else ""
+            return f"In the results without NaN or infinity: {told}{lost}"
     direct = [p for p in pairs if p.role and p.role.name is None]
     counts = {p.role.count for p in direct}
     if counts == {1} and len(direct) < len(pairs):
@@ -219,6 +221,13 @@ def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
                 "well, which may follow from it.)"
             )
     return ""
+
+
+def _is_lost(pair: Pair) -> bool:
+    """Whether NaN or infinity stands where a number belongs."""
+    if pair.right.shape != pair.given.shape:
+        return False
+    return bool((np.isfinite(pair.right) & ~np.isfinite(pair.given)).any())
 
 
 def _cut_off(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> bool:

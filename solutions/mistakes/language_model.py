@@ -1269,8 +1269,8 @@ def not_put_back(logits, top_k=None, top_p=None):
 @mistake(filter_logits)
 def put_back_by_gather(logits, top_k=None, top_p=None):
     """You put what is cut back into the order of the vocabulary by indexing with the
-    result of sorting. That sorts once more; the way back is scatter, or to index with
-    the argsort of that result."""
+    order that sorting returned. That takes the same way once more; the way back is
+    scatter, or to index with the argsort of that order."""
 
     def misplaced(logits, top_p):
         p, order = logits.softmax(-1).sort(dim=-1, descending=True, stable=True)

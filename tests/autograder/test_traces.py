@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -174,6 +176,24 @@ def test_relation_of_all_finite_results_says_that_others_are_not():
         "In the results without NaN or infinity: Every value is the right one times 2. "
         f"{LOST}"
     )
+
+
+def test_infinity_that_is_asked_for_is_not_looked_for():
+    def with_infinity(x):
+        return np.where(x > 1, -np.inf, x) if x.shape == SHAPES[0] else x
+
+    found = [
+        replace(
+            one,
+            right=Answer(value=with_infinity(one.right.value)),
+            given=Answer(value=with_infinity(one.right.value) * 2 + 0.0),
+        )
+        for one in outcomes(lambda x: x)
+    ]
+    found[0].given.value[0, 0] += 1
+    said = find_trace(found)
+    assert said.startswith("In the results without NaN or infinity")
+    assert LOST not in said
 
 
 def both_wrong(second):
