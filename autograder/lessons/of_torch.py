@@ -214,6 +214,13 @@ LESSONS: list[Lesson] = [
     ),
     (
         "RuntimeError",
+        r"mixed dtype \(CPU\)",
+        "A layer's parameters have another dtype than its input. Converting a module "
+        "reaches the layers that are its attributes, or in an nn.ModuleList: a plain "
+        "list hides them, and one that is made in forward is new.",
+    ),
+    (
+        "RuntimeError",
         r"same dtype|expected .* (Float|Double|Half|Long|Bool)|scalar type",
         _DTYPES,
     ),

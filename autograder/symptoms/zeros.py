@@ -32,18 +32,21 @@ def _may_be_hidden(pair: Pair) -> bool:
     return pair.right.ndim > 0 and pair.kinds[0] not in "iu"
 
 
-@detectors.cause
-def zeros_exchanged(pairs: Sequence[Pair]) -> str | None:
-    """Zero wherever another value belongs, in each row that should have both.
+@detectors.trace
+def weights_exchanged(pairs: Sequence[Pair]) -> str | None:
+    """Zero wherever a weight belongs, in each row that should have zeros as well.
 
     A row in which everything is hidden, or nothing, has a rule of its own. Where zeros
     belong, some may be zero: weights that are too small for any other number.
     """
-    if not comparable(pairs) or not all(map(_may_be_hidden, pairs)):
+    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
         return None
     seen = [p.right != 0 for p in pairs]
     mixed = [s.any(axis=-1) & ~s.all(axis=-1) for s in seen]
-    right = np.concatenate([s[m].ravel() for s, m in zip(seen, mixed, strict=True)])
+    rows = [p.right[m] for p, m in zip(pairs, mixed, strict=True)]
+    if any((r < 0).any() or not np.allclose(r.sum(axis=-1), 1) for r in rows):
+        return None
+    right = np.concatenate([r.ravel() != 0 for r in rows])
     given = np.concatenate(
         [p.given[m].ravel() != 0 for p, m in zip(pairs, mixed, strict=True)]
     )
@@ -52,7 +55,7 @@ def zeros_exchanged(pairs: Sequence[Pair]) -> str | None:
     if (right != given).mean() < MOST:
         return None
     return (
-        "In rows that should have zeros and other values, yours are zero wherever "
+        "In rows that should have zeros and other weights, yours are zero wherever "
         "others belong, and those that are not zero stand where zeros belong. What is "
         "hidden and what is not are exchanged: a mask, or a condition, is the wrong "
         "way round."

@@ -540,6 +540,18 @@ def online_nothing_rescaled(score_blocks, value_blocks):
 
 
 @mistake(online_softmax_sum)
+def online_maximum_of_each_block(score_blocks, value_blocks):
+    """You subtracted the maximum of each block, and added up the blocks as they were.
+    Exponentials that were measured against different maxima cannot be added: what came
+    before has to be rescaled when the maximum rises."""
+    z = y = 0.0
+    for e, v in zip(score_blocks, value_blocks, strict=True):
+        p = (e - e.amax(-1, keepdim=True)).exp()
+        z, y = z + p.sum(-1, keepdim=True), y + p @ v
+    return y / z
+
+
+@mistake(online_softmax_sum)
 def online_sum_of_softmaxes(score_blocks, value_blocks):
     """You took the softmax of each block on its own and added the results. Each block
     then sums to one, whatever its share of the whole is."""
@@ -779,6 +791,15 @@ def blockwise_nothing_rescaled(*inputs, **options):
     """You rescaled neither the output nor its divisor when a block raised the maximum.
     Blocks that were measured against different maxima cannot be added."""
     return blockwise(*inputs, **options, rescale_output=False, rescale_total=False)
+
+
+@mistake(blockwise_attention)
+def blockwise_maximum_of_each_block(*inputs, **options):
+    """You subtracted the maximum of each block, and added up the blocks as they were.
+    Exponentials that were measured against different maxima cannot be added: what came
+    before has to be rescaled when the maximum rises."""
+    loop = online_maximum_of_each_block.implementation
+    return blockwise(*inputs, **options, loop=loop)
 
 
 @mistake(blockwise_attention)

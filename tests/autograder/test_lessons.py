@@ -238,6 +238,7 @@ ERRORS = {
         lambda: F.fold(torch.ones(2, 6, 12), (4, 6), 2, stride=2),
         lambda: F.fold(torch.ones(2, 12, 9), (4, 6), 2, stride=2),
     ],
+    "a plain list hides them": [lambda: nn.LayerNorm(4)(T.double())],
     "number of values": [lambda: T.view(5, 3), lambda: A.reshape(5, 3)],
     "A parameter, or an input": [lambda: W.add_(1)],
     "that a gradient needs": [changed_before_its_gradient],

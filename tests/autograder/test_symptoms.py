@@ -30,7 +30,12 @@ from autograder.symptoms.structure import (
     TEXTS_GIVEN,
     TOO_LARGE,
 )
-from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
+from autograder.symptoms.zeros import (
+    not_finite_besides,
+    weights_exchanged,
+    zeros_filled,
+    zeros_only,
+)
 from solutions import seq2seq as right_seq2seq
 from solutions import simplified_attention as right_first
 from solutions import vision_transformer as right_vit
@@ -705,15 +710,21 @@ def test_others_are_called_right_only_where_there_are_others():
     assert "every value came out NaN or infinite" in both
 
 
-def hidden(scores, mask):
-    return torch.where(mask, scores, -1e9).softmax(-1)
+def test_weights_that_stand_where_zeros_belong_are_told_so():
+    rng = np.random.default_rng(0)
+    scores, mask = torch.from_numpy(rng.standard_normal((6, 5))), torch.ones(6, 5) > 0
+    mask[1:, 3:] = False  # the first row shows everything
 
+    def weights(mask):
+        return torch.where(mask, scores, -1e9).softmax(-1).numpy()
 
-def test_rows_whose_zeros_stand_where_others_belong_are_told_so():
-    said = told_of_course("masked_softmax", lambda e, mask: hidden(e, ~mask))
+    right = weights(mask)
+    said = weights_exchanged([pair(right, weights(~mask))])
     assert "What is hidden and what is not are exchanged" in said
-    for wrong in (lambda e, mask: e.softmax(-1) * (e > 0), lambda e, mask: 0 * e):
-        assert "exchanged" not in told_of_course("masked_softmax", wrong)
+    for other in (scores.softmax(-1).numpy(), 0 * right, np.roll(right, 1, axis=-1)):
+        assert weights_exchanged([pair(right, other)]) is None
+    values = np.where(right > 0, scores.numpy(), 0.0)  # which are no weights
+    assert weights_exchanged([pair(values, weights(~mask))]) is None
 
 
 def test_an_additive_mask_is_told_what_is_wrong_with_it():
