@@ -217,7 +217,8 @@ LESSONS: list[Lesson] = [
         r"mixed dtype \(CPU\)",
         "A layer's parameters have another dtype than its input. Converting a module "
         "reaches the layers that are its attributes, or in an nn.ModuleList: a plain "
-        "list hides them, and one that is made in forward is new.",
+        "list hides them, and one that is made in forward is new. Or the input was "
+        "converted on the way.",
     ),
     (
         "RuntimeError",
