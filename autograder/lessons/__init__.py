@@ -8,6 +8,7 @@ repeated.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from autograder.answers import Answer
@@ -40,16 +41,17 @@ def lesson(wrong: Sequence[Answer]) -> str:
 
 
 def about_errors(wrong: Sequence[Answer]) -> str:
-    """What one of the errors among wrong answers comes from, or an empty text.
+    """What the most common of the errors in wrong answers comes from, as far as known.
+
+    Of several that are equally common, it is the first.
 
     Args:
         wrong: the answers to all cases that failed although a value was expected.
     """
+    told = Counter(filter(None, map(_about, wrong)))
+    if told:
+        return f"About the {told.most_common(1)[0][0]}"
     placed = [answer for answer in wrong if answer.raised and answer.origin.line]
-    for answer in placed:
-        told = _about(answer)
-        if told:
-            return f"About the {told}"
     if any(answer.origin.line.startswith("raise ") for answer in placed):
         return RAISED_BY_YOU
     return ""

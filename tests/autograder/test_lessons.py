@@ -14,7 +14,7 @@ from torch import nn
 
 from autograder.answers import Answer, answer, decode, in_private
 from autograder.exercise import Case
-from autograder.lessons import lesson
+from autograder.lessons import about_errors, lesson
 from autograder.origin import Origin, lines_of
 from tests.autograder.unnamed import told
 
@@ -239,6 +239,7 @@ ERRORS = {
         lambda: F.fold(torch.ones(2, 12, 9), (4, 6), 2, stride=2),
     ],
     "a plain list hides them": [lambda: nn.LayerNorm(4)(T.double())],
+    "no entry of that number": [lambda: [1, 2][2], lambda: [].pop(), lambda: "ab"[2]],
     "number of values": [lambda: T.view(5, 3), lambda: A.reshape(5, 3)],
     "A parameter, or an input": [lambda: W.add_(1)],
     "that a gradient needs": [changed_before_its_gradient],
@@ -304,6 +305,15 @@ def test_none_is_not_told_to_stand_where_an_array_belongs():
 
     said = lesson([outcome(without_padding)])
     assert "is None where a value is needed" in said
+
+
+def test_the_most_common_of_several_errors_is_explained():
+    one, others = (
+        outcome(lambda: [][0]),
+        outcome(lambda: math.log(-1)),
+    )
+    assert "logarithm" in about_errors([one, others, others])
+    assert "no entry" in about_errors([one, others])
 
 
 def test_several_results_in_place_of_one_list_are_told():
