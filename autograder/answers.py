@@ -32,7 +32,7 @@ _SAID = re.compile(
     r"the result is nested more than \d{1,3} deep"
     r"|the result has more than \d{1,6} (?:items|parts)"
     r"|the result is a dictionary whose keys are not strings"
-    r"|the result is of type [A-Za-z_]{1,30}; expected arrays or numbers"
+    r"|the result is of type [A-Za-z_]{1,30}; arrays, numbers and texts can be read"
     r"|the result holds values of type [A-Za-z<>|]{1,12}\d{0,3}"
     r"|the result has \d{1,12} bytes; \d{1,9} may be sent"
     r"|reading the result raised [A-Za-z]{1,30}"

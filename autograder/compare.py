@@ -85,7 +85,7 @@ def differences(
             yield path, found
     elif isinstance(right, list) and isinstance(given, list):
         if len(right) != len(given):
-            yield path, f"{_count(len(given))}, expected {len(right)}"
+            yield path, f"{_count(given)}, expected {len(right)}"
             return
         for index, pair in enumerate(zip(right, given, strict=True)):
             yield from differences(*pair, rtol, atol, (*path, index))
@@ -101,8 +101,11 @@ def differences(
         yield path, "the text differs"
 
 
-def _count(results: int) -> str:
-    return f"{results} result" + ("s" if results != 1 else "")
+def _count(given: list[Any]) -> str:
+    """How many results there are; plain numbers may also be the sizes of a shape."""
+    numbers = all(isinstance(one, np.ndarray) and one.shape == () for one in given)
+    kind = "number" if given and numbers else "result"
+    return f"{len(given)} {kind}" + ("s" if len(given) != 1 else "")
 
 
 def _names_differ(right: set[str], given: set[str]) -> str:

@@ -30,7 +30,7 @@ from autograder.symptoms.search import find_cause, find_trace
 from autograder.symptoms.structure import NOTHING_RETURNED, different_inputs
 from autograder.two_slips import find_two_slips
 from autograder.variants import Probe
-from autograder.verdict import LATER, NOT_ALLOWED, is_empty
+from autograder.verdict import AGREES, LATER, NOT_ALLOWED, is_empty
 
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
@@ -45,6 +45,11 @@ FOUND_LATER = (
 )
 ASKED_ERROR = "ValueError for "  # begins the names of answers: was one raised?
 STOPPED = "Not every known slip was tried: the search for one took too long."
+NOT_SHOWN = (
+    "The titles say where the versions are right. Arguments to which that does not "
+    "apply can show where a version is wrong, and one call may do so for several. "
+    "Values that differ from each other show more than equal ones."
+)
 ANOTHER_TEST = (
     "This advice was written for another test with this outcome, so its details may "
     "not fit yours:"
@@ -231,7 +236,8 @@ def _about_test(
 
     Two tests that find the same versions may do so for different reasons, so a hint on
     one of them is only quoted for the other. Of arguments that are not allowed, their
-    cases say why. How arguments relate to those of the reference explains nothing.
+    cases say why, and of versions that are not found, their titles say when. How
+    arguments relate to those of the reference explains nothing.
     """
     if all(map(is_empty, given)):
         return None, NOTHING_RETURNED
@@ -247,4 +253,4 @@ def _about_test(
     for known in expected.mistakes:
         if same_answers(exercise, known.answers, given, expected, everywhere):
             return known.name, f"{ANOTHER_TEST} “{known.hint}”"
-    return None, lesson(given)
+    return None, lesson(given) or (NOT_SHOWN if AGREES in said else "")

@@ -155,7 +155,8 @@ def _as_array(value: Any) -> np.ndarray:
     if isinstance(value, np.ndarray | np.generic | bool | int | float):
         return np.asarray(value)
     raise Unreadable(
-        f"the result is of type {type(value).__name__}; expected arrays or numbers"
+        f"the result is of type {type(value).__name__}; "
+        "arrays, numbers and texts can be read"
     )
 
 

@@ -139,7 +139,7 @@ def disagreement(
     the message, such as how large an error is: otherwise, a student who returns zeros
     could work out the answers.
     """
-    if given.unreadable is not None:
+    if given.unreadable is not None and right.raised is None:
         return None if right.unreadable is not None else given.unreadable
     if right.unreadable is not None:
         return f"expected what cannot be read: {right.unreadable}"

@@ -8,10 +8,12 @@ repeated.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from autograder.answers import Answer
 from autograder.lessons import of_results, of_sizes, of_torch, of_types
+from autograder.lessons.sentences import Lesson
 
 _LESSONS = [*of_types.LESSONS, *of_torch.LESSONS, *of_sizes.LESSONS]
 
@@ -40,16 +42,22 @@ def lesson(wrong: Sequence[Answer]) -> str:
 
 
 def about_errors(wrong: Sequence[Answer]) -> str:
-    """What one of the errors among wrong answers comes from, or an empty text.
+    """What the most common of the errors in wrong answers comes from, as far as known.
+
+    Of several that are equally common, it is the first.
 
     Args:
         wrong: the answers to all cases that failed although a value was expected.
     """
     placed = [answer for answer in wrong if answer.raised and answer.origin.line]
-    for answer in placed:
-        told = _about(answer)
-        if told:
-            return f"About the {told}"
+    ours = [answer for answer in wrong if answer.raised and answer.origin.is_ours]
+    reasons = [
+        *map(_about, placed),
+        *(_matching(answer, of_results.LESSONS) for answer in ours),
+    ]
+    told = Counter(filter(None, reasons))
+    if told:
+        return f"About the {told.most_common(1)[0][0]}"
     if any(answer.origin.line.startswith("raise ") for answer in placed):
         return RAISED_BY_YOU
     return ""
@@ -62,6 +70,11 @@ def _about(answer: Answer) -> str:
         if variable.replaces_pythons:
             return f"{answer.raised}: {_NOT_PYTHONS.format(variable.name)}"
     entries = [*of_results.LESSONS, *_LESSONS] if answer.origin.is_ours else _LESSONS
+    return _matching(answer, entries)
+
+
+def _matching(answer: Answer, entries: Sequence[Lesson]) -> str:
+    """What the first entry says that fits an error, or an empty text."""
     for kind, text, sentence in entries:
         if answer.raised == kind and re.search(text, answer.detail):
             return f"{kind}: {sentence}"

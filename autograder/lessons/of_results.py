@@ -12,7 +12,27 @@ LESSONS: list[Lesson] = [
         "TypeError",
         r"^the list that was returned holds numbers and lists side by side",
         "append puts a list in as one element; extend, and + between two lists, put in "
-        "its elements.",
+        "its elements. If nothing is appended, several results are returned where one "
+        "is asked for: look at Returns.",
+    ),
+    (
+        "ValueError",
+        r"^could not convert string to float",
+        "A case goes on with what came out of your code. It is a text, and a number is "
+        "needed.",
+    ),
+    (
+        "TypeError",
+        r"^float\(\) argument must be .*, not '(list|tuple)'",
+        "A case goes on with what came out of your code. It is a list or a tuple, and "
+        "a single number is needed. A comma in a return statement makes a tuple.",
+    ),
+    (
+        "TypeError",
+        r"^float\(\) argument must be .*, not 'NoneType'",
+        "A case goes on with what came out of your code. It is None, and a number is "
+        "needed: what a function computes is lost unless it ends with a return "
+        "statement.",
     ),
     (
         "AttributeError",

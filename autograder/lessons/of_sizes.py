@@ -86,6 +86,12 @@ LESSONS: list[Lesson] = [
         "A mask in square brackets needs the shape of what it picks from: it is not "
         "stretched there, as it is by masked_fill and where.",
     ),
+    (
+        "IndexError",
+        r"^(list|string|bytearray|list assignment|pop) index out of range|^pop from",
+        "A list or a text has no entry of that number. It may be empty, or shorter "
+        "than you think, and the last of n entries has the index n - 1.",
+    ),
     ("IndexError", r"out of range|out of bounds|too many indices", _NO_SUCH_AXIS),
     ("ValueError", r"axis .* is out of bounds", _NO_SUCH_AXIS),
     ("ValueError", r"truth value of an array", TRUTH),

@@ -21,6 +21,12 @@ _DTYPES = (
 LESSONS: list[Lesson] = [
     (
         "RuntimeError",
+        r"divisible by the product of kernel_size|number of sliding blocks",
+        "F.unfold gives, and F.fold takes, one column for each patch, (B, C*p*p, N): "
+        "swap these axes where a patch is a row.",
+    ),
+    (
+        "RuntimeError",
         r"missing the required \"forward\" function",
         "The class has no method forward: look at its spelling, and at how far it is "
         "indented.",
@@ -205,6 +211,14 @@ LESSONS: list[Lesson] = [
         "RuntimeError",
         r"[Ee]xpected dtype int|scalar types: Long|to be Long",
         "Ids and indices have to be whole numbers: a tensor of dtype torch.long.",
+    ),
+    (
+        "RuntimeError",
+        r"mixed dtype \(CPU\)",
+        "A layer's parameters have another dtype than its input. Converting a module "
+        "reaches the layers that are its attributes, or in an nn.ModuleList: a plain "
+        "list hides them, and one that is made in forward is new. Or the input was "
+        "converted on the way.",
     ),
     (
         "RuntimeError",

@@ -41,6 +41,13 @@ LESSONS: list[Lesson] = [
     ),
     (
         "TypeError",
+        r"takes a list of texts, and got one text",
+        "A function that you were given takes all of the texts at once, in a list: "
+        "what it returns has a first axis for them, and so has all that follows. A "
+        "list of one text is written [text].",
+    ),
+    (
+        "TypeError",
         r"is an invalid keyword argument for (max|min|sum)\(\)"
         r"|^abs\(\) takes no keyword|^sum\(\) takes at most 2 arguments",
         _PYTHONS_OWN,

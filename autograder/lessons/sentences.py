@@ -5,7 +5,7 @@ from __future__ import annotations
 Lesson = tuple[str, str, str]  # an error's type, what its text contains, its cause
 
 NOTHING_RETURNED = (
-    "Something is None that should be an array: the result of a function without a "
+    "Something is None where a value is needed: the result of a function without a "
     "return statement, of a method that works in place, or an optional argument, such "
     "as a mask, that was not given."
 )

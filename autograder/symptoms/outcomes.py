@@ -121,12 +121,17 @@ def wrong_pairs(outcomes: Sequence[Outcome]) -> list[Pair]:
 def telling(pairs: Sequence[Pair]) -> bool:
     """Whether enough different right values take part for a relation to mean something.
 
-    Masks have two values only; there it takes more of them.
+    Masks have two values only, True and False or minus infinity and another one; there
+    it takes more of them.
     """
     if not pairs:
         return False
     values = np.concatenate([p.right[np.isfinite(p.right)].ravel() for p in pairs])
-    masks = all(p.kinds[0] == "b" for p in pairs)
+    hidden = [np.isneginf(p.right) for p in pairs]
+    if all(h.any() for h in hidden) and distinct(values) == 1:
+        values, masks = np.concatenate([h.ravel() for h in hidden]).astype(float), True
+    else:
+        masks = all(p.kinds[0] == "b" for p in pairs)
     return varied(values) or (masks and distinct(values) == 2 and values.size >= 16)
 
 

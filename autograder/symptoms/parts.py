@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from autograder.symptoms.outcomes import Outcome, agree, aligned, all_came, valued
+from autograder.variants import Path
 
 MOST_NAMES = 4  # wrong entries that are listed
 LEAST_RESULTS = 2  # wrong ones of one mode
@@ -26,6 +27,8 @@ def wrong_entries(outcomes: Sequence[Outcome]) -> str:
         named += not agree(outcome, outcome.right.value, outcome.given.value)
         for path, *both in parts:
             good = agree(outcome, *both)
+            if _is_all_of_a_result(outcome, path) and not good:
+                return ""  # its name comes from the case
             if not path or not isinstance(path[-1], str):
                 if not good:
                     return ""
@@ -47,6 +50,11 @@ def wrong_entries(outcomes: Sequence[Outcome]) -> str:
     )
     entries = "entry" if len(wrong) == 1 else "entries"
     return f"Only the {entries} {listed} {_verb(wrong)} wrong{number}."
+
+
+def _is_all_of_a_result(outcome: Outcome, path: Path) -> bool:
+    role = outcome.roles.get(path)
+    return role is not None and role.name is None and role.count == 1
 
 
 def _verb(names: Sequence[str] | dict[str, None]) -> str:

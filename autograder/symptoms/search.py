@@ -26,6 +26,7 @@ from autograder.symptoms.outcomes import (
 )
 from autograder.symptoms.parts import wrong_entries, wrong_mode
 from autograder.symptoms.structure import (
+    bytes_for_a_value,
     dictionary_for_a_list,
     different_inputs,
     exchanged_results,
@@ -50,6 +51,11 @@ from autograder.symptoms.subject import (
     afterwards,
     of_several,
     scope,
+)
+
+LOST = (
+    "In the others, look for an overflow, a division by zero, or a softmax of nothing "
+    "but minus infinity."
 )
 
 # In this order.
@@ -133,6 +139,7 @@ def _cause(outcomes: Sequence[Outcome]) -> str:
         generator_for_a_value,
         function_for_a_value,
         layer_for_a_value,
+        bytes_for_a_value,
         no_numbers,
         other_kind,
         dictionary_for_a_list,
@@ -191,7 +198,9 @@ def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
     if len(finite) < len(pairs):
         told = _ask(detectors, finite)
         if told:
-            return f"In the results without NaN or infinity: {told}"
+            others = [p for p in pairs if not np.isfinite(p.given).all()]
+            lost = f" {LOST}" if all(map(_is_lost, others)) else ""
+            return f"In the results without NaN or infinity: {told}{lost}"
     direct = [p for p in pairs if p.role and p.role.name is None]
     counts = {p.role.count for p in direct}
     if counts == {1} and len(direct) < len(pairs):
@@ -212,6 +221,13 @@ def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
                 "well, which may follow from it.)"
             )
     return ""
+
+
+def _is_lost(pair: Pair) -> bool:
+    """Whether NaN or infinity stands where a number belongs."""
+    if pair.right.shape != pair.given.shape:
+        return False
+    return bool((np.isfinite(pair.right) & ~np.isfinite(pair.given)).any())
 
 
 def _cut_off(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> bool:

@@ -16,10 +16,14 @@ from autograder.symptoms.outcomes import (
     every,
     varied,
 )
-from autograder.symptoms.zeros import infinity_from
+from autograder.symptoms.zeros import NAN_FROM, infinity_from
 
 detectors = Detectors()
 LARGE = -1000.0  # a number below stands for minus infinity
+LEAST_AXES = 3  # of a result that has lost another axis than it should
+LEAST_SHAPES = 2  # of different sizes, in which that is no accident
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+NUMBERS = {4: "four", 5: "five", 6: "six"}
 
 
 # Kind of values -----------------------------------------------------------------------
@@ -124,11 +128,7 @@ def not_finite(pairs: Sequence[Pair]) -> str | None:
     what = "NaN" if nan else "infinite"
     if nan and not np.isnan(lost_values).all():
         what = "NaN or infinite"
-    origin = (
-        "0/0, infinity minus infinity, or 0 times infinity"
-        if nan
-        else infinity_from([lost_values])
-    )
+    origin = NAN_FROM if nan else infinity_from([lost_values])
     if all(b.all() for b in bad):
         told = f"every value came out {what}"
     else:
@@ -332,3 +332,54 @@ def another_length(pairs: Sequence[Pair]) -> str | None:
                     f"What is there is right, but {how} {axis_name(axis, pairs)}{by}."
                 )
     return None
+
+
+@detectors.trace
+def another_axis_gone(pairs: Sequence[Pair]) -> str | None:
+    """One axis is missing, and another is there that is none of the result's.
+
+    The shapes are those of an array of one more axis that has lost another axis than
+    it should. Two axes are too few to tell that from a product of other factors, and
+    if the two were neighbours, one size alone would differ.
+    """
+    ranks = {p.right.ndim for p in pairs}
+    if len(ranks) > 1 or min(ranks) < LEAST_AXES:
+        return None
+    shapes = [(p.right.shape, p.given.shape) for p in pairs]
+    (rank,) = ranks
+    found = [
+        (lost, left)
+        for lost, left in itertools.permutations(range(rank + 1), 2)
+        if abs(lost - left) > 1
+        and all(_loses(right, given, lost, left) for right, given in shapes)
+    ]
+    distinct = {
+        right
+        for right, given in shapes
+        if len(set(right)) == rank and sorted(right) != sorted(given)
+    }
+    if len(found) != 1 or len(distinct) < LEAST_SHAPES:
+        return None
+    ((lost, left),) = found
+    return (
+        f"By its shape, your result has lost the {ORDINALS[lost]} of "
+        f"{NUMBERS[rank + 1]} axes, where the {ORDINALS[left]} should be gone: an "
+        "argmax, a maximum, a mean or a sum may run along the wrong axis."
+    )
+
+
+def _loses(
+    right: tuple[int, ...], given: tuple[int, ...], lost: int, left: int
+) -> bool:
+    """Whether a shape is the right one before ``left`` was lost, without ``lost``."""
+    if len(right) != len(given):
+        return False
+    # The right shape has every axis but ``left``; the given one, every axis but
+    # ``lost``. Those that are in both have to agree.
+    of_right = [axis for axis in range(len(right) + 1) if axis != left]
+    of_given = [axis for axis in range(len(given) + 1) if axis != lost]
+    sizes = dict(zip(of_right, right, strict=True))
+    return all(
+        axis == left or sizes[axis] == size
+        for axis, size in zip(of_given, given, strict=True)
+    )

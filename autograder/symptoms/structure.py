@@ -65,6 +65,11 @@ TOO_LARGE = (
     "A result is too large to be searched for what went wrong. Compare its shape with "
     "the one in the docstring: two shapes may have been stretched to a common one."
 )
+BYTES_GIVEN = (
+    'Bytes are returned. b.decode("utf-8") makes a text of them, with '
+    'errors="replace" whatever they are, and list(b) their numbers: look at Returns '
+    "in the docstring."
+)
 GENERATOR_GIVEN = (
     "A generator stands where its values are asked for. A for inside of round brackets "
     "makes one, and so does yield in place of return; no value of it is computed yet. "
@@ -191,6 +196,11 @@ def generator_for_a_value(outcomes: Sequence[Outcome]) -> str:
     return GENERATOR_GIVEN if _is_of_type(outcomes, kinds) else ""
 
 
+def bytes_for_a_value(outcomes: Sequence[Outcome]) -> str:
+    """Bytes, which are neither a text nor its numbers."""
+    return BYTES_GIVEN if _is_of_type(outcomes, "bytes|bytearray") else ""
+
+
 def layer_for_a_value(outcomes: Sequence[Outcome]) -> str:
     """A layer of torch stands where its result is asked for."""
     return LAYER_GIVEN if _is_of_type(outcomes, LAYERS) else ""
@@ -268,13 +278,31 @@ def _all_that_differs(
     outcomes: Sequence[Outcome], holds: Callable[[Any, Any], bool]
 ) -> bool:
     """Whether something differs, and all of it, right and given, is of one kind."""
-    wrong = [
-        holds(right, given)
-        for outcome in valued(outcomes)
-        for _, right, given in aligned(outcome)
-        if not agree(outcome, right, given)
-    ]
-    return bool(wrong) and all(wrong)
+    found = 0
+    for outcome in valued(outcomes):
+        wrong = [
+            (path, right, given)
+            for path, right, given in aligned(outcome)
+            if not agree(outcome, right, given)
+        ]
+        counting = [
+            holds(right, given)
+            for path, right, given in wrong
+            if not _flows_back(outcome, path, given)
+        ]
+        if not all(counting) or bool(counting) < bool(wrong):
+            return False
+        found += len(counting)
+    return found > 0
+
+
+def _flows_back(outcome: Outcome, path: Path, given: Any) -> bool:
+    """Whether a part is what flows back from results: nothing, if they are no tensors.
+
+    Such a gradient is zero, and what is wrong with the results of its case explains it.
+    """
+    computed = bool(outcome.roles) and path not in outcome.roles
+    return computed and isinstance(given, np.ndarray) and not given.any()
 
 
 def none_for_a_result(outcomes: Sequence[Outcome]) -> str:
@@ -447,26 +475,40 @@ def _everywhere(outcomes: Sequence[Outcome], holds: Callable) -> bool:
         def agrees(right: Any, given: Any, outcome: Outcome = outcome) -> bool:
             return agree(outcome, right, given)
 
-        count = _explained(outcome.right.value, outcome.given.value, agrees, holds)
-        if count is None:
+        def follows(path: Path, given: Any, outcome: Outcome = outcome) -> bool:
+            return _flows_back(outcome, path, given)
+
+        both = (outcome.right.value, outcome.given.value)
+        count = _explained(*both, agrees, holds, follows)
+        if count is None or (count == 0 and not agrees(*both)):
             return False
         found += count
     return found > 0
 
 
-def _explained(right: Any, given: Any, agrees: Callable, holds: Callable) -> int | None:
+def _explained(
+    right: Any,
+    given: Any,
+    agrees: Callable,
+    holds: Callable,
+    follows: Callable[[Path, Any], bool],
+    path: Path = (),
+) -> int | None:
     """In how many places ``holds`` explains what differs; ``None`` if not in all."""
-    if agrees(right, given):
+    if agrees(right, given) or follows(path, given):
         return 0
     if holds(right, given, agrees):
         return 1
     if isinstance(right, dict) and isinstance(given, dict) and set(right) == set(given):
-        both = [(right[name], given[name]) for name in right]
+        both = [(name, right[name], given[name]) for name in right]
     elif (
         isinstance(right, list) and isinstance(given, list) and len(right) == len(given)
     ):
-        both = list(zip(right, given, strict=True))
+        both = list(zip(range(len(right)), right, given, strict=True))
     else:
         return None
-    counts = [_explained(one, other, agrees, holds) for one, other in both]
+    counts = [
+        _explained(one, other, agrees, holds, follows, (*path, place))
+        for place, one, other in both
+    ]
     return None if None in counts else sum(counts)

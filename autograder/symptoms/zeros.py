@@ -10,6 +10,12 @@ from autograder.symptoms.detectors import Detectors
 from autograder.symptoms.outcomes import LEAST_VALUES, Pair, comparable, wrong_at
 
 detectors = Detectors()
+LEAST_BITS = 16  # hidden or not: places that are then no accident
+MOST = 0.75  # of these places
+NAN_FROM = (
+    "0/0, infinity divided by infinity, as after an overflow, infinity minus infinity, "
+    "0 times infinity, or a root or logarithm of a negative number"
+)
 
 
 def infinity_from(infinite: Iterable[np.ndarray]) -> str:
@@ -24,6 +30,52 @@ def infinity_from(infinite: Iterable[np.ndarray]) -> str:
 def _may_be_hidden(pair: Pair) -> bool:
     """Whether a zero can mean that something is hidden; among ids it is one of them."""
     return pair.right.ndim > 0 and pair.kinds[0] not in "iu"
+
+
+@detectors.trace
+def weights_exchanged(pairs: Sequence[Pair]) -> str | None:
+    """Zero wherever a weight belongs, in each row that should have zeros as well.
+
+    A row in which everything is hidden, or nothing, has a rule of its own. Where zeros
+    belong, some may be zero: weights that are too small for any other number.
+    """
+    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
+        return None
+    seen = [p.right != 0 for p in pairs]
+    mixed = [s.any(axis=-1) & ~s.all(axis=-1) for s in seen]
+    rows = [p.right[m] for p, m in zip(pairs, mixed, strict=True)]
+    if any((r < 0).any() or not np.allclose(r.sum(axis=-1), 1) for r in rows):
+        return None
+    right = np.concatenate([r.ravel() != 0 for r in rows])
+    given = np.concatenate(
+        [p.given[m].ravel() != 0 for p, m in zip(pairs, mixed, strict=True)]
+    )
+    if right.size < LEAST_BITS or (right & given).any():
+        return None
+    if (right != given).mean() < MOST:
+        return None
+    return (
+        "In rows that should have zeros and other weights, yours are zero wherever "
+        "others belong, and those that are not zero stand where zeros belong. What is "
+        "hidden and what is not are exchanged: a mask, or a condition, is the wrong "
+        "way round."
+    )
+
+
+@detectors.trace
+def infinity_missing(pairs: Sequence[Pair]) -> str | None:
+    """Numbers wherever minus infinity should be, and others wrong as well."""
+    if any(p.right.shape != p.given.shape for p in pairs):
+        return None
+    hidden = [np.isneginf(p.right) for p in pairs]
+    if not all(h.any() for h in hidden) or any(
+        not np.isfinite(p.given[h]).all() for p, h in zip(pairs, hidden, strict=True)
+    ):
+        return None
+    return (
+        "None of the values that should be minus infinity is infinite, and others are "
+        "wrong as well."
+    )
 
 
 @detectors.trace
@@ -105,8 +157,7 @@ def not_finite_besides(pairs: Sequence[Pair]) -> str | None:
     nan = any(np.isnan(p.given[b]).any() for p, b in zip(pairs, bad, strict=True))
     what = "NaN" if nan else "infinite"
     origin = (
-        "0/0, infinity minus infinity, 0 times infinity, or a root or logarithm of a "
-        "negative number"
+        NAN_FROM
         if nan
         else infinity_from(p.given[b] for p, b in zip(pairs, bad, strict=True))
     )

@@ -188,6 +188,14 @@ def linear_one_divisor(query, key, value):
 
 
 @mistake(linear_attention)
+def linear_softmax_features(query, key, value):
+    """You took softmaxes for phi, over the features of each query and over the keys, as
+    a form of linear attention does that needs no divisor. Here phi(x) = elu(x) + 1, and
+    the sum of its weights divides each output."""
+    return query.softmax(-1) @ (key.softmax(-2).mT @ value)
+
+
+@mistake(linear_attention)
 def linear_elu_alone(query, key, value):
     """Your feature map is elu without the 1, which can be negative. Weights must be
     positive, or the sum that you divide by can be zero."""
@@ -368,6 +376,21 @@ def causal_along_the_first_axis(query, key, value):
 
 
 @mistake(causal_linear_attention)
+def causal_sums_of_all_sequences(query, key, value):
+    """One pair of running sums serves all sequences and heads: it adds up what all of
+    them have at a place. Each has tokens of its own, and so the sums keep all leading
+    axes."""
+    q, k = phi(query), phi(key)
+    leading = tuple(range(k.ndim - 2))
+    state = (k.unsqueeze(-1) * value.unsqueeze(-2)).cumsum(dim=-3)
+    total = k.cumsum(dim=-2)
+    if leading:
+        state, total = state.sum(leading), total.sum(leading)
+    reads = (q.unsqueeze(-2) @ state).squeeze(-2)
+    return reads / (q * total).sum(dim=-1, keepdim=True)
+
+
+@mistake(causal_linear_attention)
 def causal_full_normaliser(query, key, value):
     """You divided by the sum over all keys, later ones too. The weights of early tokens
     then sum to less than one, and the future leaks into the divisor."""
@@ -397,6 +420,15 @@ def causal_reversed(query, key, value):
     i may read positions up to i."""
     weights = (phi(query) @ phi(key).mT).triu()
     return weights @ value / weights.sum(-1, keepdim=True)
+
+
+@mistake(causal_linear_attention)
+def causal_own_value_left_out(query, key, value):
+    """The weight of a token on itself counts in the divisor, and its value is not read:
+    the first output is zero. Position i may read the positions up to i, and the weights
+    on those sum to one."""
+    weights = phi(query) @ phi(key).mT
+    return weights.tril(-1) @ value / weights.tril().sum(-1, keepdim=True)
 
 
 @mistake(causal_linear_attention)
@@ -505,6 +537,18 @@ def online_nothing_rescaled(score_blocks, value_blocks):
     """You rescaled neither of the two sums when the maximum rose. Blocks that were
     measured against different maxima cannot be added."""
     return online(score_blocks, value_blocks, False, False)
+
+
+@mistake(online_softmax_sum)
+def online_maximum_of_each_block(score_blocks, value_blocks):
+    """You subtracted the maximum of each block, and added up the blocks as they were.
+    Exponentials that were measured against different maxima cannot be added: what came
+    before has to be rescaled when the maximum rises."""
+    z = y = 0.0
+    for e, v in zip(score_blocks, value_blocks, strict=True):
+        p = (e - e.amax(-1, keepdim=True)).exp()
+        z, y = z + p.sum(-1, keepdim=True), y + p @ v
+    return y / z
 
 
 @mistake(online_softmax_sum)
@@ -747,6 +791,15 @@ def blockwise_nothing_rescaled(*inputs, **options):
     """You rescaled neither the output nor its divisor when a block raised the maximum.
     Blocks that were measured against different maxima cannot be added."""
     return blockwise(*inputs, **options, rescale_output=False, rescale_total=False)
+
+
+@mistake(blockwise_attention)
+def blockwise_maximum_of_each_block(*inputs, **options):
+    """You subtracted the maximum of each block, and added up the blocks as they were.
+    Exponentials that were measured against different maxima cannot be added: what came
+    before has to be rescaled when the maximum rises."""
+    loop = online_maximum_of_each_block.implementation
+    return blockwise(*inputs, **options, loop=loop)
 
 
 @mistake(blockwise_attention)

@@ -1035,6 +1035,14 @@ def mean_of_exponentials(logits, targets, pad_id=None):
 
 
 @mistake(perplexity)
+def inverse_of_the_mean_probability(logits, targets, pad_id=None):
+    """You averaged the probabilities of the targets and divided one by the mean. It is
+    their logarithms that are averaged, so that one token that was thought impossible
+    is not made up for by others that were sure."""
+    return (1 / (-token_losses(logits, targets, pad_id)).exp().mean()).item()
+
+
+@mistake(perplexity)
 def mean_over_sequences(logits, targets, pad_id=None):
     """You averaged each sequence first, and then the sequences. A token of a short
     sequence then weighs more than one of a long sequence; all tokens count alike."""
@@ -1254,6 +1262,20 @@ def not_put_back(logits, top_k=None, top_p=None):
     def misplaced(logits, top_p):
         p = logits.softmax(dim=-1).sort(dim=-1, descending=True).values
         return logits.masked_fill(p.cumsum(dim=-1) - p >= top_p, -torch.inf)
+
+    return filtered(logits, top_k, top_p, p=misplaced)
+
+
+@mistake(filter_logits)
+def put_back_by_gather(logits, top_k=None, top_p=None):
+    """You put what is cut back into the order of the vocabulary by indexing with the
+    order that sorting returned. That takes the same way once more; the way back is
+    scatter, or to index with the argsort of that order."""
+
+    def misplaced(logits, top_p):
+        p, order = logits.softmax(-1).sort(dim=-1, descending=True, stable=True)
+        cut = p.cumsum(dim=-1) - p >= top_p
+        return logits.masked_fill(cut.gather(-1, order), -torch.inf)
 
     return filtered(logits, top_k, top_p, p=misplaced)
 
@@ -1546,6 +1568,19 @@ def reached_in_place_of_exceeded(logits, uniform, temperature=1.0):
     ids = (p.cumsum(dim=-1) < uniform[:, None]).sum(dim=-1)
     last = torch.where(p > 0, torch.arange(p.shape[-1]), 0).amax(dim=-1)
     return torch.minimum(ids, last)
+
+
+@mistake(sample_tokens)
+def first_that_reaches(logits, uniform, temperature=1.0):
+    """You compared with >=: a first token without any probability is chosen for a
+    random number of 0, so the sum has to exceed it. And where rounding leaves no such
+    token, the argmax of nothing but False is 0; there it is the last one that has a
+    probability."""
+    check_sampling(logits, uniform, temperature)
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    reaches = shares(logits, temperature).cumsum(dim=-1) >= uniform[:, None]
+    return reaches.int().argmax(dim=-1)
 
 
 @mistake(sample_tokens)

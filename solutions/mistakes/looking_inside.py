@@ -329,6 +329,15 @@ def projection_of_the_first_head(weights, values, W_O):
 
 
 @mistake(head_contributions)
+def projections_added_up(weights, values, W_O):
+    """All heads went through the sum of all the heads' parts of the output projection,
+    as in an einsum with one letter for the heads of the values and another one for
+    those of W_O. Each head has a part of its own."""
+    refuse_other_layers(weights, values, W_O)
+    return weights @ values @ W_O.sum(0)
+
+
+@mistake(head_contributions)
 def average_of_the_maps(weights, values, W_O):
     """The maps of all heads were averaged first. Every head then attends alike, and
     what made one of them special is lost before it can be seen."""
@@ -870,6 +879,14 @@ def logits_in_place_of_ids(hidden, norm, W_U):
     each position."""
     refuse(hidden.shape[-1] != W_U.shape[0])
     return norm(hidden) @ W_U
+
+
+@mistake(logit_lens)
+def largest_of_the_layers(hidden, norm, W_U):
+    """Your argmax runs over the first axis, so it compares the layers. For each layer,
+    the tokens of the vocabulary compete, on the last axis."""
+    refuse(hidden.shape[-1] != W_U.shape[0])
+    return (norm(hidden) @ W_U).argmax(0)
 
 
 @mistake(logit_lens)

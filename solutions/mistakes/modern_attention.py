@@ -453,8 +453,8 @@ def odd_allowed(x, positions, base=10000.0):
 
 @mistake(rotary_half)
 def turned_in_place(x, positions, base=10000.0):
-    """The array that was passed in has changed. Keys that are turned twice are at the
-    wrong position, so return a new array."""
+    """The array that was passed in was changed in place. Keys that are turned twice are
+    at the wrong position, so return a new array."""
     turned = turn_halves(x, positions, base)
     x[...] = turned
     return turned
@@ -1048,8 +1048,8 @@ def correction_only(state, key, value, beta):
 
 @mistake(delta_rule_step)
 def state_in_place(state, key, value, beta):
-    """The state that was passed in has changed. Whoever called may still compare the
-    old state with the new one, so return a new array."""
+    """The state that was passed in was changed in place. Whoever called may still
+    compare the old state with the new one, so return a new array."""
     state += beta * np.outer(key, value - key @ state)
     return state
 

@@ -1093,6 +1093,14 @@ def count_one_head(embed_dim, num_heads):
 
 
 @mistake(projection_parameter_count)
+def count_weights_of_one_head(embed_dim, num_heads):
+    """You divided the weights by the number of heads. A head's part of a matrix is that
+    much smaller, but there are h such parts, so all heads together have E times E
+    weights of each kind."""
+    return 4 * embed_dim**2 // num_heads + 4 * embed_dim
+
+
+@mistake(projection_parameter_count)
 def count_without_output(embed_dim, num_heads):
     """You counted three projections of the four. Queries, keys, values and output have
     one each, and all four have as many numbers."""

@@ -532,6 +532,14 @@ def rotary_exponent_doubled(x, positions, base=10000.0):
 
 
 @mistake(rotary_embedding)
+def rotary_exponent_positive(x, positions, base=10000.0):
+    """The exponent lacks its minus sign, or you multiply by the power where you should
+    divide: later pairs then turn faster and faster. The first pair is the fastest, and
+    the last one turns slowest."""
+    return rotate(x, rotary_angles(x, positions, 1 / base))
+
+
+@mistake(rotary_embedding)
 def one_speed(x, positions, base=10000.0):
     """You turned every pair at the same speed. Then the score repeats after six
     positions; each pair needs a frequency of its own, from fast to slow."""

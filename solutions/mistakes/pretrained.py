@@ -521,6 +521,15 @@ def search_corpus_order(query, corpus, k):
 
 
 @mistake(search)
+def search_ranks(query, corpus, k):
+    """Your scores are right, and your indices number them: 0 for the best, 1 for the
+    next. An index says which row of the corpus a score belongs to, and sorting or topk
+    returns it beside the score."""
+    indices, scores = best(cosines(query, corpus), k)
+    return torch.arange(len(indices)), scores
+
+
+@mistake(search)
 def search_exchanged(query, corpus, k):
     """You returned the scores first and the indices second. Callers unpack them the
     other way round."""

@@ -391,6 +391,14 @@ def gradient_scaled_twice(q, K, scale):
 
 
 @mistake(score_gradient_norm)
+def gradient_chain_rule_twice(q, K, scale):
+    """The scale is a factor twice besides its place in the softmax. The raw score
+    reaches the softmax through one multiplication, so the chain rule brings one such
+    factor along."""
+    return scale**2 * np.linalg.norm(jacobian(softmax(scale * (K @ q))))
+
+
+@mistake(score_gradient_norm)
 def gradient_overflow(q, K, scale):
     """You did not subtract the largest score before the exponential, so large scores
     overflow to NaN. The weights depend on differences of scores only."""

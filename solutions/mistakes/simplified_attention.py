@@ -273,6 +273,15 @@ def scores_averaged(q, X):
 
 
 @mistake(attend)
+def inputs_weighted_with_scores(q, X):
+    """Your weights are right, and the output was made with the scores: they can be
+    negative and do not sum to one. The output is the inputs averaged with the very
+    weights that you return."""
+    _, a = right.attend(q, X)
+    return right.alignment_scores(q, X) @ X, a
+
+
+@mistake(attend)
 def attends_without_scale(q, X):
     """You left out the square root of D when you computed the scores. The wider the
     vectors, the nearer your weights come to picking one single input."""

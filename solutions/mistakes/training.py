@@ -65,6 +65,16 @@ def shifted_along_the_batch(targets, start_id):
 
 
 @mistake(shift_right)
+def rolled_along_the_batch(targets, start_id):
+    """You put the start in the first column, and moved the others along the batch: each
+    sequence reads another one's tokens, at the places where they were. The second axis
+    is the one that runs along a sequence."""
+    moved = targets.roll(1, dims=0)
+    moved[:, 0] = start_id
+    return moved
+
+
+@mistake(shift_right)
 def starts_with_zero(targets, start_id):
     """You put 0 in front in place of the start that you were given. The id of the start
     is up to the vocabulary, and 0 is often padding."""
@@ -169,6 +179,35 @@ def smoothing_without_pad(logits, targets, pad_id, label_smoothing=0.0):
     even = log_probs[..., others].mean(dim=-1)
     losses = -(1 - label_smoothing) * true - label_smoothing * even
     return losses[real].mean()
+
+
+@mistake(sequence_cross_entropy)
+def smoothing_over_all_but_two(logits, targets, pad_id, label_smoothing=0.0):
+    """You divided the smoothing by V - 2, to spread it over all tokens but the true one
+    and the padding. In the definition that torch uses, all V tokens get an equal share;
+    what is left out are the places where the target is padding."""
+    real = targets != pad_id
+    log_probs = logits.log_softmax(dim=-1)
+    share = label_smoothing / max(logits.shape[-1] - 2, 1)
+    smoothed = torch.full_like(log_probs, share)
+    smoothed.scatter_(-1, targets.unsqueeze(-1), 1 - label_smoothing)
+    smoothed[..., pad_id] = 0
+    return -(smoothed * log_probs).sum(dim=-1)[real].mean()
+
+
+@mistake(sequence_cross_entropy)
+def smoothing_over_all_but_two_and_padding(
+    logits, targets, pad_id, label_smoothing=0.0
+):
+    """You divided the smoothing by V - 2 and gave this share to all V - 1 tokens but
+    the true one, so your smoothed targets sum to more than one. In the definition that
+    torch uses, all V tokens get an equal share."""
+    real = targets != pad_id
+    log_probs = logits.log_softmax(dim=-1)
+    share = label_smoothing / max(logits.shape[-1] - 2, 1)
+    smoothed = torch.full_like(log_probs, share)
+    smoothed.scatter_(-1, targets.unsqueeze(-1), 1 - label_smoothing)
+    return -(smoothed * log_probs).sum(dim=-1)[real].mean()
 
 
 @mistake(sequence_cross_entropy)
@@ -335,6 +374,16 @@ def parts_do_not_meet(step, d_model, warmup_steps):
     end of the warm-up."""
     check_step(step)
     return d_model**-0.5 * min(step**-0.5, step / warmup_steps)
+
+
+@mistake(warmup_learning_rate)
+def rate_jumps_at_the_peak(step, d_model, warmup_steps):
+    """Your rate rises to d_model^-1/2 at the end of the warm-up, and what follows is
+    smaller by the root of warmup_steps. Both parts have to meet there, so the rise has
+    this root as well: step * warmup_steps^-3/2."""
+    check_step(step)
+    rise, fall = step / warmup_steps, step**-0.5
+    return d_model**-0.5 * (rise if step < warmup_steps else fall)
 
 
 @mistake(warmup_learning_rate)

@@ -83,6 +83,14 @@ def over_the_batch(x, weight, bias, eps=1e-5):
 
 
 @mistake(layer_norm)
+def over_the_first_axis(x, weight, bias, eps=1e-5):
+    """You took mean and variance over the first axis, which mixes the sequences of a
+    batch place by place. The features of a token are the last axis, however many axes
+    stand before it."""
+    return normalised_over(x, 0, eps) * weight + bias
+
+
+@mistake(layer_norm)
 def over_the_sequence(x, weight, bias, eps=1e-5):
     """You took mean and variance over all the tokens of a sequence. Each token is
     normalised on its own, otherwise padding and later tokens leak into it."""
@@ -899,6 +907,16 @@ class CrossAttentionFirst(RightDecoderLayer):
         x = self.memory_step(x, memory, memory_padding_mask)
         x = self.attention_step(x, mask)
         return self.feed_forward_step(x)
+
+
+@mistake(DecoderLayer)
+class DecoderNormAtTheEndToo(RightDecoderLayer):
+    """With norm_first you normalise the result once more. The layer ends with a plain
+    sum; the one norm at the end of the whole stack belongs to the decoder."""
+
+    def forward(self, x, memory, mask=None, memory_padding_mask=None):
+        x = super().forward(x, memory, mask, memory_padding_mask)
+        return self.norm_of("feed_forward")(x) if self.norm_first else x
 
 
 @mistake(DecoderLayer)

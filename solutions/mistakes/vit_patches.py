@@ -342,6 +342,22 @@ class ClassTokenLast(RightEmbedding):
 
 
 @mistake(PatchEmbedding)
+class ProjectionIsAConvolution(RightEmbedding):
+    """Your projection is a convolution, which gives the right tokens, and its weight is
+    (E, C, p, p). Asked for is an nn.Linear on the numbers of a patch, whose weight is
+    (E, C*p*p): saved weights fit by name and shape."""
+
+    def __init__(self, image_size, patch_size, channels, embed_dim):
+        super().__init__(image_size, patch_size, channels, embed_dim)
+        self.projection = nn.Conv2d(channels, embed_dim, patch_size, patch_size)
+
+    def forward(self, images):
+        self.patches(images)  # refuses images of another size
+        tokens = self.projection(images).flatten(2).mT
+        return self.with_class_token(tokens) + self.positions
+
+
+@mistake(PatchEmbedding)
 class NoPositions(RightEmbedding):
     """You forgot the positions. Without them the tokens are a set, and a shuffled image
     is the same image to every layer that follows."""

@@ -68,7 +68,11 @@ def test_reason_why_a_result_cannot_be_read_arrives(value):
 
 
 @pytest.mark.parametrize(
-    "said", ["0.123 -4.5", "the result is of type x3_14; expected arrays or numbers"]
+    "said",
+    [
+        "0.123 -4.5",
+        "the result is of type x3_14; arrays, numbers and texts can be read",
+    ],
 )
 def test_made_up_reason_why_a_result_cannot_be_read_does_not(said):
     outcome = decode(b"U" + encode(said))

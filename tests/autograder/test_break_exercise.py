@@ -20,7 +20,7 @@ from autograder.break_exercise import (
     hidden_versions,
     hide,
 )
-from autograder.diagnosis import ANOTHER_TEST, FOUND_LATER
+from autograder.diagnosis import ANOTHER_TEST, FOUND_LATER, NOT_SHOWN
 from autograder.exercise import (
     Exercise,
     Mistake,
@@ -177,6 +177,20 @@ def test_a_hint_on_a_known_test_is_quoted_as_advice_on_another_one(topic, name):
         report = report_on(topic, name, known.implementation)
         assert report.message == f"{ANOTHER_TEST} “{known.hint}”"
         assert "Likely cause" not in as_html(report)
+
+
+def test_a_test_that_is_like_no_known_one_is_told_what_the_titles_say():
+    x = np.eye(3)
+    report = report_on("qkv_projections", "break_attention", lambda: (x, x, x))
+    assert report.mistake is None
+    assert report.message == NOT_SHOWN
+
+
+def test_a_test_that_finds_all_versions_is_not_told_to_find_more():
+    (x,) = load_topic(TOPIC).reference("break_softmax")()
+    report = report_on_scores(np.concatenate([x] * 9))
+    assert report.score < report.max_score
+    assert report.message == ""
 
 
 def test_a_hint_does_not_depend_on_how_large_a_poor_test_is():

@@ -197,6 +197,7 @@ def test_equal_answers_agree(one, other):
     assert between(one, other) is None
 
 
+N = np.array(3)
 HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
 
 
@@ -215,6 +216,8 @@ HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
         (np.array(2), np.array(2.0), "real numbers, expected integers"),
         (A, [A], "a list or tuple of 1, expected an array of shape (2, 3)"),
         ([A, A], [A], "1 result, expected 2"),
+        ([A, A], [], "0 results, expected 2"),
+        ({"w": [N, N]}, {"w": [N, N, N, N]}, "w: 4 numbers, expected 2"),
         ([A, A], [A, A + 1], "part 2: 6 of 6"),
         (A, A.astype("f2"), "Yours are float16, not float64"),
         (A, None, "nothing (None), expected an array"),
@@ -234,7 +237,11 @@ HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
         (Answer(raised="ValueError"), A, "expected a ValueError, but nothing"),
         (Answer(raised="ValueError"), Answer(raised="KeyError"), "but KeyError"),
         (A, Answer(unreadable="a Thing"), "a Thing"),
-        (Answer(raised="ValueError"), Answer(unreadable="a Thing"), "a Thing"),
+        (
+            Answer(raised="ValueError"),
+            Answer(unreadable="a Thing"),
+            "expected a ValueError, but nothing was raised",
+        ),
     ],
 )
 def test_differences_are_described(one, other, words):

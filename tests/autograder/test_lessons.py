@@ -14,8 +14,9 @@ from torch import nn
 
 from autograder.answers import Answer, answer, decode, in_private
 from autograder.exercise import Case
-from autograder.lessons import lesson
+from autograder.lessons import about_errors, lesson
 from autograder.origin import Origin, lines_of
+from tests.autograder.unnamed import told
 
 
 def nothing(*_):
@@ -233,6 +234,12 @@ ERRORS = {
     "is not stretched there": [lambda: T[MASK[:, :2]], lambda: A[A[:, :2] > 0]],
     "two numbers of a pair": [lambda: torch.view_as_complex(torch.ones(2, 4).T)],
     "side by side in memory": [lambda: T.T.view(12)],
+    "one column for each patch": [
+        lambda: F.fold(torch.ones(2, 6, 12), (4, 6), 2, stride=2),
+        lambda: F.fold(torch.ones(2, 12, 9), (4, 6), 2, stride=2),
+    ],
+    "a plain list hides them": [lambda: nn.LayerNorm(4)(T.double())],
+    "no entry of that number": [lambda: [1, 2][2], lambda: [].pop(), lambda: "ab"[2]],
     "number of values": [lambda: T.view(5, 3), lambda: A.reshape(5, 3)],
     "A parameter, or an input": [lambda: W.add_(1)],
     "that a gradient needs": [changed_before_its_gradient],
@@ -275,6 +282,9 @@ def test_common_error_is_told_its_usual_cause(said, run):
         (A, lambda x: torch.exp(x), "there a NumPy array meets a tensor"),
         (T, lambda x: x.copy(), "It is a tensor of torch, and a NumPy array is"),
         (Answer(), lambda x: x.reset(), "that your class does not have"),
+        ("a", float, "It is a text, and a number is"),
+        ((7, 8), float, "It is a list or a tuple, and a single number is"),
+        (None, float, "It is None, and a number is"),
     ],
 )
 def test_a_case_that_cannot_go_on_with_a_result_blames_no_line(result, goes_on, said):
@@ -285,6 +295,38 @@ def test_a_case_that_cannot_go_on_with_a_result_blames_no_line(result, goes_on, 
     kept = in_private(replace(given, origin=Origin("x", 1)), {})
     assert kept.origin.line == ""
     assert said not in lesson([kept])
+
+
+def test_none_is_not_told_to_stand_where_an_array_belongs():
+    """What is missing may as well be a number, as the id of padding is."""
+
+    def without_padding():
+        return F.cross_entropy(T, torch.tensor([0, 1, 2]), ignore_index=None)
+
+    said = lesson([outcome(without_padding)])
+    assert "is None where a value is needed" in said
+
+
+def test_the_most_common_of_several_errors_is_explained():
+    one, others = (
+        outcome(lambda: [][0]),
+        outcome(lambda: math.log(-1)),
+    )
+    assert "logarithm" in about_errors([one, others, others])
+    assert "no entry" in about_errors([one, others])
+
+
+def test_several_results_in_place_of_one_list_are_told():
+    said = told("train_bpe", lambda text, num_merges: ([97, 98], [(97, 98)]))
+    assert "several results are returned where one is asked for" in said
+
+
+def test_one_text_in_place_of_all_is_told():
+    def embed(texts, tokenizer, model):
+        return torch.stack([model(*tokenizer(text)) for text in texts])
+
+    said = told("embed", embed)
+    assert "takes all of the texts at once" in said
 
 
 def test_a_line_whose_text_is_unknown_is_not_taken_for_ours():

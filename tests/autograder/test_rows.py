@@ -100,6 +100,13 @@ def test_results_and_inputs_have_their_names(rows):
     )
 
 
+def test_what_comes_in_place_of_an_error_may_be_of_any_type(rows):
+    """Where nothing should be returned, the type of what was does not matter."""
+    found = rows(lambda x, y: (x + y, x * y) if x.shape == y.shape else object())
+    said = found["different lengths are a ValueError"].message
+    assert said == "expected a ValueError, but nothing was raised"
+
+
 @pytest.mark.parametrize("topic", topic_names())
 def test_no_part_of_an_answer_is_called_by_a_number_of_its_place(topic):
     """What a case compares besides results and inputs has a name from the case."""

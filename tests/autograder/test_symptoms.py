@@ -16,8 +16,9 @@ from autograder.judge import judge
 from autograder.symptoms.functions import sharper_or_flatter
 from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
-from autograder.symptoms.shapes import not_finite
+from autograder.symptoms.shapes import another_axis_gone, not_finite
 from autograder.symptoms.structure import (
+    BYTES_GIVEN,
     COMPLEX_GIVEN,
     DICTIONARY_GIVEN,
     FUNCTION_GIVEN,
@@ -29,7 +30,12 @@ from autograder.symptoms.structure import (
     TEXTS_GIVEN,
     TOO_LARGE,
 )
-from autograder.symptoms.zeros import not_finite_besides, zeros_filled, zeros_only
+from autograder.symptoms.zeros import (
+    not_finite_besides,
+    weights_exchanged,
+    zeros_filled,
+    zeros_only,
+)
 from solutions import seq2seq as right_seq2seq
 from solutions import simplified_attention as right_first
 from solutions import vision_transformer as right_vit
@@ -307,6 +313,43 @@ def test_what_is_no_array_is_told_as_what_it_is(name, form, says):
     """Whether the cases of an exercise name what they show, or not."""
     right = find_topic(name).reference(name)
     assert says in told_of_course(name, lambda *args, **k: form(right(*args, **k)))
+
+
+@pytest.mark.parametrize(
+    "name", ["cached_attention", "sequence_loss", "sequence_cross_entropy"]
+)
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        (str, TEXT_GIVEN),
+        (lambda result: (result,), "they come inside a tuple or list of one"),
+        (lambda result: (result, 1), "others are returned along with it"),
+    ],
+)
+def test_gradient_that_is_lost_with_a_result_does_not_hide_why(name, form, says):
+    """From what is no tensor, nothing flows back: that gradient is wrong as well."""
+    right = find_topic(name).reference(name)
+    assert says in told_of_course(name, lambda *args, **k: form(right(*args, **k)))
+
+
+def test_gradient_that_is_lost_alone_is_not_explained_by_other_cases():
+    right = find_topic("sequence_loss").reference("sequence_loss")
+
+    def lost_or_doubled(logits, targets, pad_id):
+        loss = right(logits, targets, pad_id)
+        return loss.detach() if loss.requires_grad else (loss,)
+
+    said = told_of_course("sequence_loss", lost_or_doubled)
+    assert "they come inside a tuple" not in said
+
+
+def test_bytes_are_told_from_the_text_that_is_asked_for():
+    right = find_topic("bpe_decode").reference("bpe_decode")
+
+    def encoded(ids, merges):
+        return right(ids, merges).encode()
+
+    assert told_of_course("bpe_decode", encoded) == BYTES_GIVEN
 
 
 @pytest.mark.parametrize("value", [0.0, float("nan")])
@@ -665,6 +708,80 @@ def test_others_are_called_right_only_where_there_are_others():
     infinite = np.full(20, np.inf)
     both = not_finite([pair(NUMBERS, every), pair(NUMBERS, infinite)])
     assert "every value came out NaN or infinite" in both
+
+
+def test_weights_that_stand_where_zeros_belong_are_told_so():
+    rng = np.random.default_rng(0)
+    scores, mask = torch.from_numpy(rng.standard_normal((6, 5))), torch.ones(6, 5) > 0
+    mask[1:, 3:] = False  # the first row shows everything
+
+    def weights(mask):
+        return torch.where(mask, scores, -1e9).softmax(-1).numpy()
+
+    right = weights(mask)
+    said = weights_exchanged([pair(right, weights(~mask))])
+    assert "What is hidden and what is not are exchanged" in said
+    for other in (scores.softmax(-1).numpy(), 0 * right, np.roll(right, 1, axis=-1)):
+        assert weights_exchanged([pair(right, other)]) is None
+    values = np.where(right > 0, scores.numpy(), 0.0)  # which are no weights
+    assert weights_exchanged([pair(values, weights(~mask))]) is None
+
+
+def test_an_additive_mask_is_told_what_is_wrong_with_it():
+    """Its cases give it a name, which is none of the answer's."""
+    right = find_topic("additive_mask").reference("additive_mask")
+    said = told_of_course("additive_mask", lambda mask, dtype: right(mask, dtype).mT)
+    assert said == "Your result is the right one with its last two axes swapped."
+
+    def noise(mask, dtype):
+        return torch.randn(mask.shape, dtype=torch.float64).to(dtype)
+
+    said = told_of_course("additive_mask", noise)
+    assert said.startswith("None of the values that should be minus infinity is")
+
+
+def test_axis_that_an_argmax_has_run_along_is_named():
+    def over_the_layers(hidden, norm, W_U):
+        return (hidden @ W_U).argmax(0)
+
+    said = told_of_course("logit_lens", over_the_layers)
+    assert "has lost the first of four axes, where the fourth should be gone" in said
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [(7, 4, 5), (9, 3, 6)],  # one size alone differs
+        [(4, 5, 3), (3, 6, 2)],  # axes in another order
+        [(4, 5, 7), (6, 3, 9)],
+        [(4, 5), (3, 6)],
+    ],
+)
+def test_other_shapes_are_not_told_to_have_lost_an_axis(given):
+    right = [(3, 4, 5), (2, 3, 6)]
+    pairs = [pair(np.ones(r), np.ones(g)) for r, g in zip(right, given, strict=True)]
+    assert another_axis_gone(pairs) is None
+
+
+def test_a_changed_input_is_told_once_where_a_known_mistake_tells_it():
+    def delta_rule_step(state, key, value, beta):
+        found = state @ key if state.shape[0] == state.shape[1] else key @ state
+        state += beta * np.outer(key, value - found)
+        return state
+
+    said = told_of_course("delta_rule_step", delta_rule_step)
+    assert "in place" in said and "different after the call" not in said
+
+
+def test_exponentials_that_overflow_are_told_what_nan_comes_from():
+    def of_exponentials(score_blocks, value_blocks):
+        e = [scores.exp() for scores in score_blocks]
+        total = sum(scores.sum(-1, keepdim=True) for scores in e)
+        return sum(w @ v for w, v in zip(e, value_blocks, strict=True)) / total
+
+    said = told_of_course("online_softmax_sum", of_exponentials)
+    assert "came out NaN" in said
+    assert "infinity divided by infinity" in said
 
 
 def test_minus_infinity_may_be_a_mask():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +14,7 @@ from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
-from autograder.symptoms.search import find_cause, find_trace
+from autograder.symptoms.search import LOST, find_cause, find_trace
 from autograder.variants import Role
 
 SHAPES = [(4, 6), (3, 4, 5), (6, 8)]
@@ -171,8 +173,27 @@ def test_relation_of_all_finite_results_says_that_others_are_not():
 
     said = find_trace(outcomes(wrong))
     assert said == (
-        "In the results without NaN or infinity: Every value is the right one times 2."
+        "In the results without NaN or infinity: Every value is the right one times 2. "
+        f"{LOST}"
     )
+
+
+def test_infinity_that_is_asked_for_is_not_looked_for():
+    def with_infinity(x):
+        return np.where(x > 1, -np.inf, x) if x.shape == SHAPES[0] else x
+
+    found = [
+        replace(
+            one,
+            right=Answer(value=with_infinity(one.right.value)),
+            given=Answer(value=with_infinity(one.right.value) * 2 + 0.0),
+        )
+        for one in outcomes(lambda x: x)
+    ]
+    found[0].given.value[0, 0] += 1
+    said = find_trace(found)
+    assert said.startswith("In the results without NaN or infinity")
+    assert LOST not in said
 
 
 def both_wrong(second):
