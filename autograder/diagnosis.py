@@ -12,7 +12,7 @@ from autograder.answers import Answer
 from autograder.break_exercise import BreakExercise
 from autograder.compare import differences
 from autograder.exercise import Case, Exercise
-from autograder.expected import Expected
+from autograder.expected import AnswersTo, Expected
 from autograder.lessons import about_errors, lesson
 from autograder.rows import disagreement
 from autograder.slips import COMPARISON, Trials, find_slip, search_end
@@ -119,8 +119,8 @@ def _symptom(
 ) -> str:
     """What relation holds between the answers and the right ones, or nothing.
 
-    No slip is tried after ``end``, in processor time, whatever is left to try; asking
-    the known mistakes for their answers, ever since they are known, comes on top.
+    No slip is tried after ``end``, in processor time without that which the known
+    mistakes are asked in, whatever is left to try.
     """
     failed = [
         answer
@@ -149,7 +149,7 @@ def _symptom(
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
     if not told:
-        trials = Trials(exercise, given, expected, wrong, end + expected.asking)
+        trials = Trials(exercise, given, expected, wrong, end)
         told = _explanation(trials, outcomes)
         told = told or _trace(trials, outcomes, failed, wrong)
     changed = different_inputs(outcomes)
@@ -170,9 +170,7 @@ def _explanation(trials: Trials, outcomes: Sequence[Outcome]) -> str:
     told, part = find_slip(trials)
     if told:
         return told
-    before = trials.expected.asking
     asked, known = _by_mistake(outcomes, trials.expected)
-    trials.allow(trials.expected.asking - before)
     told = find_pair(asked, trials.in_time(known, each=COMPARISON))
     told = told or find_both(asked, known)
     told = told or find_besides(asked, known)
@@ -224,7 +222,7 @@ def _by_mistake(
     """What was answered where a value was asked for, and what known mistakes answer."""
     valued = [n for n, right in enumerate(expected.reference) if right.raised is None]
     mistakes = [
-        (known.hint, [known.answers[n] for n in valued]) for known in expected.mistakes
+        (known.hint, AnswersTo(valued, known.answers)) for known in expected.mistakes
     ]
     return [outcomes[n] for n in valued], mistakes
 

@@ -55,6 +55,19 @@ class AskedLater(Sequence[Answer]):
         return self._known[number]
 
 
+class AnswersTo(Sequence[Answer]):
+    """The answers to some of the cases, looked at only when they are looked at here."""
+
+    def __init__(self, numbers: Sequence[int], answers: Sequence[Answer]) -> None:
+        self._numbers, self._answers = numbers, answers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, index: int) -> Answer:  # type: ignore[override]
+        return self._answers[self._numbers[index]]
+
+
 @dataclass(frozen=True)
 class KnownMistake:
     """How a known mistake answers the cases of an exercise."""

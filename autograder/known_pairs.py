@@ -52,7 +52,7 @@ def find_two_mistakes(trials: Trials, probe: Probe, most: float) -> str:
         if mistake.name in probe.mistaken
         and all(trials.is_right(n, mistake.answers[n]) for n in trials.right)
     ]
-    quickest, found = trials.quickest(trials.wrong), []
+    quickest, found = trials.wrong_first, []
     for one, other in trials.in_time(_ordered(known, trials), most):
         both = [n for n in quickest if n in one.cases and n in other.cases]
         first = [*both, *quickest][0]  # others may be explained by one of the two

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.answers import Answer, answer, decode
+from autograder.answers import Answer
 from autograder.compare import agrees
 from autograder.exercise import Exercise, Implementation
 from autograder.expected import Expected
 from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.pairs import LEAST_CASES
-from autograder.variants import Variant
+from autograder.variants import Variant, answer_of
 
 WORK = 2_000_000  # calls and returns, see ``Probe.cost``, of all trials for one answer
 STEP = 50  # of these for whatever is looked at without being run
@@ -43,8 +43,8 @@ class Trials:
         given: the answers of a student.
         expected: the right ones.
         wrong: which cases are answered wrongly.
-        end: when no other slip is tried whatever was done, in processor time; a while
-            from now if it is not given.
+        end: when no other slip is tried whatever was done, in processor time without
+            what it took to ask the known mistakes; a while from now if not given.
 
     Attributes:
         wrong: the numbers of the cases in which another value was given than asked for.
@@ -64,7 +64,7 @@ class Trials:
         wrong: Sequence[bool],
         end: float | None = None,
     ) -> None:
-        self._end = search_end() if end is None else end
+        self._end = search_end() - expected.asking if end is None else end
         self.spent, self.stopped = 0, False
         self._tried: set[tuple[int, int]] = set()
         self.given, self.expected = given, expected
@@ -73,10 +73,6 @@ class Trials:
         self.failed = sum(wrong[n] for n in asked)
         self.wrong = [n for n in asked if wrong[n] and given[n].is_value]
         self.right = [n for n in asked if not wrong[n]]
-
-    def allow(self, seconds: float) -> None:
-        """Put off the end by a time, of the processor, that was not used for trials."""
-        self._end += seconds
 
     @property
     def all_values(self) -> bool:
@@ -111,9 +107,13 @@ class Trials:
 
     def is_over(self, most: float = math.inf) -> bool:
         """Whether a search has to end; notes it if so."""
-        over = self.spent >= min(most, WORK) or time.process_time() >= self._end
+        over = self.spent >= min(most, WORK) or self._is_late()
         self.stopped = self.stopped or over
         return over
+
+    def _is_late(self) -> bool:
+        now = time.process_time()
+        return now >= self._end and now - self.expected.asking >= self._end
 
     def quickest(self, numbers: Sequence[int]) -> list[int]:
         """Cases in the order in which they tell most versions apart in least time.
@@ -140,10 +140,15 @@ class Trials:
         """What a wrong version answers to a case."""
         case, seed = self._cases[number], self.expected.seeds[number]
         self._charge(number)
-        return decode(answer(case, implementation, seed))
+        return answer_of(implementation, case, seed)
 
     def of_variant(self, variant: Variant, number: int) -> Answer:
-        """What an altered reference answers to a case; computed once."""
+        """What an altered reference answers to a case; computed once.
+
+        One that leaves the case as it is costs nothing.
+        """
+        if self.expected.probe.leaves(variant, number):
+            return self.expected.reference[number]
         case, seed = self._cases[number], self.expected.seeds[number]
         if (id(variant), number) not in self._tried:
             self._tried.add((id(variant), number))
@@ -178,18 +183,23 @@ class Trials:
         return self._explain(lambda number: self.of_variant(variant, number), first)
 
     def _explain(self, theirs: Callable[[int], Answer], first: int) -> bool:
-        others = [n for n in self._cheapest if n != first and n in self.wrong]
+        others = [n for n in self.cheapest if n != first and n in self.wrong]
         return all(
             self.agrees(number, theirs(number)) for number in (first, *others)
         ) and all(
             self.is_right(number, theirs(number))
-            for number in self._cheapest
+            for number in self.cheapest
             if number in self.right
         )
 
     @cached_property
-    def _cheapest(self) -> list[int]:
-        """The cases in the order of what they cost."""
+    def wrong_first(self) -> list[int]:
+        """The wrong cases in the order in which they are tried, see ``quickest``."""
+        return self.quickest(self.wrong)
+
+    @cached_property
+    def cheapest(self) -> list[int]:
+        """The cases that ask for a value and got one, in the order of cost."""
         return sorted([*self.wrong, *self.right], key=self.expected.probe.cost)
 
     def _same(self, number: int, theirs: Answer, other: Answer) -> bool:
@@ -238,19 +248,21 @@ def find_slip(trials: Trials) -> tuple[str, str]:
 def cases_explained(trials: Trials, variant: Variant) -> int:
     """In how many wrong cases an altered reference answers as the student does.
 
-    In none, if it differs in the first of them, as most alterations do, in half of
-    them, or in one that is right. Cases that ask for an error do not count.
+    In none, if it differs in the first that is tried, as most alterations do, in half
+    of them, or in one that is right. Cases that ask for an error do not count.
     """
     agreed, missed = 0, trials.failed - len(trials.wrong)
-    for number in trials.wrong:
+    for number in trials.wrong_first:
         if trials.agrees(number, trials.of_variant(variant, number)):
             agreed += 1
             continue
         missed += 1
         if not agreed or 2 * missed >= trials.failed:
             return 0
-    for number in trials.right:
-        if not trials.is_right(number, trials.of_variant(variant, number)):
+    for number in trials.cheapest:
+        if number in trials.right and not trials.is_right(
+            number, trials.of_variant(variant, number)
+        ):
             return 0
     return agreed
 

@@ -36,9 +36,13 @@ class _Slip:
     """A wrong version, how it is told, and what it answers to a wrong case."""
 
     says: str
-    implementation: Implementation
     answer: Answer
-    variant: Variant | None = None  # none of a known mistake
+    mistake: Implementation | None = None
+    variant: Variant | None = None  # if it is no known mistake
+
+    @property
+    def implementation(self) -> Implementation:
+        return self.variant.implementation if self.variant else self.mistake
 
 
 Candidate = tuple[Callable[[], Implementation | None], str]
@@ -62,7 +66,7 @@ def find_two_slips(trials: Trials, outcomes: Sequence[Outcome]) -> str:
     told, tried = find_two_mistakes(trials, probe, trials.half), 0
     if told:
         return in_part(told, len(trials.wrong), trials.failed)
-    for first in trials.quickest(trials.wrong):
+    for first in trials.wrong_first:
         slips = list(trials.in_time(_single_slips(trials, probe, first)))
         if any(trials.agrees(first, slip.answer) for slip in slips):
             continue  # only one of the two shows here
@@ -110,15 +114,15 @@ def _single_slips(trials: Trials, probe: Probe, first: int) -> Iterator[_Slip]:
         if known.name in probe.mistaken:
             yield _Slip(
                 f"One is a known mistake, {ALONE} {known.hint}",
-                probe.mistaken[known.name],
                 known.answers[first],
+                mistake=probe.mistaken[known.name],
             )
     for variant in itertools.chain(probe.variants, probe.steps):
         says = f"If nothing else were wrong, this would hold: {variant.says}"
         if variant.step is not None:
             says = f"In a right solution, one step would be wrong: {variant.step.says}."
         theirs = trials.of_variant(variant, first)
-        yield _Slip(says, variant.implementation, theirs, variant)
+        yield _Slip(says, theirs, variant=variant)
 
 
 # A slip, and a change of its result ---------------------------------------------------

@@ -13,19 +13,22 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, wraps
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import Case, Implementation, Mistake
-from autograder.steps.altered import Step, altered_steps
+from autograder.steps.altered import Step, file_of, steps_of, with_steps
 from autograder.steps.joined import joined
 
 Bound = dict[str, Any]  # arguments by the names of their parameters
 Alteration = Callable[[Callable, Bound], Any]  # of the arguments of a call
+DEPTH = 200  # calls inside each other, that an altered version may make
+NO_ANSWER = Answer(unreadable="nothing was run")
 
 
 @dataclass
@@ -33,20 +36,44 @@ class Variant:
     """An altered reference, what it amounts to, and its answers so far.
 
     Either ``alter`` says what is done to the arguments of its calls, or ``step`` which
-    step is altered.
+    step is altered. It is made when it is run for the first time.
     """
 
     says: str
-    implementation: Implementation
-    answers: dict[int, Answer]
+    make: Callable[[], Implementation | None]
     alter: Alteration | None = None
     step: Step | None = None
+    answers: dict[int, Answer] = field(default_factory=dict)
+
+    @cached_property
+    def implementation(self) -> Implementation | None:
+        """The altered reference; ``None`` if the alteration makes no sense."""
+        return self.make()
 
     def answer(self, number: int, case: Case, seed: int) -> Answer:
         """What the altered reference answers to a case; computed once."""
         if number not in self.answers:
-            self.answers[number] = decode(answer(case, self.implementation, seed))
+            made = self.implementation
+            self.answers[number] = (
+                NO_ANSWER if made is None else answer_of(made, case, seed)
+            )
         return self.answers[number]
+
+
+def answer_of(version: Implementation, case: Case, seed: int) -> Answer:
+    """What an altered version answers to a case.
+
+    One that calls itself without end takes as long as many others, so it may call less
+    deeply than Python allows.
+    """
+    most, depth, frame = sys.getrecursionlimit(), DEPTH, sys._getframe()
+    while frame is not None:
+        depth, frame = depth + 1, frame.f_back
+    sys.setrecursionlimit(min(most, depth))
+    try:
+        return decode(answer(case, version, seed))
+    finally:
+        sys.setrecursionlimit(most)
 
 
 @dataclass(frozen=True)
@@ -87,9 +114,10 @@ class Probe:
     ) -> None:
         self.reference, self._cases, self._seeds = reference, cases, seeds
         self._find_mistakes = find_mistakes
-        self._altered, self._steps = altered_steps(reference), []
+        self._altered, self._steps = steps_of(reference), []
         self._joined: dict[tuple[str, str], Variant | None] = {}
-        self._costs: dict[int, int] = {}
+        self._runs: dict[int, _Run] = {}
+        self._left: dict[tuple[int, int], bool] = {}
 
     @cached_property
     def mistaken(self) -> dict[str, Implementation]:
@@ -105,7 +133,7 @@ class Probe:
         if (one, other) not in self._joined:
             both = self.mistaken[one], self.mistaken[other]
             made = joined(*both, self.reference)
-            self._joined[one, other] = made and Variant("", made, {})
+            self._joined[one, other] = made and Variant("", lambda: made)
         return self._joined[one, other]
 
     def cost(self, number: int) -> int:
@@ -113,13 +141,33 @@ class Probe:
 
         Unlike seconds, this is the same on every machine and at every time.
         """
-        if number not in self._costs:
+        return self._run(number).cost
+
+    def leaves(self, variant: Variant, number: int) -> bool:
+        """Whether a variant surely answers a case as the reference does.
+
+        It does if it alters the arguments of no call, or a step that is not reached:
+        then it need not be run.
+        """
+        if (id(variant), number) not in self._left:
+            left = False
+            if variant.step is not None:
+                left = not variant.step.may_be_in(self._run(number).lines)
+            elif variant.alter is not None:
+                left = all(_left(variant.alter, given) for given in self.calls(number))
+            self._left[id(variant), number] = left
+        return self._left[id(variant), number]
+
+    def _run(self, number: int) -> _Run:
+        """How the reference runs a case; looked at once."""
+        if number not in self._runs:
             case, seed = self._cases[number], self._seeds[number]
             self._watched  # noqa: B018 (whatever is done at first only has been done)
-            self._costs[number] = _counted(
-                lambda: decode(answer(case, self.reference, seed))
+            self._runs[number] = _looked_at(
+                lambda: decode(answer(case, self.reference, seed)),
+                file_of(self.reference),
             )
-        return self._costs[number]
+        return self._runs[number]
 
     @cached_property
     def _watched(self) -> list[tuple[dict[Path, Role], list[Bound]]]:
@@ -141,27 +189,28 @@ class Probe:
         ]
         calls = [given for _, calls in self._watched for given in calls[:2]]
         return [
-            Variant(says, _altered(self.reference, function, alter), {}, alter)
+            Variant(says, partial(_altered, self.reference, function, alter), alter)
             for says, alter in _alterations(parameters)
             if any(_applies(alter, given) for given in calls)
         ]
 
     @property
     def steps(self) -> Iterator[Variant]:
-        """The reference with one step altered, made when they are asked for, and once.
+        """The reference with one step altered, found when they are asked for, and once.
 
         They come after the variants, since there are more of them.
         """
         for number in itertools.count():
             if number == len(self._steps):
-                step, made = next(self._altered, (None, None))
+                step = next(self._altered, None)
                 if step is None:
                     return
                 says = (
                     "A right solution gives your result if one step is wrong: "
                     f"{step.says}."
                 )
-                self._steps.append(Variant(says, made, {}, step=step))
+                make = partial(with_steps, self.reference, step)
+                self._steps.append(Variant(says, make, step=step))
             yield self._steps[number]
 
     @property
@@ -192,24 +241,64 @@ class Probe:
         return self._watched[number][0]
 
 
-def _counted(run: Callable[[], Any]) -> int:
-    """How many calls and returns there are while something runs."""
-    count = 0
+@dataclass(frozen=True)
+class _Run:
+    """How the reference runs a case: what it costs, and which lines are reached.
+
+    No lines are known where the file is not to be had.
+    """
+
+    cost: int
+    lines: frozenset[int]
+
+
+def _looked_at(run: Callable[[], Any], file: str | None) -> _Run:
+    """How many calls and returns there are in a run, and which lines it reaches."""
+    count, lines = 0, set()
 
     def note(*_: Any) -> None:
         nonlocal count
         count += 1
 
-    before, collects = sys.getprofile(), gc.isenabled()
+    def trace(frame: FrameType, event: str, _: Any) -> Callable | None:
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line":
+            lines.add(frame.f_lineno)
+        return trace
+
+    before, traced, collects = sys.getprofile(), sys.gettrace(), gc.isenabled()
+    kept = before if callable(before) else None
     gc.disable()  # what it would call belongs to whoever left the garbage
+    sys.settrace(trace)
     sys.setprofile(note)
     try:
         run()
     finally:
-        sys.setprofile(before)
+        sys.setprofile(kept)
+        sys.settrace(traced)
+        if hasattr(before, "enable"):  # cProfile's cannot be set
+            before.enable()
         if collects:
             gc.enable()
-    return count
+    return _Run(count, frozenset(lines))
+
+
+def _left(alter: Alteration, given: Bound) -> bool:
+    """Whether an alteration leaves a call as it is."""
+    as_it_is = object()
+
+    def call(arguments: Bound) -> object:
+        same = arguments.keys() == given.keys()
+        return as_it_is if same and all(arguments[n] is given[n] for n in given) else 0
+
+    try:
+        with np.errstate(all="ignore"):
+            return alter(call, given) is as_it_is
+    except NotApplicable:
+        return True
+    except Exception:  # an error is an answer, and another one
+        return False
 
 
 def _applies(alter: Alteration, given: Bound) -> bool:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import itertools
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType
@@ -23,10 +23,14 @@ Place = tuple[ast.AST, str, int | None]  # a node, its field, and an index if it
 
 @dataclass(frozen=True, eq=False)
 class _Definition:
-    """The syntax tree of a function or a class, and where each of its nodes stands."""
+    """The syntax tree of a function or a class, and where each of its nodes stands.
+
+    The tree counts lines from 1; the first of them is line ``first`` of the file.
+    """
 
     tree: ast.FunctionDef | ast.ClassDef
     places: dict[int, Place]
+    first: int
 
     def compiled(self, *changes: Change) -> CodeType:
         """The code of the definition; changed, of a class, that of changed methods."""
@@ -47,6 +51,16 @@ class _Definition:
         finally:
             for old, node in kept.items():
                 self._put(old, node)
+
+    def lines(self, old: int) -> range:
+        """Lines of the file, of which one is reached if a node is."""
+        node = self._at(old)
+        while not isinstance(node, ast.stmt) or _runs_nothing(node):
+            node = self.places[id(node)][0]
+        last = node.end_lineno
+        if isinstance(node, ast.If | ast.For | ast.With):  # what follows is on its own
+            last = max(node.lineno, node.body[0].lineno - 1)
+        return range(self.first + node.lineno - 1, self.first + last)
 
     def _at(self, old: int) -> ast.AST:
         parent, field, index = self.places[old]
@@ -73,21 +87,13 @@ class Step:
         """How it is told."""
         return self.change.says
 
+    def may_be_in(self, lines: Set[int]) -> bool:
+        """Whether a run that reached these lines of the file may have come to it.
 
-def altered_steps(reference: Implementation) -> Iterator[tuple[Step, Implementation]]:
-    """The reference with one step altered.
-
-    Args:
-        reference: see ``steps_of``.
-
-    Yields:
-        What is altered, and the altered reference. Nothing is run, and nothing is
-        yielded where the text of the reference is not to be had.
-    """
-    for step in steps_of(reference):
-        altered = with_steps(reference, step)
-        if altered is not None:
-            yield step, altered
+        If no line is known, it may.
+        """
+        altered = map(self.definition.lines, self.change.nodes)
+        return not lines or any(not lines.isdisjoint(some) for some in altered)
 
 
 def steps_of(reference: Implementation) -> Iterator[Step]:
@@ -146,7 +152,8 @@ def _definitions(reference: Implementation) -> list[_Definition]:
 def _definition(one: Any) -> _Definition | None:
     """The definition, in which ``super`` has its arguments."""
     try:
-        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
+        lines, first = inspect.getsourcelines(one)
+        (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
     except (OSError, TypeError, ValueError, SyntaxError):
         return None
     if getattr(tree, "name", None) != one.__name__:
@@ -155,7 +162,13 @@ def _definition(one: Any) -> _Definition | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node) == "super()":
             node.args = [ast.Name(_ORIGINAL, ast.Load()), ast.Name("self", ast.Load())]
-    return _Definition(ast.fix_missing_locations(tree), _places(tree))
+    return _Definition(ast.fix_missing_locations(tree), _places(tree), first)
+
+
+def _runs_nothing(statement: ast.stmt) -> bool:
+    """Whether no line is reached where a statement stands, as at a docstring."""
+    said = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return said or isinstance(statement, ast.Global | ast.Nonlocal | ast.AnnAssign)
 
 
 def _enters_a_bank(decorator: ast.expr) -> bool:
@@ -173,6 +186,14 @@ def _places(tree: ast.AST) -> dict[int, Place]:
                 for index, item in enumerate(value):
                     places[id(item)] = parent, field, index
     return places
+
+
+def file_of(reference: Implementation) -> str | None:
+    """The file of a function or a class, as its code names it, if that is known."""
+    try:
+        return inspect.getfile(inspect.unwrap(reference))
+    except (OSError, TypeError, ValueError):
+        return None
 
 
 def _namespace(reference: Implementation) -> dict[str, Any]:

@@ -36,7 +36,8 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
         outcomes: both answers to each case of an exercise that was answered wrongly,
             where a value was asked for.
         mistakes: what is known of the exercise, with an answer to each outcome. They
-            are taken one by one, so that the caller can stop.
+            are taken one by one, so that the caller can stop, and no answer is looked
+            at in vain: it may have to be asked for.
     """
     if not all(o.given.is_value for o in outcomes) or _is_large(outcomes):
         return ""
@@ -44,15 +45,17 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
     if not any(w and o.roles for w, o in zip(wrong, outcomes, strict=True)):
         return ""  # no case is wrong in what a call returns, where a change would show
     for hint, answers in mistakes:
-        if not all(a.is_value for a in answers):
+        if not _may_explain(outcomes, answers, wrong):
             continue
-        if not _may_explain(outcomes, answers, wrong) or _is_right(outcomes, answers):
+        if not _may_change(outcomes, answers) or not all(a.is_value for a in answers):
+            continue
+        if _is_right(outcomes, answers):
             continue
         against = [
             replace(outcome, right=answer)
             for outcome, answer in zip(outcomes, answers, strict=True)
         ]
-        told = _may_change(against) and find_change(against)
+        told = find_change(against)
         if told:
             return (
                 "Your answer is the one that a known mistake gives, changed once more. "
@@ -72,10 +75,7 @@ def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     explained: dict[str, int] = {}
     for hint, answers in mistakes:
         if _may_explain(outcomes, answers, wrong):
-            explained[hint] = sum(
-                w and _same(outcome, answer, outcome.given)
-                for outcome, answer, w in zip(outcomes, answers, wrong, strict=True)
-            )
+            explained[hint] = _explained(outcomes, answers, wrong)
     most = max(explained.values(), default=0)
     best = [hint for hint, count in explained.items() if count == most]
     if most < LEAST_CASES or 2 * most <= sum(wrong) or len(best) != 1:
@@ -86,6 +86,23 @@ def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
         f"known mistake gives: {best[0]} "
         f"In the other{'' if left == 1 else 's'}, that mistake gives something else."
     )
+
+
+def _explained(
+    outcomes: Sequence[Outcome], answers: Sequence[Answer], wrong: Sequence[bool]
+) -> int:
+    """In how many wrong cases a mistake answers as was answered; none if in few."""
+    explained, missed = 0, 0
+    for number, outcome in enumerate(outcomes):
+        if not wrong[number]:
+            continue
+        if _same(outcome, answers[number], outcome.given):
+            explained += 1
+            continue
+        missed += 1
+        if 2 * missed >= sum(wrong):
+            return 0
+    return explained
 
 
 def find_both(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
@@ -220,20 +237,22 @@ def _may_explain(
     It is right wherever the answer is: otherwise the change would be its own reverse.
     """
     return all(
-        w or _same(o, o.right, a)
-        for w, o, a in zip(wrong, outcomes, answers, strict=True)
+        wrong[number] or _same(outcome, outcome.right, answers[number])
+        for number, outcome in enumerate(outcomes)
     )
 
 
-def _may_change(against: Sequence[Outcome]) -> bool:
+def _may_change(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:
     """Whether a change is found in one case, as it is if there is one in all of them.
 
     Asked of the first case that says enough on its own; most mistakes end there.
     """
-    for outcome in against:
-        pairs = wrong_pairs([outcome]) if outcome.roles else []
-        if pairs and telling(pairs):
-            return bool(find_change([outcome]))
+    for number, outcome in enumerate(outcomes):
+        if outcome.roles:
+            against = [replace(outcome, right=answers[number])]
+            pairs = wrong_pairs(against)
+            if pairs and telling(pairs):
+                return bool(find_change(against))
     return True
 
 

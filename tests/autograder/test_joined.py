@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
 
@@ -14,10 +15,11 @@ import torch
 from autograder import slips, two_slips
 from autograder.answers import Answer, answer, decode
 from autograder.exercise import find_topic
+from autograder.expected import AnswersTo
 from autograder.rows import disagreement
 from autograder.steps.joined import joined, order_matters
 from autograder.symptoms.outcomes import Outcome
-from autograder.symptoms.pairs import find_besides, find_both
+from autograder.symptoms.pairs import find_besides, find_both, find_pair, find_part
 from autograder.variants import Role
 from tests.autograder.unnamed import told
 
@@ -250,6 +252,37 @@ def test_mistakes_that_show_in_different_cases_are_both_told():
 )
 def test_nothing_is_told_if_a_mistake_does_not_show_where_it_should(mistakes):
     assert find_both(GIVEN, mistakes) == ""
+
+
+class Asked(Sequence):
+    """Answers that note which of them are looked at."""
+
+    def __init__(self, answers):
+        self.answers, self.numbers = answers, set()
+
+    def __len__(self):
+        return len(self.answers)
+
+    def __getitem__(self, number):
+        self.numbers.add(number)
+        return self.answers[number]
+
+
+@pytest.mark.parametrize("find", [find_pair, find_part, find_both])
+def test_mistake_that_is_refuted_is_asked_for_nothing_else(find):
+    results = [replace(outcome, roles={(): Role()}) for outcome in GIVEN]
+    hint, answers = known("C.", {1}, doubled)
+    asked = Asked(answers)
+    assert find(results, [(hint, asked)]) == ""
+    assert asked.numbers <= {0, 1}  # it is wrong in case 1, where the answer is right
+
+
+def test_answers_to_some_cases_are_looked_at_when_they_are_asked_for():
+    asked = Asked(RIGHT)
+    some = AnswersTo([0, 2, 3], asked)
+    assert (len(some), asked.numbers) == (3, set())
+    assert (some[1] == RIGHT[2]).all()
+    assert asked.numbers == {2}
 
 
 def test_mistake_is_told_beside_values_that_are_not_finite():

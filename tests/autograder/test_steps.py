@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
+import cProfile
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -14,14 +16,15 @@ from torch import nn
 
 from autograder import slips
 from autograder.answers import Answer, answer, decode
+from autograder.compare import agrees
 from autograder.exercise import Exercise, Topic, find_topic
 from autograder.expected import expect, public_seeds
 from autograder.rows import disagreement
 from autograder.slips import Trials, cases_explained
-from autograder.steps.altered import altered_steps
+from autograder.steps.altered import steps_of, with_steps
 from autograder.steps.statements import dropped
-from autograder.variants import Variant
-from tests.autograder.unnamed import told
+from autograder.variants import DEPTH, Variant, answer_of
+from tests.autograder.unnamed import told, told_in
 from toolkit.patches import PatchTokens
 
 # Written as students would, and not as the references are.
@@ -262,7 +265,7 @@ def test_a_step_explains_most_of_what_is_wrong_and_spoils_nothing(answers, expla
         Answer(signs[sign] * right.value)
         for sign, right in zip(answers, expected.reference, strict=True)
     ]
-    step = Variant("a minus sign is missing", lambda x: +x, {})
+    step = Variant("a minus sign is missing", lambda: lambda x: +x)
     wrong = [sign != " " for sign in answers]
     trials = Trials(negative, given, expected, wrong)
     assert cases_explained(trials, step) == explained
@@ -321,9 +324,9 @@ def partial_sums(x):
 def results(reference, *arguments):
     """What is told of each alteration, and what that returns, errors left out."""
     found = []
-    for step, altered in altered_steps(reference):
+    for step in steps_of(reference):
         try:
-            found.append((step.says, altered(*arguments)))
+            found.append((step.says, with_steps(reference, step)(*arguments)))
         except Exception:  # alterations may well make no sense
             continue
     return found
@@ -363,14 +366,14 @@ def test_a_statement_that_is_left_out_is_told_by_what_it_does():
 
 def test_a_loop_with_a_condition_is_left_alone():
     assert halves(40) == [20, 10, 5, 2, 1, 0]
-    assert list(altered_steps(halves)) == []
+    assert list(steps_of(halves)) == []
 
 
 def test_the_reference_is_as_it_was_after_all_alterations():
     topic = find_topic("EncoderLayer")
     reference = topic.reference("EncoderLayer")
-    first = [step.says for step, _ in altered_steps(reference)]
-    assert first == [step.says for step, _ in altered_steps(reference)]
+    first = [step.says for step in steps_of(reference) if with_steps(reference, step)]
+    assert first == [step.says for step in steps_of(reference)]
     assert len(first) > 50
     layer, same = reference(4, 2, 6), topic.reference("EncoderLayer")(4, 2, 6)
     same.load_state_dict(layer.state_dict())
@@ -381,6 +384,122 @@ def test_the_reference_is_as_it_was_after_all_alterations():
 def test_nothing_is_altered_where_there_is_no_text():
     namespace = {}
     exec("def doubled(x):\n    return 2 * x", namespace)
-    assert list(altered_steps(namespace["doubled"])) == []
-    assert list(altered_steps(len)) == []
-    assert list(altered_steps(lambda x: 2 * x)) == []
+    assert list(steps_of(namespace["doubled"])) == []
+    assert list(steps_of(len)) == []
+    assert list(steps_of(lambda x: 2 * x)) == []
+
+
+# What need not be run -----------------------------------------------------------------
+
+
+def branching(x, scale=None, signs=(1.0, -1.0)):
+    """Nothing here is reached in all cases."""
+    total = 0.0
+    if scale is not None:
+        total = total + np.sum(
+            x * scale,
+            axis=-1,
+        )
+    for sign in signs:
+        total = total + sign * np.exp(
+            x,
+        ).mean(axis=-1)
+    with np.errstate(all="ignore"):
+        total = total - np.sqrt(np.abs(total))
+    if np.all(total > 100):
+        return np.tanh(total)
+    return shifted(total) if scale is None else total
+
+
+def shifted(x):
+    return x + 1.0
+
+
+branches = Exercise("branches")
+
+
+@branches.case(title="alone", points=1)
+def alone(branches, rng):
+    return branches(rng.standard_normal((3, 4)))
+
+
+@branches.case(title="with a scale, and nothing to add", points=1)
+def with_a_scale(branches, rng):
+    return branches(rng.standard_normal((3, 4)), scale=2.0, signs=())
+
+
+class Branches(OneExercise):
+    def reference(self, exercise):
+        return branching
+
+
+def left_and_run(topic, exercise):
+    """How many versions leave a case as it is, and how many change it.
+
+    Every version is run, and what is left is compared bit by bit.
+    """
+    expected = expect(topic, exercise, public_seeds(exercise))
+    left, changed = 0, 0
+    for variant in (*expected.probe.variants, *expected.probe.steps):
+        for number, case in enumerate(exercise.cases):
+            right = expected.reference[number]
+            if not right.is_value:
+                continue
+            theirs = variant.answer(number, case, expected.seeds[number])
+            same = theirs.is_value and agrees(right.value, theirs.value, 0.0, 0.0)
+            if expected.probe.leaves(variant, number):
+                assert same, (variant.says, case.title)
+                left += 1
+            changed += not same
+    return left, changed
+
+
+def test_version_that_is_not_run_would_have_answered_as_the_reference():
+    left, changed = left_and_run(Branches("one", {"branches": branches}), branches)
+    assert (left, changed) > (30, 50)
+
+
+@pytest.mark.parametrize("name", ["in_projection_packed", "EncoderLayer"])
+def test_versions_of_an_exercise_that_are_not_run_are_right(name):
+    topic = find_topic(name)
+    left, changed = left_and_run(topic, topic.exercises[name])
+    assert min(left, changed) > 50
+
+
+def test_versions_are_told_apart_in_the_cheapest_wrong_case():
+    topic = find_topic("MultiHeadAttention")
+    exercise = topic.exercises["MultiHeadAttention"]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    wrong = [number in (3, 9) for number in range(len(exercise.cases))]
+    given = [
+        Answer(value=[]) if is_wrong else right
+        for is_wrong, right in zip(wrong, expected.reference, strict=True)
+    ]
+    trials = Trials(exercise, given, expected, wrong)
+    swapped = expected.probe.variants[0]
+    assert cases_explained(trials, swapped) == 0
+    assert trials.spent == expected.probe.cost(9) < expected.probe.cost(3)
+
+
+def test_version_that_calls_itself_without_end_ends_soon():
+    deepest = []
+
+    def endless(x):
+        deepest.append(x)
+        return endless(x + 1)
+
+    (case, *_), limit = negative.cases, sys.getrecursionlimit()
+    assert answer_of(endless, case, 0).raised == "RecursionError"
+    assert 100 < len(deepest) <= DEPTH
+    assert sys.getrecursionlimit() == limit
+
+
+def test_reason_is_told_under_a_profiler_and_that_goes_on():
+    def negated(x, **options):
+        return branching(-x, **options)
+
+    topic, profile = Branches("one", {"branches": branches}), cProfile.Profile()
+    with profile:
+        message = told_in(topic, branches, negated)
+        assert sys.getprofile() is profile
+    assert message == "Your result is the right one for `x` with its sign changed."
