@@ -116,8 +116,11 @@ class Expected:
 
     @property
     def asking(self) -> float:
-        """How long asking the known mistakes has taken, in seconds of the processor."""
-        return sum(getattr(known.answers, "seconds", 0.0) for known in self.mistakes)
+        """How long asking took that other answers profit from, in processor seconds."""
+        shared = self.probe.sharing if self.probe else 0.0
+        return shared + sum(
+            getattr(known.answers, "seconds", 0.0) for known in self.mistakes
+        )
 
 
 def public_seeds(exercise: Exercise) -> list[int]:
@@ -187,6 +190,9 @@ def expect(
         found = memoise(f"{exercise.name}.mistaken", mistaken_answers)
         return [KnownMistake(name, hint, _decoded(t)) for name, hint, t in found]
 
+    def share(name: str, compute: Callable[[], Any]) -> Any:
+        return memoise(f"{exercise.name}.{name}", compute)
+
     right = memoise(f"{exercise.name}.right", right_answers)
     return Expected(
         list(seeds),
@@ -198,6 +204,7 @@ def expect(
             exercise.cases,
             seeds,
             lambda: topic.mistakes(exercise.name),
+            None if memoise is uncached else share,
         ),
         lambda: names_of_parts(topic, exercise, seeds),
     )

@@ -8,10 +8,13 @@ case that asks for a value, the student is told which.
 
 from __future__ import annotations
 
+import base64
 import gc
 import inspect
 import itertools
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, wraps
@@ -28,7 +31,10 @@ from autograder.steps.joined import joined
 Bound = dict[str, Any]  # arguments by the names of their parameters
 Alteration = Callable[[Callable, Bound], Any]  # of the arguments of a call
 DEPTH = 200  # calls inside each other, that an altered version may make
+SEVERAL = 12  # versions that were run on a case, after which the others are run too
+MOST = 2_000_000  # calls and returns, for all of these together
 NO_ANSWER = Answer(unreadable="nothing was run")
+Share = Callable[[str, Callable[[], Any]], Any]  # see ``Probe``
 
 
 @dataclass
@@ -36,32 +42,36 @@ class Variant:
     """An altered reference, what it amounts to, and its answers so far.
 
     Either ``alter`` says what is done to the arguments of its calls, or ``step`` which
-    step is altered. It is made when it is run for the first time.
+    step is altered. It is made when it is run for the first time. Answers are kept as
+    they travel: most are looked at once.
     """
 
     says: str
     make: Callable[[], Implementation | None]
     alter: Alteration | None = None
     step: Step | None = None
-    answers: dict[int, Answer] = field(default_factory=dict)
+    answers: dict[int, bytes | None] = field(default_factory=dict)
 
     @cached_property
     def implementation(self) -> Implementation | None:
         """The altered reference; ``None`` if the alteration makes no sense."""
         return self.make()
 
-    def answer(self, number: int, case: Case, seed: int) -> Answer:
-        """What the altered reference answers to a case; computed once."""
+    def run(self, number: int, case: Case, seed: int) -> bytes | None:
+        """What it answers to a case, encoded and computed once; ``None`` if nothing."""
         if number not in self.answers:
             made = self.implementation
-            self.answers[number] = (
-                NO_ANSWER if made is None else answer_of(made, case, seed)
-            )
+            self.answers[number] = made and encoded_answer_of(made, case, seed)
         return self.answers[number]
 
 
 def answer_of(version: Implementation, case: Case, seed: int) -> Answer:
-    """What an altered version answers to a case.
+    """What an altered version answers to a case."""
+    return decode(encoded_answer_of(version, case, seed))
+
+
+def encoded_answer_of(version: Implementation, case: Case, seed: int) -> bytes:
+    """What an altered version answers to a case, as it travels.
 
     One that calls itself without end takes as long as many others, so it may call less
     deeply than Python allows.
@@ -71,7 +81,7 @@ def answer_of(version: Implementation, case: Case, seed: int) -> Answer:
         depth, frame = depth + 1, frame.f_back
     sys.setrecursionlimit(min(most, depth))
     try:
-        return decode(answer(case, version, seed))
+        return answer(case, version, seed)
     finally:
         sys.setrecursionlimit(most)
 
@@ -103,6 +113,11 @@ class Probe:
         seeds: of the cases.
         find_mistakes: finds the known mistakes; called once, and only when no single
             one of them explains an answer.
+        share: called with a name and a function that computes a result, which JSON can
+            hold; returns it, computed now or by another process with these seeds.
+
+    Attributes:
+        sharing: seconds of the processor that went into answers for other processes.
     """
 
     def __init__(
@@ -111,6 +126,7 @@ class Probe:
         cases: Sequence[Case],
         seeds: Sequence[int],
         find_mistakes: Callable[[], Sequence[Mistake]] = tuple,
+        share: Share | None = None,
     ) -> None:
         self.reference, self._cases, self._seeds = reference, cases, seeds
         self._find_mistakes = find_mistakes
@@ -118,6 +134,8 @@ class Probe:
         self._joined: dict[tuple[str, str], Variant | None] = {}
         self._runs: dict[int, _Run] = {}
         self._left: dict[tuple[int, int], bool] = {}
+        self._share, self._ran = share, Counter[int]()
+        self.sharing = 0.0
 
     @cached_property
     def mistaken(self) -> dict[str, Implementation]:
@@ -157,6 +175,39 @@ class Probe:
                 left = all(_left(variant.alter, given) for given in self.calls(number))
             self._left[id(variant), number] = left
         return self._left[id(variant), number]
+
+    def answer(self, variant: Variant, number: int) -> Answer:
+        """What a version answers to a case; computed once.
+
+        The search for a slip begins with the same case for most of a class. So where
+        processes share what they compute, one runs all versions on it for all of them.
+        """
+        case, seed = self._cases[number], self._seeds[number]
+        if number not in variant.answers and self._share is not None:
+            self._ran[number] += 1
+            if self._ran[number] == SEVERAL:
+                self._run_all(number)
+        encoded = variant.run(number, case, seed)
+        return NO_ANSWER if encoded is None else decode(encoded)
+
+    def _run_all(self, number: int) -> None:
+        """Run all versions on a case, or learn what they answered elsewhere."""
+        start = time.process_time()
+        case, seed = self._cases[number], self._seeds[number]
+        found = itertools.chain(self.variants, self.steps)
+        versions = [v for v in found if not self.leaves(v, number)]
+        if len(versions) * self.cost(number) > MOST:
+            return
+
+        def texts() -> list[str | None]:
+            answers = (version.run(number, case, seed) for version in versions)
+            return [a and base64.b64encode(a).decode("ascii") for a in answers]
+
+        for version, text in zip(
+            versions, self._share(f"versions.{number}", texts), strict=True
+        ):
+            version.answers[number] = text and base64.b64decode(text)
+        self.sharing += time.process_time() - start
 
     def _run(self, number: int) -> _Run:
         """How the reference runs a case; looked at once."""

@@ -142,7 +142,8 @@ def varied(values: np.ndarray) -> bool:
 
 def distinct(values: np.ndarray) -> int:
     """How many different values there are, those that only rounding sets apart once."""
-    return len(np.unique(values.round(9)))
+    with np.errstate(over="ignore"):  # the largest numbers cannot be rounded
+        return len(np.unique(values.round(9)))
 
 
 def every(pairs: Sequence[Pair], holds: Callable[[Pair], bool]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import diagnosis, slips
+from autograder import diagnosis, slips, variants
 from autograder.answers import Answer, answer, decode
 from autograder.diagnosis import STOPPED
 from autograder.exercise import Exercise, Mistake, Topic, find_topic
@@ -386,6 +387,55 @@ def test_answer_is_told_the_same_although_all_was_tried_before(monkeypatch):
         assert judge(exercise, given, known).message == first
         found.add(first)
     assert len(found) > 1  # the limit did cut searches off
+
+
+class Together:
+    """What processes share that have the same seeds: texts of JSON, by their names."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def memoise(self, name, compute):
+        if name not in self.kept:
+            self.kept[name] = json.dumps(compute())
+        return json.loads(self.kept[name])
+
+    def told(self, name, wrong, monkeypatch):
+        """What another process says of an answer, and how many versions it runs."""
+        topic = find_topic(name)
+        exercise, ran = topic.exercises[name], []
+        known = expect(topic, exercise, public_seeds(exercise), self.memoise)
+        given = [
+            decode(answer(case, wrong, seed))
+            for case, seed in zip(exercise.cases, known.seeds, strict=True)
+        ]
+
+        def run(version, case, seed):
+            ran.append(case.title)
+            return answer(case, version, seed)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(variants, "encoded_answer_of", run)
+            return judge(exercise, given, known).message, len(ran), known
+
+
+def test_versions_are_run_by_the_first_process_that_needs_them(monkeypatch):
+    class_ = Together()
+    wrong = student("EncoderLayer", ("out = s + self.linear2(h)", "out = s * self.linear2(h)"))
+    first, ran, known = class_.told("EncoderLayer", wrong, monkeypatch)
+    assert known.asking == known.probe.sharing > 0
+    second, ran_again, _ = class_.told("EncoderLayer", wrong, monkeypatch)
+    assert first == second == told("EncoderLayer", wrong)
+    assert ran > 50 + ran_again
+
+
+def test_costly_versions_are_run_for_nobody_else(monkeypatch):
+    monkeypatch.setattr(variants, "MOST", 1_000)
+    class_ = Together()
+    wrong = student("EncoderLayer", ("out = s + self.linear2(h)", "out = s * self.linear2(h)"))
+    _, ran, known = class_.told("EncoderLayer", wrong, monkeypatch)
+    assert not [name for name in class_.kept if "versions" in name]
+    assert ran > 50
 
 
 def test_work_of_a_case_is_the_same_whenever_it_is_counted():
