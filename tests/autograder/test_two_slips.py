@@ -421,7 +421,9 @@ class Together:
 
 def test_versions_are_run_by_the_first_process_that_needs_them(monkeypatch):
     class_ = Together()
-    wrong = student("EncoderLayer", ("out = s + self.linear2(h)", "out = s * self.linear2(h)"))
+    wrong = student(
+        "EncoderLayer", ("out = s + self.linear2(h)", "out = s * self.linear2(h)")
+    )
     first, ran, known = class_.told("EncoderLayer", wrong, monkeypatch)
     assert known.asking == known.probe.sharing > 0
     second, ran_again, _ = class_.told("EncoderLayer", wrong, monkeypatch)
@@ -432,7 +434,9 @@ def test_versions_are_run_by_the_first_process_that_needs_them(monkeypatch):
 def test_costly_versions_are_run_for_nobody_else(monkeypatch):
     monkeypatch.setattr(variants, "MOST", 1_000)
     class_ = Together()
-    wrong = student("EncoderLayer", ("out = s + self.linear2(h)", "out = s * self.linear2(h)"))
+    wrong = student(
+        "EncoderLayer", ("out = s + self.linear2(h)", "out = s * self.linear2(h)")
+    )
     _, ran, known = class_.told("EncoderLayer", wrong, monkeypatch)
     assert not [name for name in class_.kept if "versions" in name]
     assert ran > 50
