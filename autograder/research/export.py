@@ -25,7 +25,7 @@ from autograder.release.course import master_text
 from autograder.reporting.exports import write_csv
 from autograder.research.people import known_names, salt_of, salted_id
 from autograder.research.scrub import Scrubber
-from autograder.submissions.deadline import deadline
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import MAX_SOURCE
 from autograder.submissions.submitted import read, students
 from autograder.submissions.timestamps import time_of
@@ -113,7 +113,7 @@ def write_anonymised(
                 found = read(course / "submitted", name, chapter)
                 if found.unusable:
                     raise Unusable("there is no notebook that can be read")
-                with deadline(READING):
+                with reading_limit(READING):
                     data = parse_notebook(found.content)
                     notebook = notebook_without_names(
                         data, masters[chapter], scrubber, name
