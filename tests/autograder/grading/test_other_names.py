@@ -7,10 +7,10 @@ import time
 import pytest
 
 from autograder.cells import without_file
+from autograder.grading import other_names
+from autograder.grading.other_names import MOST_DEFINITIONS, name_renamed
 from autograder.judge import refuse
 from autograder.rows import NOT_YET as MESSAGE
-from autograder.submissions import other_names
-from autograder.submissions.other_names import MOST_DEFINITIONS, name_renamed
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.written import written_in
