@@ -21,7 +21,7 @@ from autograder.marks.rules import read_rules
 from autograder.release.settings import settings_of
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
-from tests.autograder.grading.made_up import exercise, report
+from tests.autograder.made_up import exercise, report
 
 STUDENTS = ("student01", "student02")
 CASE = "the scores that were given are unchanged"
