@@ -15,8 +15,8 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
-from autograder.grading.chapter import report_path
 from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.reports import report_path
 from autograder.marks.rules import read_rules
 from autograder.release.settings import settings_of
 from classroom.submissions import hand_in, submission
