@@ -27,8 +27,8 @@ from autograder.expected import Expected
 from autograder.files import Unusable, plain_file, printable, write_atomically
 from autograder.grading.examine import refused_examination
 from autograder.grading.single import examine_single
+from autograder.handback.gradescope_results import gradescope_results
 from autograder.notebooks import MAX_FILE_BYTES, parse_notebook, points_in
-from autograder.reporting.exports import gradescope_results
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.other_user import new_user
 from autograder.submissions.reading_limit import reading_limit

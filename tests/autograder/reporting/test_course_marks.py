@@ -9,10 +9,10 @@ import re
 import pytest
 
 from autograder.__main__ import main
-from autograder.lms.tables import BadTable
 from autograder.marks.reports import ClassReport, NoReports
 from autograder.reporting import course_marks
 from autograder.reporting.course_marks import read_weights
+from autograder.tables import BadTable
 from tests.autograder.made_up import exercise, report
 
 CHAPTERS = ["simplified_attention", "scaling", "masking"]  # in the order of the book
