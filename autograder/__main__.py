@@ -8,7 +8,7 @@ import logging
 import sys
 from typing import NoReturn
 
-from autograder.commands import course, evidence, exchange, marks, own
+from autograder.commands import course, evidence, handback, marks, own
 from autograder.commands.common import can_grade, say
 from autograder.errors import AutograderError, GraderFault
 
@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(starts_kernels=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for group in (own, course, marks, evidence, exchange):
+    for group in (own, course, marks, evidence, handback):
         group.add_to(commands)
     return parser
 

@@ -108,7 +108,6 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _deadlines(options: argparse.Namespace) -> int:
-
     from autograder.marks.class_list import due_dates
     from autograder.marks.deadlines import keep_deadlines
     from autograder.marks.whole_class import everybody

@@ -76,7 +76,7 @@ def add_to(commands: Any) -> None:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from autograder.handback.exports import write_lms_tables
+    from autograder.handback.lms_tables import write_lms_tables
     from autograder.marks.whole_class import note_on_strangers, report_on_class
     from autograder.reporting.exports import write_class_report
 

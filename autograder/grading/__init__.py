@@ -1,1 +1,1 @@
-"""From what students handed in to marks: examine, judge, record."""
+"""Examine what students handed in, on workers, and record what came out."""

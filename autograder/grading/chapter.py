@@ -18,7 +18,7 @@ from autograder.files import printable, write_atomically
 from autograder.grading.worker import Job
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.gradebook_errors import GradebookError
-from autograder.marks.reports import report_in
+from autograder.marks.reports import report_in, report_path
 from autograder.marks.rules import Rule, credited
 from autograder.marks.scores import Marks
 from autograder.release.settings import CourseError
@@ -283,11 +283,6 @@ class ChapterSubmissions:
                 f"gives for {', '.join(wrong)}: it was changed, or released from "
                 "another version of the book; release it again"
             )
-
-
-def report_path(course: Path, chapter: str, student: str) -> Path:
-    """Where the report on a submission is kept."""
-    return course / "reports" / chapter / f"{student}.json"
 
 
 def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:

@@ -2,6 +2,7 @@
 
 nbgrader calls both classes, which a course's ``nbgrader_config.py`` names. As for
 ``autograder collect``, ``autograder.lms`` decides whose a file is and which one counts.
+Courses that were made before would not find the classes in another module.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ from autograder.expected import Expected, expect_anew
 from autograder.grading.client import SelectorLoop, SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.grading.kept import kept_notebook
+from autograder.grading.other_names import name_renamed
+from autograder.grading.own_helpers import name_wrong_helpers
 from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, explain, judge, mark, refuse, refuse_calls
 from autograder.sandbox.bubblewrap import SandboxUnavailable
@@ -36,10 +38,8 @@ from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.process_tree import waits_are_counted
 from autograder.sandbox.scratch import submission_folder
-from autograder.submissions.deadline import deadline
-from autograder.submissions.other_names import name_renamed
-from autograder.submissions.own_helpers import name_wrong_helpers
 from autograder.submissions.reachable import StudentCode
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import MAX_SOURCE, STUDENT, Rebuilt, rebuild
 
 MAX_RESTARTS = 3
@@ -102,7 +102,7 @@ def examine(
     """
     start = time.monotonic()
     try:
-        with deadline():
+        with reading_limit():
             rebuilt = rebuild(master, data)
             refused = not_to_be_run(topic, rebuilt)
     except SubmissionFault as fault:
@@ -127,7 +127,7 @@ def examine(
     else:
         report["counted"] = servers.current().counted
     try:
-        with deadline():
+        with reading_limit():
             kept = kept_notebook(rebuilt, reports)
     except SubmissionFault as fault:
         report["notes"].append(

@@ -32,7 +32,7 @@ from autograder.interrupts import end_with_parent
 from autograder.notebooks import parse_notebook, points_in
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
-from autograder.submissions.deadline import deadline
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.submitted import Submission
 from autograder.submissions.titles import other_chapter
 from autograder.submissions.written import written_in
@@ -124,7 +124,7 @@ def _examined(
     if submission.unusable:
         return refuse_submission(job, submission.unusable)
     try:
-        with deadline():
+        with reading_limit():
             data = written_in(parse_notebook(submission.content))
             other = other_chapter(data, job.chapter)
         if other is not None:

@@ -27,11 +27,11 @@ from autograder.expected import Expected
 from autograder.files import Unusable, plain_file, printable, write_atomically
 from autograder.grading.examine import refused_examination
 from autograder.grading.single import examine_single
+from autograder.handback.gradescope_results import gradescope_results
 from autograder.notebooks import MAX_FILE_BYTES, parse_notebook, points_in
-from autograder.reporting.exports import gradescope_results
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.other_user import new_user
-from autograder.submissions.deadline import deadline
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.submitted import read_folder
 from autograder.submissions.titles import other_chapter
 from autograder.submissions.written import written_in
@@ -119,7 +119,7 @@ def _report(folder: Path, packed: Packed) -> dict[str, Any]:
     if submission.unusable:
         return refused(submission.unusable)
     try:
-        with deadline():
+        with reading_limit():
             data = written_in(parse_notebook(submission.content))
             other = other_chapter(data, chapter)
     except (Unusable, SubmissionFault) as error:

@@ -1,1 +1,1 @@
-"""From a learning management system: archives, class lists, tables, who is who."""
+"""From a learning management system: archives, class lists, who is who."""

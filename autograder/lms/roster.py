@@ -18,8 +18,8 @@ from pathlib import Path
 
 from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Shape
-from autograder.lms.tables import BadTable, Row, Table, read_table
 from autograder.submissions.submitted import bad_name
+from autograder.tables import BadTable, Row, Table, read_table
 
 BY_HAND = "by hand"
 NOBODY = "Participant"  # whom Moodle gives no name, since marking is blind

@@ -11,7 +11,7 @@ from dataclasses import replace
 from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Notebook, Shape
 from autograder.lms.roster import NOBODY, Person, Roster
-from autograder.lms.tables import BadTable
+from autograder.tables import BadTable
 
 _KINDS = {  # what a class list may call the id of a system
     CANVAS: ("canvas",),

@@ -1,1 +1,1 @@
-"""What a course has on record: its class, gradebook, reports and corrections."""
+"""What a course has on record: class, due dates, gradebook, reports, corrections."""

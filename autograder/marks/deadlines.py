@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from autograder.exercise import UnknownExercise, require_topic
 from autograder.files import write_atomically
-from autograder.lms.tables import BadTable, Row, Table, read_table
+from autograder.tables import BadTable, Row, Table, read_table
 
 COLUMNS = ("student", "chapter", "due")
 EVERYBODY = ("", "*")

@@ -151,9 +151,14 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
     return ClassReport(chapter, reports)
 
 
+def report_path(course: Path, chapter: str, student: str) -> Path:
+    """Where the report on a submission is kept."""
+    return course / "reports" / chapter / f"{student}.json"
+
+
 def report_on(course: Path, chapter: str, student: str) -> dict[str, Any] | None:
     """The report on one submission; None if there is none that can be read."""
-    return report_in(course / "reports" / chapter / f"{student}.json")
+    return report_in(report_path(course, chapter, student))
 
 
 def report_in(path: Path) -> dict[str, Any] | None:

@@ -26,8 +26,8 @@ from autograder.notebooks import grade_id, parse_notebook
 from autograder.oral.features import features_of
 from autograder.oral.results import result_question
 from autograder.release.course import master_text
-from autograder.submissions.deadline import deadline
 from autograder.submissions.magics import lines_in, parsed
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.submitted import read
 from autograder.submissions.written import written_in
@@ -129,7 +129,7 @@ def _sheet(
             raise Unusable(submission.unusable)
         if not told:
             return Sheet(student, note=REPLACED)
-        with deadline():
+        with reading_limit():
             data = written_in(parse_notebook(submission.content))
             answers = _answers(master, rebuild(master, data).answers, report)
             candidates = possible_questions(answers, results, references)

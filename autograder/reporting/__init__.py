@@ -1,1 +1,1 @@
-"""What instructors and students read: class reports, tables, feedback, the bank."""
+"""What people read: class reports, feedback, tables, skeletons for the bank."""

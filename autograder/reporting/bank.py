@@ -27,8 +27,8 @@ from autograder.parsing import UNREADABLE
 from autograder.release.course import master_text
 from autograder.reporting.skeleton import WrongAnswer, one_line, skeleton
 from autograder.rows import NOT_YET
-from autograder.submissions.deadline import deadline
 from autograder.submissions.reachable import StudentCode
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.submitted import read
 from autograder.submissions.written import written_in
@@ -84,7 +84,7 @@ def write_skeleton(
         )
     wrong = _wrong_answer(course, topic, exercise, student)
     try:
-        with deadline():
+        with reading_limit():
             text = skeleton(wrong, name, taken)
     except (SubmissionFault, *UNREADABLE) as error:
         raise NoSkeleton(
@@ -134,7 +134,7 @@ def _wrong_answer(
                 f"grade it with `python -m autograder grade {chapter} "
                 f"--course {course}`"
             )
-        with deadline():
+        with reading_limit():
             rebuilt = rebuild(master, written_in(parse_notebook(submission.content)))
             source = StudentCode(rebuilt).reachable(exercise)
     except (Unusable, SubmissionFault) as error:

@@ -10,10 +10,10 @@ from pathlib import Path
 from autograder.book import chapter_names
 from autograder.errors import AutograderError
 from autograder.exercise import UnknownExercise, require_topic
-from autograder.lms.tables import BadTable, read_table
 from autograder.marks.reports import EXCUSED, LOW, WAITING, ClassReport, NoReports
 from autograder.marks.whole_class import report_on_class
 from autograder.reporting.pages import percent
+from autograder.tables import BadTable, read_table
 
 FALLEN = 0.25  # by how much a chapter is below somebody's own mean before it
 IN_A_ROW = 2  # chapters that were not handed in, up to the last

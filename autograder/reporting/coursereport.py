@@ -15,10 +15,10 @@ from autograder.reporting.causes import causes_in, explained, unexplained
 from autograder.reporting.classreport import SHARED, SHOWN, answers_have, entry, numbers
 from autograder.reporting.course_marks import CourseMarks, Student
 from autograder.reporting.examples import Examples
-from autograder.reporting.exports import write_csv
 from autograder.reporting.items import Item, item_analysis
 from autograder.reporting.pages import Cell, counted, filled, percent, templates
 from autograder.reporting.suspects import suspects
+from autograder.tables import write_csv
 
 
 def write_course_report(course: Path, marks: CourseMarks) -> dict[str, Path]:

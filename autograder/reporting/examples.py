@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograder.files import Unusable
-from autograder.lms.tables import BadTable
 from autograder.lms.upload_ids import people_in
 from autograder.notebooks import grade_id, read_notebook, source
 from autograder.parsing import UNREADABLE
 from autograder.submissions.magics import parsed
+from autograder.tables import BadTable
 
 LOOKED_AT = 8  # answers from which the shortest is taken
 MAX_LINES, MAX_COLUMNS = 40, 100  # that are shown

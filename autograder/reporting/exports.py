@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
-from autograder.files import printable, write_atomically
+from autograder.files import write_atomically
 from autograder.marks.reports import ClassReport, scores_of
 from autograder.reporting.classreport import as_page
 from autograder.reporting.efforts import Efforts, efforts_in
 from autograder.reporting.examples import Examples
 from autograder.reporting.items import Item, item_analysis
-
-# Where a formula may begin: also after what some countries' spreadsheets take for the
-# end of a cell.
-_FORMULA = re.compile(r"""((?:^|[;\t\r\n])[\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])""")
+from autograder.tables import write_csv
 
 _ITEM_COLUMNS = [
     *("exercise", "case", "points", "asked", "solved", "difficulty"),
@@ -88,69 +82,3 @@ def _scores(report: ClassReport, student: str, names: list[str]) -> list[Any]:
     scores = [scores_of(r).get(name, "") for name in names]
     first = [student, r["score"], r["max_score"], r["late_penalty"]]
     return [*first, *scores, r["refused"] or ""]
-
-
-def gradescope_results(report: dict[str, Any]) -> dict[str, Any]:
-    """A report in the form of Gradescope's ``results.json``."""
-    lines = [report["refused"]] if report["refused"] else list(report["notes"])
-    cases = [case for e in report["exercises"] for case in e["cases"]]
-    if report["score"] != sum(case["points"] for case in cases if case["passed"]):
-        lines.append(
-            "The score counts marks by hand, points given back by a regrade, and "
-            "points lost for lateness."
-        )
-    return {
-        "score": report["score"],
-        "output_format": "text",
-        "output": "\n".join(lines),
-        "tests": [
-            {
-                "name": f"{exercise['name']}: {case['title']}",
-                "score": case["points"] if case["passed"] else 0,
-                "max_score": case["points"],
-                "output": _why(exercise, case),
-                "output_format": "text",
-                "visibility": "visible",
-            }
-            for exercise in report["exercises"]
-            for case in exercise["cases"]
-        ],
-    }
-
-
-def _why(exercise: dict[str, Any], case: dict[str, Any]) -> str:
-    """What is said about a case; with the first fault comes the exercise's hint."""
-    failed = [other for other in exercise["cases"] if not other["passed"]]
-    said = [case["message"]]
-    if failed and case is failed[0]:
-        said.append(exercise["message"])
-    return "\n\n".join(text for text in dict.fromkeys(said) if text)
-
-
-def in_words(report: dict[str, Any]) -> str:
-    """What came out for a student, as a text of one line."""
-    if report["refused"]:
-        return report["refused"]
-    return " ".join(
-        f"{exercise['name']}: {exercise['message']}"
-        for exercise in report["exercises"]
-        if exercise["message"]
-    )
-
-
-def write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None:
-    """A CSV file that no spreadsheet takes for formulas; half of one is never there."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(header)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    write_atomically(path, text.getvalue())
-
-
-def _cell(value: Any) -> Any:
-    """Whole numbers without a point, text in plain characters without formulas."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if not isinstance(value, str) or value == "-":  # which systems write for nothing
-        return value
-    return _FORMULA.sub(r"\1'", printable(value))

@@ -24,7 +24,7 @@ from traitlets.config import Config
 from autograder.errors import SubmissionFault
 from autograder.interrupts import end_with_parent
 from autograder.release.settings import configuration
-from autograder.submissions.deadline import deadline
+from autograder.submissions.reading_limit import reading_limit
 
 TEMPLATES = Path(__file__).parent / "templates"
 TEMPLATE = "attention_feedback"
@@ -68,7 +68,7 @@ class PageMaker:
         """
         page = page_of(self.course, student, self.chapter)
         try:
-            with deadline(PAGE_SECONDS):
+            with reading_limit(PAGE_SECONDS):
                 self._convert(student, form)
         except SubmissionFault:
             page.unlink(missing_ok=True)  # half of it, perhaps

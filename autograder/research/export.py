@@ -22,13 +22,13 @@ from autograder.files import Unusable, write_atomically
 from autograder.marks.reports import NoReports, read_reports
 from autograder.notebooks import METADATA_KEY, parse_notebook
 from autograder.release.course import master_text
-from autograder.reporting.exports import write_csv
 from autograder.research.people import known_names, salt_of, salted_id
 from autograder.research.scrub import Scrubber
-from autograder.submissions.deadline import deadline
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import MAX_SOURCE
 from autograder.submissions.submitted import read, students
 from autograder.submissions.timestamps import time_of
+from autograder.tables import write_csv
 
 READING = 20.0  # seconds of the processor for one notebook
 MAX_OUTPUT = 20_000  # characters of one output
@@ -113,7 +113,7 @@ def write_anonymised(
                 found = read(course / "submitted", name, chapter)
                 if found.unusable:
                     raise Unusable("there is no notebook that can be read")
-                with deadline(READING):
+                with reading_limit(READING):
                     data = parse_notebook(found.content)
                     notebook = notebook_without_names(
                         data, masters[chapter], scrubber, name

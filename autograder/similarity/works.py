@@ -18,8 +18,8 @@ from autograder.notebooks import parse_notebook, read_notebook, source
 from autograder.release.course import master_text
 from autograder.rows import NOT_YET
 from autograder.submissions.by_name import defined_in
-from autograder.submissions.deadline import deadline
 from autograder.submissions.magics import lines_in
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import STUDENT, Rebuilt, rebuild
 from autograder.submissions.submitted import read, students
 from autograder.submissions.timestamps import time_of
@@ -114,7 +114,7 @@ def read_class(
             if found.unusable:
                 left_out[name] = found.unusable
                 continue
-            with deadline(READING):
+            with reading_limit(READING):
                 data = written_in(parse_notebook(found.content))
                 whole = texts_of(rebuild(master, data), master)
                 texts = {name: shortened(text) for name, text in whole.items()}

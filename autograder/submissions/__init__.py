@@ -1,1 +1,1 @@
-"""What students handed in: found, read and rebuilt. Nothing of it runs here."""
+"""What students handed in: found, read and rebuilt. None of it runs here."""

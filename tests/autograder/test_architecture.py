@@ -18,6 +18,7 @@ FLOORS = [
     {
         *("autograder.errors", "autograder.files", "autograder.interrupts"),
         *("autograder.notebooks", "autograder.parsing", "autograder.processors"),
+        "autograder.tables",
     },
     {
         *("autograder.exercise", "autograder.arrays", "autograder.inputs"),

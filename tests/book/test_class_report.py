@@ -15,7 +15,7 @@ from autograder.marks.reports import ClassReport
 from autograder.reporting.classreport import as_page
 from autograder.reporting.course_marks import CourseMarks, Student
 from autograder.reporting.coursereport import as_page as course_page
-from tests.autograder.grading.made_up import exercise, report
+from tests.autograder.made_up import exercise, report
 
 WORTH = {"one row": 2, "any number of rows, and a title that is not short": 3}
 TITLE = f"Class report: {chapter_title('simplified_attention')}"

@@ -157,7 +157,7 @@ def graded(needs_sandbox, released_course, tmp_path_factory, attacking, master):
 @pytest.fixture(scope="module")
 def shown(graded):
     """The course after nbgrader's own feedback and the class report were made."""
-    from autograder.handback.exports import write_lms_tables
+    from autograder.handback.lms_tables import write_lms_tables
     from autograder.marks.reports import read_reports
     from autograder.reporting.exports import write_class_report
 

@@ -20,7 +20,7 @@ from autograder.record import RECORD
 from autograder.reporting.efforts import Effort, efforts_in
 from autograder.submissions.submitted import read
 from tests.autograder.conftest import TOPIC
-from tests.autograder.grading.made_up import exercise, report
+from tests.autograder.made_up import exercise, report
 
 # The smallest values of each kind; a number in one makes each of them another one.
 SMALL = {

@@ -16,12 +16,12 @@ from autograder import parsing
 from autograder.exercise import Exercise, Topic
 from autograder.grading.examine import not_to_be_run
 from autograder.grading.kept import kept_notebook
+from autograder.grading.own_helpers import name_wrong_helpers
 from autograder.judge import refuse
 from autograder.parsing import UNREADABLE, parse
 from autograder.research.export import notebook_without_names
 from autograder.research.scrub import Scrubber
 from autograder.similarity.works import shortened, texts_of
-from autograder.submissions.own_helpers import name_wrong_helpers
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.titles import other_chapter
 from classroom.submissions import submission

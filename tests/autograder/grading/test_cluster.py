@@ -132,8 +132,8 @@ if "scheduler" not in sys.orig_argv:
             pass
         return read(content)
     worker.parse_notebook = parse_notebook
-    deadline = worker.deadline
-    worker.deadline = lambda: deadline(1.0)
+    limit = worker.reading_limit
+    worker.reading_limit = lambda: limit(1.0)
 """
 
 

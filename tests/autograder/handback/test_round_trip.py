@@ -19,7 +19,7 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
-from autograder.handback.exports import write_lms_tables
+from autograder.handback.lms_tables import write_lms_tables
 from autograder.marks.whole_class import report_on_class
 from classroom.submissions import cell_source, submission
 from tests.autograder.archives import zipped

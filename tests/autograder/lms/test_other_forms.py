@@ -12,7 +12,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from autograder.handback.exports import write_lms_tables
+from autograder.handback.lms_tables import write_lms_tables
 from autograder.lms.collect import collect
 from autograder.lms.packed import NothingCollected
 from autograder.lms.upload_ids import HandedIn, write_upload_ids

@@ -15,13 +15,13 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
-from autograder.grading.chapter import report_path
 from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.reports import report_path
 from autograder.marks.rules import read_rules
 from autograder.release.settings import settings_of
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
-from tests.autograder.grading.made_up import exercise, report
+from tests.autograder.made_up import exercise, report
 
 STUDENTS = ("student01", "student02")
 CASE = "the scores that were given are unchanged"

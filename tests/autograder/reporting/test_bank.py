@@ -18,7 +18,7 @@ from autograder.rows import NOT_YET
 from autograder.submissions.submitted import read
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
-from tests.autograder.grading.made_up import exercise, report
+from tests.autograder.made_up import exercise, report
 
 HALVED = '''
 import os  # ada@example.org

@@ -29,7 +29,7 @@ from autograder.reporting.items import item_analysis
 from autograder.reporting.suspects import suspects
 from autograder.rows import NOT_YET
 from tests.autograder.conftest import TOPIC
-from tests.autograder.grading.made_up import exercise, report
+from tests.autograder.made_up import exercise, report
 
 WORTH = {"first": 2, "second": 1}
 

@@ -14,10 +14,11 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder.__main__ import main
-from autograder.handback.exports import write_lms_tables
+from autograder.handback.gradescope_results import gradescope_results
+from autograder.handback.lms_tables import write_lms_tables
 from autograder.marks.reports import NoReports, read_reports
 from autograder.marks.scores import Marks
-from autograder.reporting.exports import gradescope_results, write_class_report
+from autograder.reporting.exports import write_class_report
 from tests.autograder.conftest import TOPIC
 
 HOSTILE = '<script>alert(1)</script><img src="http://far.away/x">'

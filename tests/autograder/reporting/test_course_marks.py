@@ -9,11 +9,11 @@ import re
 import pytest
 
 from autograder.__main__ import main
-from autograder.lms.tables import BadTable
 from autograder.marks.reports import ClassReport, NoReports
 from autograder.reporting import course_marks
 from autograder.reporting.course_marks import read_weights
-from tests.autograder.grading.made_up import exercise, report
+from autograder.tables import BadTable
+from tests.autograder.made_up import exercise, report
 
 CHAPTERS = ["simplified_attention", "scaling", "masking"]  # in the order of the book
 OUT_OF = {"simplified_attention": 10, "scaling": 20, "masking": 40}

@@ -17,7 +17,7 @@ from autograder.reporting.efforts import Effort, Efforts, efforts_in, told_in
 from autograder.reporting.exports import write_class_report
 from autograder.submissions.submitted import read
 from tests.autograder.conftest import TOPIC
-from tests.autograder.grading.made_up import exercise, report
+from tests.autograder.made_up import exercise, report
 
 
 def test_a_check_leaves_how_often_it_ran_and_how_many_hints_came_before():

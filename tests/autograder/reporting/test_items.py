@@ -8,7 +8,7 @@ from scipy.stats import pointbiserialr
 
 from autograder.marks.reports import ClassReport
 from autograder.reporting.items import Item, item_analysis, separating_nobody
-from tests.autograder.grading.made_up import exercise, report
+from tests.autograder.made_up import exercise, report
 
 POINTS = {"softmax": [1, 2, 2], "attend": [3, 1], "lookup": [2, 2, 1, 1]}
 STUDENTS = 40

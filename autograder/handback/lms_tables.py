@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.files import write_atomically
+from autograder.handback.gradescope_results import gradescope_results
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import Person, Roster
 from autograder.lms.upload_ids import (
@@ -29,7 +30,7 @@ from autograder.lms.upload_ids import (
 )
 from autograder.lms.whole_archive import ANONYMOUS
 from autograder.marks.reports import ClassReport
-from autograder.reporting.exports import gradescope_results, in_words, write_csv
+from autograder.tables import write_csv
 
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 MOODLE_COLUMNS = [
@@ -201,7 +202,18 @@ def _scale(most: str, max_score: float) -> float:
 def _said(report: ClassReport, student: str) -> str:
     """What a student reads beside the grade; Moodle shows it as a page."""
     found = report.report_on(student)
-    return html.escape(in_words(found)) if found else ""
+    return html.escape(_in_words(found)) if found else ""
+
+
+def _in_words(report: dict[str, Any]) -> str:
+    """What came out for a student, as a text of one line."""
+    if report["refused"]:
+        return report["refused"]
+    return " ".join(
+        f"{exercise['name']}: {exercise['message']}"
+        for exercise in report["exercises"]
+        if exercise["message"]
+    )
 
 
 def _gradescope(

@@ -1,6 +1,7 @@
-"""Tables that a person or another program wrote, read strictly.
+"""Tables as files: read strictly, and written so that a spreadsheet runs nothing.
 
-Faults are reported cell by cell, and a table with a fault is not used at all.
+Faults in what a person or another program wrote are reported cell by cell, and a table
+with a fault is not used at all.
 """
 
 from __future__ import annotations
@@ -8,16 +9,21 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from autograder.errors import AutograderError
-from autograder.files import plain_file, printable
+from autograder.files import plain_file, printable, write_atomically
 
 MAX_TABLE = 64 * 2**20  # bytes
 MAX_TOLD = 50  # problems
 _DELIMITERS = ",;\t"
+# Where a formula may begin: also after what some countries' spreadsheets take for the
+# end of a cell.
+_FORMULA = re.compile(r"""((?:^|[;\t\r\n])[\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])""")
 
 
 class BadTable(AutograderError):
@@ -144,3 +150,21 @@ def _text(content: bytes, path: Path) -> str:
         row = text[: text.index("\0")].count("\n") + 1
         raise BadTable(path, [f"row {row}: a character of no text; is it a CSV file?"])
     return text
+
+
+def write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None:
+    """A CSV file that no spreadsheet takes for formulas; half of one is never there."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    write_atomically(path, text.getvalue())
+
+
+def _cell(value: Any) -> Any:
+    """Whole numbers without a point, text in plain characters without formulas."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, str) or value == "-":  # which systems write for nothing
+        return value
+    return _FORMULA.sub(r"\1'", printable(value))

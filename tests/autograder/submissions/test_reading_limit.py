@@ -17,8 +17,8 @@ from autograder.grading.worker import Job, examine_submission
 from autograder.sandbox.limits import Limits
 from autograder.submissions import absent
 from autograder.submissions.absent import Absent
-from autograder.submissions.deadline import deadline
 from autograder.submissions.reachable import StudentCode
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.submitted import Submission
 
 SECONDS = 0.5
@@ -31,43 +31,43 @@ def spin(*_):
 
 @pytest.fixture
 def soon(monkeypatch):
-    """The deadline of a grader with little patience."""
-    monkeypatch.setattr(examination, "deadline", lambda: deadline(SECONDS))
+    """The limit of a grader with little patience."""
+    monkeypatch.setattr(examination, "reading_limit", lambda: reading_limit(SECONDS))
 
 
 def test_processor_time_ends_the_work():
     before = signal.getsignal(signal.SIGPROF)
     with (
         pytest.raises(SubmissionFault, match=f"more than {SECONDS:g} s"),
-        deadline(SECONDS),
+        reading_limit(SECONDS),
     ):
         spin()
     assert signal.getsignal(signal.SIGPROF) == before
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
-def test_error_that_follows_from_the_interruption_counts_as_the_deadline():
+def test_error_that_follows_from_the_interruption_counts_as_the_limit():
     """As ``compile`` raises SystemError when a signal interrupts it at a bad moment."""
-    with pytest.raises(SubmissionFault, match="takes more than"), deadline(0.05):
+    with pytest.raises(SubmissionFault, match="takes more than"), reading_limit(0.05):
         try:
             while True:
                 pass
         except BaseException:
             raise SystemError("AST constructor recursion depth mismatch") from None
-    with pytest.raises(SystemError), deadline(5):
+    with pytest.raises(SystemError), reading_limit(5):
         raise SystemError("of its own")
 
 
 def test_waiting_is_no_work():
-    with deadline(SECONDS):
+    with reading_limit(SECONDS):
         threading.Event().wait(3 * SECONDS)
 
 
-def test_other_threads_do_without_a_deadline():
+def test_other_threads_do_without_a_limit():
     found = []
 
     def work():
-        with deadline(SECONDS):
+        with reading_limit(SECONDS):
             found.append("worked")
 
     thread = threading.Thread(target=work)
@@ -102,7 +102,7 @@ def test_what_is_nested_too_deeply_is_refused(master, solved, topic, monkeypatch
     job = Job(topic.name, nbformat.writes(master), b"secret", Limits())
     report, _ = examine_submission(job, Submission("ada", written))
     assert report["refused"] == "its source is nested too deeply to be read"
-    with pytest.raises(SubmissionFault), deadline():
+    with pytest.raises(SubmissionFault), reading_limit():
         follow()
 
 
@@ -131,7 +131,7 @@ def test_a_lack_of_memory_before_it_runs_blames_nobody(master, solved, monkeypat
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_nobody_swallows_the_deadline():
+def test_nobody_swallows_the_limit():
     class Careless:
         def __del__(self):
             spin()  # Python drops what is raised here, and goes on
@@ -141,20 +141,20 @@ def test_nobody_swallows_the_deadline():
             spin()
         return "read"
 
-    with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
+    with pytest.raises(SubmissionFault, match="more than"), reading_limit(SECONDS):
         expects_anything()
-    with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
+    with pytest.raises(SubmissionFault, match="more than"), reading_limit(SECONDS):
         Careless()
         spin()
-    with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
+    with pytest.raises(SubmissionFault, match="more than"), reading_limit(SECONDS):
         Careless()  # the time was up in it, and nothing comes after
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
-def test_a_search_for_a_module_does_not_swallow_the_deadline(monkeypatch):
+def test_a_search_for_a_module_does_not_swallow_the_limit(monkeypatch):
     monkeypatch.setattr(absent.PathFinder, "find_spec", spin)
     absent.is_here.cache_clear()
-    with pytest.raises(SubmissionFault, match="more than"), deadline(SECONDS):
+    with pytest.raises(SubmissionFault, match="more than"), reading_limit(SECONDS):
         Absent().left_out_of("import nothing_of_this_name")
 
 

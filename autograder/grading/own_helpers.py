@@ -14,9 +14,9 @@ from dataclasses import replace
 from autograder.errors import SubmissionFault
 from autograder.judge import Report
 from autograder.rows import NOT_YET
-from autograder.submissions.deadline import deadline
 from autograder.submissions.magics import parsed
 from autograder.submissions.reachable import StudentCode
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import Rebuilt
 
 
@@ -34,7 +34,7 @@ def name_wrong_helpers(
     """
     wrong = {report.name for report in reports if report.score < report.max_score}
     try:
-        with deadline():
+        with reading_limit():
             code = StudentCode(rebuilt)
             return [
                 report

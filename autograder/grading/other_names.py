@@ -20,8 +20,8 @@ from autograder.parsing import UNREADABLE
 from autograder.record import only_stubs
 from autograder.rows import NOT_YET
 from autograder.show import STUB
-from autograder.submissions.deadline import deadline
 from autograder.submissions.magics import parsed
+from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that is repeated in a report
@@ -48,7 +48,7 @@ def name_renamed(
     if not absent:
         return list(reports)
     try:
-        with deadline():
+        with reading_limit():
             stubs, written = _stubs(master), _written(rebuilt)
             return [
                 _naming(report, stubs.get(report.name), written)

@@ -1,7 +1,7 @@
-"""A deadline for the time that this process spends on one student's files.
+"""A limit to the processor time that reading one student's files may take.
 
-The code that reads it takes linear time, and its length is limited. The deadline
-catches text that breaks this rule in some unforeseen way: such text costs the class
+The code that reads them takes linear time, and their length is limited. This limit
+catches text that breaks the rule in some unforeseen way: such text costs the class
 seconds and not the whole run.
 """
 
@@ -19,7 +19,7 @@ AGAIN_SECONDS = 0.2
 
 
 @contextlib.contextmanager
-def deadline(seconds: float = READING_SECONDS) -> Iterator[None]:
+def reading_limit(seconds: float = READING_SECONDS) -> Iterator[None]:
     """Bound the processor time that the body may use.
 
     Processor time of this process is proof: no neighbour can use it up. Signals reach
