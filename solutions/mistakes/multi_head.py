@@ -604,6 +604,16 @@ class MaskedAfterSoftmax(RightLayer):
 
 
 @mistake(MultiHeadAttention)
+class MaskSubtracted(RightLayer):
+    """The numbers of a float mask have the wrong sign in your scores. They are added: a
+    negative one makes a pair of tokens less likely, and a positive one more."""
+
+    def weigh(self, scores, mask):
+        hidden = mask == -torch.inf
+        return super().weigh(scores, torch.where(hidden, mask, -mask))
+
+
+@mistake(MultiHeadAttention)
 class NothingToSeeIsNaN(RightLayer):
     """A query that may see nothing has NaN for weights and output. A softmax over
     nothing but -inf divides zero by zero, and one NaN in a batch spoils the whole
