@@ -226,9 +226,13 @@ def embed_order(embed, rng):
     return {"vectors": vectors, **after}
 
 
-@embed.case(title="texts of equal length", points=1)
+@embed.case(title="texts of equal length, and no gradient is kept", points=1)
 def embed_equal(embed, rng):
-    return embed(sentences(rng, [4, 4, 4]), tokenizer_of(0), TinyModel(rng, 6))
+    model = TinyModel(rng, 6)
+    model.table.requires_grad_()
+    vectors = embed(sentences(rng, [4, 4, 4]), tokenizer_of(0), model)
+    kept = getattr(vectors, "requires_grad", False)
+    return {"vectors": vectors, "a gradient is kept": kept}
 
 
 @embed.case(title="one long text among short ones", points=1)

@@ -349,6 +349,7 @@ def pooled(hidden, mask):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_padding_too(texts, tokenizer, model):
     """You averaged over the padding too, so a text's vector depends on the texts beside
     it. Use the mask that the tokenizer gave."""
@@ -357,6 +358,7 @@ def embed_padding_too(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_no_mask_for_model(texts, tokenizer, model):
     """You told the model that every token is real. Attention then reads the padding,
     and the vectors of all texts but the longest change."""
@@ -365,6 +367,7 @@ def embed_no_mask_for_model(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_mask_inverted(texts, tokenizer, model):
     """You gave the model the opposite mask. In this book True marks what may be
     attended to; a model that wants it the other way turns it round itself."""
@@ -373,6 +376,15 @@ def embed_mask_inverted(texts, tokenizer, model):
 
 
 @mistake(embed)
+def embed_with_gradient(texts, tokenizer, model):
+    """You kept the gradient: your vectors carry along all that the model computed for
+    them, which takes memory for nothing. Call the model under torch.no_grad()."""
+    ids, mask = tokenizer(texts)
+    return pooled(model(ids, mask), mask)
+
+
+@mistake(embed)
+@torch.no_grad()
 def embed_first_token(texts, tokenizer, model):
     """You took the vector of the first token. This model was trained on the mean of all
     tokens, and its first one means little."""
@@ -381,6 +393,7 @@ def embed_first_token(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_not_normalised(texts, tokenizer, model):
     """Your vectors do not have length 1. A dot product of two of them is then no
     cosine, and long texts or short ones win for no good reason."""
@@ -390,6 +403,7 @@ def embed_not_normalised(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_guessed_padding(texts, tokenizer, model):
     """You guessed the padding from the ids. The id that fills up may belong to a real
     token as well; the tokenizer says which is which."""
@@ -400,6 +414,7 @@ def embed_guessed_padding(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_without_start(texts, tokenizer, model):
     """You left out the first token. It marks the start of a text, and the mean that
     this model was trained with includes it."""
@@ -408,6 +423,7 @@ def embed_without_start(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_tokens(texts, tokenizer, model):
     """You returned a vector for each token. A text should become one vector, the mean
     of those of its real tokens."""
@@ -415,6 +431,7 @@ def embed_tokens(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_first_text(texts, tokenizer, model):
     """You embedded the first text only. The result has one row for every text."""
     ids, mask = tokenizer(texts[:1])
@@ -422,6 +439,7 @@ def embed_first_text(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_sorted(texts, tokenizer, model):
     """You sorted the texts and returned their vectors in that order. Row i has to
     belong to text i."""
@@ -430,6 +448,7 @@ def embed_sorted(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_without_repeats(texts, tokenizer, model):
     """You dropped texts that you had seen before. Row i has to belong to text i, also
     where two texts are the same."""
@@ -438,6 +457,7 @@ def embed_without_repeats(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_joined(texts, tokenizer, model):
     """You joined all texts into one. Their tokens then attend to each other, and there
     is one vector for all."""
@@ -446,6 +466,7 @@ def embed_joined(texts, tokenizer, model):
 
 
 @mistake(embed)
+@torch.no_grad()
 def embed_maximum(texts, tokenizer, model):
     """You took the largest value of each feature over the tokens. This model was
     trained with their mean."""

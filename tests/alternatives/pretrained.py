@@ -116,11 +116,12 @@ def pool_numpy(hidden, mask):
     return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)
 
 
-def embed_with_gradient(texts, tokenizer, model):
+def embed_detached(texts, tokenizer, model):
     ids, mask = tokenizer(texts)
-    return pool_published(model(ids, mask), mask)
+    return pool_published(model(ids, mask), mask).detach()
 
 
+@torch.no_grad()
 def embed_one_by_one(texts, tokenizer, model):
     rows = []
     for text in texts:
@@ -142,7 +143,7 @@ def embed_sorted(texts, tokenizer, model):
 
 def embed_in_batches(texts, tokenizer, model):
     batches = (texts[i : i + 2] for i in range(0, len(texts), 2))
-    return torch.cat([embed_with_gradient(b, tokenizer, model) for b in batches])
+    return torch.cat([embed_detached(b, tokenizer, model) for b in batches])
 
 
 def search_argsort(query, corpus, k):
@@ -207,7 +208,7 @@ ALTERNATIVES = {
         pool_single_precision,
         pool_numpy,
     ],
-    "embed": [embed_with_gradient, embed_one_by_one, embed_sorted, embed_in_batches],
+    "embed": [embed_detached, embed_one_by_one, embed_sorted, embed_in_batches],
     "search": [
         search_argsort,
         search_loops,
