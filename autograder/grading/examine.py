@@ -36,6 +36,7 @@ from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.process_tree import waits_are_counted
 from autograder.sandbox.scratch import submission_folder
+from autograder.submissions.bound_below import name_bound_below
 from autograder.submissions.deadline import deadline
 from autograder.submissions.other_names import name_renamed
 from autograder.submissions.own_helpers import name_wrong_helpers
@@ -116,6 +117,7 @@ def examine(
         runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]
     reports = name_renamed(master, rebuilt, reports, run.given)
+    reports = name_bound_below(rebuilt, reports, run.given)
     reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
     report = summary(topic, reports, notes=rebuilt.notes + run.notes)
     report["seconds"] = round(time.monotonic() - start, 3)
