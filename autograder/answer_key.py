@@ -11,8 +11,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from autograder.answers import Answer, decode
 from autograder.break_exercise import BreakExercise
@@ -30,6 +32,12 @@ from autograder.files import write_atomically
 from autograder.own_answers import own_answer
 
 VERSION = 3  # answers are those of ``autograder.answers``
+# What a file can raise that was cut, or changed on its way: a transfer that takes it
+# for text changes the ends of lines, which only the decompression notices.
+_DAMAGED = (
+    *(OSError, EOFError, zlib.error, ValueError, RecursionError),
+    *(KeyError, TypeError, AttributeError),
+)
 
 
 class NoKey(AutograderError):
@@ -104,37 +112,43 @@ def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
     path = folder / f"{topic.name}.key"
     try:
         key = json.loads(gzip.decompress(path.read_bytes()))
-        version, entry = key["version"], key["exercises"][exercise.name]
-        titles = entry["titles"]
-        seeds = entry.get("seeds") or public_seeds(exercise)
+        entry = key["exercises"][exercise.name]
+        version, titles = key["version"], entry["titles"]
+        expected = _expected(entry, exercise)
     except FileNotFoundError:
         raise NoKey(
             f"check needs the file {path.name} beside the notebook (it was handed out "
             "with it), or a checkout of the course"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, EOFError):
+    except _DAMAGED:
         raise NoKey(f"{path.name} cannot be read: get it again") from None
     if version != VERSION or titles != [case.title for case in exercise.cases]:
         raise NoKey(
             f"{path.name} is of another version than the installed autograder: get "
             "both again"
         )
+    return expected
+
+
+def _expected(entry: Mapping[str, Any], exercise: Exercise) -> Expected:
+    """What ``_entry`` has written; mistakes and names are decoded when asked for."""
 
     def answers(texts: list[str]) -> list[Answer]:
         return [decode(base64.b64decode(text)) for text in texts]
 
-    reference = answers(entry["reference"])
+    reference, mistakes, parts = entry["reference"], entry["mistakes"], entry["parts"]
     if isinstance(exercise, BreakExercise):
-        reference = [Answer()] * len(exercise.cases)
+        right = [Answer()] * len(exercise.cases)
+    else:
+        right = answers(reference)
     return Expected(
-        seeds,
-        reference,
+        entry.get("seeds") or public_seeds(exercise),
+        right,
         entry["constant"],
         lambda: [
-            KnownMistake(m["name"], m["hint"], answers(m["answers"]))
-            for m in entry["mistakes"]
+            KnownMistake(m["name"], m["hint"], answers(m["answers"])) for m in mistakes
         ],
         find_names=lambda: [
-            {tuple(path): name for path, name in names} for names in entry["parts"]
+            {tuple(path): name for path, name in names} for names in parts
         ],
     )

@@ -20,6 +20,7 @@ from autograder.answers import Answer, decode, in_private
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import Topic
 from autograder.expected import Expected, expect_anew
+from autograder.grading.bound_below import name_bound_below
 from autograder.grading.client import SelectorLoop, SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.grading.kept import kept_notebook
@@ -116,6 +117,7 @@ def examine(
         runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]
     reports = name_renamed(master, rebuilt, reports, run.given)
+    reports = name_bound_below(rebuilt, reports, run.given)
     reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
     report = summary(topic, reports, notes=rebuilt.notes + run.notes)
     report["seconds"] = round(time.monotonic() - start, 3)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from autograder.lms.members import title_of
+from autograder.lms.members import is_notebook, title_of
 from autograder.submissions.submitted import MAX_NAME
 from autograder.submissions.titles import OTHER_CHAPTER, chapter_in, likeness
 
@@ -174,17 +174,44 @@ def notebook_at(
         return "no part of its path has the form that Canvas or Moodle gives"
     (shape, *others), last = found[place], len(parts) - 1
     # The archive of a class may happen to be named as Canvas names one upload.
-    inside = shape.system == CANVAS and place == 0 < last
-    if inside and _holds_uploads(root / parts[0], tuple(systems)):
-        return f"{parts[0]} is named like the upload of one person: rename it"
+    if shape.system == CANVAS and place == 0 < last:
+        persons = frozenset(reading.person for reading in found[0])
+        if _may_be_a_class(root / parts[0], persons, tuple(systems)):
+            return (
+                f"{parts[0]} is named like the upload of one person, and holds files "
+                "that are named like those of others: rename it if it is of a class, "
+                "else these files"
+            )
     title = (shape.file or "") if place == last else path.name
     return Notebook(path, shape, title_of(title), parts[place], tuple(others))
 
 
 @lru_cache(maxsize=1)  # asked for each notebook in a folder, one after the other
-def _holds_uploads(folder: Path, systems: tuple[str, ...]) -> bool:
-    """Whether anything in a folder is named as a system names an upload."""
-    return any(shape_of(entry.name, systems) for entry in folder.iterdir())
+def _may_be_a_class(
+    folder: Path, persons: frozenset[str], systems: tuple[str, ...]
+) -> bool:
+    """Whether a folder that is named like an upload may hold those of a class.
+
+    A student's own archive may hold files with numbers in their names as well, or what
+    the student has downloaded. It is known by what lies beside it: where another upload
+    is a notebook, Canvas has named them all.
+    """
+    inside = [readings(entry.name, systems) for entry in folder.iterdir()]
+    others = any(
+        found and persons.isdisjoint(reading.person for reading in found)
+        for found in inside
+    )
+    return others and not _holds_named_notebooks(folder.parent, systems)
+
+
+@lru_cache(maxsize=1)
+def _holds_named_notebooks(root: Path, systems: tuple[str, ...]) -> bool:
+    """Whether a notebook in a folder is named as a system names an upload."""
+    return any(
+        shape_of(entry.name, systems) and entry.is_file()
+        for entry in root.iterdir()
+        if is_notebook(entry.name)
+    )
 
 
 def notebooks_of_submission(

@@ -69,18 +69,20 @@ class CourseMarks:
     reports: dict[str, ClassReport]
 
     def shares(self, chapter: str) -> list[float]:
-        """The shares of all who have handed in a chapter."""
+        """The shares of all who have a mark for a chapter."""
         found = (student.shares.get(chapter) for student in self.students)
         return [share for share in found if share is not None]
 
-    def trend(self) -> list[tuple[str, int, int, float | None]]:
-        """Of each chapter: handed in, not handed in, and the mean of what was."""
+    def trend(self) -> list[tuple[str, int, int, int, float | None]]:
+        """Of each chapter: handed in, still to be graded of it, not handed in, mean."""
         rows = []
         for chapter in self.chapters:
             shares = self.shares(chapter)
             due = sum(chapter in student.shares for student in self.students)
+            waiting = sum(chapter in student.waiting for student in self.students)
             mean = statistics.fmean(shares) if shares else None
-            rows.append((chapter, len(shares), due - len(shares), mean))
+            handed_in = len(shares) + waiting
+            rows.append((chapter, handed_in, waiting, due - len(shares), mean))
         return rows
 
     @property

@@ -129,14 +129,14 @@ def _why(student: Student) -> str:
 def _trend(marks: CourseMarks, items: dict[str, list[Item]]) -> list[list[Any]]:
     """A line for each chapter."""
     rows = []
-    for chapter, there, not_, mean in marks.trend():
+    for chapter, there, waiting, not_, mean in marks.trend():
         exercises = [item for item in items[chapter] if not item.case]
         hard = min(exercises, key=lambda item: item.difficulty, default=None)
         excused = sum(chapter in student.excused for student in marks.students)
         zeros = sum(share == 0 for share in marks.shares(chapter))
         name = f"{hard.exercise} ({percent(hard.difficulty)})" if hard else ""
         weight = counted(marks.weights[chapter])
-        numbers_ = map(counted, (there, not_, excused, zeros))
+        numbers_ = map(counted, (there, waiting, not_, excused, zeros))
         rows.append([chapter, *numbers_, filled(mean), name, weight])
     return rows
 

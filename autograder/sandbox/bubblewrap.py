@@ -31,6 +31,12 @@ SHARED = (
     "terminfo",
     "zoneinfo",
 )
+KERNEL_SETTINGS = {  # of the environment of each kernel, also where there is no sandbox
+    "PYTHONBREAKPOINT": "0",  # a forgotten breakpoint() does not stop the run
+    # torch.compile returns what it is given. To compile takes a compiler, and a minute;
+    # an answer that has both on the student's machine has neither in the sandbox.
+    "TORCHDYNAMO_DISABLE": "1",
+}
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"  # where malloc asks for them
 
 ADVICE = (
@@ -92,7 +98,7 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
         "PYTHONPATH": os.pathsep.join(["/course", *site_folders().values()]),
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONBREAKPOINT": "0",  # a forgotten breakpoint() does not stop the run
+        **KERNEL_SETTINGS,
         "MPLCONFIGDIR": "/tmp/matplotlib",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MALLOC_ARENA_MAX": "2",  # address space is limited

@@ -16,7 +16,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from traitlets import Instance
 
 from autograder.errors import GraderFault, SubmissionFault
-from autograder.sandbox.bubblewrap import ADVICE, SandboxUnavailable
+from autograder.sandbox.bubblewrap import ADVICE, KERNEL_SETTINGS, SandboxUnavailable
 from autograder.sandbox.connection import START_SECONDS, ForkServers
 from autograder.sandbox.limits import MAX_MESSAGE, Limits
 from autograder.sandbox.messages import FlatSession
@@ -142,7 +142,8 @@ class UnprotectedKernelManager(AsyncKernelManager):
         """
         self._hears, tells = os.pipe()
         os.set_blocking(self._hears, False)
-        kwargs["env"] = {**kwargs.get("env", os.environ), OWN_SIGNALS: str(tells)}
+        environment = {**kwargs.get("env", os.environ), **KERNEL_SETTINGS}
+        kwargs["env"] = {**environment, OWN_SIGNALS: str(tells)}
         kwargs["pass_fds"] = [*kwargs.get("pass_fds", ()), tells]
         try:
             await super().start_kernel(**kwargs)

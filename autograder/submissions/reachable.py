@@ -126,10 +126,10 @@ def _top_level(source: str, answer: str | None) -> Iterator[_Statement]:
         text = "\n".join(lines[rows_of(group)])
         for node in group:
             if answer is None or getattr(node, "name", None) != answer:
-                yield _Statement(node, _bound_by(node) - {answer}, text)
+                yield _Statement(node, bound_by(node) - {answer}, text)
 
 
-def _bound_by(node: ast.stmt) -> set[str]:
+def bound_by(node: ast.stmt) -> set[str]:
     """The names that a statement may bind."""
     inner = list(ast.walk(node))
     bound = {

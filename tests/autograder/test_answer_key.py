@@ -84,9 +84,33 @@ def test_missing_key_is_one_friendly_line(capsys, monkeypatch, tmp_path):
     checking.expected_here.cache_clear()
 
 
-def test_broken_key_is_named(tmp_path):
+def as_text(content):
+    """The bytes after a transfer that takes them for lines of text."""
+    return content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+def without_answers(content):
+    """The same key, of a version that called the answers otherwise."""
+    key = json.loads(gzip.decompress(content))
+    for entry in key["exercises"].values():
+        entry["answers"] = entry.pop("reference")
+    return gzip.compress(json.dumps(key).encode())
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda content: b"no key",
+        lambda content: content[:1000],
+        lambda content: gzip.compress(b"[" * 200_000),
+        as_text,
+        without_answers,
+    ],
+)
+def test_broken_key_is_named(key_folder, tmp_path, damaged):
     topic = load_topic(TOPIC)
-    (tmp_path / f"{TOPIC}.key").write_bytes(b"no key")
+    content = (key_folder / f"{TOPIC}.key").read_bytes()
+    (tmp_path / f"{TOPIC}.key").write_bytes(damaged(content))
     with pytest.raises(NoKey, match="cannot be read"):
         read_key(topic, topic.exercises["softmax"], tmp_path)
 

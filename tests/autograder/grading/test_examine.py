@@ -84,6 +84,22 @@ def test_a_breakpoint_that_was_left_in_an_answer_costs_nothing(examined, solved,
     assert report["score"] == report["max_score"]
 
 
+@pytest.mark.parametrize("sandbox", [True, False])
+def test_a_compiled_answer_runs_as_it_was_written(examined, solved, sandbox):
+    """Compiling takes a compiler, and a minute that an answer may not have."""
+    compiled = (
+        "import torch\n"
+        "@torch.compile(fullgraph=True)\n"
+        "def weights(scores):\n"
+        "    return torch.softmax(scores, dim=-1)\n"
+        "def softmax(scores):\n"
+        "    return weights(torch.as_tensor(scores)).numpy()\n"
+    )
+    limits = Limits(cell_seconds=20, submission_seconds=60)
+    report = examined(solved(softmax=compiled), limits, sandbox=sandbox)
+    assert report["score"] == report["max_score"]
+
+
 def test_an_answer_that_waits_for_somebody_to_type_was_begun(examined, solved):
     asks = "def softmax(scores):\n    return float(input('temperature'))"
     softmax = examined(solved(softmax=asks))["exercises"][0]

@@ -14,6 +14,7 @@ from autograder.rows import NOT_YET as MESSAGE
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.written import written_in
+from tests.autograder.conftest import code_cell
 
 RIGHT = (
     "def {}(scores):\n"
@@ -89,6 +90,23 @@ HARD_TO_READ = {
     "parameters": f"def f({', '.join(f'a{n}' for n in range(12_000))}): return 1\n",
     "branches": "def f(x):\n    if x: pass\n" + "    elif x: pass\n" * 5000,
 }
+
+
+@pytest.mark.parametrize(
+    ("below", "told"),
+    [
+        ("def exponentials(x):\n    return np.exp(x)", True),
+        ("from numpy import exp as exponentials", True),
+        ("def other():\n    exponentials = np.exp", False),
+    ],
+)
+def test_a_name_that_is_set_below_the_check_is_told_so(examined, solved, below, told):
+    data = solved(softmax=RIGHT.format("softmax").replace("np.exp(", "exponentials("))
+    data["cells"].append(code_cell(below))
+    report = examined(data)
+    softmax = next(e for e in report["exercises"] if e["name"] == "softmax")
+    assert softmax["message"].startswith("NameError: ")
+    assert ("`exponentials` is set in a cell below" in softmax["message"]) == told
 
 
 @pytest.mark.parametrize("cell", HARD_TO_READ.values(), ids=HARD_TO_READ)

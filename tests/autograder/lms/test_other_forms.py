@@ -65,6 +65,29 @@ def test_a_name_that_an_archive_has_twice_makes_no_other_person(course, tmp_path
     assert any("handed in" in reason for _, reason in done.left_out)
 
 
+@pytest.mark.parametrize(
+    ("inside", "beside"),
+    [
+        (f"doejane_12345_55_{TOPIC}.ipynb", {}),  # downloaded, and packed again
+        (f"sheet_1_2_{TOPIC}.ipynb", {f"roeal_9_77_{TOPIC}.ipynb": "al"}),
+        (f"roeal_9_76_{TOPIC}.ipynb", {f"roeal_9_77_{TOPIC}.ipynb": "al"}),
+    ],
+)
+def test_numbers_in_names_of_an_own_archive_cost_nothing(collected, inside, beside):
+    files = {"doejane_12345_66_work.zip": zipped({inside: "jane"})}
+    done, found = collected(files | beside)
+    al = {"roeal_9": "al"} if beside else {}
+    assert found == {"doejane_12345": "jane"} | al
+    assert done.left_out == []
+
+
+def test_archive_of_a_class_that_is_named_like_an_upload_is_of_no_person(collected):
+    uploads = {f"doejane_1_2_{TOPIC}.ipynb": "jane", f"roeal_9_3_{TOPIC}.ipynb": "al"}
+    with pytest.raises(NothingCollected) as refused:
+        collected({"submissions_2026_11_masking.zip": zipped(uploads)})
+    assert "rename it if it is of a class, else these files" in refused.value.lines[0]
+
+
 def test_in_a_quiz_the_class_list_tells_name_and_number_apart(collected):
     """Nothing stands between them, and a name may end with digits."""
     people = (

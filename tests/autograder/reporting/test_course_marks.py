@@ -9,7 +9,7 @@ import re
 import pytest
 
 from autograder.__main__ import main
-from autograder.marks.reports import ClassReport, NoReports
+from autograder.marks.reports import WAITING, ClassReport, NoReports
 from autograder.reporting import course_marks
 from autograder.reporting.course_marks import read_weights
 from autograder.tables import BadTable
@@ -44,7 +44,8 @@ def course(tmp_path, monkeypatch):
         ]
         missing = [name for name, score in said.items() if score is None]
         excused = [name for name, score in said.items() if score == "EX"]
-        return ClassReport(chapter, reports, missing, excused), []
+        waiting = [name for name, score in said.items() if score == WAITING]
+        return ClassReport(chapter, reports, missing, excused, waiting=waiting), []
 
     monkeypatch.setattr(course_marks, "report_on_class", report_on_class)
     return tmp_path
@@ -137,13 +138,23 @@ def words(course):
 def test_the_page_tells_zero_nothing_and_excused_apart(course, capsys):
     marked(course, capsys)
     said = words(course)
-    assert "simplified_attention 6 1 0 0 80%" in said
-    assert "scaling 4 2 1 1 60%" in said  # gus has a zero, cy is excused
+    assert "simplified_attention 6 0 1 0 0 80%" in said
+    assert "scaling 4 0 2 1 1 60%" in said  # gus has a zero, cy is excused
     assert "bo 100% 50% – 75% 50%" in said
     assert "cy 50% EX 50% 50% 50%" in said
     assert "gus 30% 0% 40% 23% 23%" in said
     assert "students 7 chapters graded 3 half" in said
     assert "flo : 0%; nothing handed in for the last 3 chapters" in said
+
+
+def test_what_is_still_to_be_graded_is_handed_in_and_in_no_mean(
+    course, capsys, monkeypatch
+):
+    monkeypatch.setitem(SCORES, "hal", [WAITING, 20, WAITING])
+    marked(course, capsys)
+    said = words(course)
+    assert "simplified_attention 7 1 1 0 0 80%" in said  # of 8 students
+    assert "scaling 5 0 2 1 1 68%" in said
 
 
 def test_the_page_ranks_causes_and_questions_of_all_chapters(
