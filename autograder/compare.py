@@ -185,7 +185,10 @@ def _where_wrong(
 
 
 def _number(value: np.generic) -> str:
-    """A value of a student in a few digits."""
+    """A value of a student in a few digits; a count in all of them."""
     if np.isnan(value):
         return "NaN"
-    return str(bool(value)) if value.dtype.kind == "b" else f"{value:.3g}"
+    if value.dtype.kind == "b":
+        return str(bool(value))
+    count = value.dtype.kind in "iuf" and abs(value) < 1e12 and value == np.rint(value)
+    return f"{value:.0f}" if count else f"{value:.3g}"

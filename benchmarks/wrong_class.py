@@ -31,7 +31,7 @@ from benchmarks.processor import of_grading
 from classroom.submissions import hand_in, right_answers, submission
 
 CHAPTERS = ("simplified_attention", "multi_head", "transformer")
-STUDENTS, ROUNDS = 18, 3
+STUDENTS, ROUNDS = 30, 3
 LIMITS = {  # how far the searches go, in the files that say so
     "autograder/steps/altered.py": "MOST",
     "autograder/slips.py": "WORK",

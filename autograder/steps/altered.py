@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import linecache
 import textwrap
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -152,7 +153,7 @@ def _definitions(reference: Implementation) -> list[_Definition]:
 def _definition(one: Any) -> _Definition | None:
     """The definition, in which ``super`` has its arguments."""
     try:
-        lines, first = inspect.getsourcelines(one)
+        lines, first = _source_lines(one)
         (tree,) = ast.parse(textwrap.dedent("".join(lines))).body
     except (OSError, TypeError, ValueError, SyntaxError):
         return None
@@ -163,6 +164,35 @@ def _definition(one: Any) -> _Definition | None:
         if isinstance(node, ast.Call) and ast.unparse(node) == "super()":
             node.args = [ast.Name(_ORIGINAL, ast.Load()), ast.Name("self", ast.Load())]
     return _Definition(ast.fix_missing_locations(tree), _places(tree), first)
+
+
+def _source_lines(one: Any) -> tuple[list[str], int]:
+    """The lines of a definition, and the number of the first.
+
+    For a class, inspect reads the whole file again, and a bank has a hundred of them.
+
+    Raises:
+        OSError, TypeError: they are not to be had.
+    """
+    if isinstance(one, type):
+        lines, places = _classes_in(inspect.getsourcefile(one) or "")
+        if (place := places.get(one.__qualname__)) is not None:
+            return lines[place.start : place.stop], place.start + 1
+    return inspect.getsourcelines(one)
+
+
+@cache
+def _classes_in(file: str) -> tuple[list[str], dict[str, range]]:
+    """The lines of a file, and where the classes that are defined once stand in it."""
+    lines = linecache.getlines(file)
+    found: dict[str, range] = {}
+    several = set()
+    for node in ast.parse("".join(lines)).body:
+        if isinstance(node, ast.ClassDef):
+            several |= {node.name} & set(found)
+            first = min(n.lineno for n in (node, *node.decorator_list))
+            found[node.name] = range(first - 1, node.end_lineno)
+    return lines, {n: place for n, place in found.items() if n not in several}
 
 
 def _runs_nothing(statement: ast.stmt) -> bool:

@@ -208,7 +208,7 @@ def divided_by_the_whole_length(weights, period):
 
 @mistake(induction_score)
 def half_the_length_as_period(weights, period):
-    """The result does not depend on ``period``: half the length was taken for it. That
+    """The result does not depend on `period`: half the length was taken for it. That
     is right for two copies of a block and for nothing else."""
     refuse_period(weights, period)
     half = weights.shape[-1] // 2
@@ -497,7 +497,7 @@ def log_probability_of_a_head(contributions, W_U, targets):
 
 @mistake(logit_attribution)
 def targets_of_the_next_position(contributions, W_U, targets):
-    """The targets are moved by one position. ``targets[:, i]`` is already the token
+    """The targets are moved by one position. `targets[:, i]` is already the token
     that position i should predict."""
     return attributed(
         contributions, W_U, targets.roll(-1, 1), lambda logits: logits.mean(-1)

@@ -62,7 +62,7 @@ def cache_of_one_head(
     num_layers, num_kv_heads, head_dim, length, batch=1, bytes_per_value=2
 ):
     """The result does not depend on the number of heads. Every key-value head keeps
-    ``head_dim`` features of each token; ``head_dim`` is not the width of the model."""
+    `head_dim` features of each token; `head_dim` is not the width of the model."""
     return 2 * num_layers * head_dim * length * batch * bytes_per_value
 
 
@@ -80,7 +80,7 @@ def cache_in_values(
     num_layers, num_kv_heads, head_dim, length, batch=1, bytes_per_value=2
 ):
     """The result is a number of values, whatever the precision. The memory that they
-    take depends on ``bytes_per_value``."""
+    take depends on `bytes_per_value`."""
     return 2 * num_layers * num_kv_heads * head_dim * length * batch
 
 
@@ -208,14 +208,14 @@ def weight_plus_one(x, weight, eps=1e-6):
 
 @mistake(rms_norm)
 def eps_after_the_root(x, weight, eps=1e-6):
-    """``eps`` is added after the root. It then shrinks tokens more strongly when they
+    """`eps` is added after the root. It then shrinks tokens more strongly when they
     are small: the square root of 1e-6 is a thousand times as large as 1e-6."""
     return x / (np.sqrt(np.mean(x * x, axis=-1, keepdims=True)) + eps) * weight
 
 
 @mistake(rms_norm)
 def eps_ignored(x, weight, eps=1e-6):
-    """``eps`` has no effect. A token of zeros is then divided by zero, and weights
+    """`eps` has no effect. A token of zeros is then divided by zero, and weights
     trained with one eps do not give the same outputs with another."""
     return x / rms(x, 0.0) * weight
 
@@ -430,7 +430,7 @@ def exponent_doubled(x, positions, base=10000.0):
 
 @mistake(rotary_half)
 def base_ignored(x, positions, base=10000.0):
-    """The argument ``base`` has no effect. Models for long contexts use larger bases,
+    """The argument `base` has no effect. Models for long contexts use larger bases,
     so that their slowest pairs do not come full circle."""
     return turn_halves(x, positions)
 
@@ -444,7 +444,7 @@ def counted_from_zero(x, positions, base=10000.0):
 
 @mistake(rotary_half)
 def odd_allowed(x, positions, base=10000.0):
-    """An odd number of features does not raise ``ValueError``. One feature has no
+    """An odd number of features does not raise `ValueError`. One feature has no
     partner then, and would carry no position at all."""
     whole = x.shape[-1] // 2 * 2
     turned = turn_halves(x[..., :whole], positions, base)
@@ -528,7 +528,7 @@ def query_weight_for_both(query, key, query_weight, key_weight, eps=1e-6):
 
 @mistake(qk_norm_scores)
 def eps_not_passed_on(query, key, query_weight, key_weight, eps=1e-6):
-    """The argument ``eps`` has no effect. It belongs to both norms."""
+    """The argument `eps` has no effect. It belongs to both norms."""
     query = query / rms(query) * query_weight
     key = key / rms(key) * key_weight
     return query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
@@ -648,7 +648,7 @@ def scaled_by_whole_width(query, key, value, mask=None):
 
 @mistake(grouped_query_attention)
 def mask_of_hidden(query, key, value, mask=None):
-    """The mask works the other way round: ``True`` hides a key. In this book ``True``
+    """The mask works the other way round: `True` hides a key. In this book `True`
     means that a query may attend."""
     return attend(query, key, value, None if mask is None else ~np.asarray(mask))
 
@@ -712,7 +712,7 @@ def not_stable(query, key, value, mask=None):
 
 @mistake(grouped_query_attention)
 def remainder_unnoticed(query, key, value, mask=None):
-    """Heads that cannot be divided evenly do not raise ``ValueError``. The last group
+    """Heads that cannot be divided evenly do not raise `ValueError`. The last group
     would be smaller than the others, and no model is built that way."""
     h, g = query.shape[1], key.shape[1]
     head = np.minimum(np.arange(h) // max(h // g, 1), g - 1)
@@ -736,7 +736,7 @@ def over_queries(query, key, value, mask=None):
 @mistake(sliding_window_mask)
 def one_too_many(n, window):
     """Each query sees one token too many. The window includes the token itself, so
-    ``window - 1`` tokens before it remain."""
+    `window - 1` tokens before it remain."""
     if window < 1:
         raise ValueError("an empty window")
     distance = np.arange(n)[:, None] - np.arange(n)
@@ -746,7 +746,7 @@ def one_too_many(n, window):
 @mistake(sliding_window_mask)
 def one_too_few(n, window):
     """Each query sees one token too few. Beside the token itself there are
-    ``window - 1`` tokens before it."""
+    `window - 1` tokens before it."""
     if window < 1:
         raise ValueError("an empty window")
     distance = np.arange(n)[:, None] - np.arange(n)
@@ -784,7 +784,7 @@ def future_only(n, window):
 
 @mistake(sliding_window_mask)
 def no_limit(n, window):
-    """The window has no effect: the mask is the causal one. Tokens that are ``window``
+    """The window has no effect: the mask is the causal one. Tokens that are `window`
     positions back, or more, have to be hidden."""
     if window < 1:
         raise ValueError("an empty window")
@@ -803,7 +803,7 @@ def blocks(n, window):
 
 @mistake(sliding_window_mask)
 def true_hides(n, window):
-    """The mask is inverted: ``True`` marks hidden keys. In this book ``True`` means
+    """The mask is inverted: `True` marks hidden keys. In this book `True` means
     that a query may attend."""
     if window < 1:
         raise ValueError("an empty window")
@@ -813,7 +813,7 @@ def true_hides(n, window):
 
 @mistake(sliding_window_mask)
 def empty_window_allowed(n, window):
-    """A window of 0 does not raise ``ValueError``. No token could then see anything,
+    """A window of 0 does not raise `ValueError`. No token could then see anything,
     which is hardly ever meant; a window of 1 is the smallest."""
     distance = np.arange(n)[:, None] - np.arange(n)
     return (distance >= 0) & (distance < window)
@@ -1012,14 +1012,14 @@ def stepped_away(state, key, value, beta):
 
 @mistake(delta_rule_step)
 def beta_of_one(state, key, value, beta):
-    """``beta`` has no effect: the whole error is corrected every time. A smaller step
+    """`beta` has no effect: the whole error is corrected every time. A smaller step
     keeps a part of what was stored."""
     return state + np.outer(key, value - key @ state)
 
 
 @mistake(delta_rule_step)
 def beta_on_the_value(state, key, value, beta):
-    """``beta`` multiplies the value and not the whole error. With beta = 0 the old
+    """`beta` multiplies the value and not the whole error. With beta = 0 the old
     value would be erased, where nothing should change."""
     return state + np.outer(key, beta * value - key @ state)
 

@@ -52,3 +52,20 @@ def test_close_is_allclose():
         if right.shape == given.shape:
             wanted = np.allclose(given, right, rtol=1e-5, atol=1e-6, equal_nan=True)
             assert close(right, given, 1e-5, 1e-6) == wanted, (right, given)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (np.array(470016), "470016"),
+        (np.array(935040.0), "935040"),
+        (np.array(-12.0, dtype=np.float32), "-12"),
+        (np.array(0.123456), "0.123"),
+        (np.array(5.5e5 + 0.5), "5.5e+05"),
+        (np.array(1e300), "1e+300"),
+        (np.array(np.inf), "inf"),
+    ],
+)
+def test_a_count_is_shown_with_all_its_digits(given, shown):
+    right = np.array(1.0).astype(given.dtype)
+    assert difference(right, given, 0.0, 0.0) == f"the value differs; yours is {shown}"

@@ -108,6 +108,7 @@ def test_exercise_has_cases_mistakes_and_a_data_dependent_case(topic, name):
     assert len({case.title for case in exercise.cases}) == len(exercise.cases)
     for known in expected.mistakes:
         assert 40 <= len(known.hint) <= 600, f"{known.name}: {known.hint}"
+        assert "``" not in known.hint, f"{known.name}: pages show them"
 
 
 @pytest.mark.parametrize("offset", SEED_OFFSETS)
