@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from autograder.answers import Answer
-from autograder.errors import SubmissionFault
+from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
-from autograder.parsing import UNREADABLE
 from autograder.submissions.magics import parsed
 from autograder.submissions.reachable import bound_by
-from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _MISSING = re.compile(r"name '([A-Za-z_]\w{0,59})' is not defined\b.*", re.ASCII)
@@ -41,17 +39,17 @@ def name_bound_below(
     }
     if not any(missing.values()):
         return list(reports)
-    try:
-        with reading_limit():
-            below = _bound_below(rebuilt)
-    except (SubmissionFault, MemoryError, *UNREADABLE):
-        return list(reports)  # nothing that is said here changes a mark
-    return [
-        _telling(
-            report, missing.get(report.name, set()) & below.get(report.name, set())
-        )
-        for report in reports
-    ]
+
+    def add_remarks() -> list[Report]:
+        below = _bound_below(rebuilt)
+        return [
+            _telling(
+                report, missing.get(report.name, set()) & below.get(report.name, set())
+            )
+            for report in reports
+        ]
+
+    return in_reading_time(reports, add_remarks)
 
 
 def _missing_in(answers: Sequence[Answer]) -> set[str]:

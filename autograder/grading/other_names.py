@@ -14,14 +14,12 @@ from nbformat import NotebookNode
 
 from autograder.answers import Answer
 from autograder.cells import RENAME, likeliest
-from autograder.errors import SubmissionFault
+from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
-from autograder.parsing import UNREADABLE
 from autograder.record import only_stubs
 from autograder.rows import NOT_YET
 from autograder.show import STUB
 from autograder.submissions.magics import parsed
-from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that is repeated in a report
@@ -47,17 +45,17 @@ def name_renamed(
     absent = [r for r in reports if r.message == NOT_YET or _is_told(r, lost)]
     if not absent:
         return list(reports)
-    try:
-        with reading_limit():
-            stubs, written = _stubs(master), _written(rebuilt)
-            return [
-                _naming(report, stubs.get(report.name), written)
-                if report in absent
-                else report
-                for report in reports
-            ]
-    except (SubmissionFault, MemoryError, *UNREADABLE):
-        return list(reports)  # nothing that is said here changes a mark
+
+    def add_remarks() -> list[Report]:
+        stubs, written = _stubs(master), _written(rebuilt)
+        return [
+            _naming(report, stubs.get(report.name), written)
+            if report in absent
+            else report
+            for report in reports
+        ]
+
+    return in_reading_time(reports, add_remarks)
 
 
 def _is_lost(name: str, answers: Sequence[Answer]) -> bool:

@@ -11,12 +11,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
-from autograder.errors import SubmissionFault
+from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
 from autograder.rows import NOT_YET
 from autograder.submissions.magics import parsed
 from autograder.submissions.reachable import StudentCode
-from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import Rebuilt
 
 
@@ -33,20 +32,20 @@ def name_wrong_helpers(
         not_run: exercises that were refused, with the reason as their message.
     """
     wrong = {report.name for report in reports if report.score < report.max_score}
-    try:
-        with reading_limit():
-            code = StudentCode(rebuilt)
-            return [
-                report
-                if report.name not in wrong
-                or report.mistake is not None
-                or report.message == NOT_YET
-                or report.name in not_run
-                else _naming(report, code, wrong - {report.name})
-                for report in reports
-            ]
-    except (SubmissionFault, RecursionError, MemoryError):
-        return list(reports)  # nothing that is said here changes a mark
+
+    def add_remarks() -> list[Report]:
+        code = StudentCode(rebuilt)
+        return [
+            report
+            if report.name not in wrong
+            or report.mistake is not None
+            or report.message == NOT_YET
+            or report.name in not_run
+            else _naming(report, code, wrong - {report.name})
+            for report in reports
+        ]
+
+    return in_reading_time(reports, add_remarks)
 
 
 def _naming(report: Report, code: StudentCode, wrong: set[str]) -> Report:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from autograder.cells import without_file
-from autograder.grading import other_names
+from autograder.grading import remarks
 from autograder.grading.other_names import MOST_DEFINITIONS, name_renamed
 from autograder.judge import refuse
 from autograder.rows import NOT_YET as MESSAGE
@@ -125,7 +125,7 @@ def test_a_name_is_looked_for_among_the_first_definitions(named):
 
 
 def test_a_search_that_takes_too_long_is_given_up(named, monkeypatch):
-    monkeypatch.setattr(other_names, "reading_limit", lambda: reading_limit(0.001))
+    monkeypatch.setattr(remarks, "reading_limit", lambda: reading_limit(0.001))
     assert set(named(SAME_PARAMETERS).values()) == {MESSAGE}
 
 
