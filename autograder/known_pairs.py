@@ -7,8 +7,7 @@ guess.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,42 +22,56 @@ from autograder.variants import Probe
 
 ALONE = "of which alone this would be said:"  # each hint may call the other part right
 
+WORK = 700_000  # that may be done on pairs, even if the search before left none
 MOST_WAYS = 3  # to one result that are looked for
-
-Place = tuple[int, Path]  # of a result: the number of a case, and where it is in that
+MORE_PAIRS = 16  # that are tried after one that explains a result, for other ways to it
+MOST_PAIRS = 80  # that are tried; of 330 true pairs, one came after more than these
+ELSE = 1e300  # in the place of values that cannot be compared, a number of its own
+MOST_VALUES = 64  # of one result that are looked at to guess which pairs are likely
 
 
 @dataclass(frozen=True, eq=False)
 class _Shown:
-    """A mistake, the results in which it shows, and those that it gives as given."""
+    """A mistake, and where it shows of all that was answered wrongly.
+
+    Attributes:
+        mistake: the mistake.
+        cases: the wrong cases in which it shows.
+        shows: for each value that is looked at, whether it makes a difference there.
+        gives: whether it gives what was given.
+    """
 
     mistake: KnownMistake
     cases: frozenset[int]
-    places: frozenset[Place]
-    given: frozenset[Place]
+    shows: np.ndarray
+    gives: np.ndarray
 
 
-def find_two_mistakes(trials: Trials, probe: Probe, most: float) -> str:
+def find_two_mistakes(trials: Trials, probe: Probe) -> str:
     """Two mistakes that together explain a wrong answer; empty if none are found.
 
     Args:
         trials: on the cases of the exercise.
         probe: knows the mistakes.
-        most: how much work may be done, that done before included.
     """
+    values = _Values(trials)
     known = [
-        _shown(mistake, trials)
+        values.shown(mistake)
         for mistake in trials.expected.mistakes
         if mistake.name in probe.mistaken
         and all(trials.is_right(n, mistake.answers[n]) for n in trials.right)
     ]
     quickest, found = trials.wrong_first, []
-    for one, other in trials.in_time(_ordered(known, trials), most):
+    end, pairs = MOST_PAIRS, trials.in_time(_ordered(known, values), WORK)
+    for number, (one, other) in enumerate(pairs):
+        if number == end:
+            break
         both = [n for n in quickest if n in one.cases and n in other.cases]
         first = [*both, *quickest][0]  # others may be explained by one of the two
         for pair in _orders(one.mistake, other.mistake, probe):
             made = probe.joined(*(mistake.name for mistake in pair))
             if made and trials.variant_explains(made, first):
+                end = min(MOST_PAIRS, number + MORE_PAIRS) if not found else end
                 found.append(pair)
                 break
         if len(found) == MOST_WAYS:
@@ -101,22 +114,76 @@ def _orders(
         yield other, one
 
 
-def _shown(mistake: KnownMistake, trials: Trials) -> _Shown:
-    """Where a mistake shows, of all that was answered wrongly."""
-    cases, places, given = set(), set(), set()
-    for number in trials.wrong:
-        outcome, theirs = trials.outcome(number), mistake.answers[number]
-        if not trials.is_right(number, theirs):
-            cases.add(number)
-        for path, right, wrong in aligned(outcome):
-            if agree(outcome, right, wrong):
-                continue
-            part = _part(theirs, path)
-            if not agree(outcome, right, part):
-                places.add((number, path))
-            if agree(outcome, part, wrong):
-                given.add((number, path))
-    return _Shown(mistake, frozenset(cases), frozenset(places), frozenset(given))
+class _Values:
+    """Some values of all wrong cases, by which likely pairs are guessed.
+
+    Each result is looked at in a number of places. One that is no array, or has another
+    shape or kind than it should, is looked at as a whole.
+
+    Attributes:
+        weights: what each value counts: all results count alike, whatever their size.
+        wrong: whether what was given is not right.
+    """
+
+    def __init__(self, trials: Trials) -> None:
+        self._results = [
+            (number, path, outcome, right, given, _places(right, given))
+            for number in trials.wrong
+            for outcome in [trials.outcome(number)]
+            for path, right, given in aligned(outcome)
+        ]
+        counts = [1 if r[-1] is None else len(r[-1]) for r in self._results]
+        self._cases = np.repeat([r[0] for r in self._results], counts)
+        self._rtol = np.repeat([r[2].rtol for r in self._results], counts)
+        self._atol = np.repeat([r[2].atol for r in self._results], counts)
+        self.weights = 1 / np.repeat(counts, counts)
+        self._right = self._of(lambda result: result[3])
+        self._given = self._of(lambda result: result[4])
+        self.wrong = ~self._same(self._right, self._given)
+
+    def shown(self, mistake: KnownMistake) -> _Shown:
+        """Where a mistake shows."""
+        theirs = self._of(lambda r: _part(mistake.answers[r[0]], r[1]))
+        shows = ~self._same(self._right, theirs)
+        cases = frozenset(self._cases[shows].tolist())
+        return _Shown(mistake, cases, shows, self._same(self._given, theirs))
+
+    def _of(self, part_of: Callable[[tuple], object]) -> np.ndarray:
+        """The values of an answer, of which ``part_of`` gives the part for a result."""
+        found = []
+        for result in self._results:
+            *_, outcome, right, given, places = result
+            part = part_of(result)
+            if places is None:
+                which = [agree(outcome, one, part) for one in (right, given)]
+                found.append(np.array([float([*which, True].index(True))]))
+            elif not _alike(right, part) and not agree(outcome, right, part):
+                found.append(np.full(len(places), ELSE))
+            else:
+                found.append(part.ravel()[places].astype(float))
+        return np.concatenate(found)
+
+    def _same(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            near = np.abs(other - one) <= self._atol + self._rtol * np.abs(one)
+        return near | (one == other) | (np.isnan(one) & np.isnan(other))
+
+
+def _alike(one: object, other: object) -> bool:
+    """Whether two values are arrays of the same shape, of the same kind of numbers."""
+    return (
+        isinstance(one, np.ndarray)
+        and isinstance(other, np.ndarray)
+        and one.shape == other.shape
+        and one.dtype.kind == other.dtype.kind in "biuf"
+    )
+
+
+def _places(right: object, given: object) -> np.ndarray | None:
+    """Where a result is looked at, in the flat array; ``None`` if as a whole."""
+    if not _alike(right, given) or not right.size:
+        return None
+    return np.linspace(0, right.size - 1, min(right.size, MOST_VALUES)).astype(int)
 
 
 def _part(answer: Answer, path: Path) -> object:
@@ -132,32 +199,27 @@ def _part(answer: Answer, path: Path) -> object:
     return value
 
 
-def _ordered(known: Sequence[_Shown], trials: Trials) -> list[tuple[_Shown, _Shown]]:
+def _ordered(known: Sequence[_Shown], values: _Values) -> list[tuple[_Shown, _Shown]]:
     """Pairs of mistakes, those first that are likely to be the two.
 
-    Where only one of them shows, the other one leaves the result as it is, as a rule:
-    it is then the one that was given. Of equally likely pairs, those come first whose
-    mistakes do in the bank.
+    Where only one of them shows, the other one leaves a value as it is, as a rule: the
+    first one's is then the one that was given. Where none of them shows, it is the
+    right one. Of equally likely pairs, those come first of which one gives most of
+    what was given, and then those whose mistakes do in the bank.
     """
-    outcomes = {number: trials.outcome(number) for number in trials.wrong}
-    wrong = {
-        (number, path)
-        for number, outcome in outcomes.items()
-        for path, right, given in aligned(outcome)
-        if not agree(outcome, right, given)
-    }
+    if not known:
+        return []
+    shows = np.array([each.shows for each in known], float)
+    gives = np.array([each.gives for each in known], float)
+    silent = (1 - shows) * values.weights
+    alone = shows * (1 - gives) @ silent.T
+    against = alone + alone.T + (silent * values.wrong) @ (1 - shows).T
+    missed = values.wrong * (1 - gives)
+    left = (missed * values.weights) @ missed.T
 
-    def unlikely(pair: tuple[int, int]) -> tuple[int, int, int]:
-        one, other = (known[index] for index in pair)
-        apart = one.places ^ other.places
-        against = len(wrong - one.places - other.places)
-        against += len(apart & one.places - one.given)
-        against += len(apart & other.places - other.given)
-        return against, -len(one.given | other.given), sum(pair)
-
-    pairs = [
-        (i, j)
-        for i, j in itertools.combinations(range(len(known)), 2)
-        if len(known[i].given) < len(wrong) > len(known[j].given)
-    ]
-    return [(known[i], known[j]) for i, j in sorted(pairs, key=unlikely)]
+    one, other = np.triu_indices(len(known), 1)
+    some = missed.any(1)
+    one, other = one[some[one] & some[other]], other[some[one] & some[other]]
+    unlikely = against[one, other].round(3), left[one, other].round(3), one + other
+    order = np.lexsort(unlikely[::-1])
+    return [(known[i], known[j]) for i, j in zip(one[order], other[order], strict=True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -19,10 +18,10 @@ from autograder.symptoms.outcomes import Outcome, varied
 from autograder.symptoms.pairs import LEAST_CASES
 from autograder.variants import Variant, answer_of
 
-WORK = 2_000_000  # calls and returns, see ``Probe.cost``, of all trials for one answer
-STEP = 50  # of these for whatever is looked at without being run
-COMPARISON = 2_000  # and for answers in which a change is searched
-MAKING = 1_500  # and for a version whose text has to be compiled
+WORK = 1_050_000  # calls and returns, see ``Probe.cost``, of all trials for one answer
+STEP = 50  # for whatever is looked at without being run
+COMPARISON = 600  # and for answers in which a change is searched
+MAKING = 400  # and for a version whose text has to be compiled
 SECONDS = 5.0  # of the processor, after which a search ends whatever it has tried
 
 
@@ -84,30 +83,26 @@ class Trials:
         """Whether a value was given in more than half of the cases that failed."""
         return 2 * len(self.wrong) > self.failed
 
-    @property
-    def half(self) -> float:
-        """The work after which half of what is left now is done."""
-        return (self.spent + WORK) / 2
-
     def in_time(
-        self, found: Iterable[Any], most: float = math.inf, each: int = STEP
+        self, found: Iterable[Any], least: int = 0, each: int = STEP
     ) -> Iterator[Any]:
-        """What is found before ``most`` work is done; notes if that cuts it off.
+        """What is found before all work is done; notes if that cuts it off.
 
         Args:
             found: what is looked at.
-            most: the work, that done before included.
+            least: the work that may be done on these, whatever was done before.
             each: how much of it is done for each of these besides what is run.
         """
+        most = max(WORK, self.spent + least)
         for one in found:
             if self.is_over(most):
                 return
             self.spent += each
             yield one
 
-    def is_over(self, most: float = math.inf) -> bool:
-        """Whether a search has to end; notes it if so."""
-        over = self.spent >= min(most, WORK) or self._is_late()
+    def is_over(self, most: int | None = None) -> bool:
+        """Whether a search has to end, after ``most`` work or all; notes it if so."""
+        over = self.spent >= (WORK if most is None else most) or self._is_late()
         self.stopped = self.stopped or over
         return over
 

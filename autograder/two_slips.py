@@ -61,9 +61,7 @@ def find_two_slips(trials: Trials, outcomes: Sequence[Outcome]) -> str:
     probe = trials.expected.probe
     if probe is None or not trials.mostly_values or not _says_enough(trials):
         return ""
-    if trials.is_over():
-        return ""
-    told, tried = find_two_mistakes(trials, probe, trials.half), 0
+    told, tried = find_two_mistakes(trials, probe), 0
     if told:
         return in_part(told, len(trials.wrong), trials.failed)
     for first in trials.wrong_first:

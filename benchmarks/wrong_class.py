@@ -35,6 +35,7 @@ STUDENTS, ROUNDS = 30, 3
 LIMITS = {  # how far the searches go, in the files that say so
     "autograder/steps/altered.py": "MOST",
     "autograder/slips.py": "WORK",
+    "autograder/known_pairs.py": "WORK",
 }
 
 

@@ -16,13 +16,14 @@ def test_grader_without_a_search_can_be_made(tmp_path):
     copy = tmp_path / "blind"
     subprocess.run([sys.executable, "-c", make, copy], cwd=ROOT, check=True)
     limits = (
-        "from autograder import slips; from autograder.steps import altered; "
-        "print(slips.__file__, slips.WORK, altered.MOST)"
+        "from autograder import known_pairs, slips; "
+        "from autograder.steps import altered; "
+        "print(slips.__file__, slips.WORK, known_pairs.WORK, altered.MOST)"
     )
     said = subprocess.run(
         [sys.executable, "-c", limits], cwd=copy, capture_output=True, text=True
     )
-    assert said.stdout.split() == [str(copy / "autograder/slips.py"), "0", "0"]
+    assert said.stdout.split() == [str(copy / "autograder/slips.py"), *"000"]
 
 
 WORST = """

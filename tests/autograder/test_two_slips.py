@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import diagnosis, slips, variants
+from autograder import diagnosis, known_pairs, slips, variants
 from autograder.answers import Answer, answer, decode
 from autograder.diagnosis import STOPPED
 from autograder.exercise import Exercise, Mistake, Topic, find_topic
@@ -355,6 +355,7 @@ def test_nothing_is_tried_after_the_time_and_that_is_said(monkeypatch):
 
 def test_nothing_is_tried_after_the_work_and_that_is_said(monkeypatch):
     monkeypatch.setattr(slips, "WORK", 0)
+    monkeypatch.setattr(known_pairs, "WORK", 0)
     tried = trials(TOPIC, blend, cosine_without_tanh)
     assert find_two_slips(tried, []) == ""
     assert tried.stopped
@@ -376,6 +377,7 @@ def test_answer_is_told_the_same_although_all_was_tried_before(monkeypatch):
     found = {judge(exercise, given, known).message}  # all is tried
     for work in (20_000, 100_000, 400_000):
         monkeypatch.setattr(slips, "WORK", work)
+        monkeypatch.setattr(known_pairs, "WORK", work // 4)
         anew = Probe(
             topic.reference("EncoderLayer"),
             exercise.cases,
