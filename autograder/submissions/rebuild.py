@@ -39,6 +39,7 @@ class Rebuilt:
             ``setup``, ``demo``, ``exercise``, ``check``, ``student`` or ``text``, and
             ``cell.metadata.exercise`` to which exercise it belongs.
         answers: the source a student wrote for each exercise.
+        essays: the text for each question of the instructor's own that asks for one.
         notes: one line for each irregularity, for the report.
         missing: exercises whose cell is not in the submission.
         too_long: exercises whose answer is longer than ``MAX_SOURCE``.
@@ -46,6 +47,7 @@ class Rebuilt:
 
     notebook: NotebookNode
     answers: dict[str, str] = field(default_factory=dict)
+    essays: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)
@@ -385,6 +387,7 @@ def _add_master_cell(
         new.metadata["exercise"] = name
     if role == "essay":
         _fill_in(new, written.get(_grade_id(cell), []))
+        rebuilt.essays[_grade_id(cell)] = new.source
     if role == "exercise":
         new.source = _choose(rebuilt, name, cell.source, written.get(name, []))
         rebuilt.answers[name] = new.source
