@@ -21,6 +21,7 @@ from typing import Any
 
 from autograder.comparisons import name_of, without_comparisons
 from autograder.errors import AutograderError
+from autograder.own_names import OwnNames
 from autograder.parsing import UNREADABLE, parse
 
 RELATIVE_TOLERANCE = 1e-5
@@ -134,18 +135,15 @@ class Exercise:
 
     def _found(self, tree: ast.Module) -> dict[str, int]:
         """The numbers of the lines in which something forbidden stands."""
-        own = {
-            node.name
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        }
-        if any("*" in _names_used(node) for node in ast.walk(tree)):
-            own = set()  # before the definition, the name may be the library's
+        nodes = list(ast.walk(tree))
+        # Before the definition, what has the name may be the library's.
+        starred = any("*" in _names_used(node) for node in nodes)
+        own = None if starred else OwnNames(tree)
         found: dict[str, int] = {}
-        for node in ast.walk(tree):
+        for node in nodes:
             names = _names_used(node)
-            if isinstance(node, ast.Name):
-                names -= own
+            if own and isinstance(node, ast.Name | ast.Attribute):
+                names = set() if own.looked_up(node) else names
             for name in self.forbidden:
                 if name in names:
                     found.setdefault(name, node.lineno)

@@ -201,9 +201,16 @@ class ChapterSubmissions:
             with self._unless_in_the_way(submission.student):
                 self._keep(submission, notebook)
                 kept.append((submission, report))
+        rewritten = {s.student: self._rewritten(s, r) for s, r in kept}
         unreadable = self.marks.write(
-            (s.student, credited(r, self.rules), s.timestamp) for s, r in kept
+            ((s.student, credited(r, self.rules), s.timestamp) for s, r in kept),
+            rewritten,
         )
+        self.outcome.changes += [
+            f"{student}: {name} was rewritten; its mark by hand is of the earlier text"
+            for student, names in rewritten.items()
+            for name in names
+        ]
         for submission, report in kept:
             student = submission.student
             self._note_changes(student, report)
@@ -214,6 +221,21 @@ class ChapterSubmissions:
             with self._unless_in_the_way(student):
                 self._write_report(submission, report)
                 self.outcome.graded[student] = report
+
+    def _rewritten(self, submission: Submission, report: dict) -> list[str]:
+        """The answers that have a mark by hand, and were another when they got it.
+
+        The report of an earlier run is what tells. It is written last, so a run that
+        is killed loses nothing.
+        """
+        student = submission.student
+        said = report_in(report_path(self.course, self.job.chapter, student)) or {}
+        if submission.is_told_by(said):
+            return []
+        earlier, now = said.get("by_hand") or {}, report.get("by_hand") or {}
+        marked = self.before[student].by_hand if student in self.before else {}
+        asked = sorted(earlier.keys() | now.keys())
+        return [n for n in asked if n in marked and earlier.get(n) != now.get(n)]
 
     @contextlib.contextmanager
     def _unless_in_the_way(self, student: str) -> Iterator[None]:

@@ -7,6 +7,7 @@ or displays can change it.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import secrets
 import time
 from collections.abc import Mapping
@@ -57,7 +58,8 @@ class Examination:
 
     Attributes:
         report: plain data: chapter, score, max_score, exercises, notes, refused,
-            seconds and, if it ran in a sandbox, counted.
+            seconds and, if it ran, by_hand (where the instructor asks questions) and,
+            in a sandbox, counted.
         notebook: the rebuilt notebook with its outputs, safe to show.
     """
 
@@ -120,6 +122,8 @@ def examine(
     reports = name_bound_below(rebuilt, reports, run.given)
     reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
     report = summary(topic, reports, notes=rebuilt.notes + run.notes)
+    if by_hand := _to_mark_by_hand(topic, rebuilt):
+        report["by_hand"] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
     if servers is None:
         how = "" if user is None else ", as a user who has nothing else here"
@@ -156,6 +160,19 @@ def not_to_be_run(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
             line = next(iter(used.values()))
             refused[name] = refuse_calls(exercise, list(used), line).message
     return refused
+
+
+def _to_mark_by_hand(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
+    """What the instructor's own questions got, in a form that tells whether it changed.
+
+    Returns:
+        A digest of each answer, by the grade id of its cell.
+    """
+    own = {n: a for n, a in rebuilt.answers.items() if n not in topic.exercises}
+    return {
+        name: hashlib.sha256(text.encode()).hexdigest()[:16]
+        for name, text in (rebuilt.essays | own).items()
+    }
 
 
 def summary(

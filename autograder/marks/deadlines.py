@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -21,6 +21,7 @@ from autograder.tables import BadTable, Row, Table, read_table
 COLUMNS = ("student", "chapter", "due")
 EVERYBODY = ("", "*")
 LONGEST = 366  # days of an extension
+_LAST_MOMENT = "23:59:59.999999"  # of a day
 _DATE = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)(?:[ T](?P<time>\d\d:\d\d(?::\d\d)?))?"
     r"(?: ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d|[A-Za-z_]+(?:/[A-Za-z_+-]+)+))?"
@@ -34,12 +35,14 @@ class Deadlines:
 
     Attributes:
         due: when everybody has to hand in, in UTC; None if the table does not say.
+        zone: in which days are counted; that of this machine if None.
         until: those who have until another time, in UTC.
         longer: those who have some days more.
         excused: those whose mark does not count.
     """
 
     due: datetime | None = None
+    zone: tzinfo | None = None
     until: dict[str, datetime] = field(default_factory=dict)
     longer: dict[str, timedelta] = field(default_factory=dict)
     excused: set[str] = field(default_factory=set)
@@ -50,10 +53,11 @@ class Deadlines:
         Args:
             due: when everybody has to hand in, in UTC without a zone.
         """
-        found = dict(self.longer)
-        if due is not None:
-            found |= {s: _plain(until) - due for s, until in self.until.items()}
-        return found
+        if due is None:
+            return dict(self.longer)
+        until = {s: _plain(when) for s, when in self.until.items()}
+        until |= {s: _days_later(due, n, self.zone) for s, n in self.longer.items()}
+        return {student: when - due for student, when in until.items()}
 
 
 def keep_deadlines(
@@ -136,9 +140,9 @@ def _take(table: Table, row: Row, student: str, chapter: Deadlines) -> None:
         chapter.longer[student] = timedelta(days=int(days["days"]))
     elif (when := _time(text)) is not None:
         if student:
-            chapter.until[student] = when
+            chapter.until[student] = when.astimezone(UTC)
         else:
-            chapter.due = when
+            chapter.due, chapter.zone = when.astimezone(UTC), when.tzinfo
     elif not student and (days or text.casefold() == "excused"):
         table.problem(row, "due", f"{text!r} is for one student, and none is named")
     else:
@@ -151,11 +155,14 @@ def _take(table: Table, row: Row, student: str, chapter: Deadlines) -> None:
 
 
 def _time(text: str) -> datetime | None:
-    """A time in UTC; without a time of day it is the end of that day."""
+    """A time in the zone that is named; in that of this machine if none is.
+
+    Without a time of day it is the last moment of that day.
+    """
     match = _DATE.fullmatch(text)
     if match is None:
         return None
-    day, time, zone = match["day"], match["time"] or "23:59:59", match["zone"]
+    day, time, zone = match["day"], match["time"] or _LAST_MOMENT, match["zone"]
     try:
         if zone and "/" in zone:
             if zone not in available_timezones():
@@ -166,9 +173,10 @@ def _time(text: str) -> datetime | None:
         else:
             offset = "+00:00" if zone in ("Z", "UTC") else zone or ""
             when = datetime.fromisoformat(f"{day} {time}{offset}")
-        return when.astimezone(UTC)  # one without a zone is in that of this machine
+        when.astimezone(UTC)  # one without a zone is in that of this machine
     except (ValueError, OverflowError):
         return None
+    return when
 
 
 def _require_order(
@@ -189,6 +197,21 @@ def _require_order(
             elif student in said.until and _plain(said.until[student]) < due:
                 what = f"it is before the due date, {due:%Y-%m-%d %H:%M} UTC"
                 table.problem(row, "due", what)
+
+
+def _days_later(due: datetime, days: timedelta, zone: tzinfo | None) -> datetime:
+    """The same time of day some days later, also where clocks are changed meanwhile.
+
+    Args:
+        due: in UTC, without saying so; so is what is returned.
+        days: how many.
+        zone: whose clocks; those of this machine if None.
+    """
+    try:
+        local = due.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None) + days
+        return _plain(local.replace(tzinfo=zone))
+    except OverflowError:  # the last day that there is
+        return datetime.max
 
 
 def _plain(when: datetime) -> datetime:

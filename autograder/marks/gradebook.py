@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -90,16 +90,20 @@ class ChapterMarks:
         self._gradebook.close()
 
     def write(
-        self, examined: Iterable[tuple[str, Mapping[str, Any], str | None]]
+        self,
+        examined: Iterable[tuple[str, Mapping[str, Any], str | None]],
+        rewritten: Mapping[str, Collection[str]] | None = None,
     ) -> list[str]:
         """Write the scores of some submissions, all of them at once.
 
         Scores and comments that an instructor gave by hand stay as they are; a
-        score by hand is marked for another look when the automatic one changed.
+        score by hand is marked for another look when the automatic one changed, or
+        the answer that it was given for.
 
         Args:
             examined: nbgrader's id of each student, the report of the examination, and
                 when it was handed in, in any format nbgrader reads.
+            rewritten: by student, the cells of which the answer changed.
 
         Returns:
             The students whose time stamp could not be read.
@@ -114,7 +118,8 @@ class ChapterMarks:
                 stamp = time_of(timestamp) if timestamp else None
                 if timestamp and not stamp:
                     unreadable.append(student)
-                self._write_one(student, report, stamp)
+                another_look = (rewritten or {}).get(student, ())
+                self._write_one(student, report, stamp, another_look)
             del everybodys
         return unreadable
 
@@ -213,7 +218,11 @@ class ChapterMarks:
             book.db.configure(bind=book.engine, expire_on_commit=True)
 
     def _write_one(
-        self, student: str, report: Mapping[str, Any], stamp: datetime | None
+        self,
+        student: str,
+        report: Mapping[str, Any],
+        stamp: datetime | None,
+        another_look: Collection[str],
     ) -> None:
         book, chapter = self._gradebook, self.chapter
         when = {"timestamp": stamp} if stamp else {}
@@ -224,6 +233,10 @@ class ChapterMarks:
         notebook = book.find_submission_notebook(chapter, chapter, student)
         self._set_extension(student, notebook)
         self._enter(student, notebook, report, "examined")
+        if another_look:
+            grades = self._by_cell(Grade, notebook)
+            for name in grades.keys() & set(another_look):
+                grades[name].needs_manual_grade = True
 
     def _enter(
         self,

@@ -116,6 +116,19 @@ def _require_our_points(source: NotebookNode, chapter: str, path: Path) -> None:
             )
 
 
+def _require_no_pattern(folder: Path) -> None:
+    """Make sure that the path of a folder matches itself where nbgrader searches it.
+
+    Raises:
+        CourseError: it does not.
+    """
+    if "[" in str(folder):
+        raise CourseError(
+            f"{folder} has a square bracket in its path, which nbgrader takes for a "
+            "pattern, so it would find no notebook there: choose another name"
+        )
+
+
 def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     """Make an nbgrader course, or add chapters to one, in source and release.
 
@@ -133,7 +146,8 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     Raises:
         UnknownExercise: there is no chapter of one of these names.
         BrokenChapter: a chapter could not be released.
-        CourseError: a notebook in source/ has tests or points of the instructor's own.
+        CourseError: a notebook in source/ has tests or points of the instructor's own,
+            or nbgrader would find nothing in such a folder.
     """
     from nbgrader.apps.api import NbGraderAPI
 
@@ -141,6 +155,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         require_topic(name)
     put_scripts_on_path()
     folder = folder.resolve()
+    _require_no_pattern(folder)
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "nbgrader_config.py"
     if not settings.exists():

@@ -74,6 +74,11 @@ def _without_numbers(source: str) -> str:
     return _NUMBERED.sub("", source)
 
 
+def has_cell_magic(source: str) -> bool:
+    """Whether IPython hands a whole cell to a magic such as ``%%time``."""
+    return source.lstrip().startswith("%%")
+
+
 def never_runs(source: str) -> bool:
     """Whether a cell certainly cannot run: it is wrong, and IPython changes nothing."""
     if _FOR_IPYTHON.search(source):

@@ -8,9 +8,11 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import nbformat
@@ -19,7 +21,7 @@ from nbformat import NotebookNode
 from autograder.origin import lines_of
 from autograder.submissions import by_name
 from autograder.submissions.absent import Absent, modules_made_in
-from autograder.submissions.magics import parsed
+from autograder.submissions.magics import has_cell_magic, parsed
 from autograder.submissions.written import SETTINGS
 
 MAX_SOURCE = 100_000  # characters of one cell
@@ -37,6 +39,7 @@ class Rebuilt:
             ``setup``, ``demo``, ``exercise``, ``check``, ``student`` or ``text``, and
             ``cell.metadata.exercise`` to which exercise it belongs.
         answers: the source a student wrote for each exercise.
+        essays: the text for each question of the instructor's own that asks for one.
         notes: one line for each irregularity, for the report.
         missing: exercises whose cell is not in the submission.
         too_long: exercises whose answer is longer than ``MAX_SOURCE``.
@@ -44,6 +47,7 @@ class Rebuilt:
 
     notebook: NotebookNode
     answers: dict[str, str] = field(default_factory=dict)
+    essays: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)
@@ -115,20 +119,21 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         for n, cell in enumerate(master.cells)
         if _role(cell) == "exercise"
     }
-    released: dict[str, list[_Cell]] = {}  # by grade id, in the student's order
+    rebuilt = Rebuilt(nbformat.v4.new_notebook(metadata=master.metadata))
+    cells = _pieces_together(rebuilt, by_id, master, _submitted_cells(data))
+    answered = _answered(by_id, master, cells)
+    cells = [c for c in cells if c.source.strip() or c.grade_id not in answered]
+    written: dict[str, list[str]] = {}  # by grade id, in the student's order
     bare: list[int] = []  # exercises whose stub has lost its metadata
     added: dict[int, list[_Cell]] = {}
     writable: list[tuple[int, _Cell]] = []  # with the master cell that each follows
-    runs: dict[str, list[list[str]]] = {}  # sources of cells that follow each other
-    above: str | None = None  # the grade id of the cell above
     place = -1  # the master cell that an added cell followed
-    for cell in _submitted_cells(data):
-        follows, above = cell.grade_id == above, cell.grade_id
-        if cell.grade_id in by_id:
-            released.setdefault(cell.grade_id, []).append(cell)
-            if not follows:
-                runs.setdefault(cell.grade_id, []).append([])
-            runs[cell.grade_id][-1].append(cell.source)
+    for cell in cells:
+        if _is_beside(cell, answered):
+            added.setdefault(place, []).append(cell)
+            writable.append((place, cell))
+        elif cell.grade_id in by_id:
+            written.setdefault(cell.grade_id, []).append(cell.source)
             place = by_id[cell.grade_id]
             if _role(master.cells[place]) == "exercise":
                 writable.append((place, cell))
@@ -144,12 +149,6 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
             added.setdefault(place, []).append(cell)
             if cell.kind == "code":
                 writable.append((place, cell))
-    rebuilt = Rebuilt(nbformat.v4.new_notebook(metadata=master.metadata))
-    written = {
-        name: [source for run in found for source in _together(rebuilt, stub, run)]
-        for name, found in runs.items()
-        for stub in [master.cells[by_id[name]]]
-    }
     for number in bare:
         stub = master.cells[number]
         written.setdefault(_grade_id(stub), []).append(stub.source)
@@ -164,22 +163,47 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
             f"your own cells have more than {MAX_ADDED} characters, or one has more "
             f"than {MAX_SOURCE}; what is beyond was not run"
         )
-    rebuilt.notes += _irregularities(master, data, released)
+    beside = [cell.grade_id for cell in cells if _is_beside(cell, answered)]
+    rebuilt.notes += [
+        f"{name}: a cell with its grade id does not define it, and is run as one of "
+        "your own"
+        for name in dict.fromkeys(beside)
+    ]
+    rebuilt.notes += _irregularities(master, data, by_id)
     return rebuilt
 
 
-def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[str]) -> list[str]:
-    """The sources of cells that follow each other with one grade id.
+def _pieces_together(
+    rebuilt: Rebuilt,
+    by_id: Mapping[str, int],
+    master: NotebookNode,
+    cells: Iterable[_Cell],
+) -> list[_Cell]:
+    """The cells, those that a student split as one again."""
+    together: list[_Cell] = []
+    for name, run in groupby(cells, key=attrgetter("grade_id")):
+        pieces = list(run)
+        if name in by_id:
+            pieces = _together(rebuilt, master.cells[by_id[name]], pieces)
+        together += pieces
+    return together
+
+
+def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_Cell]:
+    """Cells that follow each other with one grade id.
 
     JupyterLab copies the metadata of a cell that is split, so what was written in one
     exercise cell may stand in several. They count as one if the answer is in one of
-    them; of several answers, the first counts.
+    them; of several answers, the first counts. A cell magic is understood at the top of
+    a cell only, and applies to all of it, so cells with one stay apart.
     """
-    name, changed = _grade_id(stub), _changed(run, stub.source)
+    name = _grade_id(stub)
+    changed = _changed([cell.source for cell in run], stub.source)
     if (
         _role(stub) != "exercise"
         or len(changed) < 2
         or sum(map(len, changed)) > MAX_SOURCE
+        or any(map(has_cell_magic, changed))
         or any(parsed(source) is None for source in changed)
         or sum(name in by_name.Cell(source).defined for source in changed) != 1
     ):
@@ -188,7 +212,31 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[str]) -> list[str]
         f"{name}: {len(run)} cells that follow each other have its grade id; they "
         "count as one"
     )
-    return ["\n\n".join(changed)]
+    return [replace(run[0], source="\n\n".join(changed))]
+
+
+def _answered(
+    by_id: Mapping[str, int], master: NotebookNode, cells: Iterable[_Cell]
+) -> set[str]:
+    """The exercises that are defined in a cell with their grade id."""
+    stubs = {name: master.cells[number] for name, number in by_id.items()}
+    return {
+        cell.grade_id
+        for cell in cells
+        if cell.grade_id in stubs
+        and _role(stubs[cell.grade_id]) == "exercise"
+        and cell.source.strip() != stubs[cell.grade_id].source.strip()
+        and cell.grade_id in by_name.defined_in(cell.source)
+    }
+
+
+def _is_beside(cell: _Cell, answered: set[str]) -> bool:
+    """Whether a cell has a grade id only because it was split off or copied.
+
+    Then it is like any cell that the student added.
+    """
+    name = cell.grade_id
+    return name in answered and name not in by_name.defined_in(cell.source)
 
 
 def _find_by_name(
@@ -261,9 +309,13 @@ def _leave_out_what_is_not_here(rebuilt: Rebuilt) -> None:
 
 
 def _irregularities(
-    master: NotebookNode, data: dict[str, Any], released: dict[str, list[_Cell]]
+    master: NotebookNode, data: dict[str, Any], by_id: Mapping[str, int]
 ) -> Iterator[str]:
     """What is not as it was released; none of it changes what is examined."""
+    released: dict[str, list[_Cell]] = {}  # by grade id, in the student's order
+    for cell in _submitted_cells(data):
+        if cell.grade_id in by_id:
+            released.setdefault(cell.grade_id, []).append(cell)
     put_back, edited, copied, settings = [], [], [], []
     for cell in master.cells:
         name, role = _grade_id(cell), _role(cell)
@@ -335,6 +387,7 @@ def _add_master_cell(
         new.metadata["exercise"] = name
     if role == "essay":
         _fill_in(new, written.get(_grade_id(cell), []))
+        rebuilt.essays[_grade_id(cell)] = new.source
     if role == "exercise":
         new.source = _choose(rebuilt, name, cell.source, written.get(name, []))
         rebuilt.answers[name] = new.source

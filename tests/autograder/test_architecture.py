@@ -23,7 +23,7 @@ FLOORS = [
     {
         *("autograder.exercise", "autograder.arrays", "autograder.inputs"),
         *("autograder.break_exercise", "autograder.specification"),
-        *("autograder.book", "autograder.comparisons"),
+        *("autograder.book", "autograder.comparisons", "autograder.own_names"),
     },
     {"autograder.exercises"},
     {

@@ -101,6 +101,9 @@ def test_notebook_shows_a_table_and_the_points():
 forbidding = Exercise("layer_norm", forbidden=("layer_norm", "LayerNorm"))
 
 
+OWN = "class Own:\n    def layer_norm(x):\n        return x\n\n\n"
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -117,6 +120,18 @@ forbidding = Exercise("layer_norm", forbidden=("layer_norm", "LayerNorm"))
         "this does not parse: F.layer_norm(x)",
         "print(f := F.layer_norm)",
         "def layer_norm(x):\n    print(F.layer_norm(x, (3,)))\n    return x",
+        # Names of the author's own, and the library's all the same.
+        f"{OWN}F.layer_norm(x)",
+        f"{OWN}Own.LayerNorm(x)",
+        f"{OWN}x.layer_norm()",
+        f"{OWN}from torch.nn import functional as Own\nOwn.layer_norm(x)",
+        f"{OWN}own = Own()\nown = F\nown.layer_norm(x)",
+        f"{OWN}own = Own()\nfor own in [F]: own.layer_norm(x)",
+        f"{OWN}own = Own()\ndef f(own):\n    return own.layer_norm(x)",
+        f"{OWN}own = Own()\nimport torch.nn.functional as own\nown.layer_norm(x)",
+        f"{OWN}Own().its.layer_norm(x)",
+        f"{OWN}layer_norm = F.layer_norm",
+        f"from torch.nn.functional import *\n{OWN}Own.layer_norm(x)",
     ],
 )
 def test_forbidden_calls_are_found_in_the_syntax_tree(source):
@@ -138,6 +153,14 @@ def test_forbidden_calls_are_found_in_the_syntax_tree(source):
         "def layer_norm(x):\n    return x\nprint(layer_norm(y) - F.layer_norm(y, 3))",
         "def layer_norm(x):\n    return x\nassert torch.equal(y, nn.LayerNorm(3)(y))",
         "torch.testing.assert_close(layer_norm(x), torch.layer_norm(x, (3,)))",
+        "def f(x):\n    layer_norm = x / 2\n    return layer_norm + 1",
+        "def f(x, layer_norm):\n    return layer_norm(x)",
+        "def f(x):\n    return [layer_norm(x) for layer_norm in x]",
+        f"{OWN}Own.layer_norm(x)",
+        f"{OWN}Own().layer_norm(x)",
+        f"{OWN}own = Own()\nown.layer_norm(x)",
+        f"{OWN}class B:\n    def f(self, x):\n        self.n: Own = Own()\n"
+        "        return self.n.layer_norm(x)",
     ],
 )
 def test_own_name_comments_and_docstrings_are_not_forbidden(source):

@@ -522,6 +522,17 @@ def test_a_question_of_the_instructor_is_marked_by_hand(
     with (course / "reports" / f"{TOPIC}_canvas.csv").open() as file:
         most, mine = [float(row[TOPIC]) for row in csv.DictReader(file)]
     assert (most, mine) == (everything + 10, everything + 7)
+    # Handed in again: the mark stays, and asks for another look if its text changed.
+    answered["metadata"]["again"] = True
+    for text, another_look in ((answered["cells"][-1]["source"], False), ("So.", True)):
+        answered["cells"][-1]["source"] = text
+        hand_in(course, TOPIC, {"one": answered})
+        outcome = grade(TOPIC, course, limits=LIMITS)
+        assert list(outcome.graded) == ["one"]
+        assert any("essay was rewritten" in s for s in outcome.changes) == another_look
+        with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+            essay = book.find_grade("essay", TOPIC, TOPIC, "one")
+            assert (essay.score, essay.needs_manual_grade) == (7, another_look)
 
 
 def test_an_exercise_that_the_instructor_left_out_is_not_asked_for(

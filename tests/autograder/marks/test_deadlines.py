@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import shutil
+import time
+from datetime import datetime
 
 import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
+from autograder.marks.deadlines import deadlines_of
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
 
@@ -165,3 +168,40 @@ def test_a_table_that_somebody_broke_later_stops_grading(course, capsys):
     assert scores_in(course) == {}
     assert main(["grade", TOPIC, "--course", str(course), "--student", "lat"]) == 2
     assert "no submission of 'lat'; did you mean late?" in capsys.readouterr().err
+
+
+@pytest.fixture
+def in_berlin(monkeypatch):
+    """A machine whose clock is set back on 25 October 2026, and forward in March."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("due", "until"),
+    [
+        ("2026-10-24 18:00 Europe/Berlin", "2026-10-27 17:00"),
+        ("2026-10-24 18:00", "2026-10-27 17:00"),  # the machine's clock
+        ("2026-03-28 18:00 Europe/Berlin", "2026-03-31 16:00"),
+        ("2026-10-24 18:00+02:00", "2026-10-27 16:00"),  # no clock to be changed
+        ("9999-12-31 18:00 UTC", "9999-12-31 23:59"),  # the last day that there is
+    ],
+)
+def test_days_more_end_at_the_same_time_of_day(tmp_path, in_berlin, due, until):
+    table = f"student,chapter,due\n,{TOPIC},{due}\nada,{TOPIC},+3 days\n"
+    (tmp_path / "deadlines.csv").write_text(table)
+    found = deadlines_of(tmp_path, TOPIC)
+    everybodys = found.due.replace(tzinfo=None)
+    longer = everybodys + found.extensions(everybodys)["ada"]
+    assert f"{longer:%Y-%m-%d %H:%M}" == until
+
+
+def test_the_end_of_a_day_is_behind_all_of_it(tmp_path):
+    table = f"student,chapter,due\n,{TOPIC},2026-11-12 UTC\n"
+    (tmp_path / "deadlines.csv").write_text(table)
+    last = datetime.fromisoformat("2026-11-12 23:59:59.9+00:00")  # as Gradescope says
+    next_day = datetime.fromisoformat("2026-11-13 00:00+00:00")
+    assert last < deadlines_of(tmp_path, TOPIC).due < next_day

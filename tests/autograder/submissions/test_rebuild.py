@@ -166,6 +166,49 @@ def test_pieces_that_are_the_stub_or_no_python_are_not_joined(master, solved):
 
 
 @pytest.mark.parametrize(
+    ("above", "answer", "below"),
+    [
+        (["import math"], "%%time\ndef softmax(s):\n    return s", []),
+        (["%%time\nx = 1", "y = x"], "def softmax(s):\n    return s", ["z = y"]),
+        (["%%bash\nls"], "def softmax(s):\n    return s", ["!ls", "%%html\nx"]),
+        (["only notes, no code"], "def softmax(s):\n    return s", ["more of them"]),
+    ],
+)
+def test_pieces_that_cannot_be_one_cell_run_where_they_stand(
+    master, solved, above, answer, below
+):
+    data = split(solved(), *above, answer, *below)
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == answer
+    assert sources(rebuilt, "student") == [*above, *below]
+    place = sources(rebuilt).index(answer)
+    assert sources(rebuilt)[place - len(above) : place] == above
+    assert sources(rebuilt)[place + 1 : place + 1 + len(below)] == below
+    assert any("does not define it" in note for note in rebuilt.notes)
+
+
+def test_a_copy_of_an_exercise_cell_with_something_else_in_it_costs_nothing(
+    master, solved
+):
+    data = solved()
+    own, scratch = find(data, "softmax"), copy.deepcopy(find(data, "softmax"))
+    scratch["source"] = "helper = abs"
+    empty = {**scratch, "source": ""}
+    place = data["cells"].index(own)
+    data["cells"][place:place] = [
+        empty,
+        code_cell("1"),
+        scratch,
+        code_cell("helper(2)"),
+    ]
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == own["source"]
+    assert sources(rebuilt, "student") == ["1", "helper = abs", "helper(2)"]
+    above = sources(rebuilt).index("helper(2)")
+    assert above < sources(rebuilt).index(own["source"])
+
+
+@pytest.mark.parametrize(
     "makes",
     [
         "%%writefile helpme.py\ndef ex(x): return x",
