@@ -160,7 +160,7 @@ async def execute_all(
     places = min(len(queue), places)
     turns, failures, done = Turns(places), [], 0
     cache = get_cache(config.execution_cache_path)
-    env = {**os.environ, **ONE_THREAD}
+    env = {**os.environ, **ONE_THREAD, **kept_in(config)}
 
     async def work() -> None:
         nonlocal done
@@ -237,6 +237,12 @@ async def execute(
         raise Failure(chapter, client.at, reason) from error
     except DeadKernelError as error:
         raise Failure(chapter, client.at, "the kernel died") from error
+
+
+def kept_in(config: NbParserConfig) -> dict[str, str]:
+    """Where a chapter keeps its model for another one: see toolkit/translator.py."""
+    folder = Path(config.execution_cache_path, "translators")
+    return {"KEPT_TRANSLATORS": str(folder.absolute())}
 
 
 def keep(chapter: Chapter, seconds: float, cache: Any) -> None:
