@@ -5,12 +5,19 @@ needs a trained one to generate with:
 
     model, early = translator.trained(datasets.dates(12_000, rng))
 
+The book trains it once: where the variable ``KEPT_TRANSLATORS`` names a folder, the
+chapter ``training`` keeps its model there, and ``trained`` looks there first.
+
 Sources are dates as people write them, targets are ``YYYY-MM-DD`` and the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +28,7 @@ from toolkit.datasets import Line, Vocabulary, date_vocabularies
 
 PAD, START, END = Vocabulary.pad_id, Vocabulary.start_id, Vocabulary.end_id
 LENGTH = 11  # of a target: ten characters and the end
+FOLDER = "KEPT_TRANSLATORS"
 
 
 def encode(lines: Sequence[Line]) -> tuple[Tensor, Tensor]:
@@ -122,6 +130,12 @@ def trained(
         raise ValueError(f"early is {early}, but the steps are 1 to {steps}")
     torch.manual_seed(seed)
     model, unfinished = Translator(dropout=dropout), Translator()
+    settings = (steps, early, batch_size, warmup_steps, dropout, seed)
+    kept = kept_file(lines, settings)
+    if kept and kept.exists():
+        for one, weights in zip((model, unfinished), torch.load(kept), strict=True):
+            one.load_state_dict(weights)
+        return model.eval(), unfinished.eval()
     rng, (sources, targets) = np.random.default_rng(seed), encode(lines)
     optimiser = torch.optim.Adam(
         model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True
@@ -133,10 +147,42 @@ def trained(
         longest = (sources[rows] != PAD).sum(dim=1).max()
         prefix = F.pad(targets[rows, :-1], (1, 0), value=START)
         logits = model(sources[rows, :longest], prefix)  # (B, T, V)
-        loss = F.cross_entropy(logits.transpose(1, 2), targets[rows])  # none is padding
+        loss = F.cross_entropy(logits.flatten(0, 1), targets[rows].flatten())
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
         if step == early:
             unfinished.load_state_dict(model.state_dict())
     return model.eval(), unfinished.eval()
+
+
+def keep(
+    lines: Sequence[Line], model: Mapping[str, Tensor], early: Mapping[str, Tensor]
+) -> None:
+    """Keep the weights of a training run for ``trained``, if a folder is named.
+
+    Args:
+        lines: those of the run; its settings are the defaults of ``trained``.
+        model: the weights after all steps.
+        early: the weights after ``early`` steps.
+    """
+    kept = kept_file(lines, tuple(trained.__kwdefaults__.values()))
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        new = kept.with_suffix(f".{os.getpid()}")
+        torch.save((dict(model), dict(early)), new)
+        new.replace(kept)  # at once, so that nobody reads half of it
+
+
+def kept_file(lines: Sequence[Line], settings: tuple[Any, ...]) -> Path | None:
+    """Where the result of a training run is kept, None if nothing is.
+
+    The name changes with whatever the result depends on.
+    """
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        return None
+    known = [repr(settings), torch.__version__, Path(__file__).read_text("utf-8")]
+    known += [f"{line.source} {line.target}" for line in lines]
+    digest = hashlib.sha256("\n".join(known).encode()).hexdigest()
+    return Path(folder) / f"{digest[:16]}.pt"

@@ -83,3 +83,25 @@ def test_training_in_one_call_is_that_of_the_chapter(lines):
 def test_a_copy_can_be_kept_after_one_of_the_steps_alone(lines, early):
     with pytest.raises(ValueError, match=f"{early}.*1 to 4"):
         translator.trained(lines, steps=4, early=early)
+
+
+def test_a_training_run_that_was_kept_is_not_repeated(lines, tmp_path, monkeypatch):
+    model, early = Translator(), Translator()
+    translator.keep(lines, model.state_dict(), early.state_dict())  # nowhere yet
+    monkeypatch.setenv(translator.FOLDER, str(tmp_path / "new"))
+    translator.keep(lines, model.state_dict(), early.state_dict())
+    found = translator.trained(lines)
+    for one, kept in zip(found, (model, early), strict=True):
+        assert not one.training
+        for name, weight in kept.state_dict().items():
+            assert torch.equal(one.state_dict()[name], weight)
+    assert len(list((tmp_path / "new").iterdir())) == 1
+
+
+def test_what_was_kept_serves_these_lines_and_settings_alone(lines, monkeypatch):
+    assert translator.kept_file(lines, (4, 2)) is None
+    monkeypatch.setenv(translator.FOLDER, "folder")
+    file = translator.kept_file(lines, (4, 2))
+    assert file == translator.kept_file(list(lines), (4, 2))
+    assert file != translator.kept_file(lines[1:], (4, 2))
+    assert file != translator.kept_file(lines, (4, 1))
