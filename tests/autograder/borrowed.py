@@ -11,6 +11,7 @@ from __future__ import annotations
 import _posixsubprocess
 import contextlib
 import functools
+import gc
 import importlib
 import inspect
 import json
@@ -469,6 +470,7 @@ def try_in_a_child(
         prepare: called in the child first.
     """
     reading, writing = os.pipe()
+    gc.freeze()  # or its garbage collector would copy all that was imported
     child = os.fork()
     if child == 0:
         _child(todo, candidates, writing, prepare)
