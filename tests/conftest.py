@@ -1,6 +1,7 @@
 """Fixtures and settings that several folders of tests share."""
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -71,6 +72,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the long files; the order within each stays."""
     place = {file: number for number, file in enumerate(LONG)}
     items.sort(key=lambda item: place.get(path_of(item.nodeid), len(LONG)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage meanwhile: a million objects are imported, and all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
