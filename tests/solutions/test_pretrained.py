@@ -8,7 +8,6 @@ import torch
 from tokenizers import Tokenizer
 from torch import nn
 from torch.testing import assert_close
-from transformers import BertConfig, BertModel
 
 from solutions.pretrained import (
     break_search,
@@ -53,6 +52,8 @@ def published():
 @pytest.fixture
 def small_bert():
     """The published library's model, small and with random weights, in float64."""
+    from transformers import BertConfig, BertModel  # late: other processes need none
+
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=40,
@@ -130,6 +131,8 @@ def ours(config, state_dict, tokenizer, layers):
 
 def theirs(config, state_dict, tokenizer, texts):
     """The published computation: BertModel, mean over the mask, length 1."""
+    from transformers import BertConfig, BertModel
+
     model = BertModel(BertConfig(**config)).eval()
     missing = model.load_state_dict(state_dict, strict=False).missing_keys
     assert not missing
