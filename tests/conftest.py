@@ -15,7 +15,11 @@ from hypothesis import settings
 
 from autograder.processors import processors
 
-torch.set_num_threads(1)  # small tensors; waking other threads costs more
+# Tensors are small, and waking other threads costs more: here, and in the kernels and
+# commands that tests start.
+torch.set_num_threads(1)
+ONE_THREAD = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 
 # Deterministic and without deadlines, so that a busy machine fails no test.
 settings.register_profile("steady", deadline=None, derandomize=True)

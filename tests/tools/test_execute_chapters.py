@@ -18,6 +18,7 @@ from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 
 from tools.execute_chapters import (
+    ONE_THREAD,
     Chapter,
     Failure,
     Turns,
@@ -95,7 +96,9 @@ def test_chapters_run_side_by_side_and_each_is_kept(tmp_path):
     assert [outputs(file) for file in files] == ["first is done\n", "second is done\n"]
 
 
-def test_a_chapter_computes_on_one_thread_in_its_own_folder(tmp_path):
+def test_a_chapter_computes_on_one_thread_in_its_own_folder(tmp_path, monkeypatch):
+    for name in ONE_THREAD:
+        monkeypatch.delenv(name)  # as for readers, who do not come from our tests
     code = "import os, torch\nprint(torch.get_num_threads(), os.getcwd())"
     file = chapter(tmp_path, "page", code)
     assert run([file], places=2) == []
