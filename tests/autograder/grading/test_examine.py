@@ -196,7 +196,8 @@ def test_killed_kernel_costs_its_own_exercise_only(examined, solved, right):
 
 def test_hanging_answer_costs_its_own_exercise_only(examined, solved):
     slow = "def attend(q, X):\n    while True: pass\n"
-    report = examined(solved(attend=slow))
+    limits = Limits(cell_seconds=2, submission_seconds=30)
+    report = examined(solved(attend=slow), limits)
     marks = {e["name"]: e["score"] == e["max_score"] for e in report["exercises"]}
     assert marks.pop("attend") is False
     assert all(marks.values())
@@ -279,12 +280,12 @@ def test_that_no_kernel_starts_is_no_fault_of_a_submission(
         ("import os; os._exit(7)", "ended with code 7"),
         ("import os; os.kill(os.getpid(), 11)", "ended by signal 11"),
         ("import os; os.kill(os.getpid(), 9)", "ended by signal 9 (killed)"),
-        ("while True: pass", "time limit of 10 s"),
+        ("while True: pass", "time limit of 3 s"),
         ("raise MemoryError('no room')", "its cell stopped with MemoryError: no room"),
     ],
 )
 def test_without_a_sandbox_an_ending_has_its_real_reason(examined, solved, code, words):
-    limits = Limits(cell_seconds=10, submission_seconds=60)
+    limits = Limits(cell_seconds=3, submission_seconds=60)
     report = examined(solved(attend=code), limits, sandbox=False)
     attend = report["exercises"][2]
     assert words in attend["message"]
