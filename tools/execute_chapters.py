@@ -19,14 +19,13 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
-from jupyter_client import AsyncKernelManager
 from myst_nb.core.config import NbParserConfig
 from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
@@ -41,7 +40,6 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from autograder.processors import processors
-from tools import forked_kernels
 from tools.rerun_when_code_changes import python_of
 
 ONE_THREAD = dict.fromkeys(
@@ -160,7 +158,6 @@ async def execute_all(
     places = min(len(queue), places)
     turns, failures, done = Turns(places), [], 0
     cache = get_cache(config.execution_cache_path)
-    env = {**os.environ, **ONE_THREAD, **kept_in(config)}
 
     async def work() -> None:
         nonlocal done
@@ -168,7 +165,7 @@ async def execute_all(
             chapter = queue.pop(0)
             start = time.monotonic()
             try:
-                await execute(chapter, config, turns, env, kernels)
+                await execute(chapter, config, turns)
             except Failure as failure:
                 if asyncio.current_task().cancelling():
                     raise  # its kernel was killed because the whole build is stopping
@@ -185,31 +182,14 @@ async def execute_all(
             )
 
     print(f"executing {len(waiting)} chapters, {places} at a time", flush=True)
-    # With few chapters, kernels are not worth a nursery.
-    forked = forked_kernels.POSSIBLE and len(queue) > 2 * places
-    with forked_kernels.Nursery(env) if forked else nullcontext() as nursery:
-        kernels = nursery.manager() if nursery else AsyncKernelManager
-        async with asyncio.TaskGroup() as group:
-            for _ in range(places):
-                group.create_task(work())
+    async with asyncio.TaskGroup() as group:
+        for _ in range(places):
+            group.create_task(work())
     return failures
 
 
-async def execute(
-    chapter: Chapter,
-    config: NbParserConfig,
-    turns: Turns,
-    env: dict[str, str],
-    kernels: type[AsyncKernelManager],
-) -> None:
+async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> None:
     """Execute the cells of a chapter; their outputs are put into its notebook.
-
-    Args:
-        chapter: what to execute.
-        config: settings of MyST-NB.
-        turns: who may work when.
-        env: the environment of the kernel.
-        kernels: how to start it.
 
     Raises:
         Failure: a cell raised an exception, took too long, or ended its kernel.
@@ -225,10 +205,9 @@ async def execute(
         record_timing=False,  # it would change the notebook's cache key
         extra_arguments=[VECTOR_FIGURES],
         resources={"metadata": {"path": str(chapter.file.parent)}},
-        kernel_manager_class=kernels,
     )
     try:
-        await client.async_execute(env=env)
+        await client.async_execute(env={**os.environ, **ONE_THREAD, **kept_in(config)})
     except CellExecutionError as error:
         reason = f"{error.ename}: {error.evalue}"
         raise Failure(chapter, client.at, reason, error.traceback) from error
