@@ -280,9 +280,9 @@ def chapter(soup: BeautifulSoup, name: str, caption: str, names: set[str]) -> st
     for folded in article.select("details:not(.quiz-option)"):
         folded["open"] = ""
     rename(article, name)
-    for link in article.select("a[href]"):
+    for link in article.find_all("a", href=True):
         redirect(link, name, names)
-    for image in article.select("img[src]"):
+    for image in article.find_all("img", src=True):
         image["src"] = from_root(image["src"], posixpath.dirname(name))
         image["loading"] = "eager"  # on paper, nothing scrolls into view
     move_solutions_to_the_end(soup, article)
@@ -300,10 +300,8 @@ def anchor(name: str, fragment: str = "") -> str:
 
 def rename(article: Tag, name: str) -> None:
     """Put the name of the page before the names of its places."""
-    for element in article.select("[id]"):
-        element["id"] = anchor(name, element["id"])
-    for element in article.select("[for], [aria-labelledby], [aria-describedby]"):
-        for attribute in ("for", "aria-labelledby", "aria-describedby"):
+    for element in article.find_all(True):
+        for attribute in ("id", "for", "aria-labelledby", "aria-describedby"):
             if attribute in element.attrs:
                 element[attribute] = anchor(name, str(element[attribute]))
 

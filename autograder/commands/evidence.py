@@ -50,7 +50,7 @@ def add_to(commands: Any) -> None:
 def _similar(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
     from autograder.similarity.evidence import likeness
-    from autograder.similarity.exchange import write_exports
+    from autograder.similarity.other_detectors import write_exports
     from autograder.similarity.page import (
         cut_short,
         in_words,
