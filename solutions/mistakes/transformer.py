@@ -181,6 +181,17 @@ def statistics_detached(x, weight, bias, eps=1e-5):
 
 
 @mistake(layer_norm)
+def mean_square_minus_squared_mean(x, weight, bias, eps=1e-5):
+    """You computed the variance as the mean of the squares minus the square of the
+    mean. On paper that is right, but where the mean is large, two huge numbers that are
+    nearly equal are subtracted: single precision keeps hardly a digit of the
+    difference, and it can even come out negative. Centre first, then square."""
+    mean = x.mean(-1, keepdim=True)
+    variance = x.square().mean(-1, keepdim=True) - mean.square()
+    return (x - mean) / (variance + eps).sqrt() * weight + bias
+
+
+@mistake(layer_norm)
 def normalised_in_place(x, weight, bias, eps=1e-5):
     """You normalised the tensor that you were given in place. The residual connection
     still needs the token as it was, and would add the wrong one."""

@@ -160,6 +160,11 @@ SLIPS = {
             "torch.var(x, -1, keepdim=True)",
             "variance_of_a_sample",
         ),
+        (
+            "((x - mu) ** 2).mean(-1, keepdim=True)",
+            "(x * x).mean(-1, keepdim=True) - mu * mu",
+            "mean_square_minus_squared_mean",
+        ),
         ("torch.sqrt(var + eps)", "(var + eps)", "root_forgotten"),
         (" + bias", "", "bias_left_out"),
     ],
