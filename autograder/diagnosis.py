@@ -23,6 +23,7 @@ from autograder.symptoms.pairs import (
     Known,
     find_besides,
     find_both,
+    find_in_evaluation,
     find_pair,
     find_part,
 )
@@ -174,6 +175,7 @@ def _explanation(trials: Trials, outcomes: Sequence[Outcome]) -> str:
     told = find_pair(asked, trials.in_time(known, each=COMPARISON))
     told = told or find_both(asked, known)
     told = told or find_besides(asked, known)
+    told = told or find_in_evaluation(asked, known)
     if told:
         return told
     part = find_part(asked, known) or part

@@ -23,6 +23,7 @@ from autograder.symptoms.outcomes import (
     wrong_pairs,
 )
 from autograder.symptoms.search import find_change
+from autograder.variants import Path
 
 Known = tuple[str, Sequence[Answer]]  # the hint of a mistake, and what it answers
 MAX_VALUES = 100_000  # of all answers; more are not compared with every mistake
@@ -63,6 +64,55 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
                 f"The change, if what it gives were right: {told}"
             )
     return ""
+
+
+def find_in_evaluation(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
+    """A mistake that gives all that is computed in evaluation, and nothing in training.
+
+    So does the mistake together with dropout, for instance. No other mistake may be
+    like that. The arguments are those of ``find_pair``.
+    """
+    parts = {
+        mode: [(n, path) for n, o in enumerate(outcomes) for path in _in_mode(o, mode)]
+        for mode in (True, False)
+    }
+    evaluated = sum(_is_wrong(outcomes[n], path) for n, path in parts[False])
+    if evaluated < LEAST_CASES or len(parts[True]) < LEAST_CASES:
+        return ""
+    if not all(_is_wrong(outcomes[n], path) for n, path in parts[True]):
+        return ""
+    found = [
+        hint
+        for hint, answers in mistakes
+        if all(
+            _is_wrong(replace(outcomes[n], right=answers[n]), path) is mode
+            for mode in (False, True)
+            for n, path in parts[mode]
+        )
+    ]
+    if len(found) != 1:
+        return ""
+    return (
+        "In evaluation, your answer is the one that a known mistake gives: "
+        f"{found[0]} In training it is always another one: a step that depends on the "
+        "mode would do that, such as dropout that the task does not ask for."
+    )
+
+
+def _in_mode(outcome: Outcome, training: bool) -> list[Path]:
+    """Where the results of a call stand that was made in training, or not."""
+    return [
+        path
+        for path, role in outcome.roles.items()
+        if role.name is None and role.training is training
+    ]
+
+
+def _is_wrong(outcome: Outcome, path: Path) -> bool:
+    """Whether one part of an answer is not as it should be, or is missing."""
+    return not any(
+        place == path and agree(outcome, *both) for place, *both in aligned(outcome)
+    )
 
 
 def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:

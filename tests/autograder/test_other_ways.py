@@ -245,6 +245,16 @@ SLIPS = {
         ("self.out_proj(joined)", "joined", "WithoutOutputProjection"),
         ("q, k, v = q + bq, k + bk, v + bv", "pass", "InputBiasForgotten"),
     ],
+    "Encoder": [
+        ("y = layer(y, ", "y = y + layer(y, ", "ResidualsTwice"),
+        ("self.norm(y)", "self.norm(x + y)", "ResidualBeforeTheNorm"),
+        (
+            "            y = layer(y, mask, padding_mask)\n        y = finish(y)\n",
+            "            y = finish(y + layer(y, mask, padding_mask))\n",
+            "ResidualsTwiceAndNormEach",
+        ),
+        ("y = finish(y)", "y = finish(y + x)", "ResidualOfTheStack"),
+    ],
     "EncoderLayer": [
         ("s = x + h", "s = h", "NoResidualAroundAttention"),
         ("attn_mask=hidden, ", "", "MaskIgnored"),

@@ -13,6 +13,7 @@ from autograder.judge import judge
 from autograder.rows import disagreement
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.search import find_change
+from tests.autograder.student_answers import student
 
 TOPIC = load_topic("qkv_projections")
 EXERCISE = TOPIC.exercises["similarity"]
@@ -211,3 +212,25 @@ def test_explanation_that_fails_costs_no_marks(monkeypatch, caplog):
     assert 0 < found.score < found.max_score
     assert found.message == ""
     assert "no reason" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("dropout", "in_evaluation"),
+    [
+        (("dropout=0, ", ""), True),
+        (
+            ("z = self.embedding(images)", "z = F.dropout(self.embedding(images))"),
+            False,
+        ),
+    ],
+)
+def test_a_mistake_that_dropout_hides_in_training_is_found_in_evaluation(
+    dropout, in_evaluation
+):
+    topic = load_topic("vision_transformer")
+    exercise = topic.exercises["VisionTransformer"]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    made = student(exercise.name, dropout, ("        z = self.norm(z)\n", ""))
+    message = judge(exercise, answers(exercise, made, expected.seeds), expected).message
+    told = message.startswith("In evaluation") and "left out the last norm" in message
+    assert told is in_evaluation, message
