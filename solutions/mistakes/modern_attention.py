@@ -443,6 +443,14 @@ def counted_from_zero(x, positions, base=10000.0):
 
 
 @mistake(rotary_half)
+def one_position_further(x, positions, base=10000.0):
+    """Every token is turned as if its position were larger by one. Scores of queries
+    and keys do not show it, since the distances are right, but the positions count from
+    zero, and a token at position 0 stays as it is."""
+    return turn_halves(x, positions + 1, base)
+
+
+@mistake(rotary_half)
 def odd_allowed(x, positions, base=10000.0):
     """An odd number of features does not raise `ValueError`. One feature has no
     partner then, and would carry no position at all."""
@@ -1037,6 +1045,32 @@ def key_normalised(state, key, value, beta):
     as it is."""
     key = key / np.linalg.norm(key)
     return state + beta * np.outer(key, value - key @ state)
+
+
+@mistake(delta_rule_step)
+def key_normalised_in_the_update(state, key, value, beta):
+    """The key was divided by its norm where the error is written, and not where the
+    state is read. The key is used as it is in both places; only then is this a step of
+    gradient descent on the error."""
+    error = value - key @ state
+    return state + beta * np.outer(key / np.linalg.norm(key), error)
+
+
+@mistake(delta_rule_step)
+def key_normalised_in_the_read(state, key, value, beta):
+    """The key was divided by its norm where the state is read, and not where the error
+    is written. The error is that of the key itself: what it finds, as it is, against
+    the value."""
+    error = value - key / np.linalg.norm(key) @ state
+    return state + beta * np.outer(key, error)
+
+
+@mistake(delta_rule_step)
+def step_divided_by_the_squared_norm(state, key, value, beta):
+    """The correction was divided by the squared norm of the key. A step of one would
+    then correct the whole error for a key of any norm; here it does so for keys of norm
+    one, and the key is used as it is."""
+    return state + beta * np.outer(key, value - key @ state) / (key @ key)
 
 
 @mistake(delta_rule_step)

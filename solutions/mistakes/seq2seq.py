@@ -724,6 +724,21 @@ def stops_only_together(step, state, start_id, end_id, max_length):
 
 
 @mistake(greedy_translate)
+def ends_not_noted(step, state, start_id, end_id, max_length):
+    """You kept no note of which rows have ended. They go on being written after their
+    end, and you stop only if all rows happen to write the end at the same step. A row
+    that has ended stays ended, whatever the decoder would write next."""
+    token, written = first_tokens(state, start_id), []
+    while len(written) < max_length:
+        logits, state = step(token, state)
+        token = logits.argmax(-1)
+        written.append(token)
+        if (token == end_id).all():
+            break
+    return torch.stack(written, 1)
+
+
+@mistake(greedy_translate)
 def never_stops(*arguments):
     """You always took max_length steps, although all rows had ended long before. The
     result is as long as the longest row, and the rest of the steps is wasted work."""
