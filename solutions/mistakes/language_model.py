@@ -1709,6 +1709,16 @@ wrong_versions_of_filter_logits = hide(
     below_p,
     not_put_back,
     order_of_the_first_row,
+    shown_by=[
+        "let top_k cut tokens that have a good share of the probability, and choose "
+        "top_p so that it cuts some of the others: p is a share of what top_k leaves.",
+        "let several logits of a row be equal to its k-th largest, more of them than "
+        "there are places left among the k.",
+        "choose top_p so large that the most probable token alone does not reach it.",
+        "let the largest logit of a row not be its first, and let top_p cut something.",
+        "take two rows in which other tokens are the likely ones, and let top_p cut "
+        "something.",
+    ],
 )
 
 

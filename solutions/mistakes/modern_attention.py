@@ -1096,6 +1096,14 @@ wrong_versions_of_grouped_query_attention = hide(
     always_the_first,
     scaled_by_whole_width,
     not_stable,
+    shown_by=[
+        "take several groups of several heads each, such as h = 4 and g = 2, and let "
+        "the keys or the values of the groups differ.",
+        "take at least two groups, and let their keys or their values differ.",
+        "take two query heads or more, and let a query match the keys differently "
+        "well; a wrong scale shows only where scores differ.",
+        "make a score so large that its exponential overflows, 1000, say.",
+    ],
 )
 
 

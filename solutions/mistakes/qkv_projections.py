@@ -961,6 +961,17 @@ wrong_versions_of_attention = hide(
     keys_averaged,
     softmax_over_queries,
     one_maximum_for_all_rows,
+    shown_by=[
+        "give the values another width than the keys have, and let a query match the "
+        "keys differently well; a wrong scale shows only where scores differ.",
+        "take more keys than they have features, or fewer, and let a query match them "
+        "differently well; a wrong scale shows only where scores differ.",
+        "let the values be other numbers than the keys.",
+        "take more keys than queries, or fewer, or let a query match the keys "
+        "differently well.",
+        "let all the scores of one query lie far below those of another, by a "
+        "thousand, say.",
+    ],
 )
 
 

@@ -652,6 +652,16 @@ wrong_versions_of_general_score = hide(
     general_transposed,
     general_normalised,
     general_scaled,
+    shown_by=[
+        "take a W_a that is not its own transpose, or decoder and encoder states of "
+        "different widths.",
+        "let W_a matter. With one feature on each side, a 2 in the place of a 1 is "
+        "enough.",
+        "take more states of one kind than of the other, so that a row cannot be a "
+        "column.",
+        "take states whose length is not 1, and whose scores are not 0.",
+        "let encoder states have two features or more, and scores that are not 0.",
+    ],
 )
 
 

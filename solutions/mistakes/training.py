@@ -419,6 +419,16 @@ wrong_versions_of_sequence_cross_entropy = hide(
     smoothing_without_pad,
     mean_of_means,
     not_stable,
+    shown_by=[
+        "take a label_smoothing above zero, and a target whose logit is not the mean "
+        "of all logits there.",
+        "take a label_smoothing above zero, and move the logit of the padding id away "
+        "from the others, at a place whose target is not padding.",
+        "fill up one row with padding and not the other, and let the losses of their "
+        "tokens differ.",
+        "move a logit so far from zero that its exponential overflows, to 1000, say, "
+        "at a place whose target is not padding.",
+    ],
 )
 
 
