@@ -14,7 +14,7 @@ from autograder.compare import agrees, differences
 from autograder.exercise import Case, Exercise
 from autograder.expected import AnswersTo, Expected
 from autograder.lessons import about_errors, lesson
-from autograder.rows import disagreement
+from autograder.rows import ASKED_ERROR, disagreement
 from autograder.slips import COMPARISON, Trials, find_slip, search_end
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.counts import counted, find_excess
@@ -44,7 +44,6 @@ FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."
 )
-ASKED_ERROR = "ValueError for "  # begins the names of answers: was one raised?
 STOPPED = "Not every known slip was tried: the search for one took too long."
 NOT_SHOWN = (
     "The titles say where the versions are right. Arguments to which that does not "
