@@ -130,12 +130,42 @@ def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     best = [hint for hint, count in explained.items() if count == most]
     if most < LEAST_CASES or 2 * most <= sum(wrong) or len(best) != 1:
         return ""
-    left = sum(wrong) - most
+    answers = next(answers for hint, answers in mistakes if hint == best[0])
+    left = [
+        replace(outcome, right=answers[number])
+        for number, outcome in enumerate(outcomes)
+        if wrong[number] and not _same(outcome, answers[number], outcome.given)
+    ]
     return (
         f"In {most} of the {sum(wrong)} cases that fail, your answer is the one that a "
         f"known mistake gives: {best[0]} "
-        f"In the other{'' if left == 1 else 's'}, that mistake gives something else."
+        f"In the other{'' if len(left) == 1 else 's'}, {_besides(left)}."
     )
+
+
+def _besides(left: Sequence[Outcome]) -> str:
+    """How answers differ from those of a mistake, where that can be said in short."""
+    if all(outcome.given.raised for outcome in left):
+        return "an error is raised"
+    if all(outcome.right.is_value and outcome.given.is_value for outcome in left):
+        wrong = [
+            (path, given)
+            for outcome in left
+            for path, theirs, given in aligned(outcome)
+            if not agree(outcome, theirs, given)
+        ]
+        names = {path[-1] if path else "" for path, _ in wrong}
+        if len(names) == 1 and all(isinstance(name, str) and name for name in names):
+            return f"the two differ in nothing but {names.pop()}"
+        if all(_has_nan(given) for _, given in wrong):
+            return "some of your values are NaN besides"
+    return "that mistake gives something else"
+
+
+def _has_nan(part: Any) -> bool:
+    """Whether some value of a part of an answer is NaN."""
+    real = isinstance(part, np.ndarray) and part.dtype.kind == "f"
+    return real and bool(np.isnan(part).any())
 
 
 def _explained(

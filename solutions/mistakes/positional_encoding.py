@@ -89,7 +89,7 @@ def last_pair_reaches_the_base(length, dim):
     differ here, and their tables are not interchangeable."""
     need_pairs(dim)
     pair = torch.arange(dim // 2, dtype=torch.float64)
-    return table(steps(length) * 10000.0 ** (-pair / (dim // 2 - 1)))
+    return table(steps(length) * 10000.0 ** (-pair / max(dim // 2 - 1, 1)))
 
 
 @mistake(sinusoidal_encoding)

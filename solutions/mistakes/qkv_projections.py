@@ -391,6 +391,13 @@ def attention_scale_by_number_of_keys(queries, keys, values):
 
 
 @mistake(attention)
+def attention_scale_by_number_of_queries(queries, keys, values):
+    """You scaled by the number of queries. The dot product adds up features, so the
+    width of queries and keys sets the scale, however many of them there are."""
+    return read(queries, keys, values, divisor=np.sqrt(len(queries)))
+
+
+@mistake(attention)
 def scale_after_softmax(queries, keys, values):
     """You scaled after the softmax, so the weights no longer sum to one. The scale
     belongs to the scores, where it keeps the softmax out of saturation."""

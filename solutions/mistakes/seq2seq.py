@@ -562,6 +562,16 @@ def reshaped_without_transposing(logits, targets, pad_id):
 
 
 @mistake(sequence_loss)
+def places_out_of_step(logits, targets, pad_id):
+    """You exchanged batch and places of the logits and not of the targets, or the other
+    way round, before you made one axis of both. Each row of scores is then compared
+    with the target of another place."""
+    return right.sequence_loss(
+        logits.transpose(0, 1).reshape(logits.shape), targets, pad_id
+    )
+
+
+@mistake(sequence_loss)
 def softmax_twice(logits, targets, pad_id):
     """You took the softmax before a loss that takes its own, so even a sure and right
     answer keeps a large loss. Give it the logits as they are."""

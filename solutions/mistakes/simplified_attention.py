@@ -61,6 +61,16 @@ def one_maximum_for_all_rows(scores):
 
 
 @mistake(softmax)
+def divided_by_the_largest(scores):
+    """You divided the scores of a row by the largest of them. That keeps exponents
+    small, but it changes the weights, and turns the order round where the largest score
+    is negative. Weights depend on differences, which only subtracting leaves alone."""
+    with np.errstate(all="ignore"):
+        e = np.exp(scores / scores.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+
+@mistake(softmax)
 def mean_subtracted(scores):
     """You subtracted the mean, so a score far above the mean still overflows. Subtract
     the largest score of the row: then no exponent is positive."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from autograder.answers import answer, decode
 from autograder.exercise import find_topic
@@ -47,9 +50,139 @@ def weights_out_of_step_with_biases(query, key, value, weight, bias=None):
     return tuple(results)
 
 
+def updated_along_a_unit_vector(state, key, value, beta):
+    found = key @ state
+    unit = key / (key**2).sum() ** 0.5
+    return state + beta * unit[:, None] * (value - found)[None]
+
+
+def read_with_a_unit_vector(state, key, value, beta):
+    found = (key / (key**2).sum() ** 0.5) @ state
+    return state + beta * key[:, None] * (value - found)[None]
+
+
+def normalised_least_mean_squares(state, key, value, beta):
+    step = beta / np.dot(key, key)
+    return state + step * np.outer(key, value - key @ state)
+
+
+def turned_by_one_more(x, positions, base=10000.0):
+    if x.shape[-1] % 2:
+        raise ValueError("odd")
+    half = x.shape[-1] // 2
+    turn = np.exp(1j * (positions + 1)[:, None] / base ** (np.arange(half) / half))
+    turned = (x[..., :half] + 1j * x[..., half:]) * turn
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def until_all_end_at_once(step, state, start_id, end_id, max_length):
+    token = torch.full((len(state),), start_id)
+    ids = torch.zeros(len(state), 0, dtype=torch.long)
+    for _ in range(max_length):
+        logits, state = step(token, state)
+        token = logits.max(dim=-1).indices
+        ids = torch.cat([ids, token[:, None]], dim=1)
+        if torch.all(token == end_id):
+            return ids
+    return ids
+
+
+def as_shares_of_the_largest(scores):
+    with np.errstate(all="ignore"):
+        exponentials = np.exp(scores / np.max(scores, axis=-1, keepdims=True))
+        return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
+
+
+def first_of_every_two(ids, pair, new_id):
+    first, second = pair
+    merged = []
+    for i in range(len(ids) - 1):
+        found = ids[i] == first and ids[i + 1] == second
+        merged.append(new_id if found else ids[i])
+    return merged
+
+
+def largest_key(text, num_merges):
+    ids, merges = list(text.encode()), []
+    while len(merges) < num_merges:
+        counts = Counter(zip(ids, ids[1:], strict=False))
+        if not counts or max(counts.values()) < 2:
+            break
+        merges.append(max(counts))
+        merged, i = [], 0
+        while i < len(ids):
+            found = tuple(ids[i : i + 2]) == merges[-1]
+            merged.append(255 + len(merges) if found else ids[i])
+            i += 2 if found else 1
+        ids = merged
+    return merges
+
+
+def divisor_summed_along_features(query, key, value):
+    if query.shape[-2:] != key.shape[-2:] or key.shape[-2] != value.shape[-2]:
+        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
+    q, k = F.elu(query) + 1, F.elu(key) + 1
+    state = torch.cumsum(k[..., :, None] * value[..., None, :], dim=-3)
+    total = torch.cumsum(k, dim=-1)
+    read = torch.einsum("...nd,...nde->...ne", q, state)
+    return read / torch.einsum("...nd,...nd->...n", q, total)[..., None]
+
+
+def scaled_by_the_queries(queries, keys, values):
+    if queries.shape[1] != keys.shape[1] or len(keys) != len(values):
+        raise ValueError(f"{queries.shape} {keys.shape} {values.shape}")
+    scores = queries @ keys.T / len(queries) ** 0.5
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return weights @ values, weights
+
+
+def with_targets_in_another_order(logits, targets, pad_id):
+    rows, real = logits.flatten(0, 1), targets.flatten() != pad_id
+    # What is left out is right here, and what the scores are compared with is not.
+    times = logits.transpose(0, 1).reshape(rows.shape).log_softmax(-1)
+    chosen = times.gather(1, targets.reshape(-1, 1)).squeeze(1)
+    return -torch.where(real, chosen, 0.0).sum() / real.sum().clamp(min=1)
+
+
+def exponents_up_to_one(length, dim):
+    if dim % 2:
+        raise ValueError("odd")
+    pairs = dim // 2
+    table = torch.zeros(length, dim)
+    for k in range(pairs):
+        angles = torch.arange(length) / 10000 ** (k / (pairs - 1 if pairs > 1 else 1))
+        table[:, 2 * k], table[:, 2 * k + 1] = angles.sin(), angles.cos()
+    return table
+
+
 @pytest.mark.parametrize(
     ("exercise", "mistake", "other"),
     [
+        (
+            "delta_rule_step",
+            "key_normalised_in_the_update",
+            updated_along_a_unit_vector,
+        ),
+        ("delta_rule_step", "key_normalised_in_the_read", read_with_a_unit_vector),
+        (
+            "delta_rule_step",
+            "step_divided_by_the_squared_norm",
+            normalised_least_mean_squares,
+        ),
+        ("rotary_half", "one_position_further", turned_by_one_more),
+        ("greedy_translate", "ends_not_noted", until_all_end_at_once),
+        ("softmax", "divided_by_the_largest", as_shares_of_the_largest),
+        ("merge_pair", "one_id_for_each_two_neighbours", first_of_every_two),
+        ("train_bpe", "largest_pair", largest_key),
+        (
+            "causal_linear_attention",
+            "causal_total_over_features",
+            divisor_summed_along_features,
+        ),
+        ("attention", "attention_scale_by_number_of_queries", scaled_by_the_queries),
+        ("sequence_loss", "places_out_of_step", with_targets_in_another_order),
+        ("sinusoidal_encoding", "last_pair_reaches_the_base", exponents_up_to_one),
         (
             "sinusoidal_encoding",
             "exponent_doubled_within_pairs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from autograder import slips
 from autograder.answers import answer, decode
@@ -234,3 +235,30 @@ def test_a_mistake_that_dropout_hides_in_training_is_found_in_evaluation(
     message = judge(exercise, answers(exercise, made, expected.seeds), expected).message
     told = message.startswith("In evaluation") and "left out the last norm" in message
     assert told is in_evaluation, message
+
+
+def told_by(chapter, name, made):
+    topic = load_topic(chapter)
+    exercise = topic.exercises[name]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    return judge(exercise, answers(exercise, made, expected.seeds), expected).message
+
+
+def test_what_sets_an_answer_apart_from_a_mistake_is_told_if_it_is_one_number():
+    def gated_by_a_naive_sigmoid(x, W_gate, W_up, W_down):
+        return (1 / (1 + np.exp(-(x @ W_gate))) * (x @ W_up)) @ W_down
+
+    message = told_by("modern_attention", "swiglu", gated_by_a_naive_sigmoid)
+    assert "The gate is a sigmoid alone." in message
+    assert message.endswith(
+        "In the other, the two differ in nothing but the number of warnings."
+    )
+
+
+def test_an_error_in_the_cases_that_a_mistake_does_not_explain_is_told():
+    def one_too_many(lengths, max_length):
+        return torch.arange(max_length)[None] <= lengths[:, None]
+
+    message = told_by("masking", "padding_mask", one_too_many)
+    assert "You allow one position too many" in message
+    assert message.endswith("In the other, an error is raised.")

@@ -881,3 +881,25 @@ def test_values_count_where_nothing_but_values_is_looked_at(name):
     ]
     report = judge(exercise, given, expected)
     assert report.score == report.max_score
+
+
+def test_dropout_that_is_always_on_is_told():
+    right = find_topic("LearnedPositions").reference("LearnedPositions")
+
+    class Dropping(right):
+        def forward(self, x):
+            return torch.nn.functional.dropout(super().forward(x), 0.25)
+
+    said = told_of_course("LearnedPositions", Dropping)
+    assert "all others are the right ones times 1.333" in said
+    assert "dropout with p = 0.25 does" in said
+
+
+def test_zeros_and_one_factor_without_zeros_are_no_dropout():
+    right = find_topic("LearnedPositions").reference("LearnedPositions")
+
+    class Larger(right):
+        def forward(self, x):
+            return super().forward(x) / 0.75
+
+    assert "dropout" not in told_of_course("LearnedPositions", Larger)
