@@ -132,6 +132,13 @@ def divided_by_norm(x, weight, eps=1e-6):
 
 
 @mistake(rms_norm)
+def weight_added(x, weight, eps=1e-6):
+    """The weight is added where it should multiply. It is a factor for each feature,
+    and begins at one; added, it is an offset, which RMSNorm does not have."""
+    return x / rms(x, eps) + weight
+
+
+@mistake(rms_norm)
 def root_missing(x, weight, eps=1e-6):
     """The tokens are divided by the mean square itself. Doubling a token would then
     halve the result, where a norm should leave it unchanged."""
@@ -388,6 +395,29 @@ def without_minus(x, positions, base=10000.0):
     first, second = x[..., :half], x[..., half:]
     angles = positions[:, None] * base ** (-np.arange(half) / half)
     turned[..., :half] = first * np.cos(angles) + second * np.sin(angles)
+    return turned
+
+
+@mistake(rotary_half)
+def second_half_from_the_turned_first(x, positions, base=10000.0):
+    """The second feature of each pair is computed from the first one after that was
+    turned, as happens in an array whose first half is already overwritten. Both need
+    the two features as they were."""
+    turned = turn_halves(x, positions, base)
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-np.arange(half) / half)
+    turned[..., half:] += (turned[..., :half] - x[..., :half]) * np.sin(angles)
+    return turned
+
+
+@mistake(rotary_half)
+def minus_twice(x, positions, base=10000.0):
+    """Both sines of the two-by-two matrix are subtracted, so nothing is turned: the
+    norm of a pair changes. In a rotation one of the two sines has a minus sign."""
+    turned = turn_halves(x, positions, base)
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-np.arange(half) / half)
+    turned[..., half:] -= 2 * x[..., :half] * np.sin(angles)
     return turned
 
 
@@ -1045,6 +1075,14 @@ def key_normalised(state, key, value, beta):
     as it is."""
     key = key / np.linalg.norm(key)
     return state + beta * np.outer(key, value - key @ state)
+
+
+@mistake(delta_rule_step)
+def everything_decays_by_the_norm(state, key, value, beta):
+    """The whole state fades, by beta times the squared norm of the key. The product of
+    the key with itself is a matrix here, k as a column times k as a row; multiplied
+    with the state it takes away only what this key finds."""
+    return (1 - beta * (key @ key)) * state + beta * np.outer(key, value)
 
 
 @mistake(delta_rule_step)

@@ -437,6 +437,18 @@ def turned_the_other_way(x, positions, base=10000.0):
 
 
 @mistake(rotary_embedding)
+def second_from_the_turned_first(x, positions, base=10000.0):
+    """The second feature of each pair is computed from the first one after that was
+    turned, as happens in a tensor whose first features are already overwritten. Both
+    need the two features as they were."""
+    sine = rotary_angles(x, positions, base).sin()
+    turned = rotate(x, rotary_angles(x, positions, base))
+    first, second = turned[..., 0::2], turned[..., 1::2]
+    second = second + (first - x[..., 0::2]) * sine
+    return torch.stack([first, second], dim=-1).flatten(-2)
+
+
+@mistake(rotary_embedding)
 def pairs_half_a_width_apart(x, positions, base=10000.0):
     """You paired each feature with the one half a width away. Here neighbours are a
     pair, 2i and 2i + 1; both layouts are in use, and weights trained with one are wrong

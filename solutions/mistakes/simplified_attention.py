@@ -71,6 +71,16 @@ def divided_by_the_largest(scores):
 
 
 @mistake(softmax)
+def shifted_in_the_numerator_alone(scores):
+    """You subtracted the largest score above the fraction bar and not below it. The
+    factor cancels only if it stands in both, so your weights do not sum to one, and the
+    sum below may still overflow."""
+    with np.errstate(all="ignore"):
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return e / np.exp(scores).sum(axis=-1, keepdims=True)
+
+
+@mistake(softmax)
 def mean_subtracted(scores):
     """You subtracted the mean, so a score far above the mean still overflows. Subtract
     the largest score of the row: then no exponent is positive."""

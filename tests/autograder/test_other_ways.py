@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import cache
 
@@ -73,6 +74,58 @@ def turned_by_one_more(x, positions, base=10000.0):
     turn = np.exp(1j * (positions + 1)[:, None] / base ** (np.arange(half) / half))
     turned = (x[..., :half] + 1j * x[..., half:]) * turn
     return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def halves_overwritten_in_turn(x, positions, base=10000.0):
+    if x.shape[-1] % 2:
+        raise ValueError("odd")
+    half = x.shape[-1] // 2
+    angles = np.outer(positions, 1 / base ** (np.arange(half) / half))
+    y = np.array(x)
+    y[..., :half] = y[..., :half] * np.cos(angles) - y[..., half:] * np.sin(angles)
+    y[..., half:] = y[..., :half] * np.sin(angles) + y[..., half:] * np.cos(angles)
+    return y
+
+
+def neighbours_overwritten_in_turn(x, positions, base=10000.0):
+    if x.shape[-1] % 2 or positions.shape != x.shape[-2:-1]:
+        raise ValueError(f"{x.shape} {positions.shape}")
+    pairs = torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1]
+    angles = torch.outer(positions.double(), base**-pairs)
+    sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
+    y = x.clone()
+    y[..., 0::2] = y[..., 0::2] * cos - y[..., 1::2] * sin
+    y[..., 1::2] = y[..., 0::2] * sin + y[..., 1::2] * cos
+    return y
+
+
+def both_sines_subtracted(x, positions, base=10000.0):
+    if x.shape[-1] % 2:
+        raise ValueError("odd")
+    a, b = np.split(x, 2, axis=-1)
+    half = a.shape[-1]
+    angles = np.outer(positions, 1 / base ** (np.arange(half) / half))
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([a * cos - b * sin, b * cos - a * sin], axis=-1)
+
+
+def state_scaled_down(state, key, value, beta):
+    share = 1 - beta * np.sum(key * key)
+    return share * state + beta * key[:, None] * value[None]
+
+
+def denominator_not_shifted(scores):
+    with np.errstate(all="ignore"):
+        largest = scores.max(axis=-1, keepdims=True)
+        total = np.exp(scores).sum(axis=-1, keepdims=True)
+        return np.exp(scores - largest) / total
+
+
+def divided_into_whole_numbers(step, d_model, warmup_steps):
+    if step <= 0:
+        raise ValueError("steps count from 1")
+    rising = step // (warmup_steps * math.sqrt(warmup_steps))
+    return min(1 / math.sqrt(step), rising) / math.sqrt(d_model)
 
 
 def until_all_end_at_once(step, state, start_id, end_id, max_length):
@@ -171,6 +224,27 @@ def exponents_up_to_one(length, dim):
             normalised_least_mean_squares,
         ),
         ("rotary_half", "one_position_further", turned_by_one_more),
+        (
+            "rotary_half",
+            "second_half_from_the_turned_first",
+            halves_overwritten_in_turn,
+        ),
+        (
+            "rotary_embedding",
+            "second_from_the_turned_first",
+            neighbours_overwritten_in_turn,
+        ),
+        ("rotary_half", "minus_twice", both_sines_subtracted),
+        ("delta_rule_step", "everything_decays_by_the_norm", state_scaled_down),
+        ("softmax", "shifted_in_the_numerator_alone", denominator_not_shifted),
+        ("warmup_learning_rate", "rounded_down", divided_into_whole_numbers),
+        (
+            "rms_norm",
+            "weight_added",
+            lambda x, weight, eps=1e-6: (
+                x * ((x**2).mean(-1, keepdims=True) + eps) ** -0.5 + weight
+            ),
+        ),
         ("greedy_translate", "ends_not_noted", until_all_end_at_once),
         ("softmax", "divided_by_the_largest", as_shares_of_the_largest),
         ("merge_pair", "one_id_for_each_two_neighbours", first_of_every_two),
