@@ -754,6 +754,13 @@ def self_scale_by_token_width(X, W_Q, W_K, W_V):
 
 
 @mistake(self_attention)
+def self_scale_by_value_width(X, W_Q, W_K, W_V):
+    """You scaled by the width of the values. Scores are dot products of queries and
+    keys, so d_k, their width, belongs under the root."""
+    return read(X @ W_Q, X @ W_K, X @ W_V, divisor=np.sqrt(W_V.shape[1]))
+
+
+@mistake(self_attention)
 def self_scale_by_number_of_tokens(X, W_Q, W_K, W_V):
     """You scaled by the number of tokens. The dot product adds up features, so d_k sets
     the scale, however long the sequence is."""

@@ -202,6 +202,15 @@ def cosine_length_of_features(S, H):
 
 
 @mistake(cosine_score)
+def cosine_encoder_length_of_features(S, H):
+    """You divided the decoder states by their lengths, and the encoder states by
+    lengths that were taken along another axis. The features of a state are a row on
+    both sides, and its length is taken along them."""
+    with np.errstate(all="ignore"):
+        return (S / lengths(S)[:, None]) @ (H / np.linalg.norm(H, axis=0)).T
+
+
+@mistake(cosine_score)
 def cosine_large_epsilon(S, H):
     """You added a constant to the denominator that is not small beside short states. It
     shrinks their scores, while the cosine does not depend on length; treat zero as the

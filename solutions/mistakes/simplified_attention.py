@@ -363,6 +363,16 @@ def divided_by_inputs_again(q, X):
 
 
 @mistake(attend)
+def attends_with_scale_by_inputs(q, X):
+    """You scaled the scores by the number of inputs. A score compares the query with
+    one input, and its size depends on how many features are summed: D belongs under
+    the root."""
+    scores = right.alignment_scores(q, X) * np.sqrt(X.shape[1] / X.shape[0])
+    a = right.softmax(scores)
+    return a @ X, a
+
+
+@mistake(attend)
 def inputs_transposed(q, X):
     """You summed over the features in place of the inputs, which goes unnoticed when
     there are as many of one as of the other. Each weight belongs to one row of X."""

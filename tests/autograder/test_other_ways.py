@@ -181,6 +181,33 @@ def divisor_summed_along_features(query, key, value):
     return read / torch.einsum("...nd,...nd->...n", q, total)[..., None]
 
 
+def scaled_by_the_inputs(q, X):
+    if len(q) != X.shape[1]:
+        raise ValueError(f"{q.shape} {X.shape}")
+    scores = np.einsum("nd,d->n", X, q) / len(X) ** 0.5
+    weights = np.exp(scores - np.max(scores))
+    weights = weights / np.sum(weights)
+    return np.einsum("n,nd->d", weights, X), weights
+
+
+def scaled_by_the_values(X, W_Q, W_K, W_V):
+    if {len(W_Q), len(W_K), len(W_V)} != {X.shape[1]} or W_Q.shape != W_K.shape:
+        raise ValueError(f"{X.shape} {W_Q.shape} {W_K.shape} {W_V.shape}")
+    q, k, v = X @ W_Q, X @ W_K, X @ W_V
+    scores = q @ k.T / v.shape[1] ** 0.5
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return weights @ v, weights
+
+
+def one_axis_forgotten(S, H):
+    if S.shape[1] != H.shape[1]:
+        raise ValueError(f"{S.shape} {H.shape}")
+    with np.errstate(all="ignore"):
+        unit = S / np.sqrt((S**2).sum(1, keepdims=True))
+        return np.einsum("if,jf->ij", unit, H / np.sqrt((H**2).sum(0)))
+
+
 def scaled_by_the_queries(queries, keys, values):
     if queries.shape[1] != keys.shape[1] or len(keys) != len(values):
         raise ValueError(f"{queries.shape} {keys.shape} {values.shape}")
@@ -237,6 +264,9 @@ def exponents_up_to_one(length, dim):
         ("rotary_half", "minus_twice", both_sines_subtracted),
         ("delta_rule_step", "everything_decays_by_the_norm", state_scaled_down),
         ("softmax", "shifted_in_the_numerator_alone", denominator_not_shifted),
+        ("attend", "attends_with_scale_by_inputs", scaled_by_the_inputs),
+        ("self_attention", "self_scale_by_value_width", scaled_by_the_values),
+        ("cosine_score", "cosine_encoder_length_of_features", one_axis_forgotten),
         ("warmup_learning_rate", "rounded_down", divided_into_whole_numbers),
         (
             "rms_norm",
