@@ -52,7 +52,7 @@ NOT_SHOWN = (
 )
 SMALLER = (
     "All of the wrong versions are found. To make the arguments smaller, leave out one "
-    "row, one column or another part after the other, as long as all are found without."
+    "row, one column or another part after the other, as long as all are still found."
 )
 TO_FIND = "To find {}: {}"  # a version, and which arguments show it
 MOST_ADVICE = 2  # on versions that were not found

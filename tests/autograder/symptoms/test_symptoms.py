@@ -18,6 +18,7 @@ from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import another_axis_gone, not_finite
 from autograder.symptoms.structure import (
+    BYTES_AMONG_NUMBERS,
     BYTES_GIVEN,
     COMPLEX_GIVEN,
     DICTIONARY_GIVEN,
@@ -297,6 +298,15 @@ def test_texts_in_the_place_of_numbers_are_told():
         return [str(one) for one in ids]
 
     assert told_of_course("merge_pair", merge_pair) == TEXTS_GIVEN
+
+
+def test_bytes_among_the_numbers_are_told():
+    right = find_topic("train_bpe").reference("train_bpe")
+
+    def train_bpe(text, num_merges):
+        return [(b"a", other) for _, other in right(text, num_merges)]
+
+    assert told_of_course("train_bpe", train_bpe) == BYTES_AMONG_NUMBERS
 
 
 @pytest.mark.parametrize("name", ["softmax", "greedy_decode", "kv_cache_bytes"])
