@@ -95,6 +95,8 @@ def differences(
             return
         for name in right:
             yield from differences(right[name], given[name], rtol, atol, (*path, name))
+    elif given is None and isinstance(right, dict):
+        yield path, _kind(given)  # the names are the case's, and nobody's result
     elif type(right) is not type(given):
         yield path, f"{_kind(given)}, expected {_kind(right)}"
     elif right != given:  # two strings, or None twice
@@ -174,6 +176,8 @@ def _where_wrong(
         given: the answer.
         first: where to look for the one to show; where it differs if None.
     """
+    if wrong.shape == () and given.dtype.kind == "b":
+        return f"{bool(given)}, expected {not given}"
     if wrong.shape == ():
         return f"the value differs; yours is {_number(given[()])}"
     where = tuple(int(i) for i in np.argwhere(wrong if first is None else first)[0])

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.answers import Answer
-from autograder.break_exercise import BreakExercise
-from autograder.compare import differences
+from autograder.break_exercise import BreakExercise, shown_by
+from autograder.compare import agrees, differences
 from autograder.exercise import Case, Exercise
 from autograder.expected import AnswersTo, Expected
 from autograder.lessons import about_errors, lesson
-from autograder.rows import disagreement
+from autograder.rows import ASKED_ERROR, disagreement
 from autograder.slips import COMPARISON, Trials, find_slip, search_end
 from autograder.symptoms.calls import find_condition
 from autograder.symptoms.counts import counted, find_excess
@@ -23,6 +23,7 @@ from autograder.symptoms.pairs import (
     Known,
     find_besides,
     find_both,
+    find_in_evaluation,
     find_pair,
     find_part,
 )
@@ -30,7 +31,7 @@ from autograder.symptoms.search import find_cause, find_trace
 from autograder.symptoms.structure import NOTHING_RETURNED, different_inputs
 from autograder.two_slips import find_two_slips
 from autograder.variants import Probe
-from autograder.verdict import AGREES, LATER, NOT_ALLOWED, is_empty
+from autograder.verdict import AGREES, LATER, NOT_ALLOWED, TOO_LARGE, is_empty
 
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
@@ -43,13 +44,18 @@ FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."
 )
-ASKED_ERROR = "ValueError for "  # begins the names of answers: was one raised?
 STOPPED = "Not every known slip was tried: the search for one took too long."
 NOT_SHOWN = (
     "The titles say where the versions are right. Arguments to which that does not "
     "apply can show where a version is wrong, and one call may do so for several. "
     "Values that differ from each other show more than equal ones."
 )
+SMALLER = (
+    "All of the wrong versions are found. To make the arguments smaller, leave out one "
+    "row, one column or another part after the other, as long as all are still found."
+)
+TO_FIND = "To find {}: {}"  # a version, and which arguments show it
+MOST_ADVICE = 2  # on versions that were not found
 ANOTHER_TEST = (
     "This advice was written for another test with this outcome, so its details may "
     "not fit yours:"
@@ -174,6 +180,7 @@ def _explanation(trials: Trials, outcomes: Sequence[Outcome]) -> str:
     told = find_pair(asked, trials.in_time(known, each=COMPARISON))
     told = told or find_both(asked, known)
     told = told or find_besides(asked, known)
+    told = told or find_in_evaluation(asked, known)
     if told:
         return told
     part = find_part(asked, known) or part
@@ -233,7 +240,8 @@ def _about_test(
     """What is to be said of a test beyond its cases, and the known test it is like.
 
     Two tests that find the same versions may do so for different reasons, so a hint on
-    one of them is only quoted for the other. Of arguments that are not allowed, their
+    one of them is only quoted for the other, and only where nothing is known of what
+    shows the versions that are left. Of arguments that are not allowed, their
     cases say why, and of versions that are not found, their titles say when. How
     arguments relate to those of the reference explains nothing.
     """
@@ -248,7 +256,30 @@ def _about_test(
     if any(words.startswith(NOT_ALLOWED) for words in said):
         return None, ""
     everywhere = [True] * len(given)
+    better = shown_by(exercise) if AGREES in said else ()  # solutions are at hand then
     for known in expected.mistakes:
+        if better and not _same_arguments(known.answers, given):
+            continue
         if same_answers(exercise, known.answers, given, expected, everywhere):
             return known.name, f"{ANOTHER_TEST} “{known.hint}”"
-    return None, lesson(given) or (NOT_SHOWN if AGREES in said else "")
+    told = lesson(given)
+    if not told and any(words.startswith(TOO_LARGE) for words in said):
+        told = "" if AGREES in said else SMALLER
+    return None, told or (_advice(exercise, said) if AGREES in said else "")
+
+
+def _same_arguments(theirs: Sequence[Answer], given: Sequence[Answer]) -> bool:
+    """Whether two tests return the same arguments, whatever they find with them."""
+    return theirs[0].is_value and agrees(theirs[0].value, given[0].value, 0, 0)
+
+
+def _advice(exercise: BreakExercise, said: Sequence[str]) -> str:
+    """Which arguments show the first versions that were not found."""
+    missed = [
+        TO_FIND.format(case.title, advice)
+        for case, words, advice in zip(
+            exercise.cases, said, shown_by(exercise), strict=False
+        )
+        if words == AGREES
+    ]
+    return " ".join(missed[:MOST_ADVICE]) or NOT_SHOWN

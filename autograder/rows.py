@@ -15,6 +15,7 @@ from autograder.verdict import LATER, NOT_ALLOWED, missed
 NOT_YET = "not implemented yet"  # what is said of a stub
 TOO_EASY = "counts once a case that depends on the data passes"
 SAME_ERROR = "the same {} as above"
+ASKED_ERROR = "ValueError for "  # begins the names of answers: was one raised?
 _UNCHANGED = "unchanged"  # in the title of a case that looks at inputs after the call
 
 Names = Mapping[Path, str]  # of the parts of an answer, see ``parts``
@@ -162,6 +163,8 @@ def disagreement(
     if first is None:
         return None
     path, words = first
+    if path and str(path[-1]).startswith(ASKED_ERROR) and words.startswith("False"):
+        return f"expected a {path[-1]}, but none was raised"
     where = name_of(path, names or {})
     return f"{where}: {words}" if where else words
 

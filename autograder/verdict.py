@@ -28,7 +28,7 @@ from autograder.specification import NotAllowed, number_of_values, read_argument
 FACTOR = 100  # times the tolerance: the least difference that counts
 NOT_ALLOWED = "the specification does not allow these arguments: "
 LATER = "judged at grading"
-_TOO_LARGE = "larger than "
+TOO_LARGE = "too large: "
 _ON_THESE = "on these arguments, "
 AGREES = f"{_ON_THESE}it agrees with the right one, or differs hardly at all"
 
@@ -63,7 +63,7 @@ def missed(case: BreakCase, right: Answer, given: Answer) -> str | None:
 
 def tells_why(message: str) -> bool:
     """Whether a message says what is wrong with a test, as that of a verdict does."""
-    return message.startswith((NOT_ALLOWED, _TOO_LARGE, _ON_THESE))
+    return message.startswith((NOT_ALLOWED, TOO_LARGE, _ON_THESE))
 
 
 def is_empty(given: Answer) -> bool:
@@ -84,7 +84,7 @@ def verdict(case: BreakCase, sent: Any) -> Verdict:
         arguments = read_arguments(exercise.parameters, sent, exercise.rule)
         values = number_of_values(arguments)
         if case.most is not None and values > case.most:
-            says = f"{_TOO_LARGE}{case.most} values: these have {values}"
+            says = f"{TOO_LARGE}{values} values in total, of at most {case.most}"
             return Verdict(False, AGREES, says)
         if importlib.util.find_spec("solutions") is None:
             return Verdict(False, LATER, LATER)

@@ -16,7 +16,7 @@ def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Te
     Mean and variance are taken over the last axis, the variance by dividing by D.
 
     Args:
-        x: (..., D) tokens.
+        x: (..., D) tokens. Their mean may be far from zero, in single precision too.
         weight: (D,) factor of each feature.
         bias: (D,) offset of each feature.
         eps: keeps the division safe when all features of a token are equal.

@@ -35,6 +35,8 @@ def letters(rng, count):
 
 def array(found):
     """A list of ids or of pairs as an array, so that what differs can be located."""
+    if isinstance(found, np.ndarray) and found.shape == (0,):
+        return found.astype(int)  # of nothing, NumPy makes real numbers
     if not isinstance(found, list | tuple):
         return found
     if not found:
@@ -183,7 +185,11 @@ def learn_across_words(train_bpe, rng):
 @train_bpe.case(title="no merge asked for; a text of one byte, and of none", points=1)
 def learn_nothing(train_bpe, rng):
     text = words(rng, 9)
-    return [train_bpe(text, 0), train_bpe(text[0], 3), train_bpe("", 3)]
+    return {
+        "the pairs where no merge is asked for": array(train_bpe(text, 0)),
+        "the pairs of a text of one byte": array(train_bpe(text[0], 3)),
+        "the pairs of an empty text": array(train_bpe("", 3)),
+    }
 
 
 # bpe_encode and bpe_decode ------------------------------------------------------------
@@ -259,9 +265,32 @@ def encode_plain(bpe_encode, rng):
     }
 
 
-def characters(text):
-    """A text as the numbers of its characters, so that what differs can be located."""
-    return np.array([ord(c) for c in text], int) if isinstance(text, str) else text
+def characters(text, which="the text"):
+    """How many characters a text has, and their codes, so that a difference is found.
+
+    What is no text is left as it is if it may be an oversight that is told in general.
+    """
+    if text is None or isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"a text was to be returned, and not {type(text).__name__}")
+    return {
+        f"the number of characters of {which}": len(text),
+        f"the codes of the characters of {which}": np.array(
+            [ord(c) for c in text], int
+        ),
+    }
+
+
+def several(texts):
+    """The same for several texts, each under a name that says which it is."""
+    found = {}
+    for which, text in texts.items():
+        parts = characters(text, which)
+        if not isinstance(parts, dict):
+            return parts
+        found.update(parts)
+    return found
 
 
 @bpe_decode.case(title="bytes, merges, and merges of merges", points=2)
@@ -275,7 +304,7 @@ def decode_ids(bpe_decode, rng):
 def decode_each(bpe_decode, rng):
     _, merges = drawn_merges(rng)
     each = [*range(256, 256 + len(merges)), 0]
-    return {f"the text of id {i}": characters(bpe_decode([i], merges)) for i in each}
+    return several({f"the text of id {i}": bpe_decode([i], merges) for i in each})
 
 
 @bpe_decode.case(title="letters whose bytes are divided among several ids", points=2)
@@ -284,20 +313,17 @@ def decode_divided(bpe_decode, rng):
     ids = list(text.encode("utf-8"))
     # 256 ends inside a letter of three bytes, 257 reaches from one letter to the next.
     reaching = bpe_decode([256, 172, 97, 195, 257, 159], [(226, 130), (164, 195)])
-    return {
-        "the text of bytes": characters(bpe_decode(ids, [])),
-        "the text of merges inside of letters": characters(reaching),
-    }
+    texts = {"the text of bytes": bpe_decode(ids, [])}
+    return several({**texts, "the text of merges inside of letters": reaching})
 
 
 @bpe_decode.case(title="bytes that are no UTF-8: the replacement character", points=1)
 def decode_broken(bpe_decode, rng):
     letter = int(rng.integers(97, 123))
     broken = [[226, 130], [letter, 195], [255, letter, 254], [164, letter], [256, 32]]
-    return {
-        f"the text of {ids}": characters(bpe_decode(ids, [(195, 195)]))
-        for ids in broken
-    }
+    return several(
+        {f"the text of {ids}": bpe_decode(ids, [(195, 195)]) for ids in broken}
+    )
 
 
 @bpe_decode.case(title="no ids: an empty text", points=1)
@@ -321,12 +347,12 @@ def decode_negative(bpe_decode, rng):
 def decode_unchanged(bpe_decode, rng):
     _, merges = drawn_merges(rng)
     ids = [int(i) for i in rng.integers(256, 256 + len(merges), 9)]
-    text = characters(bpe_decode(ids, merges))
+    text = several({"the text": bpe_decode(ids, merges)})
     changed = {
         "`ids` after the call": array(ids),
         "`merges` after the call": array(merges),
     }
-    return {"the text": text, **changed}
+    return {**text, **changed} if isinstance(text, dict) else text
 
 
 # LanguageModel ------------------------------------------------------------------------

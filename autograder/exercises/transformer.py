@@ -131,6 +131,16 @@ def norm_unchanged(layer_norm, rng):
         return layer_norm(*inputs), inputs
 
 
+@layer_norm.case(
+    title="single precision, with a mean far from zero", points=1, rtol=0.02, atol=0.02
+)
+def norm_far_from_zero(layer_norm, rng):
+    apart = rng.permuted(np.tile(np.arange(-5, 6), (2, 3, 1)), axis=-1)[..., :8]
+    # Means are exact, and of squares nothing but the square of the mean is left.
+    x = torch.from_numpy(rng.choice([-1.0, 1.0], (2, 3, 1)) * 2**15 + apart).float()
+    return layer_norm(x, tensor(rng, 8).float(), tensor(rng, 8).float())
+
+
 # EncoderLayer
 
 

@@ -12,8 +12,15 @@ LESSONS: list[Lesson] = [
         "TypeError",
         r"^the list that was returned holds numbers and lists side by side",
         "append puts a list in as one element; extend, and + between two lists, put in "
-        "its elements. If nothing is appended, several results are returned where one "
-        "is asked for: look at Returns.",
+        "its elements. If nothing is appended, more is returned than is asked for: "
+        "look at Returns.",
+    ),
+    (
+        "TypeError",
+        r"^a text was to be returned",
+        'Returns in the docstring asks for one text, of type str. "".join(parts) makes '
+        'one of several texts; b"".join(parts) joins bytes, and decode makes a text of '
+        "these.",
     ),
     (
         "ValueError",

@@ -23,6 +23,7 @@ from autograder.symptoms.outcomes import (
     wrong_pairs,
 )
 from autograder.symptoms.search import find_change
+from autograder.variants import Path
 
 Known = tuple[str, Sequence[Answer]]  # the hint of a mistake, and what it answers
 MAX_VALUES = 100_000  # of all answers; more are not compared with every mistake
@@ -65,6 +66,55 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
     return ""
 
 
+def find_in_evaluation(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
+    """A mistake that gives all that is computed in evaluation, and nothing in training.
+
+    So does the mistake together with dropout, for instance. No other mistake may be
+    like that. The arguments are those of ``find_pair``.
+    """
+    parts = {
+        mode: [(n, path) for n, o in enumerate(outcomes) for path in _in_mode(o, mode)]
+        for mode in (True, False)
+    }
+    evaluated = sum(_is_wrong(outcomes[n], path) for n, path in parts[False])
+    if evaluated < LEAST_CASES or len(parts[True]) < LEAST_CASES:
+        return ""
+    if not all(_is_wrong(outcomes[n], path) for n, path in parts[True]):
+        return ""
+    found = [
+        hint
+        for hint, answers in mistakes
+        if all(
+            _is_wrong(replace(outcomes[n], right=answers[n]), path) is mode
+            for mode in (False, True)
+            for n, path in parts[mode]
+        )
+    ]
+    if len(found) != 1:
+        return ""
+    return (
+        "In evaluation, your answer is the one that a known mistake gives: "
+        f"{found[0]} In training it is always another one: a step that depends on the "
+        "mode would do that, such as dropout that the task does not ask for."
+    )
+
+
+def _in_mode(outcome: Outcome, training: bool) -> list[Path]:
+    """Where the results of a call stand that was made in training, or not."""
+    return [
+        path
+        for path, role in outcome.roles.items()
+        if role.name is None and role.training is training
+    ]
+
+
+def _is_wrong(outcome: Outcome, path: Path) -> bool:
+    """Whether one part of an answer is not as it should be, or is missing."""
+    return not any(
+        place == path and agree(outcome, *both) for place, *both in aligned(outcome)
+    )
+
+
 def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     """A mistake that answers most of the failing cases as was answered; or nothing.
 
@@ -80,12 +130,42 @@ def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     best = [hint for hint, count in explained.items() if count == most]
     if most < LEAST_CASES or 2 * most <= sum(wrong) or len(best) != 1:
         return ""
-    left = sum(wrong) - most
+    answers = next(answers for hint, answers in mistakes if hint == best[0])
+    left = [
+        replace(outcome, right=answers[number])
+        for number, outcome in enumerate(outcomes)
+        if wrong[number] and not _same(outcome, answers[number], outcome.given)
+    ]
     return (
         f"In {most} of the {sum(wrong)} cases that fail, your answer is the one that a "
         f"known mistake gives: {best[0]} "
-        f"In the other{'' if left == 1 else 's'}, that mistake gives something else."
+        f"In the other{'' if len(left) == 1 else 's'}, {_besides(left)}."
     )
+
+
+def _besides(left: Sequence[Outcome]) -> str:
+    """How answers differ from those of a mistake, where that can be said in short."""
+    if all(outcome.given.raised for outcome in left):
+        return "an error is raised"
+    if all(outcome.right.is_value and outcome.given.is_value for outcome in left):
+        wrong = [
+            (path, given)
+            for outcome in left
+            for path, theirs, given in aligned(outcome)
+            if not agree(outcome, theirs, given)
+        ]
+        names = {path[-1] if path else "" for path, _ in wrong}
+        if len(names) == 1 and all(isinstance(name, str) and name for name in names):
+            return f"the two differ in nothing but {names.pop()}"
+        if all(_has_nan(given) for _, given in wrong):
+            return "some of your values are NaN besides"
+    return "that mistake gives something else"
+
+
+def _has_nan(part: Any) -> bool:
+    """Whether some value of a part of an answer is NaN."""
+    real = isinstance(part, np.ndarray) and part.dtype.kind == "f"
+    return real and bool(np.isnan(part).any())
 
 
 def _explained(

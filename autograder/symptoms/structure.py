@@ -57,6 +57,10 @@ TEXT_GIVEN = (
     "A text stands where numbers are asked for. str, repr and format make texts for "
     "people to read: return the numbers that yours was made of."
 )
+BYTES_AMONG_NUMBERS = (
+    "Your result holds bytes where numbers are asked for: b'a' is an object of type "
+    "bytes, and b'a'[0] is its number, 97."
+)
 TEXTS_GIVEN = (
     "Your result holds texts where numbers are asked for: '7' is a text, and int('7') "
     "is the number."
@@ -212,6 +216,7 @@ def no_numbers(outcomes: Sequence[Outcome]) -> str:
         (r"object\b", OBJECTS_GIVEN),
         ("complex", COMPLEX_GIVEN),
         ("<U", TEXTS_GIVEN),
+        (r"\|S", BYTES_AMONG_NUMBERS),
     ):
         if _unreadable(outcomes, rf"the result holds values of type {kind}"):
             return told

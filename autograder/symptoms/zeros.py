@@ -10,6 +10,8 @@ from autograder.symptoms.detectors import Detectors
 from autograder.symptoms.outcomes import LEAST_VALUES, Pair, comparable, wrong_at
 
 detectors = Detectors()
+LEAST_KEPT = 8  # values that dropout has left
+LEAST_FACTOR, MOST_FACTOR = 1.005, 5.0  # of what dropout leaves
 LEAST_BITS = 16  # hidden or not: places that are then no accident
 MOST = 0.75  # of these places
 NAN_FROM = (
@@ -30,6 +32,30 @@ def infinity_from(infinite: Iterable[np.ndarray]) -> str:
 def _may_be_hidden(pair: Pair) -> bool:
     """Whether a zero can mean that something is hidden; among ids it is one of them."""
     return pair.right.ndim > 0 and pair.kinds[0] not in "iu"
+
+
+@detectors.cause
+def dropped(pairs: Sequence[Pair]) -> str | None:
+    """Zero here and there, and the rest larger by one factor, as dropout makes it."""
+    if not comparable(pairs) or not all(map(_may_be_hidden, pairs)):
+        return None
+    right = np.concatenate([p.right.ravel() for p in pairs])
+    given = np.concatenate([p.given.ravel() for p in pairs])
+    right, given = right[right != 0], given[right != 0]
+    kept = given != 0
+    if kept.sum() < LEAST_KEPT or kept.all():
+        return None
+    factor = float(np.median(given[kept] / right[kept]))
+    if not LEAST_FACTOR < factor < MOST_FACTOR:
+        return None
+    if not all(
+        p.same(np.where(p.given == 0, 0, factor * p.right), p.given) for p in pairs
+    ):
+        return None
+    return (
+        "Some values are zero, and all others are the right ones times "
+        f"{factor:.4g}. That is what dropout with p = {1 - 1 / factor:.3g} does."
+    )
 
 
 @detectors.trace

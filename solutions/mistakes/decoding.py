@@ -912,6 +912,15 @@ wrong_versions_of_cached_attention = hide(
     no_mask,
     scaled_by_all_heads,
     queries_cached,
+    shown_by=[
+        "put at least one token into the cache before the others come, and let the "
+        "values of the tokens differ.",
+        "let at least two tokens come behind those in the cache, with values that "
+        "differ: the first must not see the one after it.",
+        "take two heads or more, and let a query match the keys differently well; a "
+        "wrong scale shows only where scores differ.",
+        "let the queries be other numbers than the keys, so that other tokens match.",
+    ],
 )
 
 

@@ -344,6 +344,16 @@ def causal_without_normaliser(query, key, value):
 
 
 @mistake(causal_linear_attention)
+def causal_total_over_features(query, key, value):
+    """The sum of the keys, of which the divisor is made, grows along the features and
+    not along the tokens. It adds up the keys of all tokens so far, feature by
+    feature."""
+    weights = (phi(query) @ phi(key).mT).tril()
+    total = phi(key).cumsum(dim=-1)
+    return weights @ value / (phi(query) * total).sum(-1, keepdim=True)
+
+
+@mistake(causal_linear_attention)
 def causal_times_normaliser(query, key, value):
     """The output is multiplied by the sum of the weights of its query, where it should
     be divided by it. The weights then do not sum to one, and outputs grow with the

@@ -77,6 +77,17 @@ def second_id_kept(ids, pair, new_id):
 
 
 @mistake(merge_pair)
+def one_id_for_each_two_neighbours(ids, pair, new_id):
+    """You wrote one id for every two neighbours. Of a merged pair the second id is then
+    still there, because it is the first of the next two, and the last id of the
+    sequence, which begins no two, is lost. A merge takes two ids at once; everything
+    else is copied."""
+    return [
+        new_id if (one, other) == tuple(pair) else one for one, other in pairwise(ids)
+    ]
+
+
+@mistake(merge_pair)
 def overlapping(ids, pair, new_id):
     """You replaced occurrences that overlap: three equal ids became two new ones, which
     stand for four. An id can be part of one occurrence only."""
@@ -214,6 +225,14 @@ def without_overlap(ids):
         pair: sum(i == -1 for i in right.merge_pair(ids, pair, -1))
         for pair in dict.fromkeys(pairwise(ids))
     }
+
+
+@mistake(train_bpe)
+def largest_pair(text, num_merges):
+    """You took the pair with the largest ids, however often it occurs. That is what max
+    does with pairs, or with the keys of a dictionary; it has to compare how often they
+    occur."""
+    return learn(text, num_merges, choose=max)
 
 
 @mistake(train_bpe)
@@ -1709,6 +1728,16 @@ wrong_versions_of_filter_logits = hide(
     below_p,
     not_put_back,
     order_of_the_first_row,
+    shown_by=[
+        "let top_k cut tokens that have a good share of the probability, and choose "
+        "top_p so that it cuts some of the others: p is a share of what top_k leaves.",
+        "let several logits of a row be equal to its k-th largest, more of them than "
+        "there are places left among the k.",
+        "choose top_p so large that the most probable token alone does not reach it.",
+        "let the largest logit of a row not be its first, and let top_p cut something.",
+        "take two rows in which other tokens are the likely ones, and let top_p cut "
+        "something.",
+    ],
 )
 
 

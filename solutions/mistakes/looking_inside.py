@@ -540,9 +540,9 @@ def targets_of_the_first_sequence(contributions, W_U, targets):
 
 @mistake(logit_attribution)
 def contributions_centred(contributions, W_U, targets):
-    """The mean was subtracted over the features of a contribution. A mean over the
-    features has no meaning for the logits; subtract over the vocabulary, after the
-    unembedding."""
+    """The mean was subtracted over the features, of a contribution or of the
+    unembedding. It has no meaning for the logits; subtract the mean over the
+    vocabulary."""
     refuse_other_targets(contributions, W_U, targets)
     centred = contributions - contributions.mean(-1, keepdim=True)
     return picked(centred @ W_U, targets)

@@ -132,6 +132,13 @@ def divided_by_norm(x, weight, eps=1e-6):
 
 
 @mistake(rms_norm)
+def weight_added(x, weight, eps=1e-6):
+    """The weight is added where it should multiply. It is a factor for each feature,
+    and begins at one; added, it is an offset, which RMSNorm does not have."""
+    return x / rms(x, eps) + weight
+
+
+@mistake(rms_norm)
 def root_missing(x, weight, eps=1e-6):
     """The tokens are divided by the mean square itself. Doubling a token would then
     halve the result, where a norm should leave it unchanged."""
@@ -392,6 +399,29 @@ def without_minus(x, positions, base=10000.0):
 
 
 @mistake(rotary_half)
+def second_half_from_the_turned_first(x, positions, base=10000.0):
+    """The second feature of each pair is computed from the first one after that was
+    turned, as happens in an array whose first half is already overwritten. Both need
+    the two features as they were."""
+    turned = turn_halves(x, positions, base)
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-np.arange(half) / half)
+    turned[..., half:] += (turned[..., :half] - x[..., :half]) * np.sin(angles)
+    return turned
+
+
+@mistake(rotary_half)
+def minus_twice(x, positions, base=10000.0):
+    """Both sines of the two-by-two matrix are subtracted, so nothing is turned: the
+    norm of a pair changes. In a rotation one of the two sines has a minus sign."""
+    turned = turn_halves(x, positions, base)
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-np.arange(half) / half)
+    turned[..., half:] -= 2 * x[..., :half] * np.sin(angles)
+    return turned
+
+
+@mistake(rotary_half)
 def reflected(x, positions, base=10000.0):
     """Each pair is reflected and not turned: its second feature has the wrong sign. At
     position 0 a token should stay as it is, and here half of its features change their
@@ -440,6 +470,14 @@ def counted_from_zero(x, positions, base=10000.0):
     """The given positions have no effect: tokens are numbered from zero. A token that
     is decoded with a cache arrives alone, and still has a position of its own."""
     return turn_halves(x, np.arange(x.shape[-2]), base)
+
+
+@mistake(rotary_half)
+def one_position_further(x, positions, base=10000.0):
+    """Every token is turned as if its position were larger by one. Scores of queries
+    and keys do not show it, since the distances are right, but the positions count from
+    zero, and a token at position 0 stays as it is."""
+    return turn_halves(x, positions + 1, base)
 
 
 @mistake(rotary_half)
@@ -1040,6 +1078,40 @@ def key_normalised(state, key, value, beta):
 
 
 @mistake(delta_rule_step)
+def everything_decays_by_the_norm(state, key, value, beta):
+    """The whole state fades, by beta times the squared norm of the key. The product of
+    the key with itself is a matrix here, k as a column times k as a row; multiplied
+    with the state it takes away only what this key finds."""
+    return (1 - beta * (key @ key)) * state + beta * np.outer(key, value)
+
+
+@mistake(delta_rule_step)
+def key_normalised_in_the_update(state, key, value, beta):
+    """The key was divided by its norm where the error is written, and not where the
+    state is read. The key is used as it is in both places; only then is this a step of
+    gradient descent on the error."""
+    error = value - key @ state
+    return state + beta * np.outer(key / np.linalg.norm(key), error)
+
+
+@mistake(delta_rule_step)
+def key_normalised_in_the_read(state, key, value, beta):
+    """The key was divided by its norm where the state is read, and not where the error
+    is written. The error is that of the key itself: what it finds, as it is, against
+    the value."""
+    error = value - key / np.linalg.norm(key) @ state
+    return state + beta * np.outer(key, error)
+
+
+@mistake(delta_rule_step)
+def step_divided_by_the_squared_norm(state, key, value, beta):
+    """The correction was divided by the squared norm of the key. A step of one would
+    then correct the whole error for a key of any norm; here it does so for keys of norm
+    one, and the key is used as it is."""
+    return state + beta * np.outer(key, value - key @ state) / (key @ key)
+
+
+@mistake(delta_rule_step)
 def correction_only(state, key, value, beta):
     """The old state is missing from the result, which holds the correction alone.
     Everything stored under other keys would be lost."""
@@ -1062,6 +1134,14 @@ wrong_versions_of_grouped_query_attention = hide(
     always_the_first,
     scaled_by_whole_width,
     not_stable,
+    shown_by=[
+        "take several groups of several heads each, such as h = 4 and g = 2, and let "
+        "the keys or the values of the groups differ.",
+        "take at least two groups, and let their keys or their values differ.",
+        "take two query heads or more, and let a query match the keys differently "
+        "well; a wrong scale shows only where scores differ.",
+        "make a score so large that its exponential overflows, 1000, say.",
+    ],
 )
 
 

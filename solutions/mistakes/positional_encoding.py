@@ -89,7 +89,7 @@ def last_pair_reaches_the_base(length, dim):
     differ here, and their tables are not interchangeable."""
     need_pairs(dim)
     pair = torch.arange(dim // 2, dtype=torch.float64)
-    return table(steps(length) * 10000.0 ** (-pair / (dim // 2 - 1)))
+    return table(steps(length) * 10000.0 ** (-pair / max(dim // 2 - 1, 1)))
 
 
 @mistake(sinusoidal_encoding)
@@ -434,6 +434,18 @@ def turned_the_other_way(x, positions, base=10000.0):
     the same, but weights trained with the usual direction then see every distance with
     the wrong sign."""
     return rotate(x, rotary_angles(x, positions, base), sign=-1)
+
+
+@mistake(rotary_embedding)
+def second_from_the_turned_first(x, positions, base=10000.0):
+    """The second feature of each pair is computed from the first one after that was
+    turned, as happens in a tensor whose first features are already overwritten. Both
+    need the two features as they were."""
+    sine = rotary_angles(x, positions, base).sin()
+    turned = rotate(x, rotary_angles(x, positions, base))
+    first, second = turned[..., 0::2], turned[..., 1::2]
+    second = second + (first - x[..., 0::2]) * sine
+    return torch.stack([first, second], dim=-1).flatten(-2)
 
 
 @mistake(rotary_embedding)

@@ -391,6 +391,13 @@ def attention_scale_by_number_of_keys(queries, keys, values):
 
 
 @mistake(attention)
+def attention_scale_by_number_of_queries(queries, keys, values):
+    """You scaled by the number of queries. The dot product adds up features, so the
+    width of queries and keys sets the scale, however many of them there are."""
+    return read(queries, keys, values, divisor=np.sqrt(len(queries)))
+
+
+@mistake(attention)
 def scale_after_softmax(queries, keys, values):
     """You scaled after the softmax, so the weights no longer sum to one. The scale
     belongs to the scores, where it keeps the softmax out of saturation."""
@@ -747,6 +754,13 @@ def self_scale_by_token_width(X, W_Q, W_K, W_V):
 
 
 @mistake(self_attention)
+def self_scale_by_value_width(X, W_Q, W_K, W_V):
+    """You scaled by the width of the values. Scores are dot products of queries and
+    keys, so d_k, their width, belongs under the root."""
+    return read(X @ W_Q, X @ W_K, X @ W_V, divisor=np.sqrt(W_V.shape[1]))
+
+
+@mistake(self_attention)
 def self_scale_by_number_of_tokens(X, W_Q, W_K, W_V):
     """You scaled by the number of tokens. The dot product adds up features, so d_k sets
     the scale, however long the sequence is."""
@@ -961,6 +975,17 @@ wrong_versions_of_attention = hide(
     keys_averaged,
     softmax_over_queries,
     one_maximum_for_all_rows,
+    shown_by=[
+        "give the values another width than the keys have, and let a query match the "
+        "keys differently well; a wrong scale shows only where scores differ.",
+        "take more keys than they have features, or fewer, and let a query match them "
+        "differently well; a wrong scale shows only where scores differ.",
+        "let the values be other numbers than the keys.",
+        "take more keys than queries, or fewer, or let a query match the keys "
+        "differently well.",
+        "let all the scores of one query lie far below those of another, by a "
+        "thousand, say.",
+    ],
 )
 
 

@@ -202,6 +202,15 @@ def cosine_length_of_features(S, H):
 
 
 @mistake(cosine_score)
+def cosine_encoder_length_of_features(S, H):
+    """You divided the decoder states by their lengths, and the encoder states by
+    lengths that were taken along another axis. The features of a state are a row on
+    both sides, and its length is taken along them."""
+    with np.errstate(all="ignore"):
+        return (S / lengths(S)[:, None]) @ (H / np.linalg.norm(H, axis=0)).T
+
+
+@mistake(cosine_score)
 def cosine_large_epsilon(S, H):
     """You added a constant to the denominator that is not small beside short states. It
     shrinks their scores, while the cosine does not depend on length; treat zero as the
@@ -652,6 +661,16 @@ wrong_versions_of_general_score = hide(
     general_transposed,
     general_normalised,
     general_scaled,
+    shown_by=[
+        "take a W_a that is not its own transpose, or decoder and encoder states of "
+        "different widths.",
+        "let W_a matter. With one feature on each side, a 2 in the place of a 1 is "
+        "enough.",
+        "take more states of one kind than of the other, so that a row cannot be a "
+        "column.",
+        "take states whose length is not 1, and whose scores are not 0.",
+        "let encoder states have two features or more, and scores that are not 0.",
+    ],
 )
 
 

@@ -562,6 +562,16 @@ def reshaped_without_transposing(logits, targets, pad_id):
 
 
 @mistake(sequence_loss)
+def places_out_of_step(logits, targets, pad_id):
+    """You exchanged batch and places of the logits and not of the targets, or the other
+    way round, before you made one axis of both. Each row of scores is then compared
+    with the target of another place."""
+    return right.sequence_loss(
+        logits.transpose(0, 1).reshape(logits.shape), targets, pad_id
+    )
+
+
+@mistake(sequence_loss)
 def softmax_twice(logits, targets, pad_id):
     """You took the softmax before a loss that takes its own, so even a sure and right
     answer keeps a large loss. Give it the logits as they are."""
@@ -719,6 +729,21 @@ def stops_only_together(step, state, start_id, end_id, max_length):
         ended = ended | (chosen == end_id)
         token = chosen
         if (chosen == end_id).all():
+            break
+    return torch.stack(written, 1)
+
+
+@mistake(greedy_translate)
+def ends_not_noted(step, state, start_id, end_id, max_length):
+    """You kept no note of which rows have ended. They go on being written after their
+    end, and you stop only if all rows happen to write the end at the same step. A row
+    that has ended stays ended, whatever the decoder would write next."""
+    token, written = first_tokens(state, start_id), []
+    while len(written) < max_length:
+        logits, state = step(token, state)
+        token = logits.argmax(-1)
+        written.append(token)
+        if (token == end_id).all():
             break
     return torch.stack(written, 1)
 

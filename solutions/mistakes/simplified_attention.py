@@ -61,6 +61,26 @@ def one_maximum_for_all_rows(scores):
 
 
 @mistake(softmax)
+def divided_by_the_largest(scores):
+    """You divided the scores of a row by the largest of them. That keeps exponents
+    small, but it changes the weights, and turns the order round where the largest score
+    is negative. Weights depend on differences, which only subtracting leaves alone."""
+    with np.errstate(all="ignore"):
+        e = np.exp(scores / scores.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+
+@mistake(softmax)
+def shifted_in_the_numerator_alone(scores):
+    """You subtracted the largest score above the fraction bar and not below it. The
+    factor cancels only if it stands in both, so your weights do not sum to one, and the
+    sum below may still overflow."""
+    with np.errstate(all="ignore"):
+        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return e / np.exp(scores).sum(axis=-1, keepdims=True)
+
+
+@mistake(softmax)
 def mean_subtracted(scores):
     """You subtracted the mean, so a score far above the mean still overflows. Subtract
     the largest score of the row: then no exponent is positive."""
@@ -340,6 +360,16 @@ def divided_by_inputs_again(q, X):
     already, so the sum is the average."""
     y, a = right.attend(q, X)
     return y / len(X), a
+
+
+@mistake(attend)
+def attends_with_scale_by_inputs(q, X):
+    """You scaled the scores by the number of inputs. A score compares the query with
+    one input, and its size depends on how many features are summed: D belongs under
+    the root."""
+    scores = right.alignment_scores(q, X) * np.sqrt(X.shape[1] / X.shape[0])
+    a = right.softmax(scores)
+    return a @ X, a
 
 
 @mistake(attend)

@@ -323,6 +323,14 @@ def larger_term(step, d_model, warmup_steps):
 
 
 @mistake(warmup_learning_rate)
+def rounded_down(step, d_model, warmup_steps):
+    """Your rate is 0 while it should rise. A quotient is rounded down to a whole number
+    there, as // and int() do, and that is 0 during the warm-up."""
+    check_step(step)
+    return d_model**-0.5 * min(step**-0.5, step // warmup_steps**1.5)
+
+
+@mistake(warmup_learning_rate)
 def no_warmup(step, d_model, warmup_steps):
     """You left the warm-up out: the rate is largest at the first step, when the
     gradients are least to be trusted. It should rise first."""
@@ -419,6 +427,16 @@ wrong_versions_of_sequence_cross_entropy = hide(
     smoothing_without_pad,
     mean_of_means,
     not_stable,
+    shown_by=[
+        "take a label_smoothing above zero, and a target whose logit is not the mean "
+        "of all logits there.",
+        "take a label_smoothing above zero, and move the logit of the padding id away "
+        "from the others, at a place whose target is not padding.",
+        "fill up one row with padding and not the other, and let the losses of their "
+        "tokens differ.",
+        "move a logit so far from zero that its exponential overflows, to 1000, say, "
+        "at a place whose target is not padding.",
+    ],
 )
 
 

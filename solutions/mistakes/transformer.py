@@ -181,6 +181,17 @@ def statistics_detached(x, weight, bias, eps=1e-5):
 
 
 @mistake(layer_norm)
+def mean_square_minus_squared_mean(x, weight, bias, eps=1e-5):
+    """You computed the variance as the mean of the squares minus the square of the
+    mean. On paper that is right, but where the mean is large, two huge numbers that are
+    nearly equal are subtracted: single precision keeps hardly a digit of the
+    difference, and it can even come out negative. Centre first, then square."""
+    mean = x.mean(-1, keepdim=True)
+    variance = x.square().mean(-1, keepdim=True) - mean.square()
+    return (x - mean) / (variance + eps).sqrt() * weight + bias
+
+
+@mistake(layer_norm)
 def normalised_in_place(x, weight, bias, eps=1e-5):
     """You normalised the tensor that you were given in place. The residual connection
     still needs the token as it was, and would add the wrong one."""
@@ -1273,6 +1284,45 @@ class EachLayerNormalised(RightStack):
         return x
 
 
+class LayersAddedOnceMore(RightStack):
+    """You add the input of every layer to its output once more. The residual
+    connections are inside the layers already."""
+
+    def run(self, x, *context):
+        for layer in self.layers:
+            x = x + layer(x, *context)
+        return x
+
+
+class AddedAndNormalised(RightStack):
+    """You add the input of every layer to its output once more, and apply the norm to
+    each sum. The layers have residual connections and norms inside; the stack only runs
+    them, and applies its norm once, at the end."""
+
+    def run_and_finish(self, x, *context):
+        for layer in self.layers:
+            x = self.finish(x + layer(x, *context))
+        return x
+
+
+class AddedAroundTheStack(RightStack):
+    """You add the input of the stack to its output. The residual connections are inside
+    the layers, where they carry the input through already."""
+
+    def run(self, x, *context):
+        return x + super().run(x, *context)
+
+
+class AddedBeforeTheNorm(RightStack):
+    """You add the input of the stack to the output of its last layer before the final
+    norm. The residual connections are inside the layers, so the norm gets what the last
+    layer gives, and nothing else."""
+
+    def run_and_finish(self, x, *context):
+        y = self.run(x, *context)
+        return y if self.norm is None else self.finish(x + y)
+
+
 class NoMasksForLayers(RightStack):
     """The masks do not reach your layers. Every layer attends anew, so every layer
     needs them."""
@@ -1417,14 +1467,23 @@ class EachReadsTheInput(LayersSideBySide, RightEncoder):
 
 
 @mistake(Encoder)
-class ResidualsTwice(RightEncoder):
-    """You add the input of every layer to its output once more. The residual
-    connections are inside the layers already."""
+class ResidualsTwice(LayersAddedOnceMore, RightEncoder):
+    __doc__ = LayersAddedOnceMore.__doc__
 
-    def run(self, x, *context):
-        for layer in self.layers:
-            x = x + layer(x, *context)
-        return x
+
+@mistake(Encoder)
+class ResidualsTwiceAndNormEach(AddedAndNormalised, RightEncoder):
+    __doc__ = AddedAndNormalised.__doc__
+
+
+@mistake(Encoder)
+class ResidualOfTheStack(AddedAroundTheStack, RightEncoder):
+    __doc__ = AddedAroundTheStack.__doc__
+
+
+@mistake(Encoder)
+class ResidualBeforeTheNorm(AddedBeforeTheNorm, RightEncoder):
+    __doc__ = AddedBeforeTheNorm.__doc__
 
 
 @mistake(Encoder)
@@ -1554,6 +1613,26 @@ class DecoderStackMasksInTraining(NoMasksInEvaluation, RightDecoder):
 @mistake(Decoder)
 class DecoderEachReadsTheInput(LayersSideBySide, RightDecoder):
     __doc__ = LayersSideBySide.__doc__
+
+
+@mistake(Decoder)
+class DecoderResidualsTwice(LayersAddedOnceMore, RightDecoder):
+    __doc__ = LayersAddedOnceMore.__doc__
+
+
+@mistake(Decoder)
+class DecoderResidualsAndNormEach(AddedAndNormalised, RightDecoder):
+    __doc__ = AddedAndNormalised.__doc__
+
+
+@mistake(Decoder)
+class DecoderResidualOfTheStack(AddedAroundTheStack, RightDecoder):
+    __doc__ = AddedAroundTheStack.__doc__
+
+
+@mistake(Decoder)
+class DecoderResidualBeforeTheNorm(AddedBeforeTheNorm, RightDecoder):
+    __doc__ = AddedBeforeTheNorm.__doc__
 
 
 @mistake(Decoder)

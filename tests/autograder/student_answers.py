@@ -7,6 +7,7 @@ that takes the place of another one.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 
@@ -19,7 +20,7 @@ from toolkit.patches import PatchTokens
 
 Slip = tuple[str, str]  # what stands in a right answer, and what stands in its place
 
-NAMES = {"math": math, "np": np, "torch": torch, "F": F, "nn": nn} | {
+NAMES = {"copy": copy, "math": math, "np": np, "torch": torch, "F": F, "nn": nn} | {
     "PatchTokens": PatchTokens
 }
 
@@ -103,6 +104,21 @@ class DecoderLayer(nn.Module):
         if not self.norm_first:
             x = self.norm3(x)
         return x
+""",
+    "Encoder": """
+class Encoder(nn.Module):
+    def __init__(self, layer, num_layers, norm=None):
+        super().__init__()
+        self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(num_layers))
+        self.norm = norm
+
+    def forward(self, x, mask=None, padding_mask=None):
+        finish = lambda y: y if self.norm is None else self.norm(y)
+        y = x
+        for layer in self.layers:
+            y = layer(y, mask, padding_mask)
+        y = finish(y)
+        return y
 """,
     "VisionTransformer": """
 class VisionTransformer(nn.Module):

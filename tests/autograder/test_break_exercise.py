@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import autograder.exercises
 from autograder import check as checking
@@ -19,8 +21,9 @@ from autograder.break_exercise import (
     WrongVersions,
     hidden_versions,
     hide,
+    shown_by,
 )
-from autograder.diagnosis import ANOTHER_TEST, FOUND_LATER, NOT_SHOWN
+from autograder.diagnosis import ANOTHER_TEST, FOUND_LATER, NOT_SHOWN, SMALLER
 from autograder.exercise import (
     Exercise,
     Mistake,
@@ -158,7 +161,7 @@ def test_a_version_is_found_where_softmax_itself_says_that_it_is_wrong():
     ]
     both = report_on_scores(np.array([spread, level]))
     assert passed(both) == [True, True, True, True, False]
-    assert both.cases[-1].message == "larger than 4 values: these have 6"
+    assert both.cases[-1].message == "too large: 6 values in total, of at most 4"
     assert both.score == 4
 
 
@@ -183,14 +186,52 @@ def test_a_test_that_is_like_no_known_one_is_told_what_the_titles_say():
     x = np.eye(3)
     report = report_on("qkv_projections", "break_attention", lambda: (x, x, x))
     assert report.mistake is None
-    assert report.message == NOT_SHOWN
+    first, *_ = load_topic("qkv_projections").exercises["break_attention"].cases
+    assert report.message.startswith(f"To find {first.title}: give the values another")
+    assert report.message.count("To find") == 2
+
+
+def test_a_hint_on_a_known_test_is_not_quoted_where_there_is_better_advice():
+    def of_everyday_logits():
+        logits = np.random.default_rng(0).standard_normal((2, 2, 3))
+        return logits, np.array([[1, 2], [2, 1]]), 0, 0.0
+
+    def of_equal_logits():
+        return torch.zeros(2, 3, 4), torch.tensor([[1, 2, 0], [3, 0, 0]]), 0, 0.3
+
+    reports = [
+        report_on("training", "break_sequence_cross_entropy", made)
+        for made in (of_everyday_logits, of_equal_logits)
+    ]
+    assert [report.score for report in reports] == [0, 0]
+    assert "Where all logits are equal" not in reports[0].message
+    assert "take a label_smoothing above zero" in reports[0].message
+    assert "Where all logits are equal" in reports[1].message
+
+
+def test_without_advice_on_versions_the_titles_are_explained():
+    topic = load_topic(TOPIC)
+    exercise = topic.exercises["break_softmax"]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    unlike_any = replace(expected, find_mistakes=list)
+    given = [Answer(value=[np.array([0.5, -0.5])])] * len(exercise.cases)
+    assert judge(exercise, given, unlike_any).message == NOT_SHOWN
+
+
+@pytest.mark.parametrize(("topic", "name"), BREAKS)
+def test_advice_on_a_version_goes_on_where_its_title_ends(topic, name):
+    exercise = load_topic(topic).exercises[name]
+    advice = shown_by(exercise)
+    assert not advice or len(advice) == len(hidden_versions(exercise))
+    for words in advice:
+        assert words.endswith(".") and words[0].islower(), words
 
 
 def test_a_test_that_finds_all_versions_is_not_told_to_find_more():
     (x,) = load_topic(TOPIC).reference("break_softmax")()
     report = report_on_scores(np.concatenate([x] * 9))
     assert report.score < report.max_score
-    assert report.message == ""
+    assert report.message == SMALLER
 
 
 def test_a_hint_does_not_depend_on_how_large_a_poor_test_is():
@@ -317,6 +358,9 @@ def test_versions_have_to_fit_the_cases():
     assert hide(exercise, one).versions == (one,)
     with pytest.raises(WrongVersions, match="1 cases for wrong versions, and 2"):
         hide(exercise, one, one)
+    assert hide(exercise, one, shown_by=["take 1."]).shown_by == ("take 1.",)
+    with pytest.raises(WrongVersions, match="advice on 2 of 1 wrong versions"):
+        hide(exercise, one, shown_by=["take 1.", "take 2."])
     other = Mistake("other", "softmax", "hint", abs)
     with pytest.raises(WrongVersions, match="other is one of softmax"):
         hide(exercise, other)

@@ -54,6 +54,15 @@ def test_close_is_allclose():
             assert close(right, given, 1e-5, 1e-6) == wanted, (right, given)
 
 
+def test_of_a_single_truth_value_both_are_said():
+    assert difference(np.array(True), np.array(False), 0, 0) == "False, expected True"
+    assert difference(np.array(False), np.array(True), 0, 0) == "True, expected False"
+
+
+def test_nothing_in_the_place_of_named_parts_is_not_said_to_lack_a_dictionary():
+    assert difference({"a": np.zeros(2)}, None, 0, 0) == "nothing (None)"
+
+
 @pytest.mark.parametrize(
     ("given", "shown"),
     [

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from autograder.answers import answer, decode
 from autograder.exercise import find_topic
@@ -47,9 +51,242 @@ def weights_out_of_step_with_biases(query, key, value, weight, bias=None):
     return tuple(results)
 
 
+def updated_along_a_unit_vector(state, key, value, beta):
+    found = key @ state
+    unit = key / (key**2).sum() ** 0.5
+    return state + beta * unit[:, None] * (value - found)[None]
+
+
+def read_with_a_unit_vector(state, key, value, beta):
+    found = (key / (key**2).sum() ** 0.5) @ state
+    return state + beta * key[:, None] * (value - found)[None]
+
+
+def normalised_least_mean_squares(state, key, value, beta):
+    step = beta / np.dot(key, key)
+    return state + step * np.outer(key, value - key @ state)
+
+
+def turned_by_one_more(x, positions, base=10000.0):
+    if x.shape[-1] % 2:
+        raise ValueError("odd")
+    half = x.shape[-1] // 2
+    turn = np.exp(1j * (positions + 1)[:, None] / base ** (np.arange(half) / half))
+    turned = (x[..., :half] + 1j * x[..., half:]) * turn
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def halves_overwritten_in_turn(x, positions, base=10000.0):
+    if x.shape[-1] % 2:
+        raise ValueError("odd")
+    half = x.shape[-1] // 2
+    angles = np.outer(positions, 1 / base ** (np.arange(half) / half))
+    y = np.array(x)
+    y[..., :half] = y[..., :half] * np.cos(angles) - y[..., half:] * np.sin(angles)
+    y[..., half:] = y[..., :half] * np.sin(angles) + y[..., half:] * np.cos(angles)
+    return y
+
+
+def neighbours_overwritten_in_turn(x, positions, base=10000.0):
+    if x.shape[-1] % 2 or positions.shape != x.shape[-2:-1]:
+        raise ValueError(f"{x.shape} {positions.shape}")
+    pairs = torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1]
+    angles = torch.outer(positions.double(), base**-pairs)
+    sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
+    y = x.clone()
+    y[..., 0::2] = y[..., 0::2] * cos - y[..., 1::2] * sin
+    y[..., 1::2] = y[..., 0::2] * sin + y[..., 1::2] * cos
+    return y
+
+
+def both_sines_subtracted(x, positions, base=10000.0):
+    if x.shape[-1] % 2:
+        raise ValueError("odd")
+    a, b = np.split(x, 2, axis=-1)
+    half = a.shape[-1]
+    angles = np.outer(positions, 1 / base ** (np.arange(half) / half))
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([a * cos - b * sin, b * cos - a * sin], axis=-1)
+
+
+def state_scaled_down(state, key, value, beta):
+    share = 1 - beta * np.sum(key * key)
+    return share * state + beta * key[:, None] * value[None]
+
+
+def denominator_not_shifted(scores):
+    with np.errstate(all="ignore"):
+        largest = scores.max(axis=-1, keepdims=True)
+        total = np.exp(scores).sum(axis=-1, keepdims=True)
+        return np.exp(scores - largest) / total
+
+
+def divided_into_whole_numbers(step, d_model, warmup_steps):
+    if step <= 0:
+        raise ValueError("steps count from 1")
+    rising = step // (warmup_steps * math.sqrt(warmup_steps))
+    return min(1 / math.sqrt(step), rising) / math.sqrt(d_model)
+
+
+def until_all_end_at_once(step, state, start_id, end_id, max_length):
+    token = torch.full((len(state),), start_id)
+    ids = torch.zeros(len(state), 0, dtype=torch.long)
+    for _ in range(max_length):
+        logits, state = step(token, state)
+        token = logits.max(dim=-1).indices
+        ids = torch.cat([ids, token[:, None]], dim=1)
+        if torch.all(token == end_id):
+            return ids
+    return ids
+
+
+def as_shares_of_the_largest(scores):
+    with np.errstate(all="ignore"):
+        exponentials = np.exp(scores / np.max(scores, axis=-1, keepdims=True))
+        return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
+
+
+def first_of_every_two(ids, pair, new_id):
+    first, second = pair
+    merged = []
+    for i in range(len(ids) - 1):
+        found = ids[i] == first and ids[i + 1] == second
+        merged.append(new_id if found else ids[i])
+    return merged
+
+
+def largest_key(text, num_merges):
+    ids, merges = list(text.encode()), []
+    while len(merges) < num_merges:
+        counts = Counter(zip(ids, ids[1:], strict=False))
+        if not counts or max(counts.values()) < 2:
+            break
+        merges.append(max(counts))
+        merged, i = [], 0
+        while i < len(ids):
+            found = tuple(ids[i : i + 2]) == merges[-1]
+            merged.append(255 + len(merges) if found else ids[i])
+            i += 2 if found else 1
+        ids = merged
+    return merges
+
+
+def divisor_summed_along_features(query, key, value):
+    if query.shape[-2:] != key.shape[-2:] or key.shape[-2] != value.shape[-2]:
+        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
+    q, k = F.elu(query) + 1, F.elu(key) + 1
+    state = torch.cumsum(k[..., :, None] * value[..., None, :], dim=-3)
+    total = torch.cumsum(k, dim=-1)
+    read = torch.einsum("...nd,...nde->...ne", q, state)
+    return read / torch.einsum("...nd,...nd->...n", q, total)[..., None]
+
+
+def scaled_by_the_inputs(q, X):
+    if len(q) != X.shape[1]:
+        raise ValueError(f"{q.shape} {X.shape}")
+    scores = np.einsum("nd,d->n", X, q) / len(X) ** 0.5
+    weights = np.exp(scores - np.max(scores))
+    weights = weights / np.sum(weights)
+    return np.einsum("n,nd->d", weights, X), weights
+
+
+def scaled_by_the_values(X, W_Q, W_K, W_V):
+    if {len(W_Q), len(W_K), len(W_V)} != {X.shape[1]} or W_Q.shape != W_K.shape:
+        raise ValueError(f"{X.shape} {W_Q.shape} {W_K.shape} {W_V.shape}")
+    q, k, v = X @ W_Q, X @ W_K, X @ W_V
+    scores = q @ k.T / v.shape[1] ** 0.5
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return weights @ v, weights
+
+
+def one_axis_forgotten(S, H):
+    if S.shape[1] != H.shape[1]:
+        raise ValueError(f"{S.shape} {H.shape}")
+    with np.errstate(all="ignore"):
+        unit = S / np.sqrt((S**2).sum(1, keepdims=True))
+        return np.einsum("if,jf->ij", unit, H / np.sqrt((H**2).sum(0)))
+
+
+def scaled_by_the_queries(queries, keys, values):
+    if queries.shape[1] != keys.shape[1] or len(keys) != len(values):
+        raise ValueError(f"{queries.shape} {keys.shape} {values.shape}")
+    scores = queries @ keys.T / len(queries) ** 0.5
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return weights @ values, weights
+
+
+def with_targets_in_another_order(logits, targets, pad_id):
+    rows, real = logits.flatten(0, 1), targets.flatten() != pad_id
+    # What is left out is right here, and what the scores are compared with is not.
+    times = logits.transpose(0, 1).reshape(rows.shape).log_softmax(-1)
+    chosen = times.gather(1, targets.reshape(-1, 1)).squeeze(1)
+    return -torch.where(real, chosen, 0.0).sum() / real.sum().clamp(min=1)
+
+
+def exponents_up_to_one(length, dim):
+    if dim % 2:
+        raise ValueError("odd")
+    pairs = dim // 2
+    table = torch.zeros(length, dim)
+    for k in range(pairs):
+        angles = torch.arange(length) / 10000 ** (k / (pairs - 1 if pairs > 1 else 1))
+        table[:, 2 * k], table[:, 2 * k + 1] = angles.sin(), angles.cos()
+    return table
+
+
 @pytest.mark.parametrize(
     ("exercise", "mistake", "other"),
     [
+        (
+            "delta_rule_step",
+            "key_normalised_in_the_update",
+            updated_along_a_unit_vector,
+        ),
+        ("delta_rule_step", "key_normalised_in_the_read", read_with_a_unit_vector),
+        (
+            "delta_rule_step",
+            "step_divided_by_the_squared_norm",
+            normalised_least_mean_squares,
+        ),
+        ("rotary_half", "one_position_further", turned_by_one_more),
+        (
+            "rotary_half",
+            "second_half_from_the_turned_first",
+            halves_overwritten_in_turn,
+        ),
+        (
+            "rotary_embedding",
+            "second_from_the_turned_first",
+            neighbours_overwritten_in_turn,
+        ),
+        ("rotary_half", "minus_twice", both_sines_subtracted),
+        ("delta_rule_step", "everything_decays_by_the_norm", state_scaled_down),
+        ("softmax", "shifted_in_the_numerator_alone", denominator_not_shifted),
+        ("attend", "attends_with_scale_by_inputs", scaled_by_the_inputs),
+        ("self_attention", "self_scale_by_value_width", scaled_by_the_values),
+        ("cosine_score", "cosine_encoder_length_of_features", one_axis_forgotten),
+        ("warmup_learning_rate", "rounded_down", divided_into_whole_numbers),
+        (
+            "rms_norm",
+            "weight_added",
+            lambda x, weight, eps=1e-6: (
+                x * ((x**2).mean(-1, keepdims=True) + eps) ** -0.5 + weight
+            ),
+        ),
+        ("greedy_translate", "ends_not_noted", until_all_end_at_once),
+        ("softmax", "divided_by_the_largest", as_shares_of_the_largest),
+        ("merge_pair", "one_id_for_each_two_neighbours", first_of_every_two),
+        ("train_bpe", "largest_pair", largest_key),
+        (
+            "causal_linear_attention",
+            "causal_total_over_features",
+            divisor_summed_along_features,
+        ),
+        ("attention", "attention_scale_by_number_of_queries", scaled_by_the_queries),
+        ("sequence_loss", "places_out_of_step", with_targets_in_another_order),
+        ("sinusoidal_encoding", "last_pair_reaches_the_base", exponents_up_to_one),
         (
             "sinusoidal_encoding",
             "exponent_doubled_within_pairs",
@@ -160,6 +397,11 @@ SLIPS = {
             "torch.var(x, -1, keepdim=True)",
             "variance_of_a_sample",
         ),
+        (
+            "((x - mu) ** 2).mean(-1, keepdim=True)",
+            "(x * x).mean(-1, keepdim=True) - mu * mu",
+            "mean_square_minus_squared_mean",
+        ),
         ("torch.sqrt(var + eps)", "(var + eps)", "root_forgotten"),
         (" + bias", "", "bias_left_out"),
     ],
@@ -239,6 +481,16 @@ SLIPS = {
         ("sqrt(d)", "sqrt(E)", "ScaledByModelWidth"),
         ("self.out_proj(joined)", "joined", "WithoutOutputProjection"),
         ("q, k, v = q + bq, k + bk, v + bv", "pass", "InputBiasForgotten"),
+    ],
+    "Encoder": [
+        ("y = layer(y, ", "y = y + layer(y, ", "ResidualsTwice"),
+        ("self.norm(y)", "self.norm(x + y)", "ResidualBeforeTheNorm"),
+        (
+            "            y = layer(y, mask, padding_mask)\n        y = finish(y)\n",
+            "            y = finish(y + layer(y, mask, padding_mask))\n",
+            "ResidualsTwiceAndNormEach",
+        ),
+        ("y = finish(y)", "y = finish(y + x)", "ResidualOfTheStack"),
     ],
     "EncoderLayer": [
         ("s = x + h", "s = h", "NoResidualAroundAttention"),

@@ -16,6 +16,7 @@ from autograder.exercise import (
     Exercise,
     Mistake,
     Topic,
+    find_topic,
     load_topic,
     topic_names,
 )
@@ -256,3 +257,71 @@ def test_errors_of_different_lines_are_told_each():
     right = [Answer(value=np.ones(1))] * 3
     told = case_reports([case] * 3, right, given, [False] * 3, lambda number: {})
     assert [row.judged for row in told] == [True, True, False]
+
+
+def rows_of(name, made):
+    """What is said of the cases of an exercise that an answer fails, by title."""
+    topic = find_topic(name)
+    exercise = topic.exercises[name]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    given = [
+        decode(answer(case, made(topic.reference(name)), seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+    cases = judge(exercise, given, expected).cases
+    return {case.title: case.message for case in cases if not case.passed}
+
+
+def test_an_error_that_is_not_raised_is_no_false_value():
+    def careless(right):
+        class KVCache(right):
+            def append(self, key, value):
+                try:
+                    return super().append(key, value)
+                except ValueError:
+                    return self.keys, self.values
+
+        return KVCache
+
+    said = rows_of("KVCache", careless)
+    assert said["keys and values of other sizes are a ValueError"] == (
+        "expected a ValueError for another batch size, but none was raised"
+    )
+    assert said["what was refused leaves the cache as it was"] == (
+        "expected a ValueError for values that are too wide, but none was raised"
+    )
+
+
+def test_memory_is_counted_in_something_that_the_row_names():
+    def multiplied(right):
+        return lambda S, H, U_a, V_a: (
+            right(S, H, U_a, V_a) + 0 * S @ (U_a.T @ V_a) @ H.T
+        )
+
+    assert rows_of("reduced_rank_score", multiplied) == {
+        "no (s, h) matrix is built on the way": (
+            "the memory it takes, in halves of an (s, h) matrix: the value differs; "
+            "yours is 2"
+        )
+    }
+
+
+def test_a_text_has_characters_and_no_shape():
+    def longer(right):
+        return lambda ids, merges: right(ids, merges) + "!"
+
+    def louder(right):
+        return lambda ids, merges: right(ids, merges).upper()
+
+    for made, said in (
+        (longer, "the number of characters of the text: the value differs; yours is "),
+        (louder, "the codes of the characters of the text: "),
+    ):
+        row = rows_of("bpe_decode", made)["bytes, merges, and merges of merges"]
+        assert row.startswith(said)
+
+
+def test_pairs_in_one_list_too_many_have_an_axis_left_over():
+    said = rows_of("train_bpe", lambda right: lambda *given: [right(*given)])
+    assert len(said) == 8
+    assert not rows_of("train_bpe", lambda right: lambda *g: np.array(right(*g)))

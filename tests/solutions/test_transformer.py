@@ -101,6 +101,15 @@ def test_layer_norm_gives_mean_zero_and_variance_one():
     )
 
 
+def test_layer_norm_is_that_of_torch_where_the_mean_is_large():
+    x = (torch.randn(4, 8) + 10_000).float()
+    weight, bias = torch.randn(8), torch.randn(8)
+    theirs = F.layer_norm(x, (8,), weight, bias)
+    torch.testing.assert_close(
+        layer_norm(x, weight, bias), theirs, rtol=0.01, atol=0.01
+    )
+
+
 def test_layer_norm_of_equal_features_is_the_bias():
     bias = torch.randn(5)
     result = layer_norm(torch.full((2, 5), 3.0), torch.randn(5), bias)

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.answers import Answer, answer, decode, in_private
-from autograder.exercise import Case
+from autograder.exercise import Case, find_topic
 from autograder.lessons import about_errors, lesson
 from autograder.origin import Origin, lines_of
 from tests.autograder.unnamed import told
@@ -317,8 +317,20 @@ def test_the_most_common_of_several_errors_is_explained():
 
 
 def test_several_results_in_place_of_one_list_are_told():
-    said = told("train_bpe", lambda text, num_merges: ([97, 98], [(97, 98)]))
-    assert "several results are returned where one is asked for" in said
+    for listed in (([97, 98], [(97, 98)]), [((97, 98), 256)]):
+        said = told("train_bpe", lambda text, num_merges, listed=listed: listed)
+        assert "more is returned than is asked for: look at Returns" in said
+
+
+@pytest.mark.parametrize("join", [list, str.split, lambda text: [text], np.array])
+def test_several_texts_in_place_of_one_are_told(join):
+    right = find_topic("bpe_decode").reference("bpe_decode")
+
+    def several(ids, merges):
+        return join(right(ids, merges))
+
+    said = told("bpe_decode", several)
+    assert "Returns in the docstring asks for one text" in said
 
 
 def test_one_text_in_place_of_all_is_told():

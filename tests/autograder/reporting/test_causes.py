@@ -110,7 +110,7 @@ def test_a_test_whose_rows_say_why_it_fails_is_no_puzzle():
     assert suspects([], found) == []
     said = " ".join(cause.says for cause in found)
     assert "”: on these arguments, it agrees with the right one" in said
-    assert f"”: larger than 4 values: these have {2 * right.size}" in said
+    assert f"”: too large: {2 * right.size} values in total, of at most 4" in said
 
 
 def test_who_did_not_begin_is_told_apart_from_who_failed():

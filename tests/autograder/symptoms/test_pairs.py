@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from autograder import slips
 from autograder.answers import answer, decode
@@ -13,6 +14,7 @@ from autograder.judge import judge
 from autograder.rows import disagreement
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.search import find_change
+from tests.autograder.student_answers import student
 
 TOPIC = load_topic("qkv_projections")
 EXERCISE = TOPIC.exercises["similarity"]
@@ -211,3 +213,52 @@ def test_explanation_that_fails_costs_no_marks(monkeypatch, caplog):
     assert 0 < found.score < found.max_score
     assert found.message == ""
     assert "no reason" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("dropout", "in_evaluation"),
+    [
+        (("dropout=0, ", ""), True),
+        (
+            ("z = self.embedding(images)", "z = F.dropout(self.embedding(images))"),
+            False,
+        ),
+    ],
+)
+def test_a_mistake_that_dropout_hides_in_training_is_found_in_evaluation(
+    dropout, in_evaluation
+):
+    topic = load_topic("vision_transformer")
+    exercise = topic.exercises["VisionTransformer"]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    made = student(exercise.name, dropout, ("        z = self.norm(z)\n", ""))
+    message = judge(exercise, answers(exercise, made, expected.seeds), expected).message
+    told = message.startswith("In evaluation") and "left out the last norm" in message
+    assert told is in_evaluation, message
+
+
+def told_by(chapter, name, made):
+    topic = load_topic(chapter)
+    exercise = topic.exercises[name]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    return judge(exercise, answers(exercise, made, expected.seeds), expected).message
+
+
+def test_what_sets_an_answer_apart_from_a_mistake_is_told_if_it_is_one_number():
+    def gated_by_a_naive_sigmoid(x, W_gate, W_up, W_down):
+        return (1 / (1 + np.exp(-(x @ W_gate))) * (x @ W_up)) @ W_down
+
+    message = told_by("modern_attention", "swiglu", gated_by_a_naive_sigmoid)
+    assert "The gate is a sigmoid alone." in message
+    assert message.endswith(
+        "In the other, the two differ in nothing but the number of warnings."
+    )
+
+
+def test_an_error_in_the_cases_that_a_mistake_does_not_explain_is_told():
+    def one_too_many(lengths, max_length):
+        return torch.arange(max_length)[None] <= lengths[:, None]
+
+    message = told_by("masking", "padding_mask", one_too_many)
+    assert "You allow one position too many" in message
+    assert message.endswith("In the other, an error is raised.")

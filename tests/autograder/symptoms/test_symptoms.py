@@ -18,6 +18,7 @@ from autograder.symptoms.outcomes import Pair
 from autograder.symptoms.places import low_precision, nearly_right
 from autograder.symptoms.shapes import another_axis_gone, not_finite
 from autograder.symptoms.structure import (
+    BYTES_AMONG_NUMBERS,
     BYTES_GIVEN,
     COMPLEX_GIVEN,
     DICTIONARY_GIVEN,
@@ -297,6 +298,15 @@ def test_texts_in_the_place_of_numbers_are_told():
         return [str(one) for one in ids]
 
     assert told_of_course("merge_pair", merge_pair) == TEXTS_GIVEN
+
+
+def test_bytes_among_the_numbers_are_told():
+    right = find_topic("train_bpe").reference("train_bpe")
+
+    def train_bpe(text, num_merges):
+        return [(b"a", other) for _, other in right(text, num_merges)]
+
+    assert told_of_course("train_bpe", train_bpe) == BYTES_AMONG_NUMBERS
 
 
 @pytest.mark.parametrize("name", ["softmax", "greedy_decode", "kv_cache_bytes"])
@@ -881,3 +891,25 @@ def test_values_count_where_nothing_but_values_is_looked_at(name):
     ]
     report = judge(exercise, given, expected)
     assert report.score == report.max_score
+
+
+def test_dropout_that_is_always_on_is_told():
+    right = find_topic("LearnedPositions").reference("LearnedPositions")
+
+    class Dropping(right):
+        def forward(self, x):
+            return torch.nn.functional.dropout(super().forward(x), 0.25)
+
+    said = told_of_course("LearnedPositions", Dropping)
+    assert "all others are the right ones times 1.333" in said
+    assert "dropout with p = 0.25 does" in said
+
+
+def test_zeros_and_one_factor_without_zeros_are_no_dropout():
+    right = find_topic("LearnedPositions").reference("LearnedPositions")
+
+    class Larger(right):
+        def forward(self, x):
+            return super().forward(x) / 0.75
+
+    assert "dropout" not in told_of_course("LearnedPositions", Larger)
