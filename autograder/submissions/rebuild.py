@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import dropwhile, groupby
 from operator import attrgetter
 from typing import Any
 
@@ -131,7 +131,8 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     for cell in cells:
         if _is_beside(cell, answered):
             added.setdefault(place, []).append(cell)
-            writable.append((place, cell))
+            if cell.kind == "code":
+                writable.append((place, cell))
         elif cell.grade_id in by_id:
             written.setdefault(cell.grade_id, []).append(cell.source)
             place = by_id[cell.grade_id]
@@ -163,12 +164,7 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
             f"your own cells have more than {MAX_ADDED} characters, or one has more "
             f"than {MAX_SOURCE}; what is beyond was not run"
         )
-    beside = [cell.grade_id for cell in cells if _is_beside(cell, answered)]
-    rebuilt.notes += [
-        f"{name}: a cell with its grade id does not define it, and is run as one of "
-        "your own"
-        for name in dict.fromkeys(beside)
-    ]
+    rebuilt.notes += _what_is_beside(cells, answered)
     rebuilt.notes += _irregularities(master, data, by_id)
     return rebuilt
 
@@ -181,7 +177,7 @@ def _pieces_together(
 ) -> list[_Cell]:
     """The cells, those that a student split as one again."""
     together: list[_Cell] = []
-    for name, run in groupby(cells, key=attrgetter("grade_id")):
+    for (name, _), run in groupby(cells, key=attrgetter("grade_id", "kind")):
         pieces = list(run)
         if name in by_id:
             pieces = _together(rebuilt, master.cells[by_id[name]], pieces)
@@ -204,6 +200,7 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
         or len(changed) < 2
         or sum(map(len, changed)) > MAX_SOURCE
         or any(map(has_cell_magic, changed))
+        or any(_is_stub(source, stub.source) for source in changed)
         or any(parsed(source) is None for source in changed)
         or sum(name in by_name.Cell(source).defined for source in changed) != 1
     ):
@@ -217,26 +214,54 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
 
 def _answered(
     by_id: Mapping[str, int], master: NotebookNode, cells: Iterable[_Cell]
-) -> set[str]:
-    """The exercises that are defined in a cell with their grade id."""
+) -> dict[str, bool]:
+    """The exercises that are defined in a cell with their grade id.
+
+    Returns:
+        Whether code defines it, and not only a cell that was retyped as text, for each
+        of them. A stub defines nothing, even with a comment in it.
+    """
     stubs = {name: master.cells[number] for name, number in by_id.items()}
-    return {
-        cell.grade_id
-        for cell in cells
-        if cell.grade_id in stubs
-        and _role(stubs[cell.grade_id]) == "exercise"
-        and cell.source.strip() != stubs[cell.grade_id].source.strip()
-        and cell.grade_id in by_name.defined_in(cell.source)
-    }
+    found: dict[str, bool] = {}
+    for cell in cells:
+        name, stub, code = cell.grade_id, stubs.get(cell.grade_id), cell.kind == "code"
+        if (
+            stub is not None
+            and _role(stub) == "exercise"
+            and found.get(name, -1) < code  # else it would be read for nothing
+            and name in by_name.defined_in(cell.source)
+            and not _is_stub(cell.source, stub.source)
+        ):
+            found[name] = code
+    return found
 
 
-def _is_beside(cell: _Cell, answered: set[str]) -> bool:
+def _is_beside(cell: _Cell, answered: Mapping[str, bool]) -> bool:
     """Whether a cell has a grade id only because it was split off or copied.
 
-    Then it is like any cell that the student added.
+    Then it is like any cell that the student added. So is an attempt that was set
+    aside as text, where a cell with code answers the exercise.
     """
     name = cell.grade_id
-    return name in answered and name not in by_name.defined_in(cell.source)
+    if name not in answered:
+        return False
+    aside = answered[name] and cell.kind != "code"
+    return aside or name not in by_name.defined_in(cell.source)
+
+
+def _what_is_beside(cells: Iterable[_Cell], answered: Mapping[str, bool]) -> list[str]:
+    """A note for each exercise whose grade id such cells have."""
+    beside = [cell for cell in cells if _is_beside(cell, answered)]
+    code = dict.fromkeys(c.grade_id for c in beside if c.kind == "code")
+    text = dict.fromkeys(c.grade_id for c in beside if c.kind != "code")
+    return [
+        f"{name}: a cell with its grade id does not define it, and is run as one of "
+        "your own"
+        for name in code
+    ] + [
+        f"{name}: a cell with its grade id is text, and is no part of the answer"
+        for name in text
+    ]
 
 
 def _find_by_name(
@@ -261,7 +286,7 @@ def _find_by_name(
         for name, number in asked.items()
         if not any(
             text.strip()
-            for text in _changed(written.get(name, []), master.cells[number].source)
+            for text in _begun(written.get(name, []), master.cells[number].source)
         )
     }
     read: list[tuple[int, _Cell, by_name.Cell]] = []
@@ -405,6 +430,22 @@ def _changed(sources: list[str], stub: str) -> list[str]:
     return [source for source in sources if source.strip() != stub.strip()]
 
 
+def _begun(sources: list[str], stub: str) -> list[str]:
+    """Those from the first on that is more than the stub with other comments.
+
+    If there is none, those with other comments.
+    """
+    changed = _changed(sources, stub)
+    return list(dropwhile(lambda s: _is_stub(s, stub), changed)) or changed
+
+
+def _is_stub(source: str, stub: str) -> bool:
+    """Whether a source is the stub, perhaps with other comments."""
+    if source.strip() == stub.strip():
+        return True
+    return len(source) <= MAX_SOURCE and by_name.is_same_code(source, stub)
+
+
 def _word_for_word(text: str) -> str:
     """Markdown that shows a text as it is: an indented block runs and loads nothing.
 
@@ -424,7 +465,7 @@ def _choose(rebuilt: Rebuilt, name: str, stub: str, sources: list[str]) -> str:
         rebuilt.missing.append(name)
         rebuilt.notes.append(f"{name}: its exercise cell is not in the notebook")
         return stub
-    changed = _changed(sources, stub)
+    changed = _begun(sources, stub)
     if len(sources) > 1:
         rebuilt.notes.append(
             f"{name}: {len(sources)} cells have its grade id; the first that is not "

@@ -187,6 +187,54 @@ def test_pieces_that_cannot_be_one_cell_run_where_they_stand(
     assert any("does not define it" in note for note in rebuilt.notes)
 
 
+@pytest.mark.parametrize("kind", ["markdown", "raw"])
+@pytest.mark.parametrize(
+    "text", ["Solution", "1. divide", "def softmax(s):\n    return wrong"]
+)
+def test_text_that_has_the_grade_id_of_an_answer_is_no_part_of_it(
+    master, solved, kind, text
+):
+    data = solved()
+    own = find(data, "softmax")
+    place = data["cells"].index(own)
+    data["cells"].insert(place, {**own, "cell_type": kind, "source": text})
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == own["source"]
+    assert sources(rebuilt, "student") == []
+    assert [n for n in rebuilt.notes if "run as one" in n or "count as one" in n] == []
+    assert any("is text" in note for note in rebuilt.notes)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("between", [[], [code_cell("1")]])
+@pytest.mark.parametrize(
+    "answer", ["def softmax(s):\n    return s", "softmax = lambda s: s"]
+)
+def test_a_stub_with_a_comment_of_the_students_own_is_no_answer(
+    master, solved, first, between, answer
+):
+    data = solved()
+    own = find(data, "softmax")
+    stub = {**own, "source": find(master, "softmax")["source"] + "  # see below"}
+    own["source"] = answer
+    place = data["cells"].index(own)
+    both = [stub, *between, own] if first else [own, *between, stub]
+    data["cells"][place : place + 1] = both
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == answer
+
+
+def test_very_many_copies_of_a_stub_are_read_in_a_moment(master, solved):
+    data = solved()
+    own, stub = find(data, "softmax"), find(master, "softmax")["source"]
+    comments = "# one, two (three)\n" * 200
+    data["cells"] += [{**own, "source": f"{comments}{stub}"} for _ in range(1500)]
+    data["cells"] += [{**own, "source": f"{stub}\nx = {n}"} for n in range(200)]
+    start = time.monotonic()
+    assert rebuild(master, data).answers["softmax"] == own["source"]
+    assert time.monotonic() - start < 5
+
+
 def test_a_copy_of_an_exercise_cell_with_something_else_in_it_costs_nothing(
     master, solved
 ):
