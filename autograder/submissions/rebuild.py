@@ -39,7 +39,8 @@ class Rebuilt:
             ``setup``, ``demo``, ``exercise``, ``check``, ``student`` or ``text``, and
             ``cell.metadata.exercise`` to which exercise it belongs.
         answers: the source a student wrote for each exercise.
-        essays: the text for each question of the instructor's own that asks for one.
+        essays: the text for each question of the instructor's own that asks for one,
+            and for each task what the student added below it.
         notes: one line for each irregularity, for the report.
         missing: exercises whose cell is not in the submission.
         too_long: exercises whose answer is longer than ``MAX_SOURCE``.
@@ -127,6 +128,7 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     bare: list[int] = []  # exercises whose stub has lost its metadata
     added: dict[int, list[_Cell]] = {}
     writable: list[tuple[int, _Cell]] = []  # with the master cell that each follows
+    in_place: list[str] = []  # tasks of the instructor's own that were written into
     place = -1  # the master cell that an added cell followed
     for cell in cells:
         if _is_beside(cell, answered):
@@ -138,6 +140,9 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
             place = by_id[cell.grade_id]
             if _role(master.cells[place]) == "exercise":
                 writable.append((place, cell))
+            if _answers_in_place(cell, master.cells[place]):
+                added.setdefault(place, []).append(cell)
+                in_place.append(cell.grade_id)
         elif cell.source.strip() in by_stub:
             place = by_stub[cell.source.strip()]
             bare.append(place)
@@ -155,15 +160,25 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         written.setdefault(_grade_id(stub), []).append(stub.source)
     _find_by_name(rebuilt, master, written, writable, added)
     _add_student_cells(rebuilt, added.pop(-1, []))
+    task: str | None = None  # to which what the student adds is the answer
     for number, cell in enumerate(master.cells):
         _add_master_cell(rebuilt, cell, written)
-        _add_student_cells(rebuilt, added.pop(number, []))
+        own = added.pop(number, [])
+        _add_student_cells(rebuilt, own)
+        task = _task_at(cell, task)
+        if task is not None:
+            parts = [rebuilt.essays.get(task, ""), *(c.source for c in own)]
+            rebuilt.essays[task] = "\n\n".join(filter(None, parts))
     _leave_out_what_is_not_here(rebuilt)
     if rebuilt.added > MAX_ADDED:
         rebuilt.notes.append(
             f"your own cells have more than {MAX_ADDED} characters, or one has more "
             f"than {MAX_SOURCE}; what is beyond was not run"
         )
+    rebuilt.notes += [
+        f"{name}: what was written into the task stands below it"
+        for name in dict.fromkeys(in_place)
+    ]
     rebuilt.notes += _what_is_beside(cells, answered)
     rebuilt.notes += _irregularities(master, data, by_id)
     return rebuilt
@@ -247,6 +262,29 @@ def _is_beside(cell: _Cell, answered: Mapping[str, bool]) -> bool:
         return False
     aside = answered[name] and cell.kind != "code"
     return aside or name not in by_name.defined_in(cell.source)
+
+
+def _answers_in_place(cell: _Cell, asked: NotebookNode) -> bool:
+    """Whether a student wrote into the cell of a task, and not below it."""
+    return _is_task(asked) and cell.source.strip() != asked.source.strip()
+
+
+def _is_task(cell: NotebookNode) -> bool:
+    """Whether an instructor asks for cells of the student's own, to mark by hand."""
+    return bool(cell.metadata.get("nbgrader", {}).get("task"))
+
+
+def _task_at(cell: NotebookNode, above: str | None) -> str | None:
+    """The task to which cells below a master cell belong; it ends with the next one.
+
+    Args:
+        cell: of the master.
+        above: the task to which cells above it belong.
+    """
+    if _is_task(cell):
+        return _grade_id(cell)
+    entry = cell.metadata.get("nbgrader", {})
+    return None if entry.get("grade") or entry.get("solution") else above
 
 
 def _what_is_beside(cells: Iterable[_Cell], answered: Mapping[str, bool]) -> list[str]:

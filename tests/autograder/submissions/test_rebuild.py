@@ -235,6 +235,41 @@ def test_very_many_copies_of_a_stub_are_read_in_a_moment(master, solved):
     assert time.monotonic() - start < 5
 
 
+def with_task(master):
+    """A release with a task of the instructor's own, a text below it, and an essay."""
+    asking = copy.deepcopy(master)
+    for name, text in (("task", "Draw it."), (None, "A text."), ("essay", "Why?")):
+        cell = nbformat.v4.new_markdown_cell(text)
+        kinds = {"task": name == "task", "solution": name == "essay"}
+        if name:
+            cell.metadata["nbgrader"] = {"grade_id": name, "points": 4, **kinds}
+        asking.cells.append(cell)
+    return asking
+
+
+def test_what_is_added_below_a_task_is_its_answer(master):
+    asking = with_task(master)
+    data = copy.deepcopy(asking)
+    assert rebuild(asking, data).essays == {"task": "", "essay": "Why?"}
+    place = data["cells"].index(find(data, "task"))
+    data["cells"][place + 1 : place + 1] = [code_cell("plot()")]
+    data["cells"].insert(place + 3, nbformat.v4.new_markdown_cell("One sees it."))
+    data["cells"].append(code_cell("not_of_the_task"))
+    rebuilt = rebuild(asking, data)
+    assert rebuilt.essays["task"] == "plot()\n\nOne sees it."
+
+
+def test_what_was_written_into_a_task_is_shown_below_it(master):
+    asking = with_task(master)
+    data = copy.deepcopy(asking)
+    find(data, "task")["source"] = "Draw it. I did!"
+    rebuilt = rebuild(asking, data)
+    place = sources(rebuilt).index("Draw it.")
+    assert sources(rebuilt)[place + 1] == "    Draw it. I did!"
+    assert rebuilt.essays["task"] == "Draw it. I did!"
+    assert any("written into the task" in note for note in rebuilt.notes)
+
+
 def test_a_copy_of_an_exercise_cell_with_something_else_in_it_costs_nothing(
     master, solved
 ):
