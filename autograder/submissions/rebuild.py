@@ -205,11 +205,13 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
 
     JupyterLab copies the metadata of a cell that is split, so what was written in one
     exercise cell may stand in several. They count as one if the answer is in one of
-    them; of several answers, the first counts. A cell magic is understood at the top of
+    them; of several answers, the first counts. What answers a question of the
+    instructor's own need not have a name. A cell magic is understood at the top of
     a cell only, and applies to all of it, so cells with one stay apart.
     """
     name = _grade_id(stub)
     changed = _changed([cell.source for cell in run], stub.source)
+    defined = int(name in by_name.defined_in(stub.source))
     if (
         _role(stub) != "exercise"
         or len(changed) < 2
@@ -217,7 +219,7 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
         or any(map(has_cell_magic, changed))
         or any(_is_stub(source, stub.source) for source in changed)
         or any(parsed(source) is None for source in changed)
-        or sum(name in by_name.Cell(source).defined for source in changed) != 1
+        or sum(name in by_name.defined_in(source) for source in changed) != defined
     ):
         return run
     rebuilt.notes.append(
@@ -449,7 +451,7 @@ def _add_master_cell(
         name = cell.metadata.nbgrader.grade_id.removeprefix("check-")
         new.metadata["exercise"] = name
     if role == "essay":
-        _fill_in(new, written.get(_grade_id(cell), []))
+        _fill_in(rebuilt, new, written.get(_grade_id(cell), []))
         rebuilt.essays[_grade_id(cell)] = new.source
     if role == "exercise":
         new.source = _choose(rebuilt, name, cell.source, written.get(name, []))
@@ -457,11 +459,20 @@ def _add_master_cell(
     rebuilt.notebook.cells.append(new)
 
 
-def _fill_in(essay: NotebookNode, sources: list[str]) -> None:
-    """Put in what a student wrote where an instructor's own cell asks for text."""
+def _fill_in(rebuilt: Rebuilt, essay: NotebookNode, sources: list[str]) -> None:
+    """Put in what a student wrote where an instructor's own cell asks for text.
+
+    It may stand in several cells, if one was split or copied; a person reads them all.
+    """
     essay.metadata["role"] = "text"
-    for written in _changed(sources, essay.source)[:1]:
-        essay.source = _word_for_word(written[:MAX_SOURCE])
+    pieces = list(dict.fromkeys(_changed(sources, essay.source)))
+    if len(pieces) > 1:
+        rebuilt.notes.append(
+            f"{_grade_id(essay)}: {len(pieces)} cells have its grade id; they count as "
+            "one"
+        )
+    if pieces:
+        essay.source = _word_for_word("\n\n".join(pieces)[:MAX_SOURCE])
 
 
 def _changed(sources: list[str], stub: str) -> list[str]:

@@ -259,6 +259,31 @@ def test_what_is_added_below_a_task_is_its_answer(master):
     assert rebuilt.essays["task"] == "plot()\n\nOne sees it."
 
 
+def test_an_essay_that_was_split_or_copied_is_shown_as_a_whole(master):
+    asking = with_task(master)
+    data = copy.deepcopy(asking)
+    essay = find(data, "essay")
+    texts = ("Because of this.", "And of that.", "And of that.", "Why?", "Finally.")
+    data["cells"] += [{**essay, "source": text} for text in texts[1:]]
+    essay["source"] = texts[0]
+    rebuilt = rebuild(asking, data)
+    whole = "    Because of this.\n    \n    And of that.\n    \n    Finally."
+    assert rebuilt.essays["essay"] == sources(rebuilt)[-1] == whole
+    assert any("essay: 3 cells" in note for note in rebuilt.notes)
+
+
+def test_code_for_a_question_of_the_instructor_may_be_split(master):
+    asking = copy.deepcopy(master)
+    question = nbformat.v4.new_code_cell("# your code")
+    question.metadata["nbgrader"] = {"grade_id": "plot", "solution": True}
+    asking.cells.append(question)
+    data = copy.deepcopy(asking)
+    cell = data["cells"].pop()
+    data["cells"] += [{**cell, "source": text} for text in ("x = 1", "plot(x)")]
+    rebuilt = rebuild(asking, data)
+    assert rebuilt.answers["plot"] == "x = 1\n\nplot(x)"
+
+
 def test_what_was_written_into_a_task_is_shown_below_it(master):
     asking = with_task(master)
     data = copy.deepcopy(asking)
