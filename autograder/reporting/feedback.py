@@ -177,7 +177,9 @@ def _fingerprint(notebook: Path, marks: Marks, form: str) -> str:
     """Changes when anything changes of which a page is made."""
     versions = [nbgrader.__version__, nbconvert.__version__]
     template = (TEMPLATES / TEMPLATE / "index.html.j2").read_text(encoding="utf-8")
-    said = json.dumps([asdict(marks), versions, template, form], sort_keys=True)
+    shown = asdict(marks)
+    del shown["to_look_at"]  # of which a page says nothing
+    said = json.dumps([shown, versions, template, form], sort_keys=True)
     return hashlib.sha256(notebook.read_bytes() + said.encode()).hexdigest()
 
 

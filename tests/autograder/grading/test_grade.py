@@ -22,6 +22,7 @@ from autograder.grading.chapter import ChapterSubmissions, Outcome
 from autograder.grading.worker import Job
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.gradebook_errors import GradebookError
+from autograder.marks.whole_class import report_on_class
 from autograder.release.course import make_course
 from autograder.release.settings import CourseError, settings_of
 from autograder.release.stubs import BrokenChapter
@@ -514,8 +515,11 @@ def test_a_question_of_the_instructor_is_marked_by_hand(
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
         essay = book.find_grade("essay", TOPIC, TOPIC, "one")
         assert essay.needs_manual_grade
+        (said,) = report_on_class(course, TOPIC)[1]
+        assert said.startswith("still to be marked by hand, and a zero until then: ess")
         essay.manual_score, essay.needs_manual_grade = 7, False
         book.db.commit()
+    assert report_on_class(course, TOPIC)[1] == []
     assert grade(TOPIC, course, limits=LIMITS).unchanged == ["one"]
     assert marks(course) == {"one": everything + 7}
     assert main(["report", TOPIC, "--course", str(course)]) == 0
@@ -533,6 +537,10 @@ def test_a_question_of_the_instructor_is_marked_by_hand(
         with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
             essay = book.find_grade("essay", TOPIC, TOPIC, "one")
             assert (essay.score, essay.needs_manual_grade) == (7, another_look)
+        said = report_on_class(course, TOPIC)[1]
+        assert ["essay (1)" in s and "looked at again" in s for s in said] == (
+            [True] * another_look
+        )
 
 
 def test_a_task_of_the_instructor_asks_for_another_look_when_its_answer_changed(
