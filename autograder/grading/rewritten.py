@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 CERTAIN = "was rewritten; its mark by hand is of the earlier text"
+GONE = "is no longer there; its mark by hand is of an earlier text"
 UNCERTAIN = (
     "may have been rewritten since its mark by hand: look again, since the report on "
     "the earlier text is missing"
@@ -35,14 +36,14 @@ def rewritten(
     """
     now, known = report.get("by_hand") or {}, said.get("by_hand") or {}
     before, after = map(_sections, kept)
-    found = {}
+    found: dict[str, str] = {}
     for name in sorted(set(marked) & (now.keys() | known.keys())):
-        if name in known or said.get("refused"):  # refused: there was no answer
-            tell, same = CERTAIN, known.get(name) == now.get(name)
-        else:
-            tell, same = UNCERTAIN, before.get(name) == after.get(name, "")
-        if not same:
-            found[name] = tell
+        if name not in now:
+            found[name] = GONE
+        elif name in known:
+            found |= {} if known[name] == now[name] else {name: CERTAIN}
+        elif said.get("refused") or before.get(name) != after.get(name, ""):
+            found[name] = UNCERTAIN  # refused: another text, or none, was marked before
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.grading.rewritten import CERTAIN, UNCERTAIN, rewritten
+from autograder.grading.rewritten import CERTAIN, GONE, UNCERTAIN, rewritten
 
 
 def notebook(essay, own="thoughts"):
@@ -21,8 +21,8 @@ def notebook(essay, own="thoughts"):
     [
         ({"by_hand": {"essay": "a"}}, {"essay": "a"}, {}),
         ({"by_hand": {"essay": "a"}}, {"essay": "b"}, {"essay": CERTAIN}),
-        ({"by_hand": {"essay": "a"}}, {}, {"essay": CERTAIN}),  # now refused
-        ({"refused": "no notebook"}, {"essay": "a"}, {"essay": CERTAIN}),
+        ({"by_hand": {"essay": "a"}}, {}, {"essay": GONE}),  # now refused
+        ({"refused": "no notebook"}, {"essay": "a"}, {"essay": UNCERTAIN}),
         ({"by_hand": {"other": "a"}}, {"other": "b"}, {}),  # without a mark
     ],
 )
