@@ -23,14 +23,16 @@ class OwnNames:
         self._tree = tree
         nodes = list(ast.walk(tree))
         stored = {n.id for n in nodes if _is_stored(n)}
-        defined = {n.name for n in nodes if isinstance(n, (*_FUNCTIONS, ast.ClassDef))}
+        functions = {n.name for n in nodes if isinstance(n, _FUNCTIONS)}
+        classes = {n.name for n in nodes if isinstance(n, ast.ClassDef)}
         given = {n.arg for n in nodes if isinstance(n, ast.arg)}
-        self._names = stored | defined | given
-        imported = {name for n in nodes for name in _imported(n)}
+        self._names = stored | functions | classes | given
+        others = stored | functions | given | {m for n in nodes for m in _caught(n)}
+        others |= {name for n in nodes for name in _imported(n)}
         self._methods = {  # of classes whose names mean nothing else
             n.name: {inner.name for inner in n.body if isinstance(inner, _FUNCTIONS)}
             for n in nodes
-            if isinstance(n, ast.ClassDef) and n.name not in stored | imported
+            if isinstance(n, ast.ClassDef) and n.name not in others
         }
         self._objects = self._made()
 
@@ -81,7 +83,9 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
             yield place, None
         if isinstance(node, ast.arg):
             yield node.arg, None
-        yield from ((name, None) for name in _imported(node))
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            yield node.name, None
+        yield from ((name, None) for name in (*_imported(node), *_caught(node)))
 
 
 def _place(node: ast.expr) -> str | None:
@@ -101,3 +105,11 @@ def _imported(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         for alias in node.names:
             yield alias.asname or alias.name.partition(".")[0]
+
+
+def _caught(node: ast.AST) -> Iterator[str]:
+    """The names that an ``except`` or a pattern of ``match`` binds."""
+    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+        yield node.name
+    if isinstance(node, ast.MatchMapping) and node.rest:
+        yield node.rest

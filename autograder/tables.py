@@ -21,6 +21,8 @@ from autograder.files import plain_file, printable, write_atomically
 MAX_TABLE = 64 * 2**20  # bytes
 MAX_TOLD = 50  # problems
 _DELIMITERS = ",;\t"
+# With a point or a comma; three digits behind that may be thousands.
+_NUMBER = re.compile(r"(\d+)(?:\.(\d+)|,(\d{1,2}))?")
 # Where a formula may begin: also after what some countries' spreadsheets take for the
 # end of a cell.
 _FORMULA = re.compile(r"""((?:^|[;\t\r\n])[\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])""")
@@ -150,6 +152,12 @@ def _text(content: bytes, path: Path) -> str:
         row = text[: text.index("\0")].count("\n") + 1
         raise BadTable(path, [f"row {row}: a character of no text; is it a CSV file?"])
     return text
+
+
+def number_in(text: str) -> float | None:
+    """A number from 0 on as systems of any country write it; None if it is none."""
+    found = _NUMBER.fullmatch(text)
+    return float(f"{found[1]}.{found[2] or found[3] or 0}") if found else None
 
 
 def write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None:

@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import GraderFault
-from autograder.files import printable, write_atomically
+from autograder.files import Unusable, printable, write_atomically
+from autograder.grading.rewritten import rewritten
 from autograder.grading.worker import Job
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.gradebook_errors import GradebookError
 from autograder.marks.reports import report_in, report_path
 from autograder.marks.rules import Rule, credited
 from autograder.marks.scores import Marks
+from autograder.notebooks import read_notebook
 from autograder.release.settings import CourseError
 from autograder.submissions.submitted import Submission, handed_in, read, read_secret
 from autograder.submissions.timestamps import time_of
@@ -196,20 +198,22 @@ class ChapterSubmissions:
 
     def _write_together(self, examined: Sequence[Examined]) -> None:
         kept = []
+        told: dict[str, dict[str, str]] = {}
         for submission, report, notebook in examined:
             self._require_same_points(report)
             with self._unless_in_the_way(submission.student):
+                changed = self._rewritten(submission, report, notebook)
                 self._keep(submission, notebook)
                 kept.append((submission, report))
-        rewritten = {s.student: self._rewritten(s, r) for s, r in kept}
+                told[submission.student] = changed
         unreadable = self.marks.write(
             ((s.student, credited(r, self.rules), s.timestamp) for s, r in kept),
-            rewritten,
+            told,
         )
         self.outcome.changes += [
-            f"{student}: {name} was rewritten; its mark by hand is of the earlier text"
-            for student, names in rewritten.items()
-            for name in names
+            f"{student}: {name} {what}"
+            for student, names in told.items()
+            for name, what in names.items()
         ]
         for submission, report in kept:
             student = submission.student
@@ -222,20 +226,23 @@ class ChapterSubmissions:
                 self._write_report(submission, report)
                 self.outcome.graded[student] = report
 
-    def _rewritten(self, submission: Submission, report: dict) -> list[str]:
-        """The answers that have a mark by hand, and were another when they got it.
+    def _rewritten(
+        self, submission: Submission, report: dict, notebook: str
+    ) -> dict[str, str]:
+        """The answers that were another when they got their mark by hand, and why.
 
         The report of an earlier run is what tells. It is written last, so a run that
         is killed loses nothing.
         """
         student = submission.student
         said = report_in(report_path(self.course, self.job.chapter, student)) or {}
-        if submission.is_told_by(said):
-            return []
-        earlier, now = said.get("by_hand") or {}, report.get("by_hand") or {}
         marked = self.before[student].by_hand if student in self.before else {}
-        asked = sorted(earlier.keys() | now.keys())
-        return [n for n in asked if n in marked and earlier.get(n) != now.get(n)]
+        if submission.is_told_by(said) or not marked:
+            return {}
+        kept: dict[str, Any] = {}
+        with contextlib.suppress(Unusable):
+            kept = read_notebook(self._kept_notebook(student))
+        return rewritten(said, report, marked, (kept, json.loads(notebook)))
 
     @contextlib.contextmanager
     def _unless_in_the_way(self, student: str) -> Iterator[None]:

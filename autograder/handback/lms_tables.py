@@ -30,7 +30,7 @@ from autograder.lms.upload_ids import (
 )
 from autograder.lms.whole_archive import ANONYMOUS
 from autograder.marks.reports import ClassReport
-from autograder.tables import write_csv
+from autograder.tables import number_in, write_csv
 
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 MOODLE_COLUMNS = [
@@ -39,7 +39,6 @@ MOODLE_COLUMNS = [
     "Feedback comments",
 ]
 _ASSIGNMENT_ID = re.compile(r"\s*\(\d+\)$")
-_POINTS = re.compile(r"\d+(\.\d+)?")
 
 
 def write_lms_tables(
@@ -81,13 +80,13 @@ def _canvas(
     notes: list[str],
 ) -> None:
     """The gradebook as Canvas imports it; its second row holds the points."""
-    column, points = report.chapter, ""
+    column, points = report.chapter, None
     if roster is not None and roster.system == CANVAS:
         column, points = _assignment(roster, report.chapter)
     most = f"{report.max_score:g}"
-    if points and float(points) != report.max_score:
+    if points and points != report.max_score:
         notes.append(
-            f"Canvas has {column} out of {float(points):g} points, and the marks are "
+            f"Canvas has {column} out of {points:g} points, and the marks are "
             f"out of {most}: change it in Canvas before you import them"
         )
     rows: list[list[Any]] = [["    Points Possible", "", "", "", "", report.max_score]]
@@ -125,15 +124,14 @@ def _canvas_ids(
     return [*first, login, ids.get("section", "")]
 
 
-def _assignment(roster: Roster, chapter: str) -> tuple[str, str]:
-    """What Canvas calls the assignment of a chapter, and its points."""
+def _assignment(roster: Roster, chapter: str) -> tuple[str, float | None]:
+    """What Canvas calls the assignment of a chapter, and its points if it says."""
     for column in roster.table.columns:
         title = _ASSIGNMENT_ID.sub("", column).strip().casefold()
         if re.sub(r"[\s-]+", "_", title) == chapter:
             rows = [r for r in roster.table.rows if r["Student"] == "Points Possible"]
-            points = rows[0][column] if rows else ""
-            return column, points if _POINTS.fullmatch(points) else ""
-    return chapter, ""
+            return column, number_in(rows[0][column]) if rows else None
+    return chapter, None
 
 
 def _moodle(
@@ -172,13 +170,16 @@ def _filled_in(
     students = {entry.person: student for student, entry in in_moodle.items()}
     named = {p.ids["moodle"]: p.student for p in worksheet.people} | students
     columns, rows, scales = worksheet.table.columns, [], set()
+    strange: set[str] = set()  # maxima that are no numbers
     for row in worksheet.table.rows:
         number = re.search(r"\d+$", row["Identifier"])
         student = named.get(number[0] if number else "", "")
         cells, score = dict(row.cells), report.score_of(student, None)
         if score is not None:
-            scale = _scale(row["Maximum Grade"], report.max_score)
+            most = row["Maximum Grade"]
+            scale = _scale(most, report.max_score)
             scales.add(scale)
+            strange |= {most} if number_in(most or "0") is None else set()
             cells["Grade"] = round(score * scale, 2)
             if "Feedback comments" in columns:
                 cells["Feedback comments"] = _said(report, student)
@@ -188,15 +189,19 @@ def _filled_in(
             f"Moodle takes another maximum than {report.max_score:g} points: the "
             "grades in its worksheet are shares of that"
         )
+    if strange:
+        notes.append(
+            f"Moodle's worksheet says {min(strange)!r} where the maximum grade "
+            f"belongs, so its grades are out of {report.max_score:g}: set that maximum "
+            "in Moodle before you import them"
+        )
     write_csv(path, columns, rows)
 
 
 def _scale(most: str, max_score: float) -> float:
     """What a point is worth where a system takes another maximum."""
-    try:
-        return float(most) / max_score if float(most) > 0 else 1.0
-    except (ValueError, ZeroDivisionError):
-        return 1.0
+    maximum = number_in(most)
+    return maximum / max_score if maximum and max_score else 1.0
 
 
 def _said(report: ClassReport, student: str) -> str:

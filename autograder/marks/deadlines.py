@@ -50,6 +50,9 @@ class Deadlines:
     def extensions(self, due: datetime | None) -> dict[str, timedelta]:
         """How much more time students have than everybody.
 
+        If everybody was given more time later, an extension may have ended before that:
+        then it gives nothing, and takes nothing away.
+
         Args:
             due: when everybody has to hand in, in UTC without a zone.
         """
@@ -57,7 +60,7 @@ class Deadlines:
             return dict(self.longer)
         until = {s: _plain(when) for s, when in self.until.items()}
         until |= {s: _days_later(due, n, self.zone) for s, n in self.longer.items()}
-        return {student: when - due for student, when in until.items()}
+        return {student: when - due for student, when in until.items() if when > due}
 
 
 def keep_deadlines(

@@ -38,6 +38,7 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
         Grade.score,
         Grade.max_score,
         Grade.manual_score,
+        Grade.needs_manual_grade,
         SubmittedAssignment.timestamp,
         SubmittedAssignment.extension,
         Assignment.duedate,
@@ -45,13 +46,15 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
     said = _cells_of(
         book, chapter, Comment, Comment.auto_comment, Comment.manual_comment
     )
-    for student, cell, notebook, penalty, *scores, when, longer, due in grades:
+    for student, cell, notebook, penalty, *scores, asks, when, longer, due in grades:
         name, found = cell.removeprefix("check-"), marks[require_name(student)]
         require_points(student, name, penalty, *scores)
         found.auto_scores[name], found.scores[name], *rest = scores
         found.max_scores[name], by_hand = rest
         if by_hand is not None:
             found.by_hand[name] = by_hand
+        if asks:
+            found.to_look_at.add(name)
         found.late_penalties[notebook] = penalty or 0.0
         if when and due:
             found.late = when > due + (longer or timedelta())

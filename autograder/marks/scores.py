@@ -19,6 +19,7 @@ class Marks:
         late: whether it was handed in after the due date, or an extension of it.
         until: when an extension ends, in UTC; empty if there is none.
         by_hand: the scores that were given by hand.
+        to_look_at: the cells that ask to be marked by hand, or looked at again.
     """
 
     auto_scores: dict[str, float | None] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class Marks:
     late: bool = False
     until: str = ""
     by_hand: dict[str, float] = field(default_factory=dict)
+    to_look_at: set[str] = field(default_factory=set)
 
     @property
     def late_penalty(self) -> float:

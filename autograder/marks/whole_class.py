@@ -6,6 +6,8 @@ be examined. Such work is still to be graded, and counts nowhere as a zero.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from autograder.marks.class_list import names_in, students_in
 from autograder.marks.deadlines import Deadlines, deadlines_of
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import WAITING, ClassReport, read_reports
+from autograder.marks.scores import Marks
 from autograder.release.settings import settings_of
 from autograder.submissions.submitted import NothingSubmitted, handed_in, students
 
@@ -28,7 +31,8 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     """The reports on a chapter with the marks that count, and who has none.
 
     Returns:
-        The report, and a line for each whose report and marks do not fit together.
+        The report, and a line for each whose report and marks do not fit together, and
+        for what is still to be marked by hand.
 
     Raises:
         NoReports: nobody was graded.
@@ -53,6 +57,11 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
         f"not in the tables: {student}: is no longer in the gradebook"
         for student in sorted(reports.students - marked - waiting)
     ]
+    notes += _notes_on_marks_by_hand(
+        counting[found["student"]]
+        for found in report.reports
+        if found["student"] in counting and not found["refused"]
+    )
     called = [s for s, entry in read_upload_ids(course, chapter).items() if entry.late]
     longer = {*deadlines.longer, *deadlines.until}
     longer |= {s for s, found in marks.items() if found.until}
@@ -89,6 +98,26 @@ def _notes_on_waiting(
         for why, found in ways.items()
         if found
     ]
+
+
+def _notes_on_marks_by_hand(marks: Iterable[Marks]) -> list[str]:
+    """A line about questions that nobody has marked yet, and one about old marks."""
+    missing: Counter[str] = Counter()
+    again: Counter[str] = Counter()
+    for found in marks:
+        for name in found.to_look_at:
+            (again if name in found.by_hand else missing)[name] += 1
+    ways = {
+        "still to be marked by hand, and a zero until then": missing,
+        "marked by hand, and to be looked at again": again,
+    }
+    lines = []
+    for what, counts in ways.items():
+        cells = ", ".join(f"{name} ({counts[name]})" for name in sorted(counts))
+        if cells:
+            where = "the formgrader shows them under Manual Grading"
+            lines.append(f"{what}: {cells}; {where}")
+    return lines
 
 
 def _note_on_extensions(students: set[str]) -> list[str]:

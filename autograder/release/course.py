@@ -23,6 +23,7 @@ from autograder.release.settings import (
     CourseError,
     configuration,
     gradebook_address,
+    require_no_pattern,
 )
 from autograder.release.source import source_notebook
 from autograder.release.stubs import STUB, BrokenChapter
@@ -116,19 +117,6 @@ def _require_our_points(source: NotebookNode, chapter: str, path: Path) -> None:
             )
 
 
-def _require_no_pattern(folder: Path) -> None:
-    """Make sure that the path of a folder matches itself where nbgrader searches it.
-
-    Raises:
-        CourseError: it does not.
-    """
-    if "[" in str(folder):
-        raise CourseError(
-            f"{folder} has a square bracket in its path, which nbgrader takes for a "
-            "pattern, so it would find no notebook there: choose another name"
-        )
-
-
 def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     """Make an nbgrader course, or add chapters to one, in source and release.
 
@@ -155,7 +143,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         require_topic(name)
     put_scripts_on_path()
     folder = folder.resolve()
-    _require_no_pattern(folder)
+    require_no_pattern(folder)
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "nbgrader_config.py"
     if not settings.exists():

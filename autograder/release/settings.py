@@ -139,3 +139,16 @@ def gradebook_address(course: Path, config: Config) -> str:
     if address.get_backend_name() == "sqlite" and address.database:
         address = address.set(database=str(course / address.database))
     return address.render_as_string(hide_password=False)
+
+
+def require_no_pattern(folder: Path) -> None:
+    """Make sure that the path of a folder matches itself where nbgrader searches it.
+
+    Raises:
+        CourseError: it does not.
+    """
+    if "[" in str(folder):
+        raise CourseError(
+            f"{folder} has a square bracket in its path, which nbgrader takes for a "
+            "pattern, so it would find no notebook there: choose another name"
+        )

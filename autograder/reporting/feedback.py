@@ -28,7 +28,7 @@ from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import report_on
 from autograder.marks.scores import Marks
 from autograder.processors import processors
-from autograder.release.settings import settings_of
+from autograder.release.settings import require_no_pattern, settings_of
 from autograder.reporting.feedback_page import (
     TEMPLATE,
     TEMPLATES,
@@ -80,12 +80,13 @@ def make_feedback(
             this process may use.
 
     Raises:
-        CourseError: the folder is no course.
+        CourseError: the folder is no course, or nbgrader finds nothing in it.
         GradebookError: the gradebook cannot be used.
         NoFeedback: nobody was graded.
         GraderFault: a process that made pages was ended from outside.
     """
     course = course.resolve()
+    require_no_pattern(course)
     settings = settings_of(course)
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
@@ -176,7 +177,9 @@ def _fingerprint(notebook: Path, marks: Marks, form: str) -> str:
     """Changes when anything changes of which a page is made."""
     versions = [nbgrader.__version__, nbconvert.__version__]
     template = (TEMPLATES / TEMPLATE / "index.html.j2").read_text(encoding="utf-8")
-    said = json.dumps([asdict(marks), versions, template, form], sort_keys=True)
+    shown = asdict(marks)
+    del shown["to_look_at"]  # of which a page says nothing
+    said = json.dumps([shown, versions, template, form], sort_keys=True)
     return hashlib.sha256(notebook.read_bytes() + said.encode()).hexdigest()
 
 

@@ -22,6 +22,15 @@ def defined_in(source: str) -> set[str]:
     return set(_DEFINED.findall(source))
 
 
+def is_same_code(source: str, stub: str) -> bool:
+    """Whether a source differs from a stub in comments and layout at most.
+
+    What Python cannot read is never the same.
+    """
+    tree = parsed(source)
+    return tree is not None and _shape(tree) == _shape_of(stub)
+
+
 class Cell:
     """A cell that may hold answers, parsed once for all exercises.
 
@@ -73,8 +82,8 @@ def _name(node: ast.stmt) -> str | None:
     return getattr(node, "name", None)
 
 
-def _shape(node: ast.stmt) -> str | ast.stmt:
-    """What two statements share that say the same, in whatever form."""
+def _shape(node: ast.AST) -> str | ast.AST:
+    """What two pieces of code share that say the same, in whatever form."""
     try:
         return ast.dump(node)
     except UNREADABLE:  # no stub is nested so deeply, or has such numbers
@@ -82,6 +91,12 @@ def _shape(node: ast.stmt) -> str | ast.stmt:
 
 
 @lru_cache(maxsize=100)
-def _shapes_in(stub: str) -> frozenset[str | ast.stmt]:
+def _shapes_in(stub: str) -> frozenset[str | ast.AST]:
     """Those of the statements of a stub, which every cell is compared with."""
     return frozenset(map(_shape, getattr(parsed(stub), "body", [])))
+
+
+@lru_cache(maxsize=100)
+def _shape_of(stub: str) -> str | ast.AST | None:
+    tree = parsed(stub)
+    return tree and _shape(tree)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import dropwhile, groupby
 from operator import attrgetter
 from typing import Any
 
@@ -39,7 +39,8 @@ class Rebuilt:
             ``setup``, ``demo``, ``exercise``, ``check``, ``student`` or ``text``, and
             ``cell.metadata.exercise`` to which exercise it belongs.
         answers: the source a student wrote for each exercise.
-        essays: the text for each question of the instructor's own that asks for one.
+        essays: the text for each question of the instructor's own that asks for one,
+            and for each task what the student added below it.
         notes: one line for each irregularity, for the report.
         missing: exercises whose cell is not in the submission.
         too_long: exercises whose answer is longer than ``MAX_SOURCE``.
@@ -127,16 +128,21 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     bare: list[int] = []  # exercises whose stub has lost its metadata
     added: dict[int, list[_Cell]] = {}
     writable: list[tuple[int, _Cell]] = []  # with the master cell that each follows
+    in_place: list[str] = []  # tasks of the instructor's own that were written into
     place = -1  # the master cell that an added cell followed
     for cell in cells:
         if _is_beside(cell, answered):
             added.setdefault(place, []).append(cell)
-            writable.append((place, cell))
+            if cell.kind == "code":
+                writable.append((place, cell))
         elif cell.grade_id in by_id:
             written.setdefault(cell.grade_id, []).append(cell.source)
             place = by_id[cell.grade_id]
             if _role(master.cells[place]) == "exercise":
                 writable.append((place, cell))
+            if _answers_in_place(cell, master.cells[place]):
+                added.setdefault(place, []).append(cell)
+                in_place.append(cell.grade_id)
         elif cell.source.strip() in by_stub:
             place = by_stub[cell.source.strip()]
             bare.append(place)
@@ -154,21 +160,26 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         written.setdefault(_grade_id(stub), []).append(stub.source)
     _find_by_name(rebuilt, master, written, writable, added)
     _add_student_cells(rebuilt, added.pop(-1, []))
+    task: str | None = None  # to which what the student adds is the answer
     for number, cell in enumerate(master.cells):
         _add_master_cell(rebuilt, cell, written)
-        _add_student_cells(rebuilt, added.pop(number, []))
+        own = added.pop(number, [])
+        _add_student_cells(rebuilt, own)
+        task = _task_at(cell, task)
+        if task is not None:
+            parts = [rebuilt.essays.get(task, ""), *(c.source for c in own)]
+            rebuilt.essays[task] = "\n\n".join(filter(None, parts))
     _leave_out_what_is_not_here(rebuilt)
     if rebuilt.added > MAX_ADDED:
         rebuilt.notes.append(
             f"your own cells have more than {MAX_ADDED} characters, or one has more "
             f"than {MAX_SOURCE}; what is beyond was not run"
         )
-    beside = [cell.grade_id for cell in cells if _is_beside(cell, answered)]
     rebuilt.notes += [
-        f"{name}: a cell with its grade id does not define it, and is run as one of "
-        "your own"
-        for name in dict.fromkeys(beside)
+        f"{name}: what was written into the task stands below it"
+        for name in dict.fromkeys(in_place)
     ]
+    rebuilt.notes += _what_is_beside(cells, answered)
     rebuilt.notes += _irregularities(master, data, by_id)
     return rebuilt
 
@@ -181,7 +192,7 @@ def _pieces_together(
 ) -> list[_Cell]:
     """The cells, those that a student split as one again."""
     together: list[_Cell] = []
-    for name, run in groupby(cells, key=attrgetter("grade_id")):
+    for (name, _), run in groupby(cells, key=attrgetter("grade_id", "kind")):
         pieces = list(run)
         if name in by_id:
             pieces = _together(rebuilt, master.cells[by_id[name]], pieces)
@@ -194,18 +205,21 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
 
     JupyterLab copies the metadata of a cell that is split, so what was written in one
     exercise cell may stand in several. They count as one if the answer is in one of
-    them; of several answers, the first counts. A cell magic is understood at the top of
+    them; of several answers, the first counts. What answers a question of the
+    instructor's own need not have a name. A cell magic is understood at the top of
     a cell only, and applies to all of it, so cells with one stay apart.
     """
     name = _grade_id(stub)
     changed = _changed([cell.source for cell in run], stub.source)
+    defined = int(name in by_name.defined_in(stub.source))
     if (
         _role(stub) != "exercise"
         or len(changed) < 2
         or sum(map(len, changed)) > MAX_SOURCE
         or any(map(has_cell_magic, changed))
+        or any(_is_stub(source, stub.source) for source in changed)
         or any(parsed(source) is None for source in changed)
-        or sum(name in by_name.Cell(source).defined for source in changed) != 1
+        or sum(name in by_name.defined_in(source) for source in changed) != defined
     ):
         return run
     rebuilt.notes.append(
@@ -217,26 +231,77 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
 
 def _answered(
     by_id: Mapping[str, int], master: NotebookNode, cells: Iterable[_Cell]
-) -> set[str]:
-    """The exercises that are defined in a cell with their grade id."""
+) -> dict[str, bool]:
+    """The exercises that are defined in a cell with their grade id.
+
+    Returns:
+        Whether code defines it, and not only a cell that was retyped as text, for each
+        of them. A stub defines nothing, even with a comment in it.
+    """
     stubs = {name: master.cells[number] for name, number in by_id.items()}
-    return {
-        cell.grade_id
-        for cell in cells
-        if cell.grade_id in stubs
-        and _role(stubs[cell.grade_id]) == "exercise"
-        and cell.source.strip() != stubs[cell.grade_id].source.strip()
-        and cell.grade_id in by_name.defined_in(cell.source)
-    }
+    found: dict[str, bool] = {}
+    for cell in cells:
+        name, stub, code = cell.grade_id, stubs.get(cell.grade_id), cell.kind == "code"
+        if (
+            stub is not None
+            and _role(stub) == "exercise"
+            and found.get(name, -1) < code  # else it would be read for nothing
+            and name in by_name.defined_in(cell.source)
+            and not _is_stub(cell.source, stub.source)
+        ):
+            found[name] = code
+    return found
 
 
-def _is_beside(cell: _Cell, answered: set[str]) -> bool:
+def _is_beside(cell: _Cell, answered: Mapping[str, bool]) -> bool:
     """Whether a cell has a grade id only because it was split off or copied.
 
-    Then it is like any cell that the student added.
+    Then it is like any cell that the student added. So is an attempt that was set
+    aside as text, where a cell with code answers the exercise.
     """
     name = cell.grade_id
-    return name in answered and name not in by_name.defined_in(cell.source)
+    if name not in answered:
+        return False
+    aside = answered[name] and cell.kind != "code"
+    return aside or name not in by_name.defined_in(cell.source)
+
+
+def _answers_in_place(cell: _Cell, asked: NotebookNode) -> bool:
+    """Whether a student wrote into the cell of a task, and not below it."""
+    return _is_task(asked) and cell.source.strip() != asked.source.strip()
+
+
+def _is_task(cell: NotebookNode) -> bool:
+    """Whether an instructor asks for cells of the student's own, to mark by hand."""
+    return bool(cell.metadata.get("nbgrader", {}).get("task"))
+
+
+def _task_at(cell: NotebookNode, above: str | None) -> str | None:
+    """The task to which cells below a master cell belong; it ends with the next one.
+
+    Args:
+        cell: of the master.
+        above: the task to which cells above it belong.
+    """
+    if _is_task(cell):
+        return _grade_id(cell)
+    entry = cell.metadata.get("nbgrader", {})
+    return None if entry.get("grade") or entry.get("solution") else above
+
+
+def _what_is_beside(cells: Iterable[_Cell], answered: Mapping[str, bool]) -> list[str]:
+    """A note for each exercise whose grade id such cells have."""
+    beside = [cell for cell in cells if _is_beside(cell, answered)]
+    code = dict.fromkeys(c.grade_id for c in beside if c.kind == "code")
+    text = dict.fromkeys(c.grade_id for c in beside if c.kind != "code")
+    return [
+        f"{name}: a cell with its grade id does not define it, and is run as one of "
+        "your own"
+        for name in code
+    ] + [
+        f"{name}: a cell with its grade id is text, and is no part of the answer"
+        for name in text
+    ]
 
 
 def _find_by_name(
@@ -261,7 +326,7 @@ def _find_by_name(
         for name, number in asked.items()
         if not any(
             text.strip()
-            for text in _changed(written.get(name, []), master.cells[number].source)
+            for text in _begun(written.get(name, []), master.cells[number].source)
         )
     }
     read: list[tuple[int, _Cell, by_name.Cell]] = []
@@ -386,7 +451,7 @@ def _add_master_cell(
         name = cell.metadata.nbgrader.grade_id.removeprefix("check-")
         new.metadata["exercise"] = name
     if role == "essay":
-        _fill_in(new, written.get(_grade_id(cell), []))
+        _fill_in(rebuilt, new, written.get(_grade_id(cell), []))
         rebuilt.essays[_grade_id(cell)] = new.source
     if role == "exercise":
         new.source = _choose(rebuilt, name, cell.source, written.get(name, []))
@@ -394,15 +459,40 @@ def _add_master_cell(
     rebuilt.notebook.cells.append(new)
 
 
-def _fill_in(essay: NotebookNode, sources: list[str]) -> None:
-    """Put in what a student wrote where an instructor's own cell asks for text."""
+def _fill_in(rebuilt: Rebuilt, essay: NotebookNode, sources: list[str]) -> None:
+    """Put in what a student wrote where an instructor's own cell asks for text.
+
+    It may stand in several cells, if one was split or copied; a person reads them all.
+    """
     essay.metadata["role"] = "text"
-    for written in _changed(sources, essay.source)[:1]:
-        essay.source = _word_for_word(written[:MAX_SOURCE])
+    pieces = list(dict.fromkeys(_changed(sources, essay.source)))
+    if len(pieces) > 1:
+        rebuilt.notes.append(
+            f"{_grade_id(essay)}: {len(pieces)} cells have its grade id; they count as "
+            "one"
+        )
+    if pieces:
+        essay.source = _word_for_word("\n\n".join(pieces)[:MAX_SOURCE])
 
 
 def _changed(sources: list[str], stub: str) -> list[str]:
     return [source for source in sources if source.strip() != stub.strip()]
+
+
+def _begun(sources: list[str], stub: str) -> list[str]:
+    """Those from the first on that is more than the stub with other comments.
+
+    If there is none, those with other comments.
+    """
+    changed = _changed(sources, stub)
+    return list(dropwhile(lambda s: _is_stub(s, stub), changed)) or changed
+
+
+def _is_stub(source: str, stub: str) -> bool:
+    """Whether a source is the stub, perhaps with other comments."""
+    if source.strip() == stub.strip():
+        return True
+    return len(source) <= MAX_SOURCE and by_name.is_same_code(source, stub)
 
 
 def _word_for_word(text: str) -> str:
@@ -424,7 +514,7 @@ def _choose(rebuilt: Rebuilt, name: str, stub: str, sources: list[str]) -> str:
         rebuilt.missing.append(name)
         rebuilt.notes.append(f"{name}: its exercise cell is not in the notebook")
         return stub
-    changed = _changed(sources, stub)
+    changed = _begun(sources, stub)
     if len(sources) > 1:
         rebuilt.notes.append(
             f"{name}: {len(sources)} cells have its grade id; the first that is not "

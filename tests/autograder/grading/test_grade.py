@@ -22,6 +22,7 @@ from autograder.grading.chapter import ChapterSubmissions, Outcome
 from autograder.grading.worker import Job
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.gradebook_errors import GradebookError
+from autograder.marks.whole_class import report_on_class
 from autograder.release.course import make_course
 from autograder.release.settings import CourseError, settings_of
 from autograder.release.stubs import BrokenChapter
@@ -404,7 +405,7 @@ def test_marks_that_are_written_together_are_all_there_or_none_is(course):
 
 def test_one_who_cannot_be_written_takes_nobody_before_along(tmp_path):
     class Marks:
-        def write(self, examined):
+        def write(self, examined, rewritten):
             if "odd" in {student for student, _, _ in examined}:
                 raise GradebookError("not this one")
             return []
@@ -514,8 +515,11 @@ def test_a_question_of_the_instructor_is_marked_by_hand(
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
         essay = book.find_grade("essay", TOPIC, TOPIC, "one")
         assert essay.needs_manual_grade
+        (said,) = report_on_class(course, TOPIC)[1]
+        assert said.startswith("still to be marked by hand, and a zero until then: ess")
         essay.manual_score, essay.needs_manual_grade = 7, False
         book.db.commit()
+    assert report_on_class(course, TOPIC)[1] == []
     assert grade(TOPIC, course, limits=LIMITS).unchanged == ["one"]
     assert marks(course) == {"one": everything + 7}
     assert main(["report", TOPIC, "--course", str(course)]) == 0
@@ -533,6 +537,46 @@ def test_a_question_of_the_instructor_is_marked_by_hand(
         with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
             essay = book.find_grade("essay", TOPIC, TOPIC, "one")
             assert (essay.score, essay.needs_manual_grade) == (7, another_look)
+        said = report_on_class(course, TOPIC)[1]
+        assert ["essay (1)" in s and "looked at again" in s for s in said] == (
+            [True] * another_look
+        )
+
+
+def test_a_task_of_the_instructor_asks_for_another_look_when_its_answer_changed(
+    grade, course, right
+):
+    def ask(notebook):
+        settings = {"grade": False, "solution": False, "locked": True, "task": True}
+        notebook.cells.append(own_cell("markdown", "task", "Draw it.", **settings))
+
+    change_source(course, ask)
+    release = nbformat.read(course / f"release/{TOPIC}/{TOPIC}.ipynb", as_version=4)
+    below = {"cell_type": "markdown", "metadata": {}, "source": "First."}
+    answered = submission(release, right)
+    answered["cells"].append(below)
+
+    def looked_at(text):
+        """Hand in, grade, mark; whether a look was asked for, and what was told."""
+        below["source"] = text
+        hand_in(course, TOPIC, {"one": answered})
+        told = grade(TOPIC, course, limits=LIMITS, force=True).changes
+        with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+            task = book.find_grade("task", TOPIC, TOPIC, "one")
+            asks = task.needs_manual_grade
+            task.manual_score, task.needs_manual_grade = 7, False
+            book.db.commit()
+        return asks, told
+
+    assert looked_at("First.") == (True, [])  # nobody has marked it yet
+    assert looked_at("First.") == (False, [])
+    asks, told = looked_at("Something else.")
+    assert asks and "one: task was rewritten" in told[0]
+    shutil.rmtree(course / "reports" / TOPIC)
+    assert looked_at("Something else.") == (False, [])
+    shutil.rmtree(course / "reports" / TOPIC)
+    asks, told = looked_at("And now this.")
+    assert asks and "one: task may have been rewritten" in told[0]
 
 
 def test_an_exercise_that_the_instructor_left_out_is_not_asked_for(

@@ -143,6 +143,44 @@ def test_moodle_matches_participants(course):
     assert [row["Last modified (grade)"] for row in rows] == ["-", "-"]
 
 
+@pytest.mark.parametrize(
+    ("maximum", "grade", "said"),
+    [
+        ("100,00", "100", "takes another maximum than"),
+        ("100,5", "100.5", "takes another maximum than"),
+        ("Scale: fair", None, "says 'Scale: fair' where the maximum grade belongs"),
+        ("1,000", None, "says '1,000' where the maximum grade belongs"),
+        ("inf", None, "says 'inf' where the maximum grade belongs"),
+        ("", None, ""),
+    ],
+)
+def test_moodles_maximum_may_be_written_with_a_comma(
+    course, tmp_path, maximum, grade, said
+):
+    mine = tmp_path / "course"
+    shutil.copytree(course, mine)
+    (sheet,) = [
+        p for p in (mine / "collected").glob("*.csv") if "50.00" in p.read_text()
+    ]
+    sheet.write_text(sheet.read_text().replace("50.00", f'"{maximum}"'))
+    _, notes = write_lms_tables(mine, report_on_class(mine, TOPIC)[0])
+    grades = {row["Identifier"]: row["Grade"] for row in table(mine, "moodle")}
+    assert grades["Participant 71"] == (grade or str(most_points()))
+    told = [note for note in notes if "Moodle" in note]
+    assert [said in note for note in told] == [True] * bool(said)
+
+
+def test_canvas_points_may_be_written_with_a_comma(course, tmp_path):
+    mine = tmp_path / "course"
+    shutil.copytree(course, mine)
+    (sheet,) = [
+        p for p in (mine / "collected").glob("*.csv") if ",,100\n" in p.read_text()
+    ]
+    sheet.write_text(sheet.read_text().replace(",,100\n", ',,"100,00"\n'))
+    _, notes = write_lms_tables(mine, report_on_class(mine, TOPIC)[0])
+    assert any("out of 100 points" in note for note in notes)
+
+
 def test_gradescope_gets_results_by_submission(course):
     folder = course / "reports" / f"{TOPIC}_gradescope"
     results = json.loads((folder / "submission_501.json").read_text())

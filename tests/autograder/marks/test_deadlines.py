@@ -205,3 +205,12 @@ def test_the_end_of_a_day_is_behind_all_of_it(tmp_path):
     last = datetime.fromisoformat("2026-11-12 23:59:59.9+00:00")  # as Gradescope says
     next_day = datetime.fromisoformat("2026-11-13 00:00+00:00")
     assert last < deadlines_of(tmp_path, TOPIC).due < next_day
+
+
+def test_an_extension_takes_nothing_away_when_everybody_has_more_time_later(tmp_path):
+    """The due date is another one in the formgrader since the table was checked."""
+    table = f"student,chapter,due\nada,{TOPIC},2026-11-15 UTC\nbea,{TOPIC},+1 day\n"
+    (tmp_path / "deadlines.csv").write_text(table)
+    found = deadlines_of(tmp_path, TOPIC)
+    assert set(found.extensions(datetime(2026, 11, 12))) == {"ada", "bea"}
+    assert set(found.extensions(datetime(2026, 11, 20))) == {"bea"}

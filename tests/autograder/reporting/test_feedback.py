@@ -256,6 +256,15 @@ def test_scores_are_inside_of_their_headings_on_a_phone(exchanged, needs_chromiu
     assert not any(found)
 
 
+def test_a_course_that_was_renamed_to_what_nbgrader_cannot_search_is_one_line(
+    released_course, tmp_path, capsys
+):
+    folder = tmp_path / "Attention [2026]"
+    shutil.copytree(released_course, folder)
+    assert main(["feedback", TOPIC, "--course", str(folder)]) != 0
+    assert "has a square bracket in its path" in capsys.readouterr().err
+
+
 def test_nothing_graded_is_one_line(released_course, capsys):
     assert main(["feedback", TOPIC, "--course", str(released_course)]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -187,6 +187,114 @@ def test_pieces_that_cannot_be_one_cell_run_where_they_stand(
     assert any("does not define it" in note for note in rebuilt.notes)
 
 
+@pytest.mark.parametrize("kind", ["markdown", "raw"])
+@pytest.mark.parametrize(
+    "text", ["Solution", "1. divide", "def softmax(s):\n    return wrong"]
+)
+def test_text_that_has_the_grade_id_of_an_answer_is_no_part_of_it(
+    master, solved, kind, text
+):
+    data = solved()
+    own = find(data, "softmax")
+    place = data["cells"].index(own)
+    data["cells"].insert(place, {**own, "cell_type": kind, "source": text})
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == own["source"]
+    assert sources(rebuilt, "student") == []
+    assert [n for n in rebuilt.notes if "run as one" in n or "count as one" in n] == []
+    assert any("is text" in note for note in rebuilt.notes)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("between", [[], [code_cell("1")]])
+@pytest.mark.parametrize(
+    "answer", ["def softmax(s):\n    return s", "softmax = lambda s: s"]
+)
+def test_a_stub_with_a_comment_of_the_students_own_is_no_answer(
+    master, solved, first, between, answer
+):
+    data = solved()
+    own = find(data, "softmax")
+    stub = {**own, "source": find(master, "softmax")["source"] + "  # see below"}
+    own["source"] = answer
+    place = data["cells"].index(own)
+    both = [stub, *between, own] if first else [own, *between, stub]
+    data["cells"][place : place + 1] = both
+    rebuilt = rebuild(master, data)
+    assert rebuilt.answers["softmax"] == answer
+
+
+def test_very_many_copies_of_a_stub_are_read_in_a_moment(master, solved):
+    data = solved()
+    own, stub = find(data, "softmax"), find(master, "softmax")["source"]
+    comments = "# one, two (three)\n" * 200
+    data["cells"] += [{**own, "source": f"{comments}{stub}"} for _ in range(1500)]
+    data["cells"] += [{**own, "source": f"{stub}\nx = {n}"} for n in range(200)]
+    start = time.monotonic()
+    assert rebuild(master, data).answers["softmax"] == own["source"]
+    assert time.monotonic() - start < 5
+
+
+def with_task(master):
+    """A release with a task of the instructor's own, a text below it, and an essay."""
+    asking = copy.deepcopy(master)
+    for name, text in (("task", "Draw it."), (None, "A text."), ("essay", "Why?")):
+        cell = nbformat.v4.new_markdown_cell(text)
+        kinds = {"task": name == "task", "solution": name == "essay"}
+        if name:
+            cell.metadata["nbgrader"] = {"grade_id": name, "points": 4, **kinds}
+        asking.cells.append(cell)
+    return asking
+
+
+def test_what_is_added_below_a_task_is_its_answer(master):
+    asking = with_task(master)
+    data = copy.deepcopy(asking)
+    assert rebuild(asking, data).essays == {"task": "", "essay": "Why?"}
+    place = data["cells"].index(find(data, "task"))
+    data["cells"][place + 1 : place + 1] = [code_cell("plot()")]
+    data["cells"].insert(place + 3, nbformat.v4.new_markdown_cell("One sees it."))
+    data["cells"].append(code_cell("not_of_the_task"))
+    rebuilt = rebuild(asking, data)
+    assert rebuilt.essays["task"] == "plot()\n\nOne sees it."
+
+
+def test_an_essay_that_was_split_or_copied_is_shown_as_a_whole(master):
+    asking = with_task(master)
+    data = copy.deepcopy(asking)
+    essay = find(data, "essay")
+    texts = ("Because of this.", "And of that.", "And of that.", "Why?", "Finally.")
+    data["cells"] += [{**essay, "source": text} for text in texts[1:]]
+    essay["source"] = texts[0]
+    rebuilt = rebuild(asking, data)
+    whole = "    Because of this.\n    \n    And of that.\n    \n    Finally."
+    assert rebuilt.essays["essay"] == sources(rebuilt)[-1] == whole
+    assert any("essay: 3 cells" in note for note in rebuilt.notes)
+
+
+def test_code_for_a_question_of_the_instructor_may_be_split(master):
+    asking = copy.deepcopy(master)
+    question = nbformat.v4.new_code_cell("# your code")
+    question.metadata["nbgrader"] = {"grade_id": "plot", "solution": True}
+    asking.cells.append(question)
+    data = copy.deepcopy(asking)
+    cell = data["cells"].pop()
+    data["cells"] += [{**cell, "source": text} for text in ("x = 1", "plot(x)")]
+    rebuilt = rebuild(asking, data)
+    assert rebuilt.answers["plot"] == "x = 1\n\nplot(x)"
+
+
+def test_what_was_written_into_a_task_is_shown_below_it(master):
+    asking = with_task(master)
+    data = copy.deepcopy(asking)
+    find(data, "task")["source"] = "Draw it. I did!"
+    rebuilt = rebuild(asking, data)
+    place = sources(rebuilt).index("Draw it.")
+    assert sources(rebuilt)[place + 1] == "    Draw it. I did!"
+    assert rebuilt.essays["task"] == "Draw it. I did!"
+    assert any("written into the task" in note for note in rebuilt.notes)
+
+
 def test_a_copy_of_an_exercise_cell_with_something_else_in_it_costs_nothing(
     master, solved
 ):
