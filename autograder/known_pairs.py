@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from autograder.compare import Path
 from autograder.expected import KnownMistake
 from autograder.slips import Trials
 from autograder.steps.joined import order_matters
-from autograder.symptoms.outcomes import agree, aligned
+from autograder.symptoms.outcomes import Outcome, agree, aligned
 from autograder.variants import Probe
 
 ALONE = "of which alone this would be said:"  # each hint may call the other part right
@@ -25,7 +26,7 @@ ALONE = "of which alone this would be said:"  # each hint may call the other par
 WORK = 700_000  # that may be done on pairs, even if the search before left none
 MOST_WAYS = 3  # to one result that are looked for
 MORE_PAIRS = 16  # that are tried after one that explains a result, for other ways to it
-MOST_PAIRS = 80  # that are tried; of 330 true pairs, one came after more than these
+MOST_PAIRS = 80  # that are tried; of 338 true pairs, one came after more than these
 ELSE = 1e300  # in the place of values that cannot be compared, a number of its own
 MOST_VALUES = 64  # of one result that are looked at to guess which pairs are likely
 
@@ -114,6 +115,17 @@ def _orders(
         yield other, one
 
 
+class _Result(NamedTuple):
+    """One result of a wrong case, and where it is looked at, see ``_places``."""
+
+    number: int
+    path: Path
+    outcome: Outcome
+    right: object
+    given: object
+    places: np.ndarray | None
+
+
 class _Values:
     """Some values of all wrong cases, by which likely pairs are guessed.
 
@@ -127,32 +139,32 @@ class _Values:
 
     def __init__(self, trials: Trials) -> None:
         self._results = [
-            (number, path, outcome, right, given, _places(right, given))
+            _Result(number, path, outcome, right, given, _places(right, given))
             for number in trials.wrong
             for outcome in [trials.outcome(number)]
             for path, right, given in aligned(outcome)
         ]
-        counts = [1 if r[-1] is None else len(r[-1]) for r in self._results]
-        self._cases = np.repeat([r[0] for r in self._results], counts)
-        self._rtol = np.repeat([r[2].rtol for r in self._results], counts)
-        self._atol = np.repeat([r[2].atol for r in self._results], counts)
+        counts = [1 if r.places is None else len(r.places) for r in self._results]
+        self._cases = np.repeat([r.number for r in self._results], counts)
+        self._rtol = np.repeat([r.outcome.rtol for r in self._results], counts)
+        self._atol = np.repeat([r.outcome.atol for r in self._results], counts)
         self.weights = 1 / np.repeat(counts, counts)
-        self._right = self._of(lambda result: result[3])
-        self._given = self._of(lambda result: result[4])
+        self._right = self._of(lambda result: result.right)
+        self._given = self._of(lambda result: result.given)
         self.wrong = ~self._same(self._right, self._given)
 
     def shown(self, mistake: KnownMistake) -> _Shown:
         """Where a mistake shows."""
-        theirs = self._of(lambda r: _part(mistake.answers[r[0]], r[1]))
+        theirs = self._of(lambda r: _part(mistake.answers[r.number], r.path))
         shows = ~self._same(self._right, theirs)
         cases = frozenset(self._cases[shows].tolist())
         return _Shown(mistake, cases, shows, self._same(self._given, theirs))
 
-    def _of(self, part_of: Callable[[tuple], object]) -> np.ndarray:
+    def _of(self, part_of: Callable[[_Result], object]) -> np.ndarray:
         """The values of an answer, of which ``part_of`` gives the part for a result."""
         found = []
         for result in self._results:
-            *_, outcome, right, given, places = result
+            _, _, outcome, right, given, places = result
             part = part_of(result)
             if places is None:
                 which = [agree(outcome, one, part) for one in (right, given)]

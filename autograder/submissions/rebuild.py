@@ -8,7 +8,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import dropwhile, groupby
@@ -121,7 +121,8 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         if _role(cell) == "exercise"
     }
     rebuilt = Rebuilt(nbformat.v4.new_notebook(metadata=master.metadata))
-    cells = _pieces_together(rebuilt, by_id, master, _submitted_cells(data))
+    submitted = list(_submitted_cells(data))
+    cells = _pieces_together(rebuilt, by_id, master, submitted)
     answered = _answered(by_id, master, cells)
     cells = [c for c in cells if c.source.strip() or c.grade_id not in answered]
     written: dict[str, list[str]] = {}  # by grade id, in the student's order
@@ -180,7 +181,7 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         for name in dict.fromkeys(in_place)
     ]
     rebuilt.notes += _what_is_beside(cells, answered)
-    rebuilt.notes += _irregularities(master, data, by_id)
+    rebuilt.notes += _irregularities(master, data, submitted)
     return rebuilt
 
 
@@ -374,12 +375,13 @@ def _leave_out_what_is_not_here(rebuilt: Rebuilt) -> None:
 
 
 def _irregularities(
-    master: NotebookNode, data: dict[str, Any], by_id: Mapping[str, int]
+    master: NotebookNode, data: dict[str, Any], submitted: Sequence[_Cell]
 ) -> Iterator[str]:
     """What is not as it was released; none of it changes what is examined."""
+    ids = {_grade_id(cell) for cell in master.cells}
     released: dict[str, list[_Cell]] = {}  # by grade id, in the student's order
-    for cell in _submitted_cells(data):
-        if cell.grade_id in by_id:
+    for cell in submitted:
+        if cell.grade_id is not None and cell.grade_id in ids:
             released.setdefault(cell.grade_id, []).append(cell)
     put_back, edited, copied, settings = [], [], [], []
     for cell in master.cells:
@@ -411,10 +413,9 @@ def _irregularities(
     order = [name for name in order if name in released]
     if list(released) != order:
         yield "cells were moved; they are examined in the released order"
-    ids = {_grade_id(cell) for cell in master.cells}
     claimed = {
         str(cell.grade_id)
-        for cell in _submitted_cells(data)
+        for cell in submitted
         if cell.grade_id not in ids and (cell.entry.get("grade") or cell.grade_id)
     }
     if claimed:
