@@ -103,7 +103,7 @@ def is_stub(source: str) -> bool:
 
 
 def only_stubs(body: Sequence[ast.stmt]) -> bool:
-    """Whether statements are nothing but stubs."""
+    """Whether statements are nothing but stubs, in whatever form."""
     functions = []
     for node in body:
         functions += node.body if isinstance(node, ast.ClassDef) else [node]
@@ -111,14 +111,16 @@ def only_stubs(body: Sequence[ast.stmt]) -> bool:
 
 
 def _does_nothing(node: ast.stmt) -> bool:
-    """A docstring, or a function that only raises NotImplementedError."""
+    """A place to fill in, or a function that at most raises NotImplementedError."""
     if isinstance(node, ast.FunctionDef):
-        return all(_is_docstring(n) or _is_not_implemented(n) for n in node.body)
-    return _is_docstring(node)
+        return all(_is_place(n) or _is_not_implemented(n) for n in node.body)
+    return _is_place(node)
 
 
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+def _is_place(node: ast.stmt) -> bool:
+    """A docstring, an ellipsis or ``pass``."""
+    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return constant or isinstance(node, ast.Pass)
 
 
 def _is_not_implemented(node: ast.stmt) -> bool:

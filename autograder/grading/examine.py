@@ -168,10 +168,10 @@ def _to_mark_by_hand(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
     Returns:
         A digest of each answer, by the grade id of its cell.
     """
-    own = {n: a for n, a in rebuilt.answers.items() if n not in topic.exercises}
     return {
         name: hashlib.sha256(text.encode()).hexdigest()[:16]
-        for name, text in (rebuilt.essays | own).items()
+        for name, text in rebuilt.by_hand.items()
+        if name not in topic.exercises
     }
 
 

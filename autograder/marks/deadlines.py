@@ -24,7 +24,7 @@ LONGEST = 366  # days of an extension
 _LAST_MOMENT = "23:59:59.999999"  # of a day
 _DATE = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)(?:[ T](?P<time>\d\d:\d\d(?::\d\d)?))?"
-    r"(?: ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d|[A-Za-z_]+(?:/[A-Za-z_+-]+)+))?"
+    r"(?: ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d|[A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+))?"
 )
 _DAYS = re.compile(r"\+? ?(?P<days>\d{1,3})(?: days?)?")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.errors import AutograderError
 from autograder.files import Unusable, plain_file
+from autograder.shell import command
 
 if TYPE_CHECKING:
     from autograder.marks.scores import Marks
@@ -146,7 +147,7 @@ def read_reports(course: Path, chapter: str) -> ClassReport:
         raise NoReports(
             f"{chapter} has no reports in {course}: nobody has handed it in, or it was "
             "not graded yet; grade it first with "
-            f"`python -m autograder grade {chapter} --course {course}`"
+            f"`{command('grade', chapter, '--course', course)}`"
         )
     return ClassReport(chapter, reports)
 

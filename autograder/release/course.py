@@ -28,6 +28,7 @@ from autograder.release.settings import (
 from autograder.release.source import source_notebook
 from autograder.release.stubs import STUB, BrokenChapter
 from autograder.sandbox.limits import Limits
+from autograder.shell import command
 
 # What nbformat raises where a file holds something else.
 _NO_NOTEBOOK = (
@@ -71,7 +72,7 @@ def master_text(course: Path, chapter: str) -> str:
     if not path.exists():
         raise CourseError(
             f"the course has no release of {chapter} ({path} is missing): run "
-            f"`python -m autograder course {course}`"
+            f"`{command('course', course)}`"
         )
     try:
         text = path.read_text(encoding="utf-8")
@@ -81,7 +82,7 @@ def master_text(course: Path, chapter: str) -> str:
     except _NO_NOTEBOOK as error:
         raise CourseError(
             f"{path} is no notebook ({type(error).__name__}): release it again with "
-            f"`python -m autograder course {course} {chapter}`"
+            f"`{command('course', course, chapter)}`"
         ) from error
     _require_our_tests(notebook, path)
     return text

@@ -16,6 +16,7 @@ from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 from autograder.errors import AutograderError
 from autograder.sandbox.bubblewrap import shown_folder
 from autograder.sandbox.limits import LEAST, MOST, Limits
+from autograder.shell import command
 
 _ADDRESS = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190}")
 
@@ -52,8 +53,7 @@ def settings_of(course: Path) -> Settings:
     """
     if not (course / "nbgrader_config.py").exists():
         raise CourseError(
-            f"{course} is no course: make one with "
-            f"`python -m autograder course {course}`"
+            f"{course} is no course: make one with `{command('course', course)}`"
         )
     try:
         config = configuration(course)

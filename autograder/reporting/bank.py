@@ -12,7 +12,6 @@ import difflib
 import importlib.util
 import keyword
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from autograder.parsing import UNREADABLE
 from autograder.release.course import master_text
 from autograder.reporting.skeleton import WrongAnswer, one_line, skeleton
 from autograder.rows import NOT_YET
+from autograder.shell import command
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
@@ -43,8 +43,8 @@ class NoSkeleton(AutograderError):
 
 def bank_command(course: Path, chapter: str, exercise: str, student: str) -> str:
     """The command that makes a skeleton from a student's answer, for a shell."""
-    names = [chapter, exercise, "--course", str(course), f"--student={student}"]
-    return f"python -m autograder bank {shlex.join(map(printable, names))}"
+    names = chapter, exercise, "--course", course, f"--student={student}"
+    return command("bank", *names)
 
 
 def write_skeleton(
@@ -119,7 +119,7 @@ def _wrong_answer(
     if report is None:
         raise NoSkeleton(
             f"there is no report on {who} for {chapter} in {course}: grade it first "
-            f"with `python -m autograder grade {chapter} --course {course}`"
+            f"with `{command('grade', chapter, '--course', course)}`"
         )
     if report["refused"]:
         raise NoSkeleton(f"{who} was not examined: {one_line(report['refused'])}")
@@ -131,8 +131,7 @@ def _wrong_answer(
         if not submission.is_told_by(report):
             raise NoSkeleton(
                 f"the report on {who} is not on what is in {course}/submitted now: "
-                f"grade it with `python -m autograder grade {chapter} "
-                f"--course {course}`"
+                f"grade it with `{command('grade', chapter, '--course', course)}`"
             )
         with reading_limit():
             rebuilt = rebuild(master, written_in(parse_notebook(submission.content)))

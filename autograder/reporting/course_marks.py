@@ -13,6 +13,7 @@ from autograder.exercise import UnknownExercise, require_topic
 from autograder.marks.reports import EXCUSED, LOW, WAITING, ClassReport, NoReports
 from autograder.marks.whole_class import report_on_class
 from autograder.reporting.pages import percent
+from autograder.shell import command
 from autograder.tables import BadTable, read_table
 
 FALLEN = 0.25  # by how much a chapter is below somebody's own mean before it
@@ -119,7 +120,7 @@ def course_marks(
     if not reports:
         raise NothingGraded(
             f"no chapter was graded in {course}: grade one with "
-            f"`python -m autograder grade CHAPTER --course {course}`"
+            f"`{command('grade', 'CHAPTER', '--course', course)}`"
         )
     counting = {chapter: (weights or {}).get(chapter, 0.0) for chapter in reports}
     counting = counting if weights else dict.fromkeys(reports, 1.0)

@@ -38,6 +38,7 @@ from autograder.reporting.feedback_page import (
     start_worker,
 )
 from autograder.reporting.request_form import request_form
+from autograder.shell import command
 
 __all__ = ["NoFeedback", "Pages", "make_feedback", "page_of"]
 
@@ -102,7 +103,7 @@ def make_feedback(
     if not now:
         raise NoFeedback(
             f"nobody was graded in {chapter}: grade it first with "
-            f"`python -m autograder grade {chapter} --course {course}`"
+            f"`{command('grade', chapter, '--course', course)}`"
         )
     state = course / "feedback" / f".{chapter}.json"
     before = _read_state(state)

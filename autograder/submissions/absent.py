@@ -2,7 +2,8 @@
 
 Such a line would end its cell, and with it all answers that need the code below it. So
 it is left out, together with the statements that use the imported names. Functions that
-use them stay, and fail when they are called.
+use them stay, and fail when they are called; their annotations and decorators that need
+something missing are left out.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import ast
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 
-from autograder.parsing import UNREADABLE
+from autograder.parsing import UNREADABLE, parse
 from autograder.submissions.magics import lines_in, parsed, rows_of, sharing_lines
 
 # How a cell makes a module that other cells import.
@@ -51,8 +52,11 @@ class Absent:
         tree = parsed(source)
         if tree is None:
             return source
-        dropped = {id(node) for node in tree.body if self._needs_it(node)}
-        lines = lines_in(source)
+        lines, dropped, changed = lines_in(source), set(), False
+        for node in tree.body:
+            changed |= self._take_out_beside(node, lines)
+            if self._needs_it(node):
+                dropped.add(id(node))
         for group in sharing_lines(tree.body):
             kept = [node for node in group if id(node) not in dropped]
             if len(kept) == len(group):
@@ -63,7 +67,40 @@ class Absent:
                 continue
             rows = rows_of(group)
             lines[rows] = [text, *[""] * (rows.stop - rows.start - 1)]
-        return "\n".join(lines) if dropped else source
+        return "\n".join(lines) if dropped or changed else source
+
+    def _take_out_beside(self, node: ast.stmt, lines: list[str]) -> bool:
+        """Take out what stands beside a statement's own work and cannot be evaluated.
+
+        Annotations say nothing that is needed when it runs, and what a decorator of
+        such a module does, as a rule, is to check or compile.
+
+        Args:
+            node: a statement, the annotations of which are taken out as well.
+            lines: of its cell; they are changed.
+
+        Returns:
+            Whether there was anything.
+        """
+        if not self._names:
+            return False
+        annotations, decorators = [], []
+        for inner in ast.walk(node):
+            decorators += filter(self._uses, getattr(inner, "decorator_list", ()))
+            for field in ("annotation", "returns"):
+                part = getattr(inner, field, None)
+                if part and self._uses(part) and _is_at(part, lines):
+                    annotations.append(part)
+                    setattr(inner, field, ast.Constant(None))
+        for part in sorted(annotations, key=_start, reverse=True):
+            _put(b"None", part, lines)
+        for part in decorators:
+            rows = slice(part.lineno - 1, part.end_lineno)
+            lines[rows] = [""] * (rows.stop - rows.start)
+        return bool(annotations or decorators)
+
+    def _uses(self, node: ast.AST) -> bool:
+        return any(n.id in self._names for n in _names_in(node, ast.Load))
 
     def _needs_it(self, node: ast.stmt) -> bool:
         """Whether a statement cannot run; what it would have bound is missing too."""
@@ -72,10 +109,9 @@ class Absent:
             return False
         if isinstance(node, ast.Import | ast.ImportFrom):
             return self._cannot_import(node)
-        names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
-        bound = {n.id for n in names if isinstance(n.ctx, ast.Store)}
-        lacks = isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign) and any(
-            n.id in self._names for n in names if isinstance(n.ctx, ast.Load)
+        bound = {name.id for name in _names_in(node, ast.Store)}
+        lacks = isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign) and self._uses(
+            node
         )
         if lacks:
             self._names |= bound
@@ -99,6 +135,42 @@ class Absent:
         self.modules |= missing
         self._names |= bound
         return True
+
+
+def _names_in(node: ast.AST, context: type[ast.expr_context]) -> Iterator[ast.Name]:
+    """The names in a piece of code that are read, or that are bound."""
+    for name in ast.walk(node):
+        if isinstance(name, ast.Name) and isinstance(name.ctx, context):
+            yield name
+
+
+def _start(part: ast.expr) -> tuple[int, int]:
+    return part.lineno, part.col_offset
+
+
+def _around(part: ast.expr, lines: Sequence[str]) -> tuple[bytes, bytes]:
+    """What stands before and after a part in the lines that it begins and ends in."""
+    before = lines[part.lineno - 1].encode()[: part.col_offset]
+    return before, lines[part.end_lineno - 1].encode()[part.end_col_offset :]
+
+
+def _is_at(part: ast.expr, lines: Sequence[str]) -> bool:
+    """Whether a part is where its tree says: indentation may have been taken off."""
+    before, after = _around(part, lines)
+    whole = "\n".join(lines[part.lineno - 1 : part.end_lineno]).encode()
+    try:
+        there = parse(whole[len(before) : len(whole) - len(after)].decode())
+        return ast.dump(there.body[0].value) == ast.dump(part)
+    except (*UNREADABLE, AttributeError, IndexError):
+        return False
+
+
+def _put(text: bytes, part: ast.expr, lines: list[str]) -> None:
+    """Put a text in the place of a part; all lines below keep their numbers."""
+    before, after = _around(part, lines)
+    rows = slice(part.lineno - 1, part.end_lineno)
+    others = [""] * (rows.stop - rows.start - 1)
+    lines[rows] = [(before + text + after).decode(), *others]
 
 
 def modules_made_in(sources: Iterable[str]) -> set[str]:

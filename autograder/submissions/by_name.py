@@ -12,6 +12,7 @@ from collections.abc import Collection
 from functools import cached_property, lru_cache
 
 from autograder.parsing import UNREADABLE
+from autograder.record import only_stubs
 from autograder.submissions.magics import lines_in, parsed, rows_of
 
 _DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
@@ -22,13 +23,21 @@ def defined_in(source: str) -> set[str]:
     return set(_DEFINED.findall(source))
 
 
-def is_same_code(source: str, stub: str) -> bool:
-    """Whether a source differs from a stub in comments and layout at most.
+def assigns(source: str, name: str) -> bool:
+    """Whether a cell gives a name to something, as ``softmax = _softmax`` does."""
+    given = rf"^{re.escape(name)}[ \t]*=(?!=)"
+    return re.search(given, source, re.MULTILINE) is not None
 
-    What Python cannot read is never the same.
+
+def is_stub(source: str, stub: str) -> bool:
+    """Whether a source says what a stub does, or nothing, in whatever words.
+
+    What Python cannot read is none.
     """
     tree = parsed(source)
-    return tree is not None and _shape(tree) == _shape_of(stub)
+    return tree is not None and (
+        _shape(tree) == _shape_of(stub) or only_stubs(tree.body)
+    )
 
 
 class Cell:
@@ -66,7 +75,7 @@ class Cell:
         if self._definitions is None:  # Python shall say what is wrong with it
             return self.source
         own = [node for node in self._definitions if _name(node) == name]
-        if all(_shape(node) in _shapes_in(stub) for node in own):
+        if only_stubs(own) or all(_shape(node) in _shapes_in(stub) for node in own):
             return None
         lines = lines_in(self.source)
         if runs_before:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import dropwhile, groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
 
@@ -39,8 +39,8 @@ class Rebuilt:
             ``setup``, ``demo``, ``exercise``, ``check``, ``student`` or ``text``, and
             ``cell.metadata.exercise`` to which exercise it belongs.
         answers: the source a student wrote for each exercise.
-        essays: the text for each question of the instructor's own that asks for one,
-            and for each task what the student added below it.
+        by_hand: by grade id, what was written where an answer is asked for and directly
+            below it, and below a task. An instructor marks those that are no exercise.
         notes: one line for each irregularity, for the report.
         missing: exercises whose cell is not in the submission.
         too_long: exercises whose answer is longer than ``MAX_SOURCE``.
@@ -48,7 +48,7 @@ class Rebuilt:
 
     notebook: NotebookNode
     answers: dict[str, str] = field(default_factory=dict)
-    essays: dict[str, str] = field(default_factory=dict)
+    by_hand: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)
@@ -126,10 +126,12 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     answered = _answered(by_id, master, cells)
     cells = [c for c in cells if c.source.strip() or c.grade_id not in answered]
     written: dict[str, list[str]] = {}  # by grade id, in the student's order
+    above: dict[str, int] = {}  # how many of an exercise stand above its last check
     bare: list[int] = []  # exercises whose stub has lost its metadata
     added: dict[int, list[_Cell]] = {}
     writable: list[tuple[int, _Cell]] = []  # with the master cell that each follows
     in_place: list[str] = []  # tasks of the instructor's own that were written into
+    further: list[str] = []  # and questions that are answered in more than one cell
     place = -1  # the master cell that an added cell followed
     for cell in cells:
         if _is_beside(cell, answered):
@@ -137,10 +139,18 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
             if cell.kind == "code":
                 writable.append((place, cell))
         elif cell.grade_id in by_id:
-            written.setdefault(cell.grade_id, []).append(cell.source)
             place = by_id[cell.grade_id]
+            earlier = written.setdefault(cell.grade_id, [])
+            if _goes_on(cell, earlier, master.cells[place]):
+                added.setdefault(place, []).append(cell)
+                further.append(cell.grade_id)
+                continue
+            earlier.append(cell.source)
             if _role(master.cells[place]) == "exercise":
                 writable.append((place, cell))
+            if _role(master.cells[place]) == "check":
+                exercise = cell.grade_id.removeprefix("check-")
+                above[exercise] = len(written.get(exercise, []))
             if _answers_in_place(cell, master.cells[place]):
                 added.setdefault(place, []).append(cell)
                 in_place.append(cell.grade_id)
@@ -159,6 +169,9 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     for number in bare:
         stub = master.cells[number]
         written.setdefault(_grade_id(stub), []).append(stub.source)
+    for name, number in by_id.items():
+        if _role(master.cells[number]) == "exercise" and name in written:
+            _latest_first(written[name], above.get(name, len(written[name])))
     _find_by_name(rebuilt, master, written, writable, added)
     _add_student_cells(rebuilt, added.pop(-1, []))
     task: str | None = None  # to which what the student adds is the answer
@@ -167,9 +180,10 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         own = added.pop(number, [])
         _add_student_cells(rebuilt, own)
         task = _task_at(cell, task)
-        if task is not None:
-            parts = [rebuilt.essays.get(task, ""), *(c.source for c in own)]
-            rebuilt.essays[task] = "\n\n".join(filter(None, parts))
+        asked = _grade_id(cell) if _role(cell) in ("exercise", "essay") else task
+        if asked is not None:
+            parts = [rebuilt.by_hand.get(asked, ""), *(c.source for c in own)]
+            rebuilt.by_hand[asked] = "\n\n".join(filter(None, parts))
     _leave_out_what_is_not_here(rebuilt)
     if rebuilt.added > MAX_ADDED:
         rebuilt.notes.append(
@@ -179,6 +193,10 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     rebuilt.notes += [
         f"{name}: what was written into the task stands below it"
         for name in dict.fromkeys(in_place)
+    ]
+    rebuilt.notes += [
+        f"{name}: several cells have its grade id; the later ones stand below it"
+        for name in dict.fromkeys(further)
     ]
     rebuilt.notes += _what_is_beside(cells, answered)
     rebuilt.notes += _irregularities(master, data, submitted)
@@ -206,21 +224,27 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
 
     JupyterLab copies the metadata of a cell that is split, so what was written in one
     exercise cell may stand in several. They count as one if the answer is in one of
-    them; of several answers, the first counts. What answers a question of the
-    instructor's own need not have a name. A cell magic is understood at the top of
-    a cell only, and applies to all of it, so cells with one stay apart.
+    them, be it that its name is given to something defined above; of several answers,
+    the last counts. What answers a question of the instructor's own need not have a
+    name. A cell magic is understood at the top of a cell only, and applies to all of
+    it, so cells with one stay apart.
     """
     name = _grade_id(stub)
     changed = _changed([cell.source for cell in run], stub.source)
     defined = int(name in by_name.defined_in(stub.source))
+    answers = sum(name in by_name.defined_in(source) for source in changed)
+    answers = answers or sum(by_name.assigns(source, name) for source in changed)
     if (
         _role(stub) != "exercise"
         or len(changed) < 2
         or sum(map(len, changed)) > MAX_SOURCE
         or any(map(has_cell_magic, changed))
-        or any(_is_stub(source, stub.source) for source in changed)
+        or any(
+            name in by_name.defined_in(source) and _is_stub(source, stub.source)
+            for source in changed
+        )
         or any(parsed(source) is None for source in changed)
-        or sum(name in by_name.defined_in(source) for source in changed) != defined
+        or answers != defined
     ):
         return run
     rebuilt.notes.append(
@@ -272,6 +296,24 @@ def _answers_in_place(cell: _Cell, asked: NotebookNode) -> bool:
     return _is_task(asked) and cell.source.strip() != asked.source.strip()
 
 
+def _goes_on(cell: _Cell, earlier: Sequence[str], asked: NotebookNode) -> bool:
+    """Whether a cell goes on with what answers a question of the instructor's own.
+
+    An answer that has a name is in one cell; of several, one counts. A text is put
+    together, see ``_fill_in``.
+
+    Args:
+        cell: of the submission.
+        earlier: what the cells above it with its grade id say.
+        asked: the cell of the master with this grade id.
+    """
+    return (
+        _role(asked) == "exercise"
+        and _grade_id(asked) not in by_name.defined_in(asked.source)
+        and bool(_changed([*earlier], asked.source))
+    )
+
+
 def _is_task(cell: NotebookNode) -> bool:
     """Whether an instructor asks for cells of the student's own, to mark by hand."""
     return bool(cell.metadata.get("nbgrader", {}).get("task"))
@@ -314,8 +356,9 @@ def _find_by_name(
 ) -> None:
     """Look in other cells of the student for answers that are not in their own.
 
-    Of several, the first counts. It is put into ``written``. The cell that it comes
-    from leaves ``added``, unless it runs long before: others may need what it does.
+    Of several, the last above the check counts, or else the first. It is put into
+    ``written``. The cell that it comes from leaves ``added``, unless it runs long
+    before: others may need what it does.
     """
     asked = {
         _grade_id(cell): n
@@ -326,8 +369,8 @@ def _find_by_name(
         name: number
         for name, number in asked.items()
         if not any(
-            text.strip()
-            for text in _begun(written.get(name, []), master.cells[number].source)
+            text.strip() and not _is_stub(text, master.cells[number].source)
+            for text in written.get(name, [])
         )
     }
     read: list[tuple[int, _Cell, by_name.Cell]] = []
@@ -344,7 +387,8 @@ def _find_by_name(
             break
         read.append((place, cell, of_cell))
     for name, number in wanted.items():
-        for place, cell, of_cell in read:
+        count = sum(place <= number for place, _, _ in read)
+        for place, cell, of_cell in _latest_first(read.copy(), count):
             if cell.grade_id == name:
                 continue
             before = place < number - 1  # one directly above can be moved
@@ -453,10 +497,10 @@ def _add_master_cell(
         new.metadata["exercise"] = name
     if role == "essay":
         _fill_in(rebuilt, new, written.get(_grade_id(cell), []))
-        rebuilt.essays[_grade_id(cell)] = new.source
+        rebuilt.by_hand[_grade_id(cell)] = new.source
     if role == "exercise":
         new.source = _choose(rebuilt, name, cell.source, written.get(name, []))
-        rebuilt.answers[name] = new.source
+        rebuilt.answers[name] = rebuilt.by_hand[name] = new.source
     rebuilt.notebook.cells.append(new)
 
 
@@ -480,20 +524,33 @@ def _changed(sources: list[str], stub: str) -> list[str]:
     return [source for source in sources if source.strip() != stub.strip()]
 
 
-def _begun(sources: list[str], stub: str) -> list[str]:
-    """Those from the first on that is more than the stub with other comments.
+def _begun(sources: list[str], stub: str) -> Iterator[str]:
+    """Those that are more than a stub; if there is none, those with other words.
 
-    If there is none, those with other comments.
+    There may be very many, and telling takes time, so they are read as they are needed.
     """
     changed = _changed(sources, stub)
-    return list(dropwhile(lambda s: _is_stub(s, stub), changed)) or changed
+    begun = (source for source in changed if not _is_stub(source, stub))
+    first = next(begun, None)
+    return iter(changed) if first is None else chain([first], begun)
 
 
 def _is_stub(source: str, stub: str) -> bool:
-    """Whether a source is the stub, perhaps with other comments."""
+    """Whether a source is the stub, or one in other words."""
     if source.strip() == stub.strip():
         return True
-    return len(source) <= MAX_SOURCE and by_name.is_same_code(source, stub)
+    return len(source) <= MAX_SOURCE and by_name.is_stub(source, stub)
+
+
+def _latest_first(found: list[Any], count: int) -> list[Any]:
+    """Put what stands above a check in the order in which it counts: the last is run.
+
+    Args:
+        found: cells that may answer an exercise; their order is changed.
+        count: how many of them stand above its check; all if it is not there.
+    """
+    found[:count] = found[:count][::-1]
+    return found
 
 
 def _word_for_word(text: str) -> str:
@@ -510,21 +567,28 @@ def _word_for_word(text: str) -> str:
 
 
 def _choose(rebuilt: Rebuilt, name: str, stub: str, sources: list[str]) -> str:
-    """The source that counts: the first that is not the stub."""
+    """The source that counts: the first that is no stub, and that Python can read."""
     if not sources:
         rebuilt.missing.append(name)
         rebuilt.notes.append(f"{name}: its exercise cell is not in the notebook")
         return stub
-    changed = _begun(sources, stub)
+    begun = _begun(sources, stub)
+    chosen = next(begun, stub)
     if len(sources) > 1:
+        if not _can_be_read(chosen):
+            chosen = next(filter(_can_be_read, begun), chosen)
         rebuilt.notes.append(
-            f"{name}: {len(sources)} cells have its grade id; the first that is not "
-            "the stub counts"
+            f"{name}: {len(sources)} cells have its grade id; the last one above its "
+            "check counts that is no stub and that Python can read"
         )
-    if changed and len(changed[0]) > MAX_SOURCE:
+    if len(chosen) > MAX_SOURCE:
         rebuilt.too_long.append(name)
         return stub
-    return changed[0] if changed else stub
+    return chosen
+
+
+def _can_be_read(source: str) -> bool:
+    return len(source) > MAX_SOURCE or parsed(source) is not None
 
 
 def _add_student_cells(rebuilt: Rebuilt, cells: list[_Cell]) -> None:

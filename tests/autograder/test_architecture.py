@@ -18,7 +18,7 @@ FLOORS = [
     {
         *("autograder.errors", "autograder.files", "autograder.interrupts"),
         *("autograder.notebooks", "autograder.parsing", "autograder.processors"),
-        "autograder.tables",
+        *("autograder.shell", "autograder.tables"),
     },
     {
         *("autograder.exercise", "autograder.arrays", "autograder.inputs"),

@@ -119,7 +119,44 @@ def test_exercise_retyped_as_markdown_still_counts(master, solved):
     assert rebuilt.answers["softmax"] == cell["source"]
 
 
-def test_first_of_several_answers_that_is_not_the_stub_counts(master, solved):
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "def softmax(scores, axis=-1):\n    pass",
+        "def softmax(scores):\n    ...",
+        "def softmax(scores):\n    raise NotImplementedError('later')",
+        "def softmax(scores):\n    return scores",  # a first try
+    ],
+)
+@pytest.mark.parametrize("gone", [True, False])
+def test_of_several_answers_the_last_above_the_check_counts(
+    master, solved, begun, gone
+):
+    """As in the notebook, where the last definition is the one that is checked."""
+    data = solved()
+    own = find(data, "softmax")
+    place, check = data["cells"].index(own), find(data, "check-softmax")
+    above = [{**own, "source": begun}, nbformat.v4.new_markdown_cell("Again:")]
+    data["cells"][place:place] = above
+    data["cells"].append({**own, "source": "def softmax(scores): return 2"})
+    if gone:
+        data["cells"].remove(check)
+        data["cells"].pop()
+    assert rebuild(master, data).answers["softmax"] == own["source"]
+
+
+@pytest.mark.parametrize("stub", ["pass", "raise NotImplementedError('see below')"])
+def test_a_stub_in_other_words_is_no_answer_where_another_cell_has_one(
+    master, solved, stub
+):
+    data = solved()
+    own = find(data, "softmax")
+    answer, own["source"] = own["source"], f"def softmax(scores):\n    {stub}"
+    data["cells"].insert(data["cells"].index(own) + 1, code_cell(answer))
+    assert rebuild(master, data).answers["softmax"] == answer
+
+
+def test_first_of_several_answers_below_the_check_counts(master, solved):
     data = copy.deepcopy(master)
     for text in ("a = 1", "a = 2"):
         cell = copy.deepcopy(find(data, "softmax"))
@@ -155,11 +192,17 @@ def test_an_exercise_cell_that_was_split_counts_as_a_whole(
     assert any("they count as one" in note for note in rebuilt.notes)
 
 
+def test_the_name_of_a_split_answer_may_be_given_to_what_stands_above(master, solved):
+    pieces = ["def _softmax(s): return s", "softmax = _softmax"]
+    rebuilt = rebuild(master, split(solved(), *pieces))
+    assert rebuilt.answers["softmax"] == "\n\n".join(pieces)
+
+
 def test_pieces_that_are_the_stub_or_no_python_are_not_joined(master, solved):
     stub, right = find(master, "softmax")["source"], "def softmax(s): return 1"
     for pieces in (
         *([right, stub], [stub, right], [right, "def softmax(s) return"]),
-        [right, "def softmax(s): return 2"],  # two answers
+        ["def softmax(s): return 2", right],  # two answers, of which the last is run
     ):
         rebuilt = rebuild(master, split(solved(), *pieces))
         assert rebuilt.answers["softmax"] == right
@@ -250,13 +293,16 @@ def with_task(master):
 def test_what_is_added_below_a_task_is_its_answer(master):
     asking = with_task(master)
     data = copy.deepcopy(asking)
-    assert rebuild(asking, data).essays == {"task": "", "essay": "Why?"}
+    assert rebuild(asking, data).by_hand.items() >= {
+        ("task", ""),
+        ("essay", "Why?"),
+    }
     place = data["cells"].index(find(data, "task"))
     data["cells"][place + 1 : place + 1] = [code_cell("plot()")]
     data["cells"].insert(place + 3, nbformat.v4.new_markdown_cell("One sees it."))
     data["cells"].append(code_cell("not_of_the_task"))
     rebuilt = rebuild(asking, data)
-    assert rebuilt.essays["task"] == "plot()\n\nOne sees it."
+    assert rebuilt.by_hand["task"] == "plot()\n\nOne sees it."
 
 
 def test_an_essay_that_was_split_or_copied_is_shown_as_a_whole(master):
@@ -268,7 +314,7 @@ def test_an_essay_that_was_split_or_copied_is_shown_as_a_whole(master):
     essay["source"] = texts[0]
     rebuilt = rebuild(asking, data)
     whole = "    Because of this.\n    \n    And of that.\n    \n    Finally."
-    assert rebuilt.essays["essay"] == sources(rebuilt)[-1] == whole
+    assert rebuilt.by_hand["essay"] == sources(rebuilt)[-1] == whole
     assert any("essay: 3 cells" in note for note in rebuilt.notes)
 
 
@@ -282,6 +328,18 @@ def test_code_for_a_question_of_the_instructor_may_be_split(master):
     data["cells"] += [{**cell, "source": text} for text in ("x = 1", "plot(x)")]
     rebuilt = rebuild(asking, data)
     assert rebuilt.answers["plot"] == "x = 1\n\nplot(x)"
+    data["cells"].insert(-1, nbformat.v4.new_markdown_cell("And now:"))
+    rebuilt = rebuild(asking, data)
+    assert sources(rebuilt)[-3:] == ["x = 1", "    And now:", "plot(x)"]
+    assert rebuilt.by_hand["plot"] == "x = 1\n\nAnd now:\n\nplot(x)"
+    assert any("plot: several cells" in note for note in rebuilt.notes)
+
+
+def test_what_is_written_directly_below_a_question_is_marked_with_it(master):
+    asking = with_task(master)
+    data = copy.deepcopy(asking)
+    data["cells"].append(nbformat.v4.new_markdown_cell("Because."))
+    assert rebuild(asking, data).by_hand["essay"] == "Why?\n\nBecause."
 
 
 def test_what_was_written_into_a_task_is_shown_below_it(master):
@@ -291,7 +349,7 @@ def test_what_was_written_into_a_task_is_shown_below_it(master):
     rebuilt = rebuild(asking, data)
     place = sources(rebuilt).index("Draw it.")
     assert sources(rebuilt)[place + 1] == "    Draw it. I did!"
-    assert rebuilt.essays["task"] == "Draw it. I did!"
+    assert rebuilt.by_hand["task"] == "Draw it. I did!"
     assert any("written into the task" in note for note in rebuilt.notes)
 
 
@@ -652,12 +710,13 @@ def test_an_answer_behind_its_check_is_examined_all_the_same(master):
     assert sum(SOFTMAX in source for source in sources(rebuilt)) == 1
 
 
-def test_its_own_cell_goes_before_others_and_the_first_before_later_ones(master):
+def test_its_own_cell_goes_before_others_and_the_last_before_earlier_ones(master):
     data = submission(master, {"softmax": "softmax = len"})
     data["cells"].insert(0, code_cell(SOFTMAX))
     assert rebuild(master, data).answers["softmax"] == "softmax = len"
     data = submission(master, {"softmax": ""})
-    data["cells"][:0] = [code_cell(SOFTMAX), code_cell("def softmax(x): return 2")]
+    data["cells"][:0] = [code_cell("def softmax(x): return 2"), code_cell(SOFTMAX)]
+    data["cells"].append(code_cell("def softmax(x): return 3"))  # below the check
     assert rebuild(master, data).answers["softmax"] == SOFTMAX
 
 
@@ -744,6 +803,34 @@ def test_an_import_of_another_machine_costs_only_what_needs_it(master):
     assert rebuilt.notes == [
         "left out, because it is not installed here: google.colab, not_here"
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        (
+            "def f(x: Float[int, 'é d'], y: int) -> Float[int, '']: return x",
+            "def f(x: None, y: int) -> None: return x",
+        ),
+        (
+            "class C:\n    é: Float[\n  int] = 1\n    def f(self, *a: Float): pass",
+            "class C:\n    é: None = 1\n\n    def f(self, *a: None): pass",
+        ),
+        (
+            "@checked(\n  of=Float)\n@keep\nasync def f(x: int): return 1",
+            "\n\n@keep\nasync def f(x: int): return 1",
+        ),
+        ("w: Float[int, 'd'] = 2; v = 3", "w: None = 2; v = 3"),
+        ("w: Float = Float(2)", ""),
+        ("def f(x: int): return Float(x)",) * 2,
+    ],
+)
+def test_annotations_and_decorators_of_another_machine_cost_nothing(
+    master, source, left
+):
+    data = submission(master, {})
+    data["cells"].insert(0, code_cell(f"from not_here import Float, checked\n{source}"))
+    assert sources(rebuild(master, data), "student") == [f"\n{left}"]
 
 
 @pytest.mark.parametrize(
