@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 # What shows or compares values, by the last part of its name.
 _LOOKS = {"print", "display", "allclose", "isclose", "equal"}
 _LOOKS |= {"assert_close", "assert_allclose", "assert_equal", "assert_array_equal"}
 _LOOKS |= {"assert_almost_equal", "assert_array_almost_equal"}
+_LOOKS |= {"help", "type", "dir", "getsource", "signature"}
 _LOOKS |= {"abs", "all", "any", "item", "max", "mean", "min", "norm", "round", "sum"}
 
 # What changes things that have no name in the statement, or runs text.
 _CHANGES = {"append", "extend", "insert", "setdefault", "update", "setattr"}
+_CHANGED = {"out", "inplace"}  # arguments that say what else is changed
 _RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
 
 _BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom)
@@ -26,7 +29,9 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp)
 _OTHERS = (ast.NamedExpr, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef, ast.Match)
 _OTHERS += (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
-_OTHERS += (ast.Yield, ast.YieldFrom, ast.Try, ast.While)
+_OTHERS += (ast.Yield, ast.YieldFrom, ast.While)
+
+_PARTS = ("body", "orelse", "handlers", "finalbody")  # what a statement may hold
 
 
 @dataclass
@@ -45,17 +50,26 @@ class _Statement:
     binds: set[str] | None
 
 
-def without_comparisons(body: list[ast.stmt], answer: str) -> list[ast.stmt]:
+def without_comparisons(
+    body: list[ast.stmt], answer: str, forbidden: Collection[str] = ()
+) -> list[ast.stmt]:
     """The statements that an answer may depend on, in their order.
 
     Left out are those that look at values, and those that bind names (of which at least
-    one is used) if nothing that stays uses these.
+    one is used) if nothing that stays uses these. Beside an answer, imports need not be
+    used, since another cell may compare with them, and a forbidden function may be
+    called for nothing, as in ``%timeit F.softmax(x)``.
 
     Args:
         body: the statements of a cell, or of several.
         answer: the name of the answer.
+        forbidden: the names of functions that the answer may not use.
     """
-    statements = [_Statement(node, _mentioned(node), _bound(node)) for node in body]
+    if not any(answer in _stored(node) for node in body):
+        forbidden = ()
+    statements = [
+        _Statement(node, _mentioned(node), _bound(node, forbidden)) for node in body
+    ]
     tests = {s.node.name for s in statements if isinstance(s.node, ast.FunctionDef)}
     for s in statements:  # what is bound in another way, too, may do anything
         if s.binds is None or not isinstance(s.node, ast.FunctionDef):
@@ -67,6 +81,10 @@ def without_comparisons(body: list[ast.stmt], answer: str) -> list[ast.stmt]:
         called = _called(s.node)
         if called in tests:
             s.binds = {called}  # it stays if that function does
+        elif called in forbidden:
+            pass
+        elif forbidden and isinstance(s.node, ast.Import | ast.ImportFrom):
+            pass  # it stays if something that stays uses it
         elif called is not None or (s.binds and not s.binds & used):
             s.binds = None
         if s.binds is None:
@@ -89,14 +107,16 @@ def _called(node: ast.stmt) -> str | None:
     return None
 
 
-def _bound(node: ast.stmt) -> set[str] | None:
+def _bound(node: ast.stmt, forbidden: Collection[str]) -> set[str] | None:
     """The names that a statement binds; ``None`` if it may do more than bind and look.
 
     A statement that calls a function, and no more, is taken for one that looks.
     """
     if any(map(_does_more, ast.walk(node))):
         return None
-    if _called(node) or _only_binds_and_looks(node):
+    value = node.value if isinstance(node, ast.Expr) else None
+    tried = isinstance(value, ast.Call) and name_of(value.func) in forbidden
+    if tried or _called(node) or _only_binds_and_looks(node):
         return _stored(node)
     return None
 
@@ -105,8 +125,9 @@ def _only_binds_and_looks(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr):
         call = isinstance(node.value, ast.Call)
         return not call or name_of(node.value.func) in _LOOKS
-    if isinstance(node, ast.For | ast.If | ast.With | ast.FunctionDef):
-        parts = [*node.body, *getattr(node, "orelse", ())]
+    holds = ast.For | ast.If | ast.With | ast.FunctionDef | ast.Try | ast.ExceptHandler
+    if isinstance(node, holds):
+        parts = [part for name in _PARTS for part in getattr(node, name, ())]
         return all(map(_only_binds_and_looks, parts))
     return isinstance(node, (*_BINDS, *_ENDS))
 
@@ -122,6 +143,8 @@ def _does_more(node: ast.AST) -> bool:
         return bool(node.decorator_list)
     if isinstance(node, ast.alias):
         return node.name == "*"
+    if isinstance(node, ast.keyword):
+        return node.arg in _CHANGED
     return isinstance(node, _OTHERS)
 
 
@@ -134,8 +157,8 @@ def _stored(node: ast.stmt) -> set[str]:
             found.add(one.id)
         elif isinstance(one, ast.alias):
             found.add(one.asname or one.name.partition(".")[0])
-        elif isinstance(one, ast.FunctionDef | ast.ClassDef):
-            found.add(one.name)
+        elif isinstance(one, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
+            found |= {one.name} - {None}  # a handler may have none
         if not isinstance(one, _SCOPES):
             waiting += ast.iter_child_nodes(one)
     return found

@@ -129,7 +129,7 @@ class Exercise:
             return {name: "" for name, word in words.items() if word}
         if not self._found(tree):
             return {}
-        tree.body = without_comparisons(tree.body, self.name)
+        tree.body = without_comparisons(tree.body, self.name, self.forbidden)
         lines = re.split(r"\r\n?|\n", source)  # as Python counts them
         return {n: lines[row - 1].strip() for n, row in self._found(tree).items()}
 

@@ -189,6 +189,11 @@ COMPARISONS = {
     "an import": "from torch.nn import LayerNorm as L\nl = L(3)\nprint(l(x) - mine)",
     "a function": "def theirs(x):\n    return F.layer_norm(x, (3,))\nprint(theirs(x))",
     "a lambda": "theirs = lambda x: F.layer_norm(x, (3,))\nprint(theirs(x) - mine)",
+    "an import for another cell": "from torch.nn import LayerNorm",
+    "for nothing": "F.layer_norm(x, (3,))",
+    "help": "help(F.layer_norm)",
+    "below try": "try:\n    assert (F.layer_norm(x, (3,)) - mine).any()\n"
+    "except AssertionError as error:\n    print(error)",
     "a test": "def test():\n    y = F.layer_norm(x, (3,))\n    assert y.any()\ntest()",
 }
 ANSWERS = {  # they use the same names for other things
@@ -238,6 +243,11 @@ USES_IT = "def layer_norm(x):\n    return _f(x)\n"
         "keep(F.layer_norm)",
         "class A:\n    f = F.layer_norm\nprint(A)",
         "expected = F.layer_norm(x, (3,))",
+        f"from torch.nn.functional import layer_norm as _f\n{USES_IT}",
+        f"try:\n    raise F.layer_norm\nexcept E as _f:\n    pass\n{USES_IT}",
+        f"try:\n    _f = F.layer_norm\nexcept E:\n    pass\n{USES_IT}",
+        f"_g = y\nF.layer_norm(x, out=_g)\n{USES_IT}",
+        f"F.layer_norm(x, (3,)).append(_f)\n{USES_IT}",
     ],
 )
 def test_what_an_answer_may_use_is_no_comparison(source):
