@@ -38,6 +38,7 @@ MOODLE_COLUMNS = [
     *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
     "Feedback comments",
 ]
+AUTOMATIC = "Automatic feedback:"  # what stands before it is a teacher's own
 _ASSIGNMENT_ID = re.compile(r"\s*\(\d+\)$")
 
 
@@ -182,7 +183,9 @@ def _filled_in(
             strange |= {most} if number_in(most or "0") is None else set()
             cells["Grade"] = round(score * scale, 2)
             if "Feedback comments" in columns:
-                cells["Feedback comments"] = _said(report, student)
+                theirs, *_ = cells["Feedback comments"].partition(AUTOMATIC)
+                parts = theirs.strip(), _said(report, student)
+                cells["Feedback comments"] = " ".join(filter(None, parts))
         rows.append([cells.get(column, "") for column in columns])
     if scales - {1.0}:
         notes.append(
@@ -207,7 +210,8 @@ def _scale(most: str, max_score: float) -> float:
 def _said(report: ClassReport, student: str) -> str:
     """What a student reads beside the grade; Moodle shows it as a page."""
     found = report.report_on(student)
-    return html.escape(_in_words(found)) if found else ""
+    said = html.escape(_in_words(found)) if found else ""
+    return said and f"{AUTOMATIC} {said}"
 
 
 def _in_words(report: dict[str, Any]) -> str:

@@ -245,9 +245,19 @@ class ChapterMarks:
         report: Mapping[str, Any],
         why: str,
     ) -> None:
-        """Enter the scores of a report, and note what that changes."""
+        """Enter the scores of a report, and note what that changes.
+
+        nbgrader's autograder gives a zero to a question of the instructor's own that
+        was not answered, and keeps it when the answer follows. So all of these wait
+        for a mark by hand.
+        """
         grades = self._by_cell(Grade, notebook)
         comments = self._by_cell(Comment, notebook)
+        checks = {f"check-{exercise['name']}" for exercise in report["exercises"]}
+        for grade in (grades[name] for name in grades.keys() - checks):
+            grade.auto_score = None
+            if grade.manual_score is None:
+                grade.needs_manual_grade = True
         for exercise in report["exercises"]:
             grade = grades[f"check-{exercise['name']}"]
             changed = grade.auto_score != exercise["score"]

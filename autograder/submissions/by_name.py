@@ -36,7 +36,7 @@ def is_stub(source: str, stub: str) -> bool:
     """
     tree = parsed(source)
     return tree is not None and (
-        _shape(tree) == _shape_of(stub) or only_stubs(tree.body)
+        shape(tree) == _shape_of(stub) or only_stubs(tree.body)
     )
 
 
@@ -75,7 +75,7 @@ class Cell:
         if self._definitions is None:  # Python shall say what is wrong with it
             return self.source
         own = [node for node in self._definitions if _name(node) == name]
-        if only_stubs(own) or all(_shape(node) in _shapes_in(stub) for node in own):
+        if only_stubs(own) or all(shape(node) in shapes_in(stub) for node in own):
             return None
         lines = lines_in(self.source)
         if runs_before:
@@ -91,7 +91,7 @@ def _name(node: ast.stmt) -> str | None:
     return getattr(node, "name", None)
 
 
-def _shape(node: ast.AST) -> str | ast.AST:
+def shape(node: ast.AST) -> str | ast.AST:
     """What two pieces of code share that say the same, in whatever form."""
     try:
         return ast.dump(node)
@@ -100,12 +100,12 @@ def _shape(node: ast.AST) -> str | ast.AST:
 
 
 @lru_cache(maxsize=100)
-def _shapes_in(stub: str) -> frozenset[str | ast.AST]:
+def shapes_in(stub: str) -> frozenset[str | ast.AST]:
     """Those of the statements of a stub, which every cell is compared with."""
-    return frozenset(map(_shape, getattr(parsed(stub), "body", [])))
+    return frozenset(map(shape, getattr(parsed(stub), "body", [])))
 
 
 @lru_cache(maxsize=100)
 def _shape_of(stub: str) -> str | ast.AST | None:
     tree = parsed(stub)
-    return tree and _shape(tree)
+    return tree and shape(tree)

@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from autograder.origin import lines_of
 from autograder.submissions import by_name
 from autograder.submissions.absent import Absent, modules_made_in
+from autograder.submissions.locked import added_to
 from autograder.submissions.magics import has_cell_magic, parsed
 from autograder.submissions.written import SETTINGS
 
@@ -131,6 +132,7 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     added: dict[int, list[_Cell]] = {}
     writable: list[tuple[int, _Cell]] = []  # with the master cell that each follows
     in_place: list[str] = []  # tasks of the instructor's own that were written into
+    locked: list[str] = []  # locked cells to which something was added
     further: list[str] = []  # and questions that are answered in more than one cell
     place = -1  # the master cell that an added cell followed
     for cell in cells:
@@ -148,6 +150,11 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
             earlier.append(cell.source)
             if _role(master.cells[place]) == "exercise":
                 writable.append((place, cell))
+            elif (text := _added_to_locked(cell, master.cells[place])) is not None:
+                own = replace(cell, source=text, grade_id=None)
+                added.setdefault(place, []).append(own)
+                writable.append((place, own))
+                locked.append(cell.grade_id)
             if _role(master.cells[place]) == "check":
                 exercise = cell.grade_id.removeprefix("check-")
                 above[exercise] = len(written.get(exercise, []))
@@ -193,6 +200,10 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     rebuilt.notes += [
         f"{name}: what was written into the task stands below it"
         for name in dict.fromkeys(in_place)
+    ]
+    rebuilt.notes += [
+        f"{name}: what was added to this locked cell is run below it"
+        for name in dict.fromkeys(locked)
     ]
     rebuilt.notes += [
         f"{name}: several cells have its grade id; the later ones stand below it"
@@ -314,6 +325,15 @@ def _goes_on(cell: _Cell, earlier: Sequence[str], asked: NotebookNode) -> bool:
     )
 
 
+def _added_to_locked(cell: _Cell, released: NotebookNode) -> str | None:
+    """What of a locked cell goes on as a cell of the student's own, if anything."""
+    if released.cell_type != "code" or cell.kind != "code":
+        return None
+    if len(cell.source) > MAX_SOURCE:
+        return None
+    return added_to(cell.source, released.source) or None
+
+
 def _is_task(cell: NotebookNode) -> bool:
     """Whether an instructor asks for cells of the student's own, to mark by hand."""
     return bool(cell.metadata.get("nbgrader", {}).get("task"))
@@ -387,8 +407,9 @@ def _find_by_name(
             break
         read.append((place, cell, of_cell))
     for name, number in wanted.items():
-        count = sum(place <= number for place, _, _ in read)
-        for place, cell, of_cell in _latest_first(read.copy(), count):
+        ordered = sorted(read, key=lambda found: found[0] > number)  # above it, below
+        above = sum(place <= number for place, _, _ in read)
+        for place, cell, of_cell in _latest_first(ordered, above):
             if cell.grade_id == name:
                 continue
             before = place < number - 1  # one directly above can be moved

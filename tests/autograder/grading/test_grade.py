@@ -543,6 +543,30 @@ def test_a_question_of_the_instructor_is_marked_by_hand(
         )
 
 
+def test_a_question_that_nbgrader_gave_a_zero_waits_for_its_mark(
+    grade, course, master, right
+):
+    def ask(notebook):
+        notebook.cells.append(own_cell("markdown", "essay", "Why?"))
+
+    change_source(course, ask)
+    release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    answered = submission(nbformat.read(release, as_version=4), right)
+    hand_in(course, TOPIC, {"one": answered})  # the question is left out
+    nbgrader(course, "autograde", TOPIC)
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        essay = book.find_grade("essay", TOPIC, TOPIC, "one")
+        assert (essay.auto_score, essay.needs_manual_grade) == (0, False)
+    answered["cells"][-1]["source"] = "Because."
+    hand_in(course, TOPIC, {"one": answered})
+    grade(TOPIC, course, limits=LIMITS)
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+        essay = book.find_grade("essay", TOPIC, TOPIC, "one")
+        assert (essay.auto_score, essay.needs_manual_grade) == (None, True)
+    (said,) = report_on_class(course, TOPIC)[1]
+    assert said.startswith("still to be marked by hand, and a zero until then: essay")
+
+
 def test_a_task_of_the_instructor_asks_for_another_look_when_its_answer_changed(
     grade, course, right
 ):

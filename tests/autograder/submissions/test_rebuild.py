@@ -720,16 +720,6 @@ def test_its_own_cell_goes_before_others_and_the_last_before_earlier_ones(master
     assert rebuild(master, data).answers["softmax"] == SOFTMAX
 
 
-@pytest.mark.parametrize("grade_id", ["setup-1", "check-softmax"])
-def test_no_answer_is_taken_from_a_cell_that_is_not_the_students(master, grade_id):
-    stub = find(master, "softmax").source
-    data = submission(master, {})
-    find(data, grade_id)["source"] += f"\n{SOFTMAX}"
-    rebuilt = rebuild(master, data)
-    assert rebuilt.answers["softmax"] == stub
-    assert not any(SOFTMAX in source for source in sources(rebuilt))
-
-
 def test_a_cell_that_python_cannot_read_is_found_and_taken_whole(master):
     broken = f"{SOFTMAX})"
     data = submission(master, {})
@@ -770,6 +760,45 @@ def test_each_cell_is_parsed_once_for_all_exercises_and_not_without_end(
     assert MAX_ADDED // MAX_SOURCE - 1 <= parses <= MAX_ADDED // MAX_SOURCE
     note = f"by name, answers were looked for in {MAX_ADDED} characters only"
     assert note in rebuilt.notes
+
+
+# What was written into locked cells ---------------------------------------------------
+
+
+def test_imports_and_functions_that_were_added_to_a_locked_cell_are_run(master, solved):
+    data = solved()
+    setup = find(data, "setup-1")
+    setup["source"] += "\nimport math\nEPS = 1e-9\nprint(EPS)\nslow = train()\n"
+    setup["source"] += "def square(x):\n    return x * x  # twice"
+    rebuilt = rebuild(master, data)
+    (added,) = sources(rebuilt, "student")
+    assert added == (
+        "import math\nEPS = 1e-9\ndef square(x):\n    return x * x  # twice"
+    )
+    place = sources(rebuilt).index(added)
+    assert sources(rebuilt)[place - 1] == find(master, "setup-1")["source"]
+    assert any("setup-1: what was added" in note for note in rebuilt.notes)
+
+
+@pytest.mark.parametrize("locked", ["check-softmax", "check-attend", "demo-1"])
+@pytest.mark.parametrize("own", ["stub", "gone"])
+def test_an_answer_in_a_locked_cell_is_found(master, solved, locked, own):
+    data = solved()
+    cell = find(data, "softmax")
+    answer, cell["source"] = cell["source"], find(master, "softmax")["source"]
+    if own == "gone":
+        data["cells"].remove(cell)
+    find(data, locked)["source"] = f"check(softmax)\n\n{answer}"
+    rebuilt = rebuild(master, data)
+    assert "return" in rebuilt.answers["softmax"]
+    assert "check(" not in rebuilt.answers["softmax"]
+
+
+def test_what_is_only_changed_in_a_locked_cell_is_left_out(master, solved):
+    data = solved()
+    find(data, "check-softmax")["source"] = "check(softmax)  # passed!\nprint(1)"
+    find(data, "demo-1")["source"] += "\nx = np.ones(3)\n%timeit softmax(x)"
+    assert sources(rebuild(master, data)) == sources(rebuild(master, solved()))
 
 
 # What only the student's machine has --------------------------------------------------
