@@ -58,7 +58,7 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
         found.late_penalties[notebook] = penalty or 0.0
         if when and due:
             found.late = when > due + (longer or timedelta())
-        if due and longer:
+        if due and longer and longer > timedelta():
             found.until = f"{due + longer:%Y-%m-%d %H:%M} UTC"
     for student, cell, automatic, by_hand in said:
         if by_hand or automatic:

@@ -17,6 +17,7 @@ from typing import Any
 from autograder.errors import AutograderError
 from autograder.files import plain_file, write_atomically
 from autograder.rows import NOT_YET, SAME_ERROR, TOO_EASY
+from autograder.symptoms.structure import NOTHING_RETURNED
 
 MISTAKE, CASE = "mistake", "case"
 MAX_RULES = 4 * 2**20  # bytes
@@ -156,7 +157,9 @@ def _points(number: float) -> str:
 
 def _worth(rule: Rule, exercise: Mapping[str, Any]) -> float:
     """The points that a rule gives back, before what is lost at all limits them."""
-    if rule.exercise != exercise["name"]:
+    if rule.exercise != exercise["name"] or exercise["message"].startswith(
+        NOTHING_RETURNED
+    ):
         return 0
     if rule.kind == MISTAKE:
         lost = exercise["max_score"] - exercise["score"]
@@ -165,7 +168,10 @@ def _worth(rule: Rule, exercise: Mapping[str, Any]) -> float:
         lost = sum(
             case["points"]
             for case in exercise["cases"]
-            if case["title"] == rule.name and was_tried(case) and not case["passed"]
+            if case["title"] == rule.name
+            and not case["passed"]
+            and case["message"]  # nothing is said of what was refused for a call
+            and was_tried(case)
         )
     return lost if rule.points is None else min(rule.points, lost)
 

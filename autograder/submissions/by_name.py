@@ -13,14 +13,25 @@ from functools import cached_property, lru_cache
 
 from autograder.parsing import UNREADABLE
 from autograder.record import only_stubs
-from autograder.submissions.magics import lines_in, parsed, rows_of
+from autograder.submissions.magics import keeps_names, lines_in, parsed, rows_of
 
 _DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 
 
 def defined_in(source: str) -> set[str]:
-    """The names of functions and classes that a cell defines, not inside others."""
+    """The names of functions and classes that a text defines, not inside others."""
     return set(_DEFINED.findall(source))
+
+
+def defines(source: str, name: str) -> bool:
+    """Whether a cell defines a name, as far as Python can read it.
+
+    An attempt that was set aside in a string, or under ``%%script false``, does not.
+    """
+    if name not in defined_in(source) or not keeps_names(source):
+        return False
+    tree = parsed(source)
+    return tree is None or name in map(_name, tree.body)
 
 
 def assigns(source: str, name: str) -> bool:
@@ -49,7 +60,7 @@ class Cell:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.defined = defined_in(source)
+        self.defined = defined_in(source) if keeps_names(source) else set()
 
     @cached_property
     def _definitions(self) -> list[ast.stmt] | None:

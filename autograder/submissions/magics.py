@@ -20,6 +20,8 @@ _NUMBERED = re.compile(r"^[ \t]*In \[\d+\]:[ ]?", re.MULTILINE)  # valid Python 
 _FOR_IPYTHON = re.compile(
     r"^[ \t]*(?:[%!?,;/]|>>>|\.\.\.|In \[)|=[ \t]*[%!]|\?[ \t;]*$", re.MULTILINE
 )
+# Of IPython's cell magics, those that run a cell where other cells run.
+_KEEPS = re.compile(r"\s*%%(?:time|capture|prun)\b")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -77,6 +79,11 @@ def _without_numbers(source: str) -> str:
 def has_cell_magic(source: str) -> bool:
     """Whether IPython hands a whole cell to a magic such as ``%%time``."""
     return source.lstrip().startswith("%%")
+
+
+def keeps_names(source: str) -> bool:
+    """Whether what a cell defines is there afterwards: under most magics it is not."""
+    return not has_cell_magic(source) or _KEEPS.match(source) is not None
 
 
 def never_runs(source: str) -> bool:

@@ -242,21 +242,21 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
     """
     name = _grade_id(stub)
     changed = _changed([cell.source for cell in run], stub.source)
-    defined = int(name in by_name.defined_in(stub.source))
-    answers = sum(name in by_name.defined_in(source) for source in changed)
-    answers = answers or sum(by_name.assigns(source, name) for source in changed)
     if (
         _role(stub) != "exercise"
         or len(changed) < 2
         or sum(map(len, changed)) > MAX_SOURCE
         or any(map(has_cell_magic, changed))
         or any(
-            name in by_name.defined_in(source) and _is_stub(source, stub.source)
+            by_name.defines(source, name) and _is_stub(source, stub.source)
             for source in changed
         )
         or any(parsed(source) is None for source in changed)
-        or answers != defined
     ):
+        return run
+    answers = sum(by_name.defines(source, name) for source in changed)
+    answers = answers or sum(by_name.assigns(source, name) for source in changed)
+    if answers != by_name.defines(stub.source, name):
         return run
     rebuilt.notes.append(
         f"{name}: {len(run)} cells that follow each other have its grade id; they "
@@ -282,7 +282,7 @@ def _answered(
             stub is not None
             and _role(stub) == "exercise"
             and found.get(name, -1) < code  # else it would be read for nothing
-            and name in by_name.defined_in(cell.source)
+            and by_name.defines(cell.source, name)
             and not _is_stub(cell.source, stub.source)
         ):
             found[name] = code
@@ -299,7 +299,7 @@ def _is_beside(cell: _Cell, answered: Mapping[str, bool]) -> bool:
     if name not in answered:
         return False
     aside = answered[name] and cell.kind != "code"
-    return aside or name not in by_name.defined_in(cell.source)
+    return aside or not by_name.defines(cell.source, name)
 
 
 def _answers_in_place(cell: _Cell, asked: NotebookNode) -> bool:
@@ -320,7 +320,7 @@ def _goes_on(cell: _Cell, earlier: Sequence[str], asked: NotebookNode) -> bool:
     """
     return (
         _role(asked) == "exercise"
-        and _grade_id(asked) not in by_name.defined_in(asked.source)
+        and not by_name.defines(asked.source, _grade_id(asked))
         and bool(_changed([*earlier], asked.source))
     )
 

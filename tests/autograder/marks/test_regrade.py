@@ -56,6 +56,7 @@ def graded(released_course, tmp_path_factory, master, right, grade):
         "by_hand": {**right, **in_place},
         "first": {**right, **first},
         "both": {**right, **in_place, **first},
+        "nothing": {**right, "softmax": "def softmax(scores):\n    scores += 1"},
     }
     hand_in(course, TOPIC, {s: submission(master, a) for s, a in answers.items()})
     stamp = course / "submitted" / "late" / TOPIC / "timestamp.txt"
@@ -110,6 +111,8 @@ def test_class_is_as_the_other_tests_take_it(graded):
     assert before["right"] == FULL
     assert before["in_place"] == FULL - 1
     assert before["late"] == (FULL - 1) / 2
+    nothing = exercise(graded, "nothing", "softmax")
+    assert nothing["message"].startswith("Nothing was returned")
     failing = exercise(graded, "first", "attend")["cases"]
     assert len([c for c in failing if not c["passed"]]) > 1
     assert exercise(graded, "first", "attend")["mistake"] == WEIGHTS_FIRST
@@ -332,8 +335,10 @@ def test_two_rules_give_back_no_more_than_was_lost():
         {"title": "a", "points": 2, "passed": False, "message": "wrong"},
         {"title": "b", "points": 3, "passed": False, "message": "not implemented yet"},
         {"title": "c", "points": 1, "passed": True, "message": ""},
+        {"title": "d", "points": 2, "passed": False, "message": ""},
     ]
-    found = {"name": "f", "score": 1, "max_score": 6, "mistake": "m", "cases": cases}
+    found = {"name": "f", "score": 1, "max_score": 8, "mistake": "m", "cases": cases}
+    found["message"] = "A mistake of the bank."
     whole = {"refused": None, "score": 1, "exercises": [found]}
 
     def rule(number, kind, name, points=None, undone=""):
@@ -346,8 +351,9 @@ def test_two_rules_give_back_no_more_than_was_lost():
     assert score(rule(1, "case", "a", 0.5)) == 1.5
     assert score(rule(1, "case", "b")) == 1  # a stub
     assert score(rule(1, "case", "c")) == 1  # it passed
-    assert score(rule(1, "mistake", "m")) == 6
+    assert score(rule(1, "case", "d")) == 1  # it was refused, and never looked at
+    assert score(rule(1, "mistake", "m")) == 8
     assert score(rule(1, "mistake", "other")) == 1
-    assert score(rule(1, "case", "a"), rule(2, "mistake", "m")) == 6
+    assert score(rule(1, "case", "a"), rule(2, "mistake", "m")) == 8
     assert score(rule(1, "case", "a", undone="then"), rule(2, "case", "a", 1)) == 2
     assert credited({**whole, "refused": "no"}, [rule(1, "case", "a")])["score"] == 1

@@ -126,6 +126,8 @@ def test_exercise_retyped_as_markdown_still_counts(master, solved):
         "def softmax(scores):\n    ...",
         "def softmax(scores):\n    raise NotImplementedError('later')",
         "def softmax(scores):\n    return scores",  # a first try
+        '"""\ndef softmax(scores):\n    return scores\n"""',
+        "%%script false\ndef softmax(scores):\n    return scores",
     ],
 )
 @pytest.mark.parametrize("gone", [True, False])
