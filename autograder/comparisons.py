@@ -65,7 +65,7 @@ def without_comparisons(
         answer: the name of the answer.
         forbidden: the names of functions that the answer may not use.
     """
-    if not any(answer in _stored(node) for node in body):
+    if not any(answer in names_bound(node) for node in body):
         forbidden = ()
     statements = [
         _Statement(node, _mentioned(node), _bound(node, forbidden)) for node in body
@@ -73,7 +73,7 @@ def without_comparisons(
     tests = {s.node.name for s in statements if isinstance(s.node, ast.FunctionDef)}
     for s in statements:  # what is bound in another way, too, may do anything
         if s.binds is None or not isinstance(s.node, ast.FunctionDef):
-            tests -= _stored(s.node) | {getattr(s.node, "name", "")}
+            tests -= names_bound(s.node) | {getattr(s.node, "name", "")}
     used = {name for s in statements for name in s.mentions}
     waiting = [answer]
     by_name: dict[str, list[_Statement]] = {}
@@ -117,7 +117,7 @@ def _bound(node: ast.stmt, forbidden: Collection[str]) -> set[str] | None:
     value = node.value if isinstance(node, ast.Expr) else None
     tried = isinstance(value, ast.Call) and name_of(value.func) in forbidden
     if tried or _called(node) or _only_binds_and_looks(node):
-        return _stored(node)
+        return names_bound(node)
     return None
 
 
@@ -148,7 +148,7 @@ def _does_more(node: ast.AST) -> bool:
     return isinstance(node, _OTHERS)
 
 
-def _stored(node: ast.stmt) -> set[str]:
+def names_bound(node: ast.stmt) -> set[str]:
     """The names that a statement binds at the top level of the notebook."""
     found, waiting = set(), [node]
     while waiting:

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from nbclient.exceptions import DeadKernelError
@@ -40,6 +41,11 @@ from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.process_tree import waits_are_counted
 from autograder.sandbox.scratch import submission_folder
+from autograder.submissions.demonstrations import (
+    looks_at_one,
+    made_by_demonstrations,
+    without_them,
+)
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import MAX_SOURCE, STUDENT, Rebuilt, rebuild
@@ -300,11 +306,36 @@ class _Execution:
         if role not in ("setup", "exercise", STUDENT) or number in self.skipped:
             return None
         ended = await client.run(cell, number)
+        if ended is None and looks_at_one(client.failed, self._of_demonstrations):
+            ended = await self._again_without_demonstrations(client, number, cell)
         if client.failed:
             self._note_limit(cell, client.failed)
             if role == "exercise":
                 name = cell.metadata.exercise
                 self.cell_errors[name] = f"its cell stopped with {client.failed}"
+        return ended
+
+    @cached_property
+    def _of_demonstrations(self) -> frozenset[str]:
+        return made_by_demonstrations(self.rebuilt)
+
+    async def _again_without_demonstrations(
+        self, client: SubmissionClient, number: int, cell: NotebookNode
+    ) -> str | None:
+        """Run a cell again, but for what needs a demonstration; how the kernel ended.
+
+        The cell itself stays as it was written.
+        """
+        source = without_them(cell.source, self._of_demonstrations)
+        if source == cell.source:
+            return None
+        again = NotebookNode(cell, source=source, outputs=[])
+        ended = await client.run(again, number)
+        cell.outputs = again.outputs
+        self._note(
+            f"{_where(cell)} looks at what a demonstration of the book made; these are "
+            "not run here, so it was run without such lines"
+        )
         return ended
 
     async def _ask(

@@ -27,6 +27,9 @@ _MAKES = re.compile(
     | (?:modules\[|ModuleType\()\s*["'](\w{1,60})["']""",
     re.VERBOSE | re.ASCII,
 )
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign)
+_COMPOUND = (ast.AugAssign, ast.Assert, ast.For, ast.While, ast.With, ast.If)
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COURSE = ("autograder", "toolkit", "__main__")  # importable in a submission
 
 
@@ -35,15 +38,19 @@ class Absent:
 
     Args:
         made: modules that the notebook makes itself.
+        names: what is missing from the start, and is known to be used.
 
     Attributes:
         modules: what was imported and is not installed here.
     """
 
-    def __init__(self, made: Iterable[str] = ()) -> None:
+    def __init__(self, made: Iterable[str] = (), names: Iterable[str] = ()) -> None:
         self.modules: set[str] = set()
         self._made = frozenset(made)
-        self._names: set[str] = set()
+        self._names = set(names)
+        # Of an import, it is only assumed that the names are used: not if a condition
+        # fails, as in ``if IN_COLAB``.
+        self._left_out = (*_SIMPLE, *_COMPOUND) if self._names else _SIMPLE
 
     def left_out_of(self, source: str) -> str:
         """A cell without what needs something that is missing, line for line."""
@@ -104,14 +111,16 @@ class Absent:
 
     def _needs_it(self, node: ast.stmt) -> bool:
         """Whether a statement cannot run; what it would have bound is missing too."""
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        if isinstance(node, _DEFINES):
             self._names.discard(node.name)
             return False
         if isinstance(node, ast.Import | ast.ImportFrom):
             return self._cannot_import(node)
         bound = {name.id for name in _names_in(node, ast.Store)}
-        lacks = isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign) and self._uses(
-            node
+        lacks = (
+            isinstance(node, self._left_out)
+            and self._uses(node)
+            and not any(isinstance(part, _DEFINES) for part in ast.walk(node))
         )
         if lacks:
             self._names |= bound

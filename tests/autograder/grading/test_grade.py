@@ -29,7 +29,7 @@ from autograder.release.stubs import BrokenChapter
 from autograder.sandbox.limits import Limits
 from autograder.submissions.submitted import NothingSubmitted, Submission
 from classroom.submissions import cell_source, hand_in, submission
-from tests.autograder.conftest import TOPIC
+from tests.autograder.conftest import TOPIC, code_cell
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=5, submission_seconds=30)
@@ -541,6 +541,21 @@ def test_a_question_of_the_instructor_is_marked_by_hand(
         assert ["essay (1)" in s and "looked at again" in s for s in said] == (
             [True] * another_look
         )
+
+
+def test_looking_at_what_a_demonstration_made_costs_nothing(
+    grade, course, master, right, everything
+):
+    looks = f"print('I see', X.shape)\n\n{right['softmax']}"
+    data = submission(master, {**right, "softmax": looks})
+    data["cells"].insert(1, code_cell("never = made + 1\ndef helper(): pass"))
+    hand_in(course, TOPIC, {"one": data})
+    (report,) = grade(TOPIC, course, limits=LIMITS).graded.values()
+    assert report["score"] == everything
+    (note,) = [n for n in report["notes"] if "demonstration" in n]
+    assert note.startswith("the cell of softmax looks at")
+    kept = course / "autograded" / "one" / TOPIC / f"{TOPIC}.ipynb"
+    assert "print('I see', X.shape)" in kept.read_text()  # as it was written
 
 
 def test_a_question_that_nbgrader_gave_a_zero_waits_for_its_mark(

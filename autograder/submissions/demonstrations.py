@@ -1,0 +1,46 @@
+"""What only the demonstrations of the book make, which are not run in grading.
+
+They may take minutes, and no answer needs them. But a student may have looked at what
+they make, as in ``print(X.shape)`` above an answer, and that must not cost the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from autograder.comparisons import names_bound
+from autograder.submissions.absent import Absent
+from autograder.submissions.magics import parsed
+from autograder.submissions.rebuild import Rebuilt
+
+_NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
+
+
+def made_by_demonstrations(rebuilt: Rebuilt) -> frozenset[str]:
+    """The names that a demonstration binds, and no cell that is run."""
+    made: set[str] = set()
+    known: set[str] = set()
+    for cell in rebuilt.notebook.cells:
+        if cell.cell_type == "code":
+            demonstrates = cell.metadata.role == "demo"
+            (made if demonstrates else known).update(_names_in(cell.source))
+    return frozenset(made - known)
+
+
+def looks_at_one(error: str | None, made: frozenset[str]) -> bool:
+    """Whether a cell stopped because such a name is not there."""
+    found = _NOT_DEFINED.match(error or "")
+    return found is not None and found[1] in made
+
+
+def without_them(source: str, made: frozenset[str]) -> str:
+    """A cell without the statements that need such names, line for line."""
+    return Absent(names=made).left_out_of(source)
+
+
+@lru_cache(maxsize=2000)
+def _names_in(source: str) -> frozenset[str]:
+    tree = parsed(source)
+    bound = map(names_bound, tree.body if tree else ())
+    return frozenset().union(*bound)

@@ -1,0 +1,56 @@
+"""Cells that look at what demonstrations make, which grading does not run."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.submissions.demonstrations import (
+    looks_at_one,
+    made_by_demonstrations,
+    without_them,
+)
+from autograder.submissions.rebuild import rebuild
+from classroom.submissions import submission
+from tests.autograder.conftest import code_cell
+
+
+def test_names_of_demonstrations_are_those_that_nothing_else_binds(master, right):
+    data = submission(master, right)
+    made = made_by_demonstrations(rebuild(master, data))
+    assert {"q", "X"} <= made
+    assert made.isdisjoint({"np", "softmax", "attend"})
+    data["cells"].append(code_cell("for X in range(3): pass"))
+    assert made_by_demonstrations(rebuild(master, data)) == made - {"X"}
+
+
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [
+        ("NameError: name 'X' is not defined", True),
+        ("NameError: name 'X' is not defined. Did you mean: 'x'?", True),
+        ("NameError: name 'x' is not defined", False),
+        ("ValueError: NameError: name 'X' is not defined", False),
+        (None, False),
+    ],
+)
+def test_only_a_missing_name_of_theirs_is_one(error, found):
+    assert looks_at_one(error, frozenset({"X", "q"})) is found
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("print(X.shape)\n\ndef f(x):\n    return x", "\n\ndef f(x):\n    return x"),
+        ("n = len(X)\nprint(n)\nk = 2", "\n\nk = 2"),
+        ("for row in X:\n    print(row)\nk = 2", "\n\nk = 2"),
+        ("assert X.all(); k = 2", "k = 2"),
+        ("%timeit f(X)\nk = 2", "\nk = 2"),
+        ("X = 1\nprint(X)", "X = 1\nprint(X)"),
+        ("def f():\n    return X", "def f():\n    return X"),
+        ("if X:\n    def f(): return 1", "if X:\n    def f(): return 1"),
+    ],
+)
+def test_statements_that_need_one_are_left_out_and_lines_keep_their_numbers(
+    source, left
+):
+    assert without_them(source, frozenset({"X"})) == left
