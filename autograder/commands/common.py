@@ -12,6 +12,7 @@ from typing import Any
 
 from autograder.errors import AutograderError
 from autograder.files import printable
+from autograder.tables import number_in
 
 
 def add_course(parser: argparse.ArgumentParser) -> None:
@@ -54,11 +55,8 @@ def positive(text: str) -> int:
 
 def points_given(text: str) -> float:
     """A number above zero, as an option gives it."""
-    try:
-        points = float(text)
-    except ValueError:
-        points = 0.0
-    if not 0 < points < float("inf"):
+    points = number_in(text)
+    if not points:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return points
 

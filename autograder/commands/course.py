@@ -122,7 +122,7 @@ def _deadlines(options: argparse.Namespace) -> int:
         longer = len(said.until) + len(said.longer)
         say(f"{chapter}: {due}{longer} extensions, {len(said.excused)} excused")
     zone = datetime.now().astimezone().tzname()
-    say(f"times without a zone were read in that of this machine, {zone}")
+    say(f"a time without a zone counts in that of this machine, {zone}")
     say("grade the chapters again, and marks follow")
     return 0
 

@@ -14,7 +14,7 @@ from autograder.marks.reports import EXCUSED, LOW, WAITING, ClassReport, NoRepor
 from autograder.marks.whole_class import report_on_class
 from autograder.reporting.pages import percent
 from autograder.shell import command
-from autograder.tables import BadTable, read_table
+from autograder.tables import BadTable, number_in, read_table
 
 FALLEN = 0.25  # by how much a chapter is below somebody's own mean before it
 IN_A_ROW = 2  # chapters that were not handed in, up to the last
@@ -225,14 +225,11 @@ def read_weights(path: Path) -> dict[str, float]:
             require_topic(row["chapter"])
         except UnknownExercise as error:
             table.problem(row, "chapter", str(error))
-        try:
-            weight = float(row["weight"])
-        except ValueError:
-            weight = -1.0
-        if not 0 <= weight < float("inf"):
+        weight = number_in(row["weight"])
+        if weight is None:
             what = f"{row['weight']!r} is no number from 0 on, such as 2 or 0.5"
             table.problem(row, "weight", what)
-        weights[row["chapter"]] = weight
+        weights[row["chapter"]] = weight or 0.0
     if not table.problems and not any(weights.values()):
         table.problem(1, "weight", "all are 0, so nothing would count")
     table.require_sound()

@@ -197,6 +197,8 @@ def test_a_table_of_weights_with_faults_is_refused(tmp_path, capsys):
         "row 4, column chapter",
         "row 5, column weight",
     ]
+    path.write_text("chapter;weight\nscaling;0,5\nmasking;1.5\n")
+    assert read_weights(path) == {"scaling": 0.5, "masking": 1.5}
     path.write_text("chapter,weight\nscaling,0\n")
     with pytest.raises(BadTable, match="1 problem"):
         read_weights(path)
