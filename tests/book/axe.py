@@ -2,19 +2,14 @@
 
 from typing import Any
 
+from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 CONTRAST = "color-contrast"
 # Rules that are not serious, or not yet part of axe's own choice.
 CAREFUL = ["empty-table-header", "label-content-name-mismatch", "region"]
-# Every rule on a wide light page, in which contrast is asked about by itself.
-ALL_BUT_CONTRAST = {
-    "rules": {
-        CONTRAST: {"enabled": False},
-        **{rule: {"enabled": True} for rule in CAREFUL},
-    }
-}
+EVERYTHING = {"rules": {rule: {"enabled": True} for rule in CAREFUL}}
 # What depends on the theme or on the width.
 LOOKS = {"runOnly": [CONTRAST, "link-in-text-block", "scrollable-region-focusable"]}
 # Axe takes milliseconds to say whether a text stands out, and a chapter has thousands.
@@ -55,15 +50,29 @@ MARK_DIFFERENT = """() => {
   const asked = [...kinds.values()].flat().concat(boxes.filter(scrolls));
   asked.forEach((e) => { e.dataset.asked = ''; });
 }"""
+ASK_DIFFERENT = f"""axe.configure({{
+  rules: [{{ id: "{CONTRAST}", selector: "[data-asked], [data-asked] *" }}],
+}});"""
 
 
 def violations(
-    tab: Page, context: Any = None, options: dict[str, Any] | None = None
+    tab: Page,
+    context: Any = None,
+    options: dict[str, Any] | None = None,
+    configure: str = "",
 ) -> list[dict]:
-    """The rules that a page breaks, as axe reports them."""
+    """The rules that a page breaks, as axe reports them.
+
+    Args:
+        tab: the page.
+        context: the part of it that is looked at.
+        options: of axe.
+        configure: a script that changes axe's rules before they are asked.
+    """
     # Style sheets are not fetched once more: no rule that is asked needs their text.
     asked = {"resultTypes": ["violations"], "preload": False, **(options or {})}
-    return Axe().run(tab, context=context, options=asked).response["violations"]
+    axe = Axe(AXE_SCRIPT + configure)
+    return axe.run(tab, context=context, options=asked).response["violations"]
 
 
 def serious(found: list[dict]) -> list[tuple]:
@@ -74,6 +83,15 @@ def serious(found: list[dict]) -> list[tuple]:
         if rule["impact"] in ("serious", "critical")
         for node in rule["nodes"]
     ]
+
+
+def everything(tab: Page) -> list[dict]:
+    """What any rule finds in a page; whether texts stand out is asked as in ``looks``.
+
+    All at once: finding out where everything is takes axe as long as most rules.
+    """
+    tab.evaluate(MARK_DIFFERENT)
+    return violations(tab, None, EVERYTHING, configure=ASK_DIFFERENT)
 
 
 def looks(tab: Page) -> list[tuple]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +101,18 @@ def address(file: Path, site: str) -> str:
     return f"{site}chapters/{file.name}"
 
 
+# Python takes longer to start than to run all cells of a chapter. So pages that were
+# opened from another one ask the Python that runs there.
+ASKS_THE_OPENER = """addEventListener("DOMContentLoaded", () => {
+  if (globalThis.opener) InPage.python = opener.InPage.python;
+});"""
+
+
 @pytest.fixture(scope="module")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One reader of most tests here."""
     with browser.new_context(accept_downloads=True) as context:
+        context.add_init_script(ASKS_THE_OPENER)
         yield context
 
 
@@ -486,13 +495,42 @@ def assert_alike(one: str, other: str) -> None:
     assert numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=1e-9)
 
 
+FORGET_NAMES = (
+    "[globals().pop(name) for name in [*globals()]"
+    " if name != 'input' and not name.startswith('__')]"
+)
+
+
+def forget(page: Page) -> None:
+    """Take all names away from Python, and what it knows of setup cells that ran."""
+    kinds = {"forget": "demo", **{f"setup {n}": "setup" for n in range(9)}}
+    cell, *above = (
+        {"name": name, "kind": kind, "source": FORGET_NAMES if kind == "demo" else ""}
+        for name, kind in kinds.items()
+    )
+    question = {"do": "run", "with": {"cell": cell, "above": above}}
+    answer = page.evaluate("asked => InPage.python.ask(asked, () => {})", question)
+    assert not answer["failed"], answer
+
+
+@contextmanager
+def opened_from(page: Page, address: str) -> Iterator[Page]:
+    """Another page, whose cells run in the Python of this one and find no names."""
+    forget(page)
+    with page.expect_popup() as popup:
+        page.evaluate("url => { open(url); }", address)
+    other = popup.value
+    other.wait_for_load_state()
+    yield other
+    assert other.workers == []
+    other.close()
+
+
 def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
-    browser: Browser, address: str
+    page: Page, address: str
 ):
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.goto(address)
-        words, weights = cell_with(page, "words = ["), cell_with(page, "total = sum(")
+    with opened_from(page, address) as other:
+        words, weights = cell_with(other, "words = ["), cell_with(other, "total = sum(")
         assert "This cell needs" in run_cell(weights)
         weights.get_by_role("button", name="Run all above").click()
         found = weights.locator(".in-page-output")
@@ -503,13 +541,13 @@ def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
 
         words.get_by_role("button", name=re.compile("^Edit")).click()
         expect(words.locator(".cm-content")).to_be_focused()
-        page.keyboard.press("Control+End")
-        page.keyboard.insert_text("\nq = -q\nprint('turned')")
-        page.keyboard.press("Shift+Enter")
+        other.keyboard.press("Control+End")
+        other.keyboard.insert_text("\nq = -q\nprint('turned')")
+        other.keyboard.press("Shift+Enter")
         expect(words.locator(".in-page-output")).to_have_text("turned")
         assert "weight 0.789" not in run_cell(weights)
 
-        page.reload()
+        other.reload()
         expect(words.locator("pre").first).to_contain_text("turned")
         words.get_by_role("button", name=re.compile("^Reset")).click()
         expect(words.locator("pre").first).not_to_contain_text("turned")
@@ -523,11 +561,7 @@ def on_disk(file: Path, only_window: Window) -> Page:
     return only_window.visit(CHAPTER, live=False)
 
 
-def test_a_book_on_a_disk_checks_exercises_without_a_network(on_disk: Page):
-    found = check(on_disk, "softmax", inspect.getsource(right.softmax))
-    assert found["score"] == "7"
-
-
+# The first on the disk, so that Python is started by a demonstration for once.
 def test_what_a_cell_draws_takes_the_place_of_the_books_figure(on_disk: Page):
     first = on_disk.locator(".in-page[data-cell]").first
     caption = first.locator("figcaption")
@@ -542,6 +576,11 @@ def test_what_a_cell_draws_takes_the_place_of_the_books_figure(on_disk: Page):
     first.get_by_role("button", name=re.compile("^Reset")).click()
     expect(drawn).to_have_count(0)
     expect(first.locator("figure img.only-light")).to_be_visible()
+
+
+def test_a_book_on_a_disk_checks_exercises_without_a_network(on_disk: Page):
+    found = check(on_disk, "softmax", inspect.getsource(right.softmax))
+    assert found["score"] == "7"
 
 
 def run_all_demonstrations(page: Page) -> None:
@@ -564,41 +603,12 @@ def test_each_demonstration_prints_what_the_book_prints(on_disk: Page):
     run_all_demonstrations(on_disk)
 
 
-# Python takes longer to start than to run all cells of a chapter. So the other chapters
-# ask the one that runs already, in the tab from which they were opened.
-ASKS_THE_OPENER = """addEventListener("DOMContentLoaded", () => {
-  if (globalThis.opener) InPage.python = opener.InPage.python;
-});"""
-FORGET_NAMES = (
-    "[globals().pop(name) for name in [*globals()]"
-    " if name != 'input' and not name.startswith('__')]"
-)
-
-
-def forget(page: Page) -> None:
-    """Take all names away from Python, and what it knows of setup cells that ran."""
-    kinds = {"forget": "demo", **{f"setup {n}": "setup" for n in range(9)}}
-    cell, *above = (
-        {"name": name, "kind": kind, "source": FORGET_NAMES if kind == "demo" else ""}
-        for name, kind in kinds.items()
-    )
-    question = {"do": "run", "with": {"cell": cell, "above": above}}
-    answer = page.evaluate("asked => InPage.python.ask(asked, () => {})", question)
-    assert not answer["failed"], answer
-
-
 @pytest.mark.parametrize("chapter", sorted({*page_course.topics()} - {CHAPTER}))
 def test_each_demonstration_of_other_chapters_prints_what_the_book_prints(
     page: Page, site: str, chapter: str
 ):
-    forget(page)
-    page.context.add_init_script(ASKS_THE_OPENER)
-    with page.expect_popup() as popup:
-        page.evaluate("url => { open(url); }", f"{site}chapters/{chapter}.html")
-    popup.value.wait_for_load_state()
-    run_all_demonstrations(popup.value)
-    assert popup.value.workers == []
-    popup.value.close()
+    with opened_from(page, f"{site}chapters/{chapter}.html") as other:
+        run_all_demonstrations(other)
 
 
 def test_cells_that_need_what_a_page_has_not_have_no_button(html: Path):
