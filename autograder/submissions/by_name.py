@@ -23,15 +23,14 @@ def defined_in(source: str) -> set[str]:
     return set(_DEFINED.findall(source))
 
 
-def defines(source: str, name: str) -> bool:
-    """Whether a cell defines a name, as far as Python can read it.
+def defined_by(source: str) -> set[str]:
+    """What of it a cell defines when it runs, as far as Python can read it.
 
-    An attempt that was set aside in a string, or under ``%%script false``, does not.
+    What was set aside in a string, or under ``%%script false``, is not defined.
     """
-    if name not in defined_in(source) or not keeps_names(source):
-        return False
-    tree = parsed(source)
-    return tree is None or name in map(_name, tree.body)
+    names = defined_in(source) if keeps_names(source) else set()
+    tree = parsed(source) if names else None
+    return names if tree is None else names & set(map(_name, tree.body))
 
 
 def assigns(source: str, name: str) -> bool:
@@ -40,6 +39,7 @@ def assigns(source: str, name: str) -> bool:
     return re.search(given, source, re.MULTILINE) is not None
 
 
+@lru_cache(maxsize=32)  # asked several times for each cell of a notebook
 def is_stub(source: str, stub: str) -> bool:
     """Whether a source says what a stub does, or nothing, in whatever words.
 

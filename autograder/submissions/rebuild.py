@@ -74,6 +74,10 @@ class _Cell:
     entry: dict[str, Any]
     tags: Any
 
+    @cached_property
+    def defined(self) -> set[str]:
+        return by_name.defined_by(self.source)
+
 
 def _submitted_cells(data: dict[str, Any]) -> Iterator[_Cell]:
     for cell in data["cells"]:
@@ -248,15 +252,15 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[_Cell]) -> list[_C
         or sum(map(len, changed)) > MAX_SOURCE
         or any(map(has_cell_magic, changed))
         or any(
-            by_name.defines(source, name) and _is_stub(source, stub.source)
+            name in by_name.defined_by(source) and _is_stub(source, stub.source)
             for source in changed
         )
         or any(parsed(source) is None for source in changed)
     ):
         return run
-    answers = sum(by_name.defines(source, name) for source in changed)
+    answers = sum(name in by_name.defined_by(source) for source in changed)
     answers = answers or sum(by_name.assigns(source, name) for source in changed)
-    if answers != by_name.defines(stub.source, name):
+    if answers != (name in by_name.defined_by(stub.source)):
         return run
     rebuilt.notes.append(
         f"{name}: {len(run)} cells that follow each other have its grade id; they "
@@ -282,7 +286,7 @@ def _answered(
             stub is not None
             and _role(stub) == "exercise"
             and found.get(name, -1) < code  # else it would be read for nothing
-            and by_name.defines(cell.source, name)
+            and name in cell.defined
             and not _is_stub(cell.source, stub.source)
         ):
             found[name] = code
@@ -299,7 +303,7 @@ def _is_beside(cell: _Cell, answered: Mapping[str, bool]) -> bool:
     if name not in answered:
         return False
     aside = answered[name] and cell.kind != "code"
-    return aside or not by_name.defines(cell.source, name)
+    return aside or name not in cell.defined
 
 
 def _answers_in_place(cell: _Cell, asked: NotebookNode) -> bool:
@@ -320,7 +324,7 @@ def _goes_on(cell: _Cell, earlier: Sequence[str], asked: NotebookNode) -> bool:
     """
     return (
         _role(asked) == "exercise"
-        and not by_name.defines(asked.source, _grade_id(asked))
+        and _grade_id(asked) not in by_name.defined_by(asked.source)
         and bool(_changed([*earlier], asked.source))
     )
 
