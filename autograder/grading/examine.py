@@ -12,7 +12,6 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from nbclient.exceptions import DeadKernelError
@@ -44,7 +43,7 @@ from autograder.sandbox.scratch import submission_folder
 from autograder.submissions.demonstrations import (
     looks_at_one,
     made_by_demonstrations,
-    without_them,
+    rest_without_them,
 )
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
@@ -306,8 +305,8 @@ class _Execution:
         if role not in ("setup", "exercise", STUDENT) or number in self.skipped:
             return None
         ended = await client.run(cell, number)
-        if ended is None and looks_at_one(client.failed, self._of_demonstrations):
-            ended = await self._again_without_demonstrations(client, number, cell)
+        if ended is None and client.failed:
+            ended = await self._without_demonstrations(client, number, cell)
         if client.failed:
             self._note_limit(cell, client.failed)
             if role == "exercise":
@@ -315,23 +314,22 @@ class _Execution:
                 self.cell_errors[name] = f"its cell stopped with {client.failed}"
         return ended
 
-    @cached_property
-    def _of_demonstrations(self) -> frozenset[str]:
-        return made_by_demonstrations(self.rebuilt)
-
-    async def _again_without_demonstrations(
+    async def _without_demonstrations(
         self, client: SubmissionClient, number: int, cell: NotebookNode
     ) -> str | None:
-        """Run a cell again, but for what needs a demonstration; how the kernel ended.
+        """Go on below a line that needs a demonstration; how the kernel ended.
 
         The cell itself stays as it was written.
         """
-        source = without_them(cell.source, self._of_demonstrations)
-        if source == cell.source:
+        made = made_by_demonstrations(self.rebuilt, number)
+        if not looks_at_one(client.failed, made):
             return None
-        again = NotebookNode(cell, source=source, outputs=[])
-        ended = await client.run(again, number)
-        cell.outputs = again.outputs
+        rest = rest_without_them(cell.source, made)
+        if not rest:
+            return None
+        below = NotebookNode(cell, source=rest, outputs=[])
+        ended = await client.run(below, number)
+        cell.outputs = cell.outputs + below.outputs
         self._note(
             f"{_where(cell)} looks at what a demonstration of the book made; these are "
             "not run here, so it was run without such lines"

@@ -44,6 +44,7 @@ def kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
     for cell in notebook.cells:
         role = cell.metadata.pop("role", None)
         name = cell.metadata.pop("exercise", None)
+        cell.metadata.pop("attempt", None)
         if role in (STUDENT, "exercise", "text"):
             kept = _cut(_CONTROLS.sub("\ufffd", cell.source), KEPT_SOURCE)
             room -= len(json.dumps(kept)) + 300

@@ -28,7 +28,8 @@ _MAKES = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign)
-_COMPOUND = (ast.AugAssign, ast.Assert, ast.For, ast.While, ast.With, ast.If)
+_COMPOUND = (ast.AugAssign, ast.Assert, ast.Delete, ast.If, ast.Match, ast.Try)
+_COMPOUND += (ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith)
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COURSE = ("autograder", "toolkit", "__main__")  # importable in a submission
 
@@ -48,6 +49,7 @@ class Absent:
         self.modules: set[str] = set()
         self._made = frozenset(made)
         self._names = set(names)
+        self._shortened: set[int] = set()  # imports of which a part is here
         # Of an import, it is only assumed that the names are used: not if a condition
         # fails, as in ``if IN_COLAB``.
         self._left_out = (*_SIMPLE, *_COMPOUND) if self._names else _SIMPLE
@@ -60,13 +62,14 @@ class Absent:
         if tree is None:
             return source
         lines, dropped, changed = lines_in(source), set(), False
+        self._shortened.clear()
         for node in tree.body:
             changed |= self._take_out_beside(node, lines)
             if self._needs_it(node):
                 dropped.add(id(node))
         for group in sharing_lines(tree.body):
             kept = [node for node in group if id(node) not in dropped]
-            if len(kept) == len(group):
+            if len(kept) == len(group) and self._shortened.isdisjoint(map(id, group)):
                 continue
             try:
                 text = "; ".join(map(ast.unparse, kept))
@@ -74,7 +77,8 @@ class Absent:
                 continue
             rows = rows_of(group)
             lines[rows] = [text, *[""] * (rows.stop - rows.start - 1)]
-        return "\n".join(lines) if dropped or changed else source
+        changed |= bool(dropped or self._shortened)
+        return "\n".join(lines) if changed else source
 
     def _take_out_beside(self, node: ast.stmt, lines: list[str]) -> bool:
         """Take out what stands beside a statement's own work and cannot be evaluated.
@@ -93,7 +97,9 @@ class Absent:
             return False
         annotations, decorators = [], []
         for inner in ast.walk(node):
-            decorators += filter(self._uses, getattr(inner, "decorator_list", ()))
+            decorators += [
+                rows for part, rows in _decorators(inner, lines) if self._uses(part)
+            ]
             for field in ("annotation", "returns"):
                 part = getattr(inner, field, None)
                 if part and self._uses(part) and _is_at(part, lines):
@@ -101,13 +107,13 @@ class Absent:
                     setattr(inner, field, ast.Constant(None))
         for part in sorted(annotations, key=_start, reverse=True):
             _put(b"None", part, lines)
-        for part in decorators:
-            rows = slice(part.lineno - 1, part.end_lineno)
+        for rows in decorators:
             lines[rows] = [""] * (rows.stop - rows.start)
         return bool(annotations or decorators)
 
     def _uses(self, node: ast.AST) -> bool:
-        return any(n.id in self._names for n in _names_in(node, ast.Load))
+        used = (*_names_in(node, ast.Load), *_names_in(node, ast.Del))
+        return any(name.id in self._names for name in used)
 
     def _needs_it(self, node: ast.stmt) -> bool:
         """Whether a statement cannot run; what it would have bound is missing too."""
@@ -132,18 +138,26 @@ class Absent:
         paths = [alias.name for alias in node.names]
         if isinstance(node, ast.ImportFrom):
             paths = [node.module] if node.module and not node.level else []
-        bound = {a.asname or a.name.partition(".")[0] for a in node.names}
+        bound = set(map(_bound_by, node.names))
         missing = {
             path
             for path in paths
             if not is_here(path) and path.partition(".")[0] not in self._made
         }
-        if not missing or len(missing) < len(paths):
+        if not missing:
             self._names -= bound
             return False
         self.modules |= missing
-        self._names |= bound
-        return True
+        if isinstance(node, ast.ImportFrom) or len(missing) == len(paths):
+            self._names |= bound
+            return True
+        # Of ``import numpy, jax``, what is here stays.
+        absent = [alias for alias in node.names if alias.name in missing]
+        node.names = [alias for alias in node.names if alias.name not in missing]
+        self._names -= {_bound_by(alias) for alias in node.names}
+        self._names |= {_bound_by(alias) for alias in absent}
+        self._shortened.add(id(node))
+        return False
 
 
 def _names_in(node: ast.AST, context: type[ast.expr_context]) -> Iterator[ast.Name]:
@@ -151,6 +165,23 @@ def _names_in(node: ast.AST, context: type[ast.expr_context]) -> Iterator[ast.Na
     for name in ast.walk(node):
         if isinstance(name, ast.Name) and isinstance(name.ctx, context):
             yield name
+
+
+def _bound_by(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]
+
+
+def _decorators(
+    node: ast.AST, lines: Sequence[str]
+) -> Iterator[tuple[ast.expr, slice]]:
+    """The decorators of a definition, and the lines that each of them takes."""
+    end = getattr(node, "lineno", 1) - 1
+    for part in reversed(getattr(node, "decorator_list", ())):
+        start = part.lineno - 1
+        while start and not lines[start].lstrip().startswith("@"):
+            start -= 1  # it may begin with a parenthesis
+        yield part, slice(start, end)
+        end = start
 
 
 def _start(part: ast.expr) -> tuple[int, int]:

@@ -11,20 +11,26 @@ from functools import lru_cache
 
 from autograder.comparisons import names_bound
 from autograder.submissions.absent import Absent
-from autograder.submissions.magics import parsed
+from autograder.submissions.magics import lines_in, parsed
 from autograder.submissions.rebuild import Rebuilt
 
 _NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 
 
-def made_by_demonstrations(rebuilt: Rebuilt) -> frozenset[str]:
-    """The names that a demonstration binds, and no cell that is run."""
+def made_by_demonstrations(rebuilt: Rebuilt, number: int) -> frozenset[str]:
+    """The names that a demonstration binds, and no cell that was run by then.
+
+    Args:
+        rebuilt: the notebook.
+        number: of the cell that is run.
+    """
     made: set[str] = set()
     known: set[str] = set()
-    for cell in rebuilt.notebook.cells:
-        if cell.cell_type == "code":
-            demonstrates = cell.metadata.role == "demo"
-            (made if demonstrates else known).update(_names_in(cell.source))
+    for n, cell in enumerate(rebuilt.notebook.cells):
+        if cell.cell_type == "code" and cell.metadata.role == "demo":
+            made |= _names_in(cell.source)
+        elif cell.cell_type == "code" and n < number:
+            known |= _names_in(cell.source)
     return frozenset(made - known)
 
 
@@ -34,9 +40,18 @@ def looks_at_one(error: str | None, made: frozenset[str]) -> bool:
     return found is not None and found[1] in made
 
 
-def without_them(source: str, made: frozenset[str]) -> str:
-    """A cell without the statements that need such names, line for line."""
-    return Absent(names=made).left_out_of(source)
+def rest_without_them(source: str, made: frozenset[str]) -> str:
+    """What is left to run of a cell that stopped at the first use of such a name.
+
+    Returns:
+        The statements below, but for those that need such names as well, on the lines
+        on which they stand; empty if there are none.
+    """
+    lines, left = lines_in(source), lines_in(Absent(names=made).left_out_of(source))
+    pairs = enumerate(zip(lines, left, strict=True))
+    first = next((n for n, (one, other) in pairs if one != other), len(lines))
+    rest = "\n".join([*[""] * first, *left[first:]])
+    return rest if rest.strip() else ""
 
 
 @lru_cache(maxsize=2000)

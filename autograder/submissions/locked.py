@@ -8,38 +8,59 @@ lost.
 from __future__ import annotations
 
 import ast
+import builtins
 
+from autograder.comparisons import names_bound
 from autograder.submissions.by_name import shape, shapes_in
 from autograder.submissions.magics import lines_in, parsed, rows_of, sharing_lines
 
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINES |= ast.Import | ast.ImportFrom
+_NOT_CONSTANT = ast.Name | ast.Call | ast.Await
 
 
-def added_to(source: str, released: str) -> str:
+def added_to(source: str, released: str) -> tuple[str, str]:
     """The imports, definitions and constants that a locked cell was not released with.
 
     Nothing else, since much of what is changed in such a cell is changed to try
-    something, and may take long.
+    something, and may take long. So what the cell itself binds anew, or takes back, in
+    such a statement is left out as well.
 
     Args:
         source: of the cell, as it was handed in.
         released: the same cell, as it was released.
+
+    Returns:
+        Those above the first of the statements that it was released with, and others.
     """
     if source.strip() == released.strip():
-        return ""
+        return "", ""
     tree, lines = parsed(source), lines_in(source)
-    kept = [
-        "\n".join(lines[rows_of(group)])
-        for group in sharing_lines(tree.body if tree else [])
-        if all(map(_defines, group))
-        and not all(shape(node) in shapes_in(released) for node in group)
-    ]
-    return "\n".join(kept)
+    groups = list(sharing_lines(tree.body if tree else []))
+    known = shapes_in(released)
+    new = [[node for node in group if shape(node) not in known] for group in groups]
+    wanted = [bool(group) and all(map(_defines, group)) for group in new]
+    other: set[str] = set()  # what is bound in another way, too
+    for group, is_wanted in zip(groups, wanted, strict=True):
+        other |= set() if is_wanted else _names(group)
+    found: tuple[list[str], list[str]] = [], []
+    below = False
+    for group, is_wanted in zip(groups, wanted, strict=True):
+        if is_wanted and other.isdisjoint(_names(group)):
+            found[below].append("\n".join(lines[rows_of(group)]))
+        below = below or any(shape(node) in known for node in group)
+    above, rest = map("\n".join, found)
+    return above, rest
+
+
+def _names(group: list[ast.stmt]) -> set[str]:
+    return set().union(*map(names_bound, group))
 
 
 def _defines(node: ast.stmt) -> bool:
+    """Whether a statement does nothing but define or import, or names a constant."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
         value = ast.walk(node.value) if node.value else ()
-        return not any(isinstance(n, ast.Name | ast.Call | ast.Await) for n in value)
+        constant = not any(isinstance(n, _NOT_CONSTANT) for n in value)
+        return constant and names_bound(node).isdisjoint(dir(builtins))
     return isinstance(node, _DEFINES)

@@ -8,6 +8,7 @@ nothing.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.origin import lines_of
+from autograder.parsing import UNREADABLE
 from autograder.submissions import by_name
 from autograder.submissions.absent import Absent, modules_made_in
 from autograder.submissions.locked import added_to
@@ -38,7 +40,8 @@ class Rebuilt:
     Attributes:
         notebook: the cells to run; ``cell.metadata.role`` says what each one is:
             ``setup``, ``demo``, ``exercise``, ``check``, ``student`` or ``text``, and
-            ``cell.metadata.exercise`` to which exercise it belongs.
+            ``cell.metadata.exercise`` to which exercise it belongs; where a student has
+            attempted one that another cell answers, ``cell.metadata.attempt`` does.
         answers: the source a student wrote for each exercise.
         by_hand: by grade id, what was written where an answer is asked for and directly
             below it, and below a task. An instructor marks those that are no exercise.
@@ -73,6 +76,7 @@ class _Cell:
     cell_id: str | None
     entry: dict[str, Any]
     tags: Any
+    attempt: bool = False  # at an exercise that another cell answers
 
     @cached_property
     def defined(self) -> set[str]:
@@ -103,6 +107,152 @@ def _submitted_cells(data: dict[str, Any]) -> Iterator[_Cell]:
         )
 
 
+class _Places:
+    """Finds where each cell of a submission belongs among the cells of the master.
+
+    Args:
+        master: the notebook as it was released to students.
+        by_id: the numbers of its cells with a grade id.
+        answered: see ``_answered``.
+
+    Attributes:
+        written: by grade id, what stands where an answer is asked for, in the order in
+            which it counts once all cells are placed.
+        added: what goes on as cells of the student's own, by the number of the cell of
+            the master that they follow; -1 for the beginning.
+        writable: cells in which an answer may be found by its name, with that number.
+        in_place: tasks of the instructor's own that were written into.
+        locked: locked cells to which something was added.
+        further: questions of the instructor's own that are answered in several cells.
+    """
+
+    def __init__(
+        self,
+        master: NotebookNode,
+        by_id: Mapping[str, int],
+        answered: Mapping[str, bool],
+    ) -> None:
+        self._master, self._by_id, self._answered = master, by_id, answered
+        self._by_cell_id = {cell.get("id"): n for n, cell in enumerate(master.cells)}
+        self._by_stub: dict[str, int] = {}
+        self._by_source: dict[str, list[int]] = {}  # "May be used" stands often
+        for number, cell in enumerate(master.cells):
+            if _role(cell) == "exercise":
+                self._by_stub[cell.source.strip()] = number
+            elif _role(cell) != "essay":
+                self._by_source.setdefault(cell.source.strip(), []).append(number)
+        self._place = -1  # the cell of the master that the next one follows
+        self._attempts: list[_Cell] = []
+        self._above: dict[str, int] = {}  # attempts above the last check of an exercise
+        self._bare: list[str] = []  # exercises whose stub has lost its metadata
+        self.written: dict[str, list[str]] = {}
+        self.added: dict[int, list[_Cell]] = {}
+        self.writable: list[tuple[int, _Cell]] = []
+        self.in_place: list[str] = []
+        self.locked: list[str] = []
+        self.further: list[str] = []
+
+    def put(self, cell: _Cell) -> None:
+        """Place the next cell."""
+        text = cell.source.strip()
+        if _is_beside(cell, self._answered):
+            self._add(self._place, cell)
+        elif cell.grade_id in self._by_id:
+            self._put_released(cell, self._by_id[cell.grade_id])
+        elif text in self._by_stub:
+            self._place = self._by_stub[text]
+            self._bare.append(_grade_id(self._master.cells[self._place]))
+        elif text in self._by_source:
+            numbers = self._by_source[text]
+            self._place = next((n for n in numbers if n > self._place), numbers[0])
+        elif cell.kind == "markdown" and cell.cell_id in self._by_cell_id:
+            self._place = self._by_cell_id[cell.cell_id]
+        elif text:
+            self._add(self._place, cell)
+
+    def _add(self, place: int, cell: _Cell) -> None:
+        self.added.setdefault(place, []).append(cell)
+        if cell.kind == "code":
+            self.writable.append((place, cell))
+
+    def _put_released(self, cell: _Cell, number: int) -> None:
+        name, asked = cell.grade_id, self._master.cells[number]
+        earlier = self.written.setdefault(name, [])
+        if _goes_on(cell, earlier, asked):
+            self._place = number
+            self.added.setdefault(number, []).append(cell)
+            self.further.append(name)
+        elif _has_name(asked):
+            self._put_attempt(cell, number, earlier)
+        else:
+            self._place = number
+            earlier.append(cell.source)
+            self._put_what_was_added(cell, number)
+
+    def _put_attempt(self, cell: _Cell, number: int, earlier: list[str]) -> None:
+        stub = self._master.cells[number].source
+        below = cell.grade_id in self._above
+        if below and not all(_is_stub(source, stub) for source in earlier):
+            if not _is_stub(cell.source, stub):  # it is run, as in the notebook
+                self._add(self._place, replace(cell, attempt=True))
+            return
+        self._place = number
+        earlier.append(cell.source)
+        self._attempts.append(cell)
+        self._add(number, cell)
+
+    def _put_what_was_added(self, cell: _Cell, number: int) -> None:
+        released = self._master.cells[number]
+        if _role(released) == "exercise":
+            self.writable.append((number, cell))
+        elif _answers_in_place(cell, released):
+            self.added.setdefault(number, []).append(cell)
+            self.in_place.append(cell.grade_id)
+        elif released.cell_type == cell.kind == "code":
+            texts = added_to(cell.source[: MAX_SOURCE + 1], released.source)
+            for place, text in zip((number - 1, number), texts, strict=True):
+                if text:
+                    self._add(place, replace(cell, source=text, grade_id=None))
+                    self.locked.append(cell.grade_id)
+        if _role(released) == "check":
+            exercise = cell.grade_id.removeprefix("check-")
+            self._above[exercise] = len(self.written.get(exercise, []))
+
+    def arrange(self) -> None:
+        """Have each exercise answered by the attempt that counts, after the last cell.
+
+        Other attempts are run as well, and so is what stands between them: what they
+        define may be used.
+        """
+        for name in self._bare:
+            stub = self._master.cells[self._by_id[name]].source
+            self.written.setdefault(name, []).append(stub)
+        for name, sources in self.written.items():
+            if _has_name(self._master.cells[self._by_id[name]]):
+                _latest_first(sources, self._above.get(name, len(sources)))
+                self._run_around(name, sources)
+
+    def _run_around(self, name: str, sources: list[str]) -> None:
+        number = self._by_id[name]
+        stub, own = self._master.cells[number].source, self.added.pop(number, [])
+        chosen = _chosen(sources, stub)
+        attempts = [n for n, c in enumerate(own) if any(c is a for a in self._attempts)]
+        place = max((n for n in attempts if own[n].source == chosen), default=-1)
+        left_out = {
+            n
+            for n in attempts
+            if own[n].kind != "code"
+            or own[n].source == chosen
+            or _is_stub(own[n].source, stub)
+            or not _can_be_read(own[n].source)
+        }
+        for n, cell in enumerate(own):
+            if n not in left_out:
+                at = number - 1 if n < place else number
+                own_cell = replace(cell, attempt=True) if n in attempts else cell
+                self.added.setdefault(at, []).append(own_cell)
+
+
 def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     """Put a submission's answers into the master.
 
@@ -115,75 +265,17 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
         for n, cell in enumerate(master.cells)
         if _grade_id(cell) is not None
     }
-    by_cell_id = {cell.get("id"): n for n, cell in enumerate(master.cells)}
-    by_source: dict[str, list[int]] = {}  # a line such as "May be used" stands often
-    for n, cell in enumerate(master.cells):
-        if _role(cell) not in ("exercise", "essay"):
-            by_source.setdefault(cell.source.strip(), []).append(n)
-    by_stub = {
-        cell.source.strip(): n
-        for n, cell in enumerate(master.cells)
-        if _role(cell) == "exercise"
-    }
     rebuilt = Rebuilt(nbformat.v4.new_notebook(metadata=master.metadata))
     submitted = list(_submitted_cells(data))
     cells = _pieces_together(rebuilt, by_id, master, submitted)
     answered = _answered(by_id, master, cells)
     cells = [c for c in cells if c.source.strip() or c.grade_id not in answered]
-    written: dict[str, list[str]] = {}  # by grade id, in the student's order
-    above: dict[str, int] = {}  # how many of an exercise stand above its last check
-    bare: list[int] = []  # exercises whose stub has lost its metadata
-    added: dict[int, list[_Cell]] = {}
-    writable: list[tuple[int, _Cell]] = []  # with the master cell that each follows
-    in_place: list[str] = []  # tasks of the instructor's own that were written into
-    locked: list[str] = []  # locked cells to which something was added
-    further: list[str] = []  # and questions that are answered in more than one cell
-    place = -1  # the master cell that an added cell followed
+    places = _Places(master, by_id, answered)
     for cell in cells:
-        if _is_beside(cell, answered):
-            added.setdefault(place, []).append(cell)
-            if cell.kind == "code":
-                writable.append((place, cell))
-        elif cell.grade_id in by_id:
-            place = by_id[cell.grade_id]
-            earlier = written.setdefault(cell.grade_id, [])
-            if _goes_on(cell, earlier, master.cells[place]):
-                added.setdefault(place, []).append(cell)
-                further.append(cell.grade_id)
-                continue
-            earlier.append(cell.source)
-            if _role(master.cells[place]) == "exercise":
-                writable.append((place, cell))
-            elif (text := _added_to_locked(cell, master.cells[place])) is not None:
-                own = replace(cell, source=text, grade_id=None)
-                added.setdefault(place, []).append(own)
-                writable.append((place, own))
-                locked.append(cell.grade_id)
-            if _role(master.cells[place]) == "check":
-                exercise = cell.grade_id.removeprefix("check-")
-                above[exercise] = len(written.get(exercise, []))
-            if _answers_in_place(cell, master.cells[place]):
-                added.setdefault(place, []).append(cell)
-                in_place.append(cell.grade_id)
-        elif cell.source.strip() in by_stub:
-            place = by_stub[cell.source.strip()]
-            bare.append(place)
-        elif cell.source.strip() in by_source:
-            numbers = by_source[cell.source.strip()]
-            place = next((n for n in numbers if n > place), numbers[0])
-        elif cell.kind == "markdown" and cell.cell_id in by_cell_id:
-            place = by_cell_id[cell.cell_id]
-        elif cell.source.strip():
-            added.setdefault(place, []).append(cell)
-            if cell.kind == "code":
-                writable.append((place, cell))
-    for number in bare:
-        stub = master.cells[number]
-        written.setdefault(_grade_id(stub), []).append(stub.source)
-    for name, number in by_id.items():
-        if _role(master.cells[number]) == "exercise" and name in written:
-            _latest_first(written[name], above.get(name, len(written[name])))
-    _find_by_name(rebuilt, master, written, writable, added)
+        places.put(cell)
+    places.arrange()
+    written, added = places.written, places.added
+    _find_by_name(rebuilt, master, written, places.writable, added)
     _add_student_cells(rebuilt, added.pop(-1, []))
     task: str | None = None  # to which what the student adds is the answer
     for number, cell in enumerate(master.cells):
@@ -201,18 +293,12 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
             f"your own cells have more than {MAX_ADDED} characters, or one has more "
             f"than {MAX_SOURCE}; what is beyond was not run"
         )
-    rebuilt.notes += [
-        f"{name}: what was written into the task stands below it"
-        for name in dict.fromkeys(in_place)
-    ]
-    rebuilt.notes += [
-        f"{name}: what was added to this locked cell is run below it"
-        for name in dict.fromkeys(locked)
-    ]
-    rebuilt.notes += [
-        f"{name}: several cells have its grade id; the later ones stand below it"
-        for name in dict.fromkeys(further)
-    ]
+    for names, what in (
+        (places.in_place, "what was written into the task stands below it"),
+        (places.locked, "what was added to this locked cell is run beside it"),
+        (places.further, "several cells have its grade id; the later ones stand below"),
+    ):
+        rebuilt.notes += [f"{name}: {what}" for name in dict.fromkeys(names)]
     rebuilt.notes += _what_is_beside(cells, answered)
     rebuilt.notes += _irregularities(master, data, submitted)
     return rebuilt
@@ -322,20 +408,15 @@ def _goes_on(cell: _Cell, earlier: Sequence[str], asked: NotebookNode) -> bool:
         earlier: what the cells above it with its grade id say.
         asked: the cell of the master with this grade id.
     """
-    return (
-        _role(asked) == "exercise"
-        and _grade_id(asked) not in by_name.defined_by(asked.source)
-        and bool(_changed([*earlier], asked.source))
+    own_question = _role(asked) == "exercise" and not _has_name(asked)
+    return own_question and bool(_changed([*earlier], asked.source))
+
+
+def _has_name(asked: NotebookNode) -> bool:
+    """Whether a cell asks for something by its grade id, as all exercises do."""
+    return _role(asked) == "exercise" and _grade_id(asked) in by_name.defined_by(
+        asked.source
     )
-
-
-def _added_to_locked(cell: _Cell, released: NotebookNode) -> str | None:
-    """What of a locked cell goes on as a cell of the student's own, if anything."""
-    if released.cell_type != "code" or cell.kind != "code":
-        return None
-    if len(cell.source) > MAX_SOURCE:
-        return None
-    return added_to(cell.source, released.source) or None
 
 
 def _is_task(cell: NotebookNode) -> bool:
@@ -592,28 +673,47 @@ def _word_for_word(text: str) -> str:
 
 
 def _choose(rebuilt: Rebuilt, name: str, stub: str, sources: list[str]) -> str:
-    """The source that counts: the first that is no stub, and that Python can read."""
+    """The source of an exercise that counts."""
     if not sources:
         rebuilt.missing.append(name)
         rebuilt.notes.append(f"{name}: its exercise cell is not in the notebook")
         return stub
-    begun = _begun(sources, stub)
-    chosen = next(begun, stub)
     if len(sources) > 1:
-        if not _can_be_read(chosen):
-            chosen = next(filter(_can_be_read, begun), chosen)
         rebuilt.notes.append(
             f"{name}: {len(sources)} cells have its grade id; the last one above its "
             "check counts that is no stub and that Python can read"
         )
+    chosen = _chosen(sources, stub)
     if len(chosen) > MAX_SOURCE:
         rebuilt.too_long.append(name)
         return stub
     return chosen
 
 
+def _chosen(sources: list[str], stub: str) -> str:
+    """The first that is no stub, and that Python can read; the stub if there is none.
+
+    Args:
+        sources: in the order in which they count.
+        stub: what was released.
+    """
+    begun = _begun(sources, stub)
+    first = next(begun, stub)
+    if len(sources) == 1 or _can_be_read(first):
+        return first
+    return next(filter(_can_be_read, begun), first)
+
+
 def _can_be_read(source: str) -> bool:
-    return len(source) > MAX_SOURCE or parsed(source) is not None
+    """Whether Python runs a cell at all: it would not define anything else."""
+    if len(source) > MAX_SOURCE:
+        return True
+    tree = parsed(source)
+    try:
+        compile(tree or "(", "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except UNREADABLE:
+        return False
+    return True
 
 
 def _add_student_cells(rebuilt: Rebuilt, cells: list[_Cell]) -> None:
@@ -629,6 +729,8 @@ def _add_student_cells(rebuilt: Rebuilt, cells: list[_Cell]) -> None:
         else:
             new = nbformat.v4.new_markdown_cell(_word_for_word(cell.source))
         new.metadata["role"] = STUDENT if cell.kind == "code" else "text"
+        if cell.attempt:
+            new.metadata["attempt"] = cell.grade_id
         rebuilt.notebook.cells.append(new)
 
 
