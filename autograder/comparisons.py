@@ -16,7 +16,21 @@ _LOOKS = {"print", "display", "allclose", "isclose", "equal"}
 _LOOKS |= {"assert_close", "assert_allclose", "assert_equal", "assert_array_equal"}
 _LOOKS |= {"assert_almost_equal", "assert_array_almost_equal"}
 _LOOKS |= {"help", "type", "dir", "getsource", "signature"}
-_LOOKS |= {"abs", "all", "any", "item", "max", "mean", "min", "norm", "round", "sum"}
+_LOOKS |= {"plot", "hist", "imshow", "scatter", "legend", "title", "show", "pprint"}
+_LOOKS |= {"info", "debug", "warn", "warning", "backward", "numel", "numpy", "tolist"}
+_LOOKS |= {
+    "abs",
+    "all",
+    "any",
+    "item",
+    "max",
+    "mean",
+    "min",
+    "norm",
+    "round",
+    "std",
+    "sum",
+}
 
 # What changes things that have no name in the statement, or runs text.
 _CHANGES = {"append", "extend", "insert", "setdefault", "update", "setattr"}
@@ -24,7 +38,7 @@ _CHANGED = {"out", "inplace"}  # arguments that say what else is changed
 _RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
 
 _BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom)
-_ENDS = (ast.Assert, ast.Pass, ast.Break, ast.Continue, ast.Return)
+_ENDS = (ast.Assert, ast.Pass, ast.Break, ast.Continue, ast.Return, ast.Raise)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp)
 _OTHERS = (ast.NamedExpr, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef, ast.Match)
@@ -67,8 +81,10 @@ def without_comparisons(
     """
     if not any(answer in names_bound(node) for node in body):
         forbidden = ()
+    made = _made_in(body) - {answer} if forbidden else set()
     statements = [
-        _Statement(node, _mentioned(node), _bound(node, forbidden)) for node in body
+        _Statement(node, mentioned(node), _bound(node, forbidden, made))
+        for node in body
     ]
     tests = {s.node.name for s in statements if isinstance(s.node, ast.FunctionDef)}
     for s in statements:  # what is bound in another way, too, may do anything
@@ -85,7 +101,9 @@ def without_comparisons(
             pass
         elif forbidden and isinstance(s.node, ast.Import | ast.ImportFrom):
             pass  # it stays if something that stays uses it
-        elif called is not None or (s.binds and not s.binds & used):
+        elif called is not None or (
+            s.binds and not s.binds & used and not isinstance(s.node, ast.For)
+        ):
             s.binds = None
         if s.binds is None:
             waiting += s.mentions
@@ -107,18 +125,64 @@ def _called(node: ast.stmt) -> str | None:
     return None
 
 
-def _bound(node: ast.stmt, forbidden: Collection[str]) -> set[str] | None:
+def _made_in(body: list[ast.stmt]) -> set[str]:
+    """The names of objects that are made in a cell, as ``layer = nn.LayerNorm(8)``."""
+    kinds = ast.Call | ast.Dict | ast.List
+    return {
+        target.id
+        for node in body
+        if isinstance(node, ast.Assign) and isinstance(node.value, kinds)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _changed(node: ast.stmt) -> tuple[str, list[ast.AST]] | None:
+    """The name of the one object that a statement changes, and what it does that with.
+
+    As in ``layer.weight.data = w`` and ``layer.eval()``.
+    """
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        part, others = node.targets[0], [node.value]
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        part, others = node.value.func, [*node.value.args, *node.value.keywords]
+    else:
+        return None
+    if isinstance(part, ast.Name):
+        return None
+    while isinstance(part, ast.Attribute | ast.Subscript):
+        part = part.value
+    return (part.id, others) if isinstance(part, ast.Name) else None
+
+
+def _bound(
+    node: ast.stmt, forbidden: Collection[str], made: Collection[str]
+) -> set[str] | None:
     """The names that a statement binds; ``None`` if it may do more than bind and look.
 
-    A statement that calls a function, and no more, is taken for one that looks.
+    A statement that calls a function, and no more, is taken for one that looks. One
+    that changes an object that the cell has made counts as one that binds its name.
     """
+    changed = _changed(node)
+    if changed and changed[0] in made:
+        name, others = changed
+        more = any(_does_more(part) for one in others for part in ast.walk(one))
+        return None if more else {name}
     if any(map(_does_more, ast.walk(node))):
         return None
-    value = node.value if isinstance(node, ast.Expr) else None
-    tried = isinstance(value, ast.Call) and name_of(value.func) in forbidden
-    if tried or _called(node) or _only_binds_and_looks(node):
+    if _is_tried(node, forbidden) or _called(node) or _only_binds_and_looks(node):
         return names_bound(node)
     return None
+
+
+def _is_tried(node: ast.stmt, forbidden: Collection[str]) -> bool:
+    """Whether a statement calls a forbidden function, or the layer of a class."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    while isinstance(call, ast.Call):
+        if name_of(call.func) in forbidden:
+            return True
+        call = call.func
+    return False
 
 
 def _only_binds_and_looks(node: ast.stmt) -> bool:
@@ -164,13 +228,29 @@ def names_bound(node: ast.stmt) -> set[str]:
     return found
 
 
-def _mentioned(statement: ast.stmt) -> set[str]:
-    """The names that a statement may look up at the top level of the notebook.
+def looked_up(statement: ast.AST) -> set[str]:
+    """The names that code looks up at the top level of the notebook by writing them.
 
-    Attributes and texts can name what is looked up, so they count; what a function
-    binds itself, its parameters first of all, does not.
+    What a function binds itself, its parameters first of all, does not count.
     """
+    return _mentioned(statement)[0]
+
+
+def mentioned(statement: ast.stmt) -> set[str]:
+    """The names that a statement may look up, also by an attribute or a text."""
+    names, attributes, texts = _mentioned(statement)
+    found = names | attributes
+    runs_text = bool(found & _RUNS)
+    for text in texts:
+        if runs_text or re.fullmatch(r"[\w.]+", text):  # "expected", not a sentence
+            found |= set(re.findall(r"\w+", text))
+    return found
+
+
+def _mentioned(statement: ast.AST) -> tuple[set[str], set[str], list[str]]:
+    """The names that are looked up, the attributes, and the texts."""
     found: set[str] = set()
+    attributes: set[str] = set()
     texts: list[str] = []
     waiting: list[tuple[ast.AST, frozenset[str]]] = [(statement, frozenset())]
     while waiting:
@@ -180,7 +260,7 @@ def _mentioned(statement: ast.stmt) -> set[str]:
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found |= {node.target.id} - own
         elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            attributes.add(node.attr)
         elif isinstance(node, ast.Global | ast.Nonlocal):
             found |= set(node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -194,11 +274,7 @@ def _mentioned(statement: ast.stmt) -> set[str]:
             waiting += [(part, own) for part in outside if part is not None]
         else:
             waiting += [(part, own) for part in ast.iter_child_nodes(node)]
-    runs_text = bool(found & _RUNS)
-    for text in texts:
-        if runs_text or re.fullmatch(r"[\w.]+", text):  # "expected", not a sentence
-            found |= set(re.findall(r"\w+", text))
-    return found
+    return found, attributes, texts
 
 
 def _own_names(function: ast.AST) -> frozenset[str]:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from nbformat import NotebookNode
 
+from autograder.comparisons import looked_up
 from autograder.parsing import UNREADABLE
 from autograder.submissions.magics import (
     lines_in,
@@ -53,7 +54,7 @@ class _Statement:
     @cached_property
     def used(self) -> set[str]:
         """The names that it may use, from its tree: parsing again would be slow."""
-        return _words(self.source) if self.node is None else _names_in(self.node)
+        return _words(self.source) if self.node is None else looked_up(self.node)
 
 
 class StudentCode:
@@ -82,6 +83,9 @@ class StudentCode:
         reached = {python_in(answer): None}
         # Another cell may define it anew; a star import may bring in any name.
         names = [exercise, "*", *sorted(_names(answer))]
+        if _wraps(answer, exercise):
+            for one in self._attempts(exercise):
+                definitions.setdefault(exercise, []).append(one)
         while names:
             for one in definitions.pop(names.pop(), ()):
                 if one.text not in reached:
@@ -92,7 +96,8 @@ class StudentCode:
     def _before_the_check(self, exercise: str) -> dict[str, list[_Statement]]:
         """The statements that run before a check, by the names that they bind.
 
-        Answers to exercises are not among them, but what stands beside them is.
+        Answers to exercises are not among them, nor earlier attempts at them, but what
+        stands beside them is.
         """
         found: dict[str, list[_Statement]] = {}
         for metadata, statements in self._cells:
@@ -103,12 +108,45 @@ class StudentCode:
                     found.setdefault(name, []).append(statement)
         return found
 
+    def _attempts(self, exercise: str) -> Iterator[_Statement]:
+        """The statements of earlier attempts at an exercise that define its answer."""
+        for cell in self._rebuilt.notebook.cells:
+            if cell.metadata.get("attempt") == exercise:
+                for statement in _top_level(cell.source, None):
+                    if exercise in statement.names:
+                        yield statement
+
+
+def _wraps(answer: str, exercise: str) -> bool:
+    """Whether an answer looks up an earlier one when it is defined.
+
+    Names in the body of a function are looked up when it is called, and by then they
+    are those of the answer itself.
+    """
+    tree = parsed(answer)
+    if tree is None:
+        return False
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if _reaches_names(node):
+            return True
+        if isinstance(node, ast.Name) and node.id == exercise:
+            return True
+        parts = list(ast.iter_child_nodes(node))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            parts = [part for part in parts if part not in node.body]
+        waiting += parts
+    return False
+
 
 def _definitions(cell: NotebookNode) -> list[_Statement]:
     """The statements of a cell that the student wrote."""
-    if cell.metadata.role not in (STUDENT, "exercise"):
+    metadata = cell.metadata
+    if metadata.role not in (STUDENT, "exercise"):
         return []
-    return list(_top_level(cell.source, cell.metadata.get("exercise")))
+    answer = metadata.get("exercise", metadata.get("attempt"))
+    return list(_top_level(cell.source, answer))
 
 
 def _top_level(source: str, answer: str | None) -> Iterator[_Statement]:
@@ -157,13 +195,7 @@ def _is_text(node: ast.AST) -> bool:
 
 def _names(source: str) -> set[str]:
     tree = parsed(source)
-    if tree is None:
-        return _words(source)
-    return _names_in(tree)
-
-
-def _names_in(tree: ast.AST) -> set[str]:
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return _words(source) if tree is None else looked_up(tree)
 
 
 def _words(source: str) -> set[str]:

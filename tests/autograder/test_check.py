@@ -192,6 +192,14 @@ COMPARISONS = {
     "an import for another cell": "from torch.nn import LayerNorm",
     "for nothing": "F.layer_norm(x, (3,))",
     "help": "help(F.layer_norm)",
+    "a layer with weights": "ln = nn.LayerNorm(3)\nln.weight.data = w\nln.eval()\n"
+    "ln.bias.data.copy_(b)\nprint(ln(x) - mine)",
+    "a table": "by = {}\nby['torch'] = F.layer_norm(x, (3,))\nprint(by)",
+    "a figure": "d = F.layer_norm(x, (3,)) - mine\nplt.plot(d)\nplt.show()",
+    "a layer for nothing": "nn.LayerNorm(3)(x)",
+    "backwards": "F.layer_norm(x, (3,)).sum().backward()",
+    "an error": "if (F.layer_norm(x, (3,)) - mine).any():\n    raise ValueError(1)",
+    "a loop for nothing": "for _ in range(3):\n    assert F.layer_norm(x, (3,)).any()",
     "below try": "try:\n    assert (F.layer_norm(x, (3,)) - mine).any()\n"
     "except AssertionError as error:\n    print(error)",
     "a test": "def test():\n    y = F.layer_norm(x, (3,))\n    assert y.any()\ntest()",
@@ -248,6 +256,10 @@ USES_IT = "def layer_norm(x):\n    return _f(x)\n"
         f"try:\n    _f = F.layer_norm\nexcept E:\n    pass\n{USES_IT}",
         f"_g = y\nF.layer_norm(x, out=_g)\n{USES_IT}",
         f"F.layer_norm(x, (3,)).append(_f)\n{USES_IT}",
+        f"_f = Own()\n_f.g = F.layer_norm\n{USES_IT}",
+        f"M.f = F.layer_norm\n{USES_IT}",
+        f"_f = Own()\n_g = Own()\n_g.h(_f.append(F.layer_norm))\n{USES_IT}",
+        f"for _f in [F.layer_norm]: pass\n{USES_IT}",
     ],
 )
 def test_what_an_answer_may_use_is_no_comparison(source):
