@@ -775,6 +775,16 @@ def returned_by_columns(positions, old_grid, new_grid):
 
 
 @mistake(interpolate_positions)
+def read_by_columns(positions, old_grid, new_grid):
+    """You read the old positions column by column. They are laid out row by row, so
+    neighbours in the list stand beside each other: the columns change fastest."""
+    need_grid(positions, old_grid)
+    grid = positions[:, 1:].unflatten(1, tuple(old_grid)[::-1])
+    by_rows = grid.transpose(1, 2).flatten(1, 2)
+    return resized(torch.cat([positions[:, :1], by_rows], 1), old_grid, new_grid)
+
+
+@mistake(interpolate_positions)
 def reshaped_without_transpose(positions, old_grid, new_grid):
     """You reshaped (N, E) to (E, h, w) without a transpose first. That mixes the
     features of different positions; the features have to come first before the
