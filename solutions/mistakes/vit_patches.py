@@ -342,6 +342,16 @@ class ClassTokenLast(RightEmbedding):
 
 
 @mistake(PatchEmbedding)
+class TokensNormalised(RightEmbedding):
+    """You normalised the tokens, as a layer norm does, before you added the positions.
+    There is no norm in the embedding: the first one belongs to the layers behind it."""
+
+    def with_class_token(self, tokens):
+        tokens = super().with_class_token(tokens)
+        return F.layer_norm(tokens, tokens.shape[-1:])
+
+
+@mistake(PatchEmbedding)
 class ProjectionIsAConvolution(RightEmbedding):
     """Your projection is a convolution, which gives the right tokens, and its weight is
     (E, C, p, p). Asked for is an nn.Linear on the numbers of a patch, whose weight is
