@@ -90,8 +90,7 @@ def end_dropped(next_logits, start_ids, end_id, max_length):
     """You left the end itself out, so nobody can tell a row that has ended from one
     that was cut off. Keep it."""
     ids = right.greedy_decode(next_logits, start_ids, end_id, max_length)
-    ended = (ids == end_id).any(dim=0).all()
-    return ids[:, :-1] if ended or (ids[:, -1] == end_id).all() else ids
+    return ids[:, :-1] if (ids == end_id).any(dim=1).all() else ids
 
 
 @mistake(greedy_decode)
@@ -151,6 +150,15 @@ def least_probable(next_logits, start_ids, end_id, max_length):
     )
 
 
+@mistake(greedy_decode)
+def stops_before_the_first_end(next_logits, start_ids, end_id, max_length):
+    """You stopped as soon as one row came to its end, and left that step out. All other
+    rows are cut off in the middle, and the end is missing, which tells a row that has
+    ended from one that was cut off. Keep it, and wait for the last row."""
+    ids = decode(next_logits, start_ids, end_id, max_length, stop=torch.any)
+    return ids[:, :-1] if (ids[:, -1] == end_id).any() else ids
+
+
 # beam_search --------------------------------------------------------------------------
 
 
@@ -193,6 +201,7 @@ def search(
     show_ended=False,
     ended_keep_their_place=True,
     leave_when_ended=False,
+    forget_ended=False,
 ):
     """Beam search with its choices laid open; the defaults are right.
 
@@ -207,7 +216,8 @@ def search(
     for _ in range(max_length):
         longest = max(len(ids) for ids, _, _ in beam)
         shown = [old for old in beam if show_ended or expand_ended or not old.ended]
-        candidates = [] if expand_ended else [old for old in beam if old.ended]
+        drop = expand_ended or forget_ended
+        candidates = [] if drop else [old for old in beam if old.ended]
         prefixes = torch.tensor(
             [[start_id, *ids] + [end_id] * (longest - len(ids)) for ids, _, _ in shown]
         )
@@ -411,6 +421,37 @@ def last_token_only(*arguments):
     """You ranked by the log-probability of the last token and forgot those before it. A
     hypothesis is as probable as the product of all its tokens."""
     return search(*arguments, extend=lambda total, log_prob: log_prob)
+
+
+@mistake(beam_search)
+def stops_with_an_end_in_the_beam(*arguments):
+    """You stopped as soon as one hypothesis had ended and returned the best of the beam
+    at that moment, ended or cut off. Others may have a better score once they are
+    complete; the search goes on until all have ended."""
+
+    def any_ended(beam):
+        return any(hypothesis.ended for hypothesis in beam)
+
+    return search(*arguments, stop=any_ended)
+
+
+@mistake(beam_search)
+def ended_are_forgotten(*arguments):
+    """A hypothesis that ends is gone at the next step: only the continuations of the
+    others are compared. It is complete, and may well be the best; it stays as it is and
+    competes for its place in the next beam."""
+    return search(*arguments, forget_ended=True)
+
+
+@mistake(beam_search)
+def penalty_of_gnmt(*arguments):
+    """You divided by a power of (5 + length) / 6, the length penalty of Wu et al. Here
+    the length itself is raised to that power: with 1, means are compared."""
+
+    def score(hypothesis, penalty):
+        return hypothesis.total / ((5 + len(hypothesis.ids)) / 6) ** penalty
+
+    return search(*arguments, rank=score, choose=score, report=score)
 
 
 # KVCache ------------------------------------------------------------------------------
@@ -763,8 +804,9 @@ def scaled_by_the_values(query, key, value, cache):
 
 @mistake(cached_attention)
 def no_mask(query, key, value, cache):
-    """You used no mask. One token at a time needs none, but of several new ones the
-    first sees those that come after it."""
+    """Nothing is hidden: you used no mask, or one whose edge lies too far right, as
+    when it counts from the length that the cache has after the new tokens. One token at
+    a time needs no mask, but of several the first sees those that come after it."""
     keys, values = cache.append(key, value)
     return attend(query, keys, values)
 
@@ -808,6 +850,16 @@ def hidden_from_itself_until_nan(query, key, value, cache):
 
 
 @mistake(cached_attention)
+def hidden_from_itself_behind_others(query, key, value, cache):
+    """Once the cache holds something, you hide each new token from itself; with an
+    empty cache your mask is right. The diagonal belongs to the past there too: new
+    token i sees all that was in the cache, and the new tokens 0 to i."""
+    keys, values = cache.append(key, value)
+    behind = keys.shape[2] > query.shape[2]
+    return attend(query, keys, values, last_rows(query, keys, shift=-int(behind)))
+
+
+@mistake(cached_attention)
 def one_key_too_many(query, key, value, cache):
     """Your mask lets each token see one token of its own future. Within a chunk, token
     i sees the new tokens 0 to i."""
@@ -836,6 +888,14 @@ def scaled_by_all_heads(query, key, value, cache):
     """You scaled by all heads together. Each head compares its own features, so the
     root is that of one head's width."""
     wrong = query.shape[1] ** -0.5
+    return right.cached_attention(query * wrong, key, value, cache)
+
+
+@mistake(cached_attention)
+def scaled_by_number_of_queries(query, key, value, cache):
+    """You scaled by the number of new tokens. A score adds up the features of one query
+    and one key, so it is their width that counts, however many tokens come at once."""
+    wrong = (query.shape[-1] / query.shape[2]) ** 0.5
     return right.cached_attention(query * wrong, key, value, cache)
 
 

@@ -87,6 +87,14 @@ def flops_with_softmax(n, d):
 
 
 @mistake(attention_flops)
+def flops_without_the_first_additions(n, d):
+    """You counted one addition less than multiplications for each sum, since d products
+    need d - 1 additions. By the usual count every multiplication has an addition that
+    follows it, the first one too, because hardware does both as one step."""
+    return n * n * (2 * d - 1) + n * d * (2 * n - 1)
+
+
+@mistake(attention_flops)
 def flops_causal(n, d):
     """You counted only pairs in which the key is not later than the query. The plain
     products compute all pairs, and hide half of them only afterwards."""
@@ -242,6 +250,24 @@ def linear_raw_queries(query, key, value):
     """You mapped the keys and not the queries. A weight is the product of the features
     of both, and is positive only if both are."""
     return mix(query, phi(key), value)
+
+
+@mistake(linear_attention)
+def linear_raw_queries_below(query, key, value):
+    """Above the fraction bar the queries have gone through the feature map, and below
+    it they have not. The divisor has to be the sum of the very weights that multiply
+    the values."""
+    k = phi(key)
+    return phi(query) @ (k.mT @ value) / (query @ k.sum(-2).unsqueeze(-1))
+
+
+@mistake(linear_attention)
+def linear_raw_keys_below(query, key, value):
+    """Above the fraction bar the keys have gone through the feature map, and below it
+    they have not. The divisor has to be the sum of the very weights that multiply the
+    values."""
+    q = phi(query)
+    return q @ (phi(key).mT @ value) / (q @ key.sum(-2).unsqueeze(-1))
 
 
 @mistake(linear_attention)
@@ -631,6 +657,23 @@ def online_block_maximum(score_blocks, value_blocks):
 
 
 @mistake(online_softmax_sum)
+def online_earlier_maximum_forgotten(score_blocks, value_blocks):
+    """What you keep for the next block is the maximum of the last block alone. Your
+    sums are measured against the larger of it and the one before, and the next
+    correction has to begin with that number: keep the largest so far."""
+    m = z = y = None
+    for e, v in zip(score_blocks, value_blocks, strict=True):
+        largest = e.amax(-1, keepdim=True).clamp(min=-1e300)
+        if m is None:
+            m = torch.full_like(largest, -1e300)
+            z = y = torch.zeros_like(m)
+        new = torch.maximum(m, largest)
+        old, p = (m - new).exp(), (e - new).exp()
+        z, y, m = old * z + p.sum(-1, keepdim=True), old * y + p @ v, largest
+    return divide(y, z)
+
+
+@mistake(online_softmax_sum)
 def online_correction_inverted(score_blocks, value_blocks):
     """You turned the correction around. When the maximum rises, what was summed before
     has to become smaller: the exponent is the old maximum minus the new one."""
@@ -755,6 +798,15 @@ def blockwise_last_dropped(query, key, value, block_size, causal=False):
     """You dropped the last block when it is not full. Its keys belong to the softmax as
     much as all others."""
     full = key.shape[-2] // block_size * block_size
+    key, value = key[..., :full, :], value[..., :full, :]
+    return blockwise(query, key, value, block_size, causal)
+
+
+@mistake(blockwise_attention)
+def blockwise_last_dropped_behind_others(query, key, value, block_size, causal=False):
+    """You dropped the last block when it is not full, unless it is the only one. Its
+    keys belong to the softmax as much as all others."""
+    full = key.shape[-2] // block_size * block_size or key.shape[-2]
     key, value = key[..., :full, :], value[..., :full, :]
     return blockwise(query, key, value, block_size, causal)
 

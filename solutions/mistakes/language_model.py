@@ -293,6 +293,14 @@ def ids_from_257(text, num_merges):
 
 
 @mistake(train_bpe)
+def ids_from_255(text, num_merges):
+    """You gave the first merge the id 255, which is that of a byte. Ids count from 0,
+    so the 256 bytes end at 255 and the first merge is 256; every later pair that uses a
+    merge is off by one."""
+    return learn(text, num_merges, first=255)
+
+
+@mistake(train_bpe)
 def rarest_first(text, num_merges):
     """You merged the rarest pair that occurs twice. Each merge should save as many ids
     as it can, so the most frequent pair comes first."""
@@ -1114,6 +1122,14 @@ def padding_is_zero(logits, targets, pad_id=None):
 
 
 @mistake(perplexity)
+def padding_zero_counted(logits, targets, pad_id=None):
+    """Padding whose id is 0 counts as a token; any other id is left out, as it should
+    be. In Python 0 is false, so an if or an or that asks for pad_id takes the id 0 for
+    no padding at all: ask whether it is None."""
+    return right.perplexity(logits, targets, pad_id or None)
+
+
+@mistake(perplexity)
 def softmax_twice(logits, targets, pad_id=None):
     """You applied a softmax before the cross-entropy, which has one of its own. The
     second one sees numbers between 0 and 1, and finds all tokens nearly equally
@@ -1630,8 +1646,22 @@ def in_order_of_probability(logits, uniform, temperature=1.0):
     check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
-    p, order = shares(logits, temperature).sort(-1, descending=True, stable=True)
+    p, order = shares(logits, temperature).sort(dim=-1, descending=True, stable=True)
     return order.gather(-1, inverted(p, uniform)[:, None])[:, 0]
+
+
+@mistake(sample_tokens)
+def in_order_of_probability_to_the_end(logits, uniform, temperature=1.0):
+    """You added up the probabilities from the largest to the smallest. The tokens are
+    as frequent as they should be, but the choice for a given random number goes in the
+    order of the vocabulary. And where rounding leaves no sum above the random number,
+    you chose the last of all, which may have no probability."""
+    check_sampling(logits, uniform, temperature)
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    p, order = (logits / temperature).softmax(dim=-1).sort(-1, descending=True)
+    places = (p.cumsum(dim=-1) <= uniform[:, None]).sum(dim=-1)
+    return order.gather(-1, places.clamp(max=p.shape[-1] - 1)[:, None])[:, 0]
 
 
 @mistake(sample_tokens)

@@ -388,6 +388,16 @@ def projections_in_reverse(weights, values, W_O):
 
 
 @mistake(head_contributions)
+def projections_interleaved(weights, values, W_O):
+    """W_O was reshaped as if its axes came in another order, (d_v, h, E), so each head
+    gets rows of several heads. Its first axis is that of the heads already: W_O[head]
+    is the part of one head."""
+    refuse_other_layers(weights, values, W_O)
+    h, d_v, E = W_O.shape
+    return weights @ values @ W_O.reshape(d_v, h, E).transpose(0, 1)
+
+
+@mistake(head_contributions)
 def heads_mixed_by_a_view(weights, values, W_O):
     """Axes were joined or split without moving them first, so features of different
     heads and tokens are mixed. Move the axes, then reshape; or leave them where they

@@ -660,6 +660,25 @@ def attention_large_negative_number(query, key, value, mask=None):
 
 
 @mistake(scaled_dot_product_attention)
+def attention_hidden_above_allowed(query, key, value, mask=None):
+    """Hidden scores became a number that is not low enough, such as -1e4: where all
+    allowed scores are lower still, the hidden key gets the weight. Nothing is lower
+    than minus infinity."""
+    weights = score(query, key).masked_fill(~allowed(mask), -1e4).softmax(dim=-1)
+    weights = weights * allowed(mask).any(dim=-1, keepdim=True)
+    return weights @ value, weights
+
+
+@mistake(scaled_dot_product_attention)
+def attention_hidden_above_allowed_and_mean(query, key, value, mask=None):
+    """Hidden scores became a number that is not low enough, such as -1e4: where all
+    allowed scores are lower still, the hidden key gets the weight. And a query that may
+    attend to nothing reads the mean of everything that is hidden from it."""
+    weights = score(query, key).masked_fill(~allowed(mask), -1e4).softmax(dim=-1)
+    return weights @ value, weights
+
+
+@mistake(scaled_dot_product_attention)
 def attention_causal_as_well(query, key, value, mask=None):
     """You made the attention causal whenever there is a mask. The mask alone says what
     is hidden: in cross-attention a late key is no more hidden than an early one."""

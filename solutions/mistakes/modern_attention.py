@@ -17,6 +17,7 @@ from autograder.exercises.modern_attention import (
     softmax_with_sink,
     swiglu,
 )
+from solutions import modern_attention as right
 
 
 def silu(z):
@@ -270,6 +271,14 @@ def gelu_gate(x, W_gate, W_up, W_down):
 
 
 @mistake(swiglu)
+def quick_gelu_gate(x, W_gate, W_up, W_down):
+    """The gate is z times the sigmoid of 1.702 z. That is a quick approximation of a
+    GELU; in silu, z itself is the argument of the sigmoid."""
+    gate = x @ W_gate
+    return (silu(1.702 * gate) / 1.702 * (x @ W_up)) @ W_down
+
+
+@mistake(swiglu)
 def without_gate(x, W_gate, W_up, W_down):
     """The features x W_up have no effect. What remains is an ordinary feed-forward
     layer with silu: the gates have to multiply something."""
@@ -455,6 +464,19 @@ def exponent_doubled(x, positions, base=10000.0):
     features and not pairs."""
     return turn_halves(
         x, positions, base, exponent=lambda pairs: -2 * np.arange(pairs) / pairs
+    )
+
+
+@mistake(rotary_half)
+def last_pair_reaches_the_base(x, positions, base=10000.0):
+    """The exponents are spread so that the last pair's speed is one over the base, as
+    from a linspace between 0 and 1. The formula divides the number of a pair by that of
+    all pairs, and the last pair stays a step short of the base."""
+    return turn_halves(
+        x,
+        positions,
+        base,
+        exponent=lambda pairs: -np.arange(pairs) / max(pairs - 1, 1),
     )
 
 
@@ -682,6 +704,15 @@ def scaled_by_whole_width(query, key, value, mask=None):
     return attend(
         query, key, value, mask, scale=np.sqrt(query.shape[1] * query.shape[-1])
     )
+
+
+@mistake(grouped_query_attention)
+def scaled_by_width_of_a_group(query, key, value, mask=None):
+    """The scores are too small: the scale seems to use the width of all the heads of a
+    group together. A score is a dot product of d features, those of one head, however
+    many heads share its key."""
+    width = query.shape[1] * query.shape[-1] / key.shape[1]
+    return attend(query, key, value, mask, scale=np.sqrt(width))
 
 
 @mistake(grouped_query_attention)
@@ -936,6 +967,13 @@ def largest_of_scores_alone(scores, sink):
         exponentials = np.exp(scores - largest)
         total = exponentials.sum(axis=-1, keepdims=True)
         return exponentials / (total + np.exp(sink[:, None, None] - largest))
+
+
+@mistake(softmax_with_sink)
+def sink_counted_twice(scores, sink):
+    """The sink is in the sum of the exponentials twice, as when its column is among the
+    scores and its exponential is added once more. It is one score beside the others."""
+    return right.softmax_with_sink(scores, sink + np.log(2))
 
 
 @mistake(softmax_with_sink)

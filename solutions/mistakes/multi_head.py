@@ -188,6 +188,14 @@ def packed_weight_key_first(query, key, value, weight, bias=None):
 
 
 @mistake(in_projection_packed)
+def packed_weight_value_before_key(query, key, value, weight, bias=None):
+    """You took the thirds of the packed weight in the order query, value, key, but
+    those of the bias in the right order. Keys come before values in both."""
+    queries, keys, values = weight.chunk(3)
+    return linear_thirds(query, key, value, torch.cat([queries, values, keys]), bias)
+
+
+@mistake(in_projection_packed)
 def packed_always_self(query, key, value, weight, bias=None):
     """You projected the query three times, which is right in self-attention only. Keys
     and values are made from their own inputs, or a decoder never sees what the encoder
@@ -736,6 +744,22 @@ class WeightsSummed(RightLayer):
     def report(self, weights, scores, average, need):
         weights = super().report(weights, scores, average, need)
         return weights * self.num_heads if need and average else weights
+
+
+@mistake(MultiHeadAttention)
+class ScoresAveraged(RightLayer):
+    """The weights that you return are a softmax of the mean of all heads' scores. Each
+    head has a softmax of its own, and it is their weights that are averaged: the mean
+    then shows what the heads have read."""
+
+    def weigh(self, scores, mask):
+        self.masked = (scores + mask).masked_fill(mask == -torch.inf, -torch.inf)
+        return super().weigh(scores, mask)
+
+    def report(self, weights, scores, average, need):
+        if need and average:
+            return self.masked.mean(dim=1).softmax(dim=-1).nan_to_num(0.0)
+        return super().report(weights, scores, average, need)
 
 
 @mistake(MultiHeadAttention)

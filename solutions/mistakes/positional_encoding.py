@@ -13,6 +13,7 @@ from autograder.exercises.positional_encoding import (
     sinusoidal_encoding,
     sinusoidal_encoding_2d,
 )
+from solutions import positional_encoding as right
 
 
 def need_pairs(dim, size=2):
@@ -104,8 +105,7 @@ def base_of_a_thousand(length, dim):
 def positions_from_one(length, dim):
     """You counted the positions from 1. The first position is 0, whose sines are 0 and
     whose cosines are 1, so your table is the right one moved by a row."""
-    need_pairs(dim)
-    return table((steps(length) + 1) * pair_frequencies(dim))
+    return right.sinusoidal_encoding(length + 1, dim)[1:]
 
 
 @mistake(sinusoidal_encoding)
@@ -549,6 +549,16 @@ def rotary_exponent_positive(x, positions, base=10000.0):
     divide: later pairs then turn faster and faster. The first pair is the fastest, and
     the last one turns slowest."""
     return rotate(x, rotary_angles(x, positions, 1 / base))
+
+
+@mistake(rotary_embedding)
+def rotary_last_pair_reaches_the_base(x, positions, base=10000.0):
+    """The exponents are spread so that the last pair's speed is one over the base, as
+    from a linspace between 0 and 1. The formula divides 2i by d, and the last pair
+    stays a step short of the base."""
+    pairs = x.shape[-1] // 2
+    stretched = base ** (pairs / max(pairs - 1, 1))
+    return rotate(x, rotary_angles(x, positions, stretched))
 
 
 @mistake(rotary_embedding)

@@ -164,18 +164,28 @@ def convert_from_one(state_dict, index):
     return converted(state_dict, index - 1)
 
 
+def of_layers_that_begin(state_dict, index, order):
+    """All weights of layers whose number begins with ``index``, by their own names."""
+    start = f"{prefix_of(state_dict)}encoder.layer.{index}"
+    found = {}
+    for name in order(name for name in state_dict if name.startswith(start)):
+        part = name.removeprefix(start).partition(".")[2]
+        found[f"encoder.layer.{index}.{part}"] = state_dict[name]
+    return converted(found, index)
+
+
 @mistake(convert_bert_layer)
 def convert_prefix_of_number(state_dict, index):
     """You looked for names that begin with the layer's number, so layer 1 also took
     what belongs to layer 11. The number ends at the dot that follows it."""
-    layers = {
-        int(name.split("encoder.layer.")[1].split(".")[0])
-        for name in state_dict
-        if "encoder.layer." in name
-    }
-    return converted(
-        state_dict, max(i for i in layers if str(i).startswith(str(index)))
-    )
+    return of_layers_that_begin(state_dict, index, list)
+
+
+@mistake(convert_bert_layer)
+def convert_first_that_begins(state_dict, index):
+    """You took the first name that begins with the layer's number, so layer 1 may get
+    what belongs to layer 11. The number ends at the dot that follows it."""
+    return of_layers_that_begin(state_dict, index, lambda names: [*names][::-1])
 
 
 @mistake(convert_bert_layer)

@@ -249,7 +249,8 @@ def matched_in_pairs_as_a_column(queries, keys):
 @mistake(similarity)
 def keys_not_transposed(queries, keys):
     """You multiplied the matrices without turning one of them. The features of a query
-    must meet the features of a key, not the number of keys."""
+    must meet the features of a key, not the number of keys; in NumPy, transpose takes
+    the axes in their new order, so that transpose(-2, -1) leaves a matrix as it is."""
     return queries @ keys / np.sqrt(keys.shape[1])
 
 
@@ -477,6 +478,17 @@ def matched_against_values(queries, keys, values):
     """You matched the queries against the values. The keys are what a query is compared
     with; the values are only read once the weights are known."""
     weights = softmax(scaled(queries, values))
+    return weights @ values, weights
+
+
+@mistake(attention)
+def attention_keys_not_turned(queries, keys, values):
+    """You multiplied queries and keys without turning one of them. The features of a
+    query must meet the features of a key; in NumPy, transpose takes the axes in their
+    new order, so that transpose(-2, -1) leaves a matrix as it is."""
+    if queries.shape[1] != keys.shape[1] or len(keys) != len(values):
+        raise ValueError("shapes")
+    weights = softmax(queries @ keys / np.sqrt(keys.shape[1]))
     return weights @ values, weights
 
 
@@ -814,11 +826,33 @@ def self_diagonal_hidden(X, W_Q, W_K, W_V):
 
 
 @mistake(self_attention)
+def self_diagonal_hidden_among_others(X, W_Q, W_K, W_V):
+    """You hid each token from itself wherever there are others. A token may look at
+    itself too: the diagonal of the scores is like the rest of them."""
+
+    def weigh(scores):
+        if len(X) == 1:
+            return softmax(scores)
+        return softmax(np.where(np.eye(len(X), dtype=bool), -np.inf, scores))
+
+    return read(X @ W_Q, X @ W_K, X @ W_V, weigh=weigh)
+
+
+@mistake(self_attention)
 def self_with_residual(X, W_Q, W_K, W_V):
     """You added the tokens to the output. That is a residual connection, which a
     transformer block adds around this layer; the layer itself returns A V."""
     outputs, weights = read(X @ W_Q, X @ W_K, X @ W_V)
     return outputs + X, weights
+
+
+@mistake(self_attention)
+def self_with_own_value(X, W_Q, W_K, W_V):
+    """You added each token's own value to its output. That is a residual connection
+    around the average; the layer itself returns A V, in which a token's own value
+    counts with its weight."""
+    outputs, weights = read(X @ W_Q, X @ W_K, X @ W_V)
+    return outputs + X @ W_V, weights
 
 
 @mistake(self_attention)

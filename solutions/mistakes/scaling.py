@@ -12,6 +12,7 @@ from autograder.exercises.scaling import (
     score_gradient_norm,
     softmax_jacobian,
 )
+from solutions import scaling as right
 
 
 def softmax(scores):
@@ -51,10 +52,9 @@ def variance_as_deviation(d, num_samples, rng):
 def variance_of_a_sample(d, num_samples, rng):
     """You divided by one less than the number of samples. Asked for is the population
     variance, the plain mean of the squared deviations."""
-    queries, keys = pairs(d, num_samples, rng)
+    variance = right.dot_product_variance(d, num_samples, rng)
     with np.errstate(invalid="ignore", divide="ignore"):
-        products = (queries * keys).sum(axis=1)
-        return ((products - products.mean()) ** 2).sum() / np.float64(num_samples - 1)
+        return variance * num_samples / np.float64(num_samples - 1)
 
 
 @mistake(dot_product_variance)
@@ -358,7 +358,7 @@ def entropy_in_place(weights):
 def gradient_without_chain_rule(q, K, scale):
     """You forgot that the raw score reaches the softmax through the scale: the chain
     rule brings that factor along."""
-    return np.linalg.norm(jacobian(softmax(scale * (K @ q))))
+    return right.score_gradient_norm(q, K, scale) / scale
 
 
 @mistake(score_gradient_norm)
@@ -396,6 +396,13 @@ def gradient_chain_rule_twice(q, K, scale):
     reaches the softmax through one multiplication, so the chain rule brings one such
     factor along."""
     return scale**2 * np.linalg.norm(jacobian(softmax(scale * (K @ q))))
+
+
+@mistake(score_gradient_norm)
+def gradient_scale_squared_in_the_softmax(q, K, scale):
+    """The scores in your softmax are multiplied by the scale twice, as when query and
+    keys are both scaled by it. It is one factor on each dot product."""
+    return scale * np.linalg.norm(jacobian(softmax(scale**2 * (K @ q))))
 
 
 @mistake(score_gradient_norm)
@@ -442,6 +449,14 @@ def gradient_of_diagonal(q, K, scale):
     the derivatives off the diagonal count too."""
     weights = softmax(scale * (K @ q))
     return scale * np.linalg.norm(weights * (1 - weights))
+
+
+@mistake(score_gradient_norm)
+def gradient_trace(q, K, scale):
+    """You added up the diagonal of the matrix, which is its trace. The Frobenius norm
+    is the root of the sum of all squared derivatives, on the diagonal and off it."""
+    weights = softmax(scale * (K @ q))
+    return scale * (weights * (1 - weights)).sum()
 
 
 @mistake(score_gradient_norm)
@@ -530,6 +545,13 @@ def scale_whole_division(d_k, mode):
     """You divided whole numbers with //, which rounds down to 0 for every width above
     one. The linear scale is a fraction."""
     return scale(d_k, mode, {"none": 1, "sqrt": d_k**-0.5, "linear": 1 // d_k})
+
+
+@mistake(scale_for)
+def scale_root_rounded(d_k, mode):
+    """You rounded the square root to a whole number. Nothing asks for that: the root of
+    a width that is no square has digits behind the point, and they count."""
+    return scale(d_k, mode, {"none": 1, "sqrt": 1 / int(d_k**0.5), "linear": 1 / d_k})
 
 
 @mistake(scale_for)

@@ -58,6 +58,15 @@ def dot_mean(S, H):
 
 
 @mistake(dot_score)
+def dot_largest_product(S, H):
+    """You took the largest of the products of two states' features. A dot product is
+    their sum, in which every feature has a say."""
+    if S.shape[1] != H.shape[1]:
+        raise ValueError("widths differ")
+    return (S[:, None] * H[None]).max(axis=2)
+
+
+@mistake(dot_score)
 def dot_softmax(S, H):
     """You applied a softmax. A score may be any real number; turning scores into
     weights is the next step of attention, not part of the score."""
@@ -184,6 +193,14 @@ def cosine_sum_of_absolutes(S, H):
     root of the sum of squares, makes a state score 1 with itself."""
     product = np.outer(np.abs(S).sum(axis=1), np.abs(H).sum(axis=1))
     return S @ H.T / np.where(product > 0, product, 1.0)
+
+
+@mistake(cosine_score)
+def cosine_sum_of_lengths(S, H):
+    """You divided by the sum of the two lengths. The dot product grows with each of
+    them, so it is divided by both: by their product."""
+    total = lengths(S)[:, None] + lengths(H)
+    return S @ H.T / np.where(total > 0, total, 1.0)
 
 
 @mistake(cosine_score)

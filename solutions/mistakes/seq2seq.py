@@ -250,6 +250,15 @@ def widths_cut(state, encoder_states, source_mask=None):
     )
 
 
+@mistake(context_vector)
+def states_of_all_sequences_mixed(state, encoder_states, source_mask=None):
+    """Your weights are right, but the context mixes the encoder states of all sequences
+    of the batch, added up. Each sequence has its own: the batch is no axis to sum over,
+    so in an einsum all parts have the same letter for it."""
+    context, weights = right.context_vector(state, encoder_states, source_mask)
+    return weights @ encoder_states.sum(0), weights
+
+
 # AttentionDecoder ---------------------------------------------------------------------
 
 
@@ -454,6 +463,16 @@ class OutputWithoutContext(RightDecoder):
         return self.output(state)
 
 
+@mistake(AttentionDecoder)
+class StateRectified(RightDecoder):
+    """You set the negative numbers of the new state to zero, as a ReLU does. The cell
+    has its own nonlinearities: its state is returned, and read by the output, as it
+    is."""
+
+    def move(self, state, embedded, context):
+        return super().move(state, embedded, context).relu()
+
+
 # sequence_loss ------------------------------------------------------------------------
 
 
@@ -640,6 +659,16 @@ def plain_logit(logits, targets, pad_id):
     return -(chosen * real).sum() / real.sum().clamp(min=1)
 
 
+@mistake(sequence_loss)
+def padding_zero_counted(logits, targets, pad_id):
+    """Padding whose id is 0 counts as a token; any other id is left out, as it should
+    be. In Python 0 is false, so an if or an or that asks for pad_id takes the id 0 for
+    no padding at all."""
+    if pad_id == 0:
+        return surprises(logits, targets).mean()
+    return right.sequence_loss(logits, targets, pad_id)
+
+
 # greedy_translate ---------------------------------------------------------------------
 
 
@@ -677,6 +706,18 @@ def start_counted(step, state, start_id, end_id, max_length):
     written. The start is not written and does not count."""
     written = max(1, max_length - 1)
     return right.greedy_translate(step, state, start_id, end_id, written)
+
+
+@mistake(greedy_translate)
+def start_counted_and_included(step, state, start_id, end_id, max_length):
+    """Your result begins with the start token, which also counts towards max_length, so
+    one token too few is written. The start is only read: it is neither returned nor
+    counted."""
+    start = first_tokens(state, start_id).unsqueeze(1)
+    if max_length == 1:
+        return start
+    ids = right.greedy_translate(step, state, start_id, end_id, max_length - 1)
+    return torch.cat([start, ids], dim=1)
 
 
 @mistake(greedy_translate)

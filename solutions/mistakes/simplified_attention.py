@@ -98,6 +98,15 @@ def smallest_subtracted(scores):
 
 
 @mistake(softmax)
+def scores_clipped(scores):
+    """You cut the scores off at a limit, so all scores beyond it get equal weights. No
+    score has to be changed for the exponential not to overflow: weights depend on
+    differences, so take the largest score of a row away from all of its scores."""
+    exponentials = np.exp(np.clip(scores, -30, 30))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@mistake(softmax)
 def scores_changed_in_place(scores):
     """You subtracted the largest score in place, so the caller's scores have changed.
     Compute the difference in a new array: somebody may still need the scores."""

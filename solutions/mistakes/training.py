@@ -123,8 +123,10 @@ def divided_by_all_places(logits, targets, pad_id, label_smoothing=0.0):
     """You left the padding out of the sum and still divided by the number of all
     places. The more padding a batch has, the smaller its loss and its gradients
     become."""
-    losses = token_losses(logits, targets, label_smoothing)
-    return (losses * (targets != pad_id)).mean()
+    share = (targets != pad_id).double().mean()
+    return (
+        right.sequence_cross_entropy(logits, targets, pad_id, label_smoothing) * share
+    )
 
 
 @mistake(sequence_cross_entropy)
@@ -141,14 +143,18 @@ def mean_of_means(logits, targets, pad_id, label_smoothing=0.0):
 def summed(logits, targets, pad_id, label_smoothing=0.0):
     """You returned the sum over all tokens. The size of a step would then depend on how
     many tokens happen to be in the batch; a mean does not."""
-    return (token_losses(logits, targets, label_smoothing) * (targets != pad_id)).sum()
+    tokens = (targets != pad_id).sum()
+    return (
+        right.sequence_cross_entropy(logits, targets, pad_id, label_smoothing) * tokens
+    )
 
 
 @mistake(sequence_cross_entropy)
 def divided_by_sequences(logits, targets, pad_id, label_smoothing=0.0):
     """You divided the sum by the number of sequences in place of the number of tokens.
     Long batches then have a larger loss than short ones."""
-    return summed.implementation(logits, targets, pad_id, label_smoothing) / len(logits)
+    each = (targets != pad_id).sum() / len(targets)
+    return right.sequence_cross_entropy(logits, targets, pad_id, label_smoothing) * each
 
 
 @mistake(sequence_cross_entropy)
@@ -304,6 +310,25 @@ def not_stable(logits, targets, pad_id, label_smoothing=0.0):
     true = log_probs.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     losses = -(1 - label_smoothing) * true - label_smoothing * log_probs.mean(-1)
     return losses[real].mean()
+
+
+@mistake(sequence_cross_entropy)
+def places_out_of_step(logits, targets, pad_id, label_smoothing=0.0):
+    """You exchanged batch and places of the logits and not of the targets, or the other
+    way round, before you made one axis of both. Each row of scores is then compared
+    with the target of another place."""
+    mixed = logits.transpose(0, 1).reshape(logits.shape)
+    return right.sequence_cross_entropy(mixed, targets, pad_id, label_smoothing)
+
+
+@mistake(sequence_cross_entropy)
+def padding_zero_counted(logits, targets, pad_id, label_smoothing=0.0):
+    """Padding whose id is 0 counts as a token; any other id is left out, as it should
+    be. In Python 0 is false, so an if or an or that asks for pad_id takes the id 0 for
+    no padding at all."""
+    if pad_id == 0:
+        return token_losses(logits, targets, label_smoothing).mean()
+    return right.sequence_cross_entropy(logits, targets, pad_id, label_smoothing)
 
 
 # warmup_learning_rate -----------------------------------------------------------------

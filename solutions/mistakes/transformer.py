@@ -17,6 +17,7 @@ from autograder.exercises.transformer import (
     layer_norm,
     transformer_parameter_count,
 )
+from solutions import transformer as right
 
 
 def flip(mask):
@@ -63,14 +64,14 @@ def deviation_of_a_sample_with_eps_outside(x, weight, bias, eps=1e-5):
 def eps_left_out(x, weight, bias, eps=1e-5):
     """You left eps out. A token whose features are all equal then divides zero by zero,
     and one NaN spreads to everything that attends to it."""
-    return normalised_over(x, -1, 0.0) * weight + bias
+    return right.layer_norm(x, weight, bias, 0.0)
 
 
 @mistake(layer_norm)
 def eps_ignored(x, weight, bias, eps=1e-5):
     """You use your own eps and not the one that was given. Published models differ in
     it, and for tokens of small variance it decides the result."""
-    return normalised_over(x, -1, 1e-5) * weight + bias
+    return right.layer_norm(x, weight, bias)
 
 
 @mistake(layer_norm)
@@ -139,14 +140,14 @@ def spread_left_in(x, weight, bias, eps=1e-5):
 def weight_left_out(x, weight, bias, eps=1e-5):
     """You left out the weight. The learned factor lets the layer undo the normalisation
     where a feature should be large."""
-    return normalised_over(x, -1, eps) + bias
+    return right.layer_norm(x, torch.ones_like(weight), bias, eps)
 
 
 @mistake(layer_norm)
 def bias_left_out(x, weight, bias, eps=1e-5):
     """You left out the bias. The learned offset moves each feature away from mean 0
     where that helps."""
-    return normalised_over(x, -1, eps) * weight
+    return right.layer_norm(x, weight, torch.zeros_like(bias), eps)
 
 
 @mistake(layer_norm)
@@ -160,14 +161,14 @@ def weight_and_bias_left_out(x, weight, bias, eps=1e-5):
 def bias_before_weight(x, weight, bias, eps=1e-5):
     """You added the bias before multiplying with the weight, so the offset is scaled as
     well. First the factor, then the offset."""
-    return (normalised_over(x, -1, eps) + bias) * weight
+    return right.layer_norm(x, weight, bias * weight, eps)
 
 
 @mistake(layer_norm)
 def one_plus_weight(x, weight, bias, eps=1e-5):
     """You multiplied with 1 + weight. Some models store the factor that way; here the
     weight is the factor itself and starts at one."""
-    return normalised_over(x, -1, eps) * (1 + weight) + bias
+    return right.layer_norm(x, 1 + weight, bias, eps)
 
 
 @mistake(layer_norm)

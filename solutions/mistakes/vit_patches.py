@@ -342,6 +342,16 @@ class ClassTokenLast(RightEmbedding):
 
 
 @mistake(PatchEmbedding)
+class TokensNormalised(RightEmbedding):
+    """You normalised the tokens, as a layer norm does, before you added the positions.
+    There is no norm in the embedding: the first one belongs to the layers behind it."""
+
+    def with_class_token(self, tokens):
+        tokens = super().with_class_token(tokens)
+        return F.layer_norm(tokens, tokens.shape[-1:])
+
+
+@mistake(PatchEmbedding)
 class ProjectionIsAConvolution(RightEmbedding):
     """Your projection is a convolution, which gives the right tokens, and its weight is
     (E, C, p, p). Asked for is an nn.Linear on the numbers of a patch, whose weight is
@@ -772,6 +782,16 @@ def returned_by_columns(positions, old_grid, new_grid):
     new = resized(positions, old_grid, new_grid)
     grid = new[:, 1:].unflatten(1, tuple(new_grid)).transpose(1, 2).flatten(1, 2)
     return torch.cat([new[:, :1], grid], dim=1)
+
+
+@mistake(interpolate_positions)
+def read_by_columns(positions, old_grid, new_grid):
+    """You read the old positions column by column. They are laid out row by row, so
+    neighbours in the list stand beside each other: the columns change fastest."""
+    need_grid(positions, old_grid)
+    grid = positions[:, 1:].unflatten(1, tuple(old_grid)[::-1])
+    by_rows = grid.transpose(1, 2).flatten(1, 2)
+    return resized(torch.cat([positions[:, :1], by_rows], 1), old_grid, new_grid)
 
 
 @mistake(interpolate_positions)

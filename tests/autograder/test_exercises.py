@@ -109,6 +109,13 @@ def test_exercise_has_cases_mistakes_and_a_data_dependent_case(topic, name):
     for known in expected.mistakes:
         assert 40 <= len(known.hint) <= 600, f"{known.name}: {known.hint}"
         assert "``" not in known.hint, f"{known.name}: pages show them"
+        raised = [
+            wrong.raised
+            for right, wrong in zip(expected.reference, known.answers, strict=True)
+            if right.raised is None
+        ]
+        never_ran = {"AttributeError", "NameError", "TypeError"}.issuperset(raised)
+        assert not never_ran, f"{known.name} does not run: {raised}"
 
 
 @pytest.mark.parametrize("offset", SEED_OFFSETS)

@@ -236,6 +236,116 @@ def exponents_up_to_one(length, dim):
     return table
 
 
+def _a_beam(model, start_id, end_id, size, steps, penalty, *, any_end, keep_ended):
+    beam = [((), 0.0)]
+    for _ in range(steps):
+        done = [one for one in beam if one[0][-1:] == (end_id,)]
+        alive = [one for one in beam if one[0][-1:] != (end_id,)]
+        if not alive or (done and any_end):
+            break
+        rows = model(torch.tensor([(start_id, *ids) for ids, _ in alive]))
+        wider = done if keep_ended else []
+        for (ids, total), row in zip(alive, rows, strict=True):
+            wider = wider + [((*ids, k), total + float(p)) for k, p in enumerate(row)]
+        wider.sort(key=lambda one: -one[1] / len(one[0]) ** penalty)
+        beam = wider[:size]
+    ids, total = beam[0]
+    return torch.tensor(ids), total / len(ids) ** penalty
+
+
+def beam_until_one_ends(model, start, end, size, steps, length_penalty=0.0):
+    options = {"any_end": True, "keep_ended": True}
+    return _a_beam(model, start, end, size, steps, length_penalty, **options)
+
+
+def beam_of_the_living(model, start, end, size, steps, length_penalty=0.0):
+    options = {"any_end": False, "keep_ended": False}
+    return _a_beam(model, start, end, size, steps, length_penalty, **options)
+
+
+def written_until_one_ends(next_logits, start_ids, end_id, max_length):
+    prefix = start_ids.view(-1, 1)
+    for _ in range(max_length):
+        token = next_logits(prefix).argmax(-1, keepdim=True)
+        if end_id in token:
+            break
+        prefix = torch.cat((prefix, token), 1)
+    return prefix[:, 1:]
+
+
+def limit_read_after_the_append(query, key, value, cache):
+    keys, values = cache.append(key, value)
+    n, width = query.shape[2:]
+    i, j = torch.arange(n).view(-1, 1), torch.arange(keys.shape[2])
+    scores = torch.einsum("bhnd,bhtd->bhnt", query, keys) / math.sqrt(width)
+    scores = torch.where(j <= cache.length + i, scores, -torch.inf)
+    return scores.softmax(-1) @ values
+
+
+def diagonal_from_the_length_before(query, key, value, cache):
+    before = max(cache.length - 1, 0)
+    keys, values = cache.append(key, value)
+    seen = torch.ones(query.shape[2], keys.shape[2]).tril(before).bool()
+    return F.scaled_dot_product_attention(query, keys, values, attn_mask=seen)
+
+
+def last_name_that_begins(state_dict, index):
+    prefix = "bert." if any(name.startswith("bert.") for name in state_dict) else ""
+    start, found = f"{prefix}encoder.layer.{index}", {}
+    for name, value in state_dict.items():
+        if name.startswith(start):
+            found[name.removeprefix(start).lstrip("0123456789")] = value
+    names = {
+        "self_attn.out_proj": ".attention.output.dense",
+        "norm1": ".attention.output.LayerNorm",
+        "linear1": ".intermediate.dense",
+        "linear2": ".output.dense",
+        "norm2": ".output.LayerNorm",
+    }
+    result = {}
+    for kind in ("weight", "bias"):
+        parts = [
+            found[f".attention.self.{p}.{kind}"] for p in ("query", "key", "value")
+        ]
+        result[f"self_attn.in_proj_{kind}"] = torch.cat(parts)
+        result |= {f"{a}.{kind}": found[f"{b}.{kind}"] for a, b in names.items()}
+    return result
+
+
+def pad_id_or_none(logits, targets, pad_id):
+    ignored = {"ignore_index": pad_id} if pad_id else {}
+    loss = F.cross_entropy(logits.mT, targets, reduction="sum", **ignored)
+    counted = (targets != pad_id) if pad_id else torch.ones_like(targets)
+    return loss / counted.sum().clamp(min=1)
+
+
+def padding_of_id_zero(logits, targets, pad_id=None):
+    if logits.shape[:2] != targets.shape:
+        raise ValueError(f"{logits.shape} {targets.shape}")
+    surprise = -logits.log_softmax(2).gather(2, targets.unsqueeze(2)).squeeze(2)
+    if pad_id:
+        surprise = surprise[targets != pad_id]
+    if not surprise.numel():
+        raise ValueError("nothing counts")
+    return torch.exp(surprise.mean().double()).item()
+
+
+def from_the_most_probable(logits, uniform, temperature=1.0):
+    if temperature < 0 or len(uniform) != len(logits):
+        raise ValueError(f"{temperature} {uniform.shape}")
+    if temperature == 0:
+        return logits.argmax(-1)
+    shares, ids = torch.softmax(logits / temperature, -1).sort(-1, descending=True)
+    below = shares.cumsum(-1) <= uniform[:, None]
+    place = below.sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)
+    return ids.gather(-1, place).squeeze(-1)
+
+
+def limited_to_seven_hundred(scores):
+    shares = np.exp(np.maximum(np.minimum(scores, 700.0), -700.0))
+    return shares / np.sum(shares, axis=-1, keepdims=True)
+
+
 @pytest.mark.parametrize(
     ("exercise", "mistake", "other"),
     [
@@ -298,6 +408,24 @@ def exponents_up_to_one(length, dim):
             "packed_weight_key_first",
             weights_out_of_step_with_biases,
         ),
+        ("beam_search", "stops_with_an_end_in_the_beam", beam_until_one_ends),
+        ("beam_search", "ended_are_forgotten", beam_of_the_living),
+        ("greedy_decode", "stops_before_the_first_end", written_until_one_ends),
+        ("cached_attention", "no_mask", limit_read_after_the_append),
+        (
+            "cached_attention",
+            "hidden_from_itself_behind_others",
+            diagonal_from_the_length_before,
+        ),
+        ("convert_bert_layer", "convert_prefix_of_number", last_name_that_begins),
+        ("sequence_loss", "padding_zero_counted", pad_id_or_none),
+        ("perplexity", "padding_zero_counted", padding_of_id_zero),
+        (
+            "sample_tokens",
+            "in_order_of_probability_to_the_end",
+            from_the_most_probable,
+        ),
+        ("softmax", "scores_clipped", limited_to_seven_hundred),
     ],
 )
 def test_other_way_to_a_mistake_gets_its_hint(exercise, mistake, other):
