@@ -27,6 +27,7 @@ from autograder.grading.clock import Clock
 from autograder.grading.kept import kept_notebook
 from autograder.grading.other_names import name_renamed
 from autograder.grading.own_helpers import name_wrong_helpers
+from autograder.grading.rewritten import DIGESTS
 from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, explain, judge, mark, refuse, refuse_calls
 from autograder.sandbox.bubblewrap import SandboxUnavailable
@@ -41,6 +42,7 @@ from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.process_tree import waits_are_counted
 from autograder.sandbox.scratch import submission_folder
 from autograder.submissions.demonstrations import (
+    import_as_demonstrations_do,
     looks_at_one,
     made_by_demonstrations,
     rest_without_them,
@@ -112,6 +114,7 @@ def examine(
     try:
         with reading_limit():
             rebuilt = rebuild(master, data)
+            import_as_demonstrations_do(rebuilt)
             refused = not_to_be_run(topic, rebuilt)
     except SubmissionFault as fault:
         return refused_examination(master, topic, str(fault))
@@ -128,7 +131,7 @@ def examine(
     reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
     report = summary(topic, reports, notes=rebuilt.notes + run.notes)
     if by_hand := _to_mark_by_hand(topic, rebuilt):
-        report["by_hand"] = by_hand
+        report[DIGESTS] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
     if servers is None:
         how = "" if user is None else ", as a user who has nothing else here"
@@ -174,7 +177,7 @@ def _to_mark_by_hand(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
         A digest of each answer, by the grade id of its cell.
     """
     return {
-        name: hashlib.sha256(text.encode()).hexdigest()[:16]
+        name: hashlib.sha256(text.strip().encode()).hexdigest()[:16]
         for name, text in rebuilt.by_hand.items()
         if name not in topic.exercises
     }

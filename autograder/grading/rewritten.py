@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+DIGESTS = "answers_by_hand"  # another name when something else is digested
 CERTAIN = "was rewritten; its mark by hand is of the earlier text"
 GONE = "is no longer there; its mark by hand is of an earlier text"
 UNCERTAIN = (
@@ -34,7 +35,7 @@ def rewritten(
     Returns:
         What to tell about each of them, by grade id.
     """
-    now, known = report.get("by_hand") or {}, said.get("by_hand") or {}
+    now, known = report.get(DIGESTS) or {}, said.get(DIGESTS) or {}
     before, after = map(_sections, kept)
     found: dict[str, str] = {}
     for name in sorted(set(marked) & (now.keys() | known.keys())):

@@ -38,7 +38,9 @@ MOODLE_COLUMNS = [
     *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
     "Feedback comments",
 ]
-AUTOMATIC = "Automatic feedback:"  # what stands before it is a teacher's own
+AUTOMATIC = "Automatic feedback:"
+# It has one line and no tags; what stands around it in Moodle is a teacher's own.
+_OURS = re.compile(r"Automatic(?:\s|&nbsp;)feedback:[^<\r\n]*")
 _ASSIGNMENT_ID = re.compile(r"\s*\(\d+\)$")
 
 
@@ -183,8 +185,8 @@ def _filled_in(
             strange |= {most} if number_in(most or "0") is None else set()
             cells["Grade"] = round(score * scale, 2)
             if "Feedback comments" in columns:
-                theirs, *_ = cells["Feedback comments"].partition(AUTOMATIC)
-                parts = theirs.strip(), _said(report, student)
+                theirs = _OURS.sub("", cells["Feedback comments"])
+                parts = " ".join(theirs.split()), _said(report, student)
                 cells["Feedback comments"] = " ".join(filter(None, parts))
         rows.append([cells.get(column, "") for column in columns])
     if scales - {1.0}:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.compare import NOTHING
 from autograder.errors import AutograderError
 from autograder.files import plain_file, write_atomically
 from autograder.rows import NOT_YET, SAME_ERROR, TOO_EASY
@@ -157,9 +158,7 @@ def _points(number: float) -> str:
 
 def _worth(rule: Rule, exercise: Mapping[str, Any]) -> float:
     """The points that a rule gives back, before what is lost at all limits them."""
-    if rule.exercise != exercise["name"] or exercise["message"].startswith(
-        NOTHING_RETURNED
-    ):
+    if rule.exercise != exercise["name"]:
         return 0
     if rule.kind == MISTAKE:
         lost = exercise["max_score"] - exercise["score"]
@@ -171,6 +170,8 @@ def _worth(rule: Rule, exercise: Mapping[str, Any]) -> float:
             if case["title"] == rule.name
             and not case["passed"]
             and case["message"]  # nothing is said of what was refused for a call
+            and NOTHING not in case["message"]
+            and not exercise["message"].startswith(NOTHING_RETURNED)
             and was_tried(case)
         )
     return lost if rule.points is None else min(rule.points, lost)

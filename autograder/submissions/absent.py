@@ -2,7 +2,7 @@
 
 Such a line would end its cell, and with it all answers that need the code below it. So
 it is left out, together with the statements that use the imported names. Functions that
-use them stay, and fail when they are called; their annotations and decorators that need
+use them stay, and fail when they are called; annotations and decorators that need
 something missing are left out.
 """
 
@@ -27,9 +27,9 @@ _MAKES = re.compile(
     | (?:modules\[|ModuleType\()\s*["'](\w{1,60})["']""",
     re.VERBOSE | re.ASCII,
 )
-_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign)
-_COMPOUND = (ast.AugAssign, ast.Assert, ast.Delete, ast.If, ast.Match, ast.Try)
-_COMPOUND += (ast.For, ast.While, ast.With, ast.AsyncFor, ast.AsyncWith)
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert, ast.Delete)
+# Of other statements, the parts that are evaluated in any case.
+_PARTS = ("test", "iter", "subject", "items", "bases", "keywords")
 _DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COURSE = ("autograder", "toolkit", "__main__")  # importable in a submission
 
@@ -50,9 +50,9 @@ class Absent:
         self._made = frozenset(made)
         self._names = set(names)
         self._shortened: set[int] = set()  # imports of which a part is here
-        # Of an import, it is only assumed that the names are used: not if a condition
-        # fails, as in ``if IN_COLAB``.
-        self._left_out = (*_SIMPLE, *_COMPOUND) if self._names else _SIMPLE
+        # Of an import, only what is certainly evaluated needs it, not what stands
+        # below ``if IN_COLAB``.
+        self._all_parts = bool(self._names)
 
     def left_out_of(self, source: str) -> str:
         """A cell without what needs something that is missing, line for line."""
@@ -117,14 +117,13 @@ class Absent:
 
     def _needs_it(self, node: ast.stmt) -> bool:
         """Whether a statement cannot run; what it would have bound is missing too."""
-        if isinstance(node, _DEFINES):
-            self._names.discard(node.name)
-            return False
         if isinstance(node, ast.Import | ast.ImportFrom):
             return self._cannot_import(node)
         bound = {name.id for name in _names_in(node, ast.Store)}
-        lacks = (
-            isinstance(node, self._left_out)
+        if isinstance(node, _DEFINES):
+            bound = {node.name}
+        lacks = any(map(self._uses, _evaluated(node))) or (
+            self._all_parts
             and self._uses(node)
             and not any(isinstance(part, _DEFINES) for part in ast.walk(node))
         )
@@ -165,6 +164,18 @@ def _names_in(node: ast.AST, context: type[ast.expr_context]) -> Iterator[ast.Na
     for name in ast.walk(node):
         if isinstance(name, ast.Name) and isinstance(name.ctx, context):
             yield name
+
+
+def _evaluated(node: ast.stmt) -> Iterator[ast.AST]:
+    """The parts of a statement that are evaluated whenever it is run."""
+    if isinstance(node, _SIMPLE):
+        yield node
+    for name in _PARTS:
+        found = getattr(node, name, [])
+        yield from found if isinstance(found, list) else [found]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield from node.args.defaults
+        yield from filter(None, node.args.kw_defaults)
 
 
 def _bound_by(alias: ast.alias) -> str:

@@ -43,12 +43,16 @@ def assigns(source: str, name: str) -> bool:
 def is_stub(source: str, stub: str) -> bool:
     """Whether a source says what a stub does, or nothing, in whatever words.
 
-    What Python cannot read is none.
+    What Python cannot read is none, and neither is a line of IPython's, for which the
+    tree has a ``pass``.
     """
     tree = parsed(source)
-    return tree is not None and (
-        shape(tree) == _shape_of(stub) or only_stubs(tree.body)
+    if tree is None:
+        return False
+    says_nothing = only_stubs(tree.body) and (
+        not tree.body or any(_name(node) is not None for node in tree.body)
     )
+    return says_nothing or shape(tree) == _shape_of(stub)
 
 
 class Cell:

@@ -1,19 +1,25 @@
 """What only the demonstrations of the book make, which are not run in grading.
 
 They may take minutes, and no answer needs them. But a student may have looked at what
-they make, as in ``print(X.shape)`` above an answer, and that must not cost the answer.
+they make, as in ``print(X.shape)`` above an answer, or rely on what they import, and
+that must not cost the answer.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import lru_cache
 
-from autograder.comparisons import names_bound
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.comparisons import looked_up, names_bound
 from autograder.submissions.absent import Absent
 from autograder.submissions.magics import lines_in, parsed
-from autograder.submissions.rebuild import Rebuilt
+from autograder.submissions.rebuild import STUDENT, Rebuilt
 
+_IMPORTS = ast.Import | ast.ImportFrom
 _NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 
 
@@ -32,6 +38,36 @@ def made_by_demonstrations(rebuilt: Rebuilt, number: int) -> frozenset[str]:
         elif cell.cell_type == "code" and n < number:
             known |= _names_in(cell.source)
     return frozenset(made - known)
+
+
+def import_as_demonstrations_do(rebuilt: Rebuilt) -> None:
+    """Add a cell for each import of a demonstration that a student's cell needs."""
+    used: set[str] = set()
+    for cell in rebuilt.notebook.cells:
+        if cell.metadata.role in (STUDENT, "exercise"):
+            tree = parsed(cell.source)
+            used |= looked_up(tree) if tree else set()
+    known: set[str] = set()
+    cells: list[NotebookNode] = []
+    for cell in rebuilt.notebook.cells:
+        cells.append(cell)
+        if cell.cell_type == "code" and cell.metadata.role == "demo":
+            for names, text in _imports_in(cell.source):
+                if names & used - known:
+                    known |= names
+                    cells.append(nbformat.v4.new_code_cell(text))
+                    cells[-1].metadata["role"] = STUDENT
+        elif cell.cell_type == "code":
+            known |= _names_in(cell.source)
+    rebuilt.notebook.cells = cells
+
+
+@lru_cache(maxsize=2000)
+def _imports_in(source: str) -> list[tuple[set[str], str]]:
+    """The imports of a demonstration, each with the names that it binds."""
+    tree = parsed(source)
+    imports = [n for n in (tree.body if tree else ()) if isinstance(n, _IMPORTS)]
+    return [(names_bound(node), ast.unparse(node)) for node in imports]
 
 
 def looks_at_one(error: str | None, made: frozenset[str]) -> bool:

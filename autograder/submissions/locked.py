@@ -19,7 +19,7 @@ _DEFINES |= ast.Import | ast.ImportFrom
 _NOT_CONSTANT = ast.Name | ast.Call | ast.Await
 
 
-def added_to(source: str, released: str) -> tuple[str, str]:
+def added_to(source: str, released: str) -> tuple[list[str], list[str]]:
     """The imports, definitions and constants that a locked cell was not released with.
 
     Nothing else, since much of what is changed in such a cell is changed to try
@@ -34,7 +34,7 @@ def added_to(source: str, released: str) -> tuple[str, str]:
         Those above the first of the statements that it was released with, and others.
     """
     if source.strip() == released.strip():
-        return "", ""
+        return [], []
     tree, lines = parsed(source), lines_in(source)
     groups = list(sharing_lines(tree.body if tree else []))
     known = shapes_in(released)
@@ -49,8 +49,7 @@ def added_to(source: str, released: str) -> tuple[str, str]:
         if is_wanted and other.isdisjoint(_names(group)):
             found[below].append("\n".join(lines[rows_of(group)]))
         below = below or any(shape(node) in known for node in group)
-    above, rest = map("\n".join, found)
-    return above, rest
+    return found
 
 
 def _names(group: list[ast.stmt]) -> set[str]:

@@ -210,9 +210,9 @@ class _Places:
             self.in_place.append(cell.grade_id)
         elif released.cell_type == cell.kind == "code":
             texts = added_to(cell.source[: MAX_SOURCE + 1], released.source)
-            for place, text in zip((number - 1, number), texts, strict=True):
-                if text:
-                    self._add(place, replace(cell, source=text, grade_id=None))
+            for place, parts in zip((number - 1, number), texts, strict=True):
+                for part in parts:  # each alone: one that fails stops no other
+                    self._add(place, replace(cell, source=part, grade_id=None))
                     self.locked.append(cell.grade_id)
         if _role(released) == "check":
             exercise = cell.grade_id.removeprefix("check-")

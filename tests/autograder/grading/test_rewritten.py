@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.grading.rewritten import CERTAIN, GONE, UNCERTAIN, rewritten
+from autograder.grading.rewritten import CERTAIN, DIGESTS, GONE, UNCERTAIN, rewritten
 
 
 def notebook(essay, own="thoughts"):
@@ -19,18 +19,18 @@ def notebook(essay, own="thoughts"):
 @pytest.mark.parametrize(
     ("said", "now", "told"),
     [
-        ({"by_hand": {"essay": "a"}}, {"essay": "a"}, {}),
-        ({"by_hand": {"essay": "a"}}, {"essay": "b"}, {"essay": CERTAIN}),
-        ({"by_hand": {"essay": "a"}}, {}, {"essay": GONE}),  # now refused
+        ({DIGESTS: {"essay": "a"}}, {"essay": "a"}, {}),
+        ({DIGESTS: {"essay": "a"}}, {"essay": "b"}, {"essay": CERTAIN}),
+        ({DIGESTS: {"essay": "a"}}, {}, {"essay": GONE}),  # now refused
         ({"refused": "no notebook"}, {"essay": "a"}, {"essay": UNCERTAIN}),
-        ({"by_hand": {"other": "a"}}, {"other": "b"}, {}),  # without a mark
+        ({DIGESTS: {"other": "a"}}, {"other": "b"}, {}),  # without a mark
     ],
 )
 def test_a_report_tells_which_answers_changed(said, now, told):
-    assert rewritten(said, {"by_hand": now}, ["essay", "f"], ({}, {})) == told
+    assert rewritten(said, {DIGESTS: now}, ["essay", "f"], ({}, {})) == told
 
 
-@pytest.mark.parametrize("said", [{}, {"refused": None}, {"by_hand": {"older": "a"}}])
+@pytest.mark.parametrize("said", [{}, {"refused": None}, {DIGESTS: {"older": "a"}}])
 @pytest.mark.parametrize(
     ("before", "told"),
     [
@@ -41,7 +41,7 @@ def test_a_report_tells_which_answers_changed(said, now, told):
     ],
 )
 def test_without_a_digest_the_kept_notebook_tells(said, before, told):
-    report, marked = {"by_hand": {"essay": "a"}}, ["essay"]
+    report, marked = {DIGESTS: {"essay": "a"}}, ["essay"]
     assert rewritten(said, report, marked, (before, notebook("now"))) == told
 
 
@@ -55,5 +55,5 @@ def test_without_a_digest_the_kept_notebook_tells(said, before, told):
 )
 def test_cells_in_any_form_stop_nothing(cell):
     before = {"cells": [*notebook("now")["cells"], cell]}
-    report = {"by_hand": {"essay": "a"}}
+    report = {DIGESTS: {"essay": "a"}}
     assert rewritten({}, report, ["essay"], (before, notebook("now"))) == {}

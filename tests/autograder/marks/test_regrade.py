@@ -13,6 +13,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
+from autograder.compare import NOTHING
 from autograder.exercise import load_topic
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.gradebook_errors import GradebookError
@@ -335,7 +336,8 @@ def test_two_rules_give_back_no_more_than_was_lost():
         {"title": "a", "points": 2, "passed": False, "message": "wrong"},
         {"title": "b", "points": 3, "passed": False, "message": "not implemented yet"},
         {"title": "c", "points": 1, "passed": True, "message": ""},
-        {"title": "d", "points": 2, "passed": False, "message": ""},
+        {"title": "d", "points": 1, "passed": False, "message": ""},
+        {"title": "e", "points": 1, "passed": False, "message": f"weights: {NOTHING}"},
     ]
     found = {"name": "f", "score": 1, "max_score": 8, "mistake": "m", "cases": cases}
     found["message"] = "A mistake of the bank."
@@ -352,6 +354,7 @@ def test_two_rules_give_back_no_more_than_was_lost():
     assert score(rule(1, "case", "b")) == 1  # a stub
     assert score(rule(1, "case", "c")) == 1  # it passed
     assert score(rule(1, "case", "d")) == 1  # it was refused, and never looked at
+    assert score(rule(1, "case", "e")) == 1  # nothing was returned
     assert score(rule(1, "mistake", "m")) == 8
     assert score(rule(1, "mistake", "other")) == 1
     assert score(rule(1, "case", "a"), rule(2, "mistake", "m")) == 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.submissions.demonstrations import (
+    import_as_demonstrations_do,
     looks_at_one,
     made_by_demonstrations,
     rest_without_them,
@@ -58,3 +59,17 @@ def test_only_a_missing_name_of_theirs_is_one(error, found):
 )
 def test_what_is_run_again_are_the_statements_below_that_need_none(source, left):
     assert rest_without_them(source, frozenset({"X"})) == left
+
+
+def test_what_an_answer_needs_of_the_imports_of_a_demonstration_is_imported(
+    master, right
+):
+    rebuilt = rebuild(master, submission(master, right))
+    before = [cell.source for cell in rebuilt.notebook.cells]
+    import_as_demonstrations_do(rebuilt)
+    assert [cell.source for cell in rebuilt.notebook.cells] == before
+    timed = f"def now():\n    return time.time()\n\n{right['softmax']}"
+    rebuilt = rebuild(master, submission(master, {**right, "softmax": timed}))
+    import_as_demonstrations_do(rebuilt)
+    (added,) = [c for c in rebuilt.notebook.cells if c.metadata.role == "student"]
+    assert added.source == "import time"

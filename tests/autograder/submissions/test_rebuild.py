@@ -147,6 +147,67 @@ def test_of_several_answers_the_last_above_the_check_counts(
     assert rebuild(master, data).answers["softmax"] == own["source"]
 
 
+def test_other_attempts_are_run_where_they_stand(master, solved):
+    """Helpers may be in them, and in cells between."""
+    data = solved()
+    own, check = find(data, "softmax"), find(data, "check-softmax")
+    place = data["cells"].index(own)
+    first = "def shift(s): return s\ndef softmax(s): return s"
+    above = [
+        {**own, "source": first},
+        code_cell("root = 2"),
+        {**own, "source": "def softmax(s): ..."},
+    ]
+    data["cells"][place:place] = above
+    below = {**own, "source": "def softmax(s): return shift(s)"}
+    data["cells"].insert(data["cells"].index(check) + 1, below)
+    rebuilt = rebuild(master, data)
+    texts = sources(rebuilt)
+    place = texts.index(own["source"])
+    assert texts[place - 2 : place] == [first, "root = 2"]
+    assert texts[texts.index(check["source"]) + 1] == below["source"]
+
+
+def test_an_attempt_that_does_not_compile_is_none(master, solved):
+    data = solved()
+    own = find(data, "softmax")
+    broken = {**own, "source": "def softmax(s):\n    e = s\nreturn e"}
+    data["cells"].insert(data["cells"].index(own) + 1, broken)
+    assert rebuild(master, data).answers["softmax"] == own["source"]
+
+
+LIBRARY = "def attend(q, X):\n    return F.scaled_dot_product_attention(q, X)"
+OWN = "def attend(q, X):\n    return attend"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reached"),
+    [
+        (OWN, False),
+        (f"old = attend\n{OWN}", True),
+        (f"{OWN}\nprint(attend)", True),  # whichever it is
+        ("def attend(q, X, f=attend):\n    return f(q, X)", True),
+        ("@attend\ndef attend(q, X):\n    return q", True),
+    ],
+)
+def test_an_earlier_attempt_is_read_where_the_answer_needs_it(
+    master, solved, answer, reached
+):
+    data = solved(attend=answer)
+    own = find(data, "attend")
+    data["cells"].insert(data["cells"].index(own), {**own, "source": LIBRARY})
+    source = StudentCode(rebuild(master, data)).reachable("attend")
+    assert ("F.scaled" in source) == reached
+
+
+def test_a_local_name_of_an_answer_reaches_no_variable_of_another_cell(master, solved):
+    data = solved(attend="def attend(q, X):\n    out = X @ q\n    return out")
+    library = code_cell("out = F.scaled_dot_product_attention(q, X)\nprint(out)")
+    data["cells"].insert(1, library)
+    source = StudentCode(rebuild(master, data)).reachable("attend")
+    assert "F.scaled" not in source
+
+
 @pytest.mark.parametrize("stub", ["pass", "raise NotImplementedError('see below')"])
 def test_a_stub_in_other_words_is_no_answer_where_another_cell_has_one(
     master, solved, stub
@@ -771,16 +832,36 @@ def test_each_cell_is_parsed_once_for_all_exercises_and_not_without_end(
 def test_imports_and_functions_that_were_added_to_a_locked_cell_are_run(master, solved):
     data = solved()
     setup = find(data, "setup-1")
+    setup["source"] = f"from cmath import *\n{setup['source']}"
     setup["source"] += "\nimport math\nEPS = 1e-9\nprint(EPS)\nslow = train()\n"
     setup["source"] += "def square(x):\n    return x * x  # twice"
     rebuilt = rebuild(master, data)
-    (added,) = sources(rebuilt, "student")
-    assert added == (
-        "import math\nEPS = 1e-9\ndef square(x):\n    return x * x  # twice"
-    )
-    place = sources(rebuilt).index(added)
-    assert sources(rebuilt)[place - 1] == find(master, "setup-1")["source"]
+    above, *below = sources(rebuilt, "student")
+    assert above == "from cmath import *"
+    assert below == [
+        "import math",
+        "EPS = 1e-9",
+        "def square(x):\n    return x * x  # twice",
+    ]
+    place = sources(rebuilt).index("import math")
+    released = find(master, "setup-1")["source"]
+    assert sources(rebuilt)[place - 2 : place] == [above, released]
     assert any("setup-1: what was added" in note for note in rebuilt.notes)
+
+
+@pytest.mark.parametrize(
+    "taken_back",
+    [
+        "def softmax(x):\n    return x\nsoftmax = keep",
+        "total = 0\nfor x in range(3):\n    total += x",
+        "total = 0\ndel total",
+        "sum = 0",  # what other answers may need
+    ],
+)
+def test_what_a_locked_cell_takes_back_is_not_run(master, solved, taken_back):
+    data = solved()
+    find(data, "demo-1")["source"] += f"\n{taken_back}"
+    assert sources(rebuild(master, data)) == sources(rebuild(master, solved()))
 
 
 @pytest.mark.parametrize("locked", ["check-softmax", "check-attend", "demo-1"])
