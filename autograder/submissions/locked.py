@@ -16,7 +16,7 @@ from autograder.submissions.magics import lines_in, parsed, rows_of, sharing_lin
 
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINES |= ast.Import | ast.ImportFrom
-_NOT_CONSTANT = ast.Name | ast.Call | ast.Await
+_QUICK = ("float", "int", "complex", "bool", "str")
 
 
 def added_to(source: str, released: str) -> tuple[list[str], list[str]]:
@@ -59,7 +59,19 @@ def _names(group: list[ast.stmt]) -> set[str]:
 def _defines(node: ast.stmt) -> bool:
     """Whether a statement does nothing but define or import, or names a constant."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
-        value = ast.walk(node.value) if node.value else ()
-        constant = not any(isinstance(n, _NOT_CONSTANT) for n in value)
-        return constant and names_bound(node).isdisjoint(dir(builtins))
+        return names_bound(node).isdisjoint(dir(builtins)) and not _calls(node)
     return isinstance(node, _DEFINES)
+
+
+def _calls(node: ast.stmt) -> bool:
+    """Whether anything is called that may take long."""
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Call):
+            name = part.func.id if isinstance(part.func, ast.Name) else ""
+            if name not in _QUICK:
+                return True
+        if not isinstance(part, ast.Lambda):
+            waiting += ast.iter_child_nodes(part)
+    return False

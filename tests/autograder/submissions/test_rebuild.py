@@ -833,14 +833,17 @@ def test_imports_and_functions_that_were_added_to_a_locked_cell_are_run(master, 
     data = solved()
     setup = find(data, "setup-1")
     setup["source"] = f"from cmath import *\n{setup['source']}"
-    setup["source"] += "\nimport math\nEPS = 1e-9\nprint(EPS)\nslow = train()\n"
+    setup["source"] += (
+        "\nimport math\nEPS = float('1e-9')\nprint(EPS)\nhalf = lambda x: np.divide(x, 2)\nslow = train()\n"
+    )
     setup["source"] += "def square(x):\n    return x * x  # twice"
     rebuilt = rebuild(master, data)
     above, *below = sources(rebuilt, "student")
     assert above == "from cmath import *"
     assert below == [
         "import math",
-        "EPS = 1e-9",
+        "EPS = float('1e-9')",
+        "half = lambda x: np.divide(x, 2)",
         "def square(x):\n    return x * x  # twice",
     ]
     place = sources(rebuilt).index("import math")
