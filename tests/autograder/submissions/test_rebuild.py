@@ -833,9 +833,8 @@ def test_imports_and_functions_that_were_added_to_a_locked_cell_are_run(master, 
     data = solved()
     setup = find(data, "setup-1")
     setup["source"] = f"from cmath import *\n{setup['source']}"
-    setup["source"] += (
-        "\nimport math\nEPS = float('1e-9')\nprint(EPS)\nhalf = lambda x: np.divide(x, 2)\nslow = train()\n"
-    )
+    setup["source"] += "\nimport math\nEPS = float('1e-9')\nprint(EPS)\n"
+    setup["source"] += "half = lambda x: np.divide(x, 2)\nslow = train()\n"
     setup["source"] += "def square(x):\n    return x * x  # twice"
     rebuilt = rebuild(master, data)
     above, *below = sources(rebuilt, "student")
@@ -855,7 +854,7 @@ def test_imports_and_functions_that_were_added_to_a_locked_cell_are_run(master, 
 @pytest.mark.parametrize(
     "taken_back",
     [
-        "def softmax(x):\n    return x\nsoftmax = keep",
+        "def softmax(x):\n    return x\nsoftmax = kept.pop()",
         "total = 0\nfor x in range(3):\n    total += x",
         "total = 0\ndel total",
         "sum = 0",  # what other answers may need
