@@ -24,6 +24,10 @@ from autograder.symptoms.outcomes import (
 from autograder.variants import Path
 
 LEAST_BITS = 16  # truth values in which another order is no accident
+ALL_NONE = (
+    "All results are None: there are names or places for them, but no values. Return "
+    "what you computed."
+)
 NOTHING_RETURNED = (
     "Nothing was returned. What a function prints or computes is lost unless it ends "
     "with a return statement."
@@ -314,7 +318,10 @@ def none_for_a_result(outcomes: Sequence[Outcome]) -> str:
     """None and a result where the other one is asked for; what is there is right."""
     lost = extra = good = 0
     for outcome in valued(outcomes):
-        for _, right, given in aligned(outcome):
+        results = list(aligned(outcome))
+        if len(results) > 1 and all(given is None for _, _, given in results):
+            return ALL_NONE
+        for _, right, given in results:
             if agree(outcome, right, given):
                 good += 1
                 continue

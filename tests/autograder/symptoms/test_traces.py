@@ -350,6 +350,7 @@ A, B = np.arange(4.0), np.arange(3.0) ** 2
         ([({"a": A, "b": B}, {"a": A, "B": B})], "some are spelled otherwise"),
         ([([{"a": A, "b": B}, A], [{"a": A}, A])], "names are missing. Everything"),
         ([([A, None], [A, B]), ([A, B], [A, None])], "the wrong way round"),
+        ([([A, B], [None, None])], "All results are None"),
         ([([A, B], [A, B]), ([A, B], [A, None])], "One result is None where"),
         ([([A, None], [A, B])], "A result is there where None is asked for"),
     ],
