@@ -165,12 +165,18 @@ def write_csv(path: Path, header: list[str], rows: Iterable[list[Any]]) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(header)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerows([cell_of(value) for value in row] for row in rows)
     write_atomically(path, text.getvalue())
 
 
-def _cell(value: Any) -> Any:
+class Kept(str):
+    """A text that goes back as it came: what guards a spreadsheet would change it."""
+
+
+def cell_of(value: Any) -> Any:
     """Whole numbers without a point, text in plain characters without formulas."""
+    if isinstance(value, Kept):
+        return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if not isinstance(value, str) or value == "-":  # which systems write for nothing

@@ -25,6 +25,7 @@ from urllib3 import Retry
 
 from autograder.handback.lti_errors import (
     Refused,
+    ScoreFailed,
     ScoreRefused,
     json_of,
     one_line,
@@ -213,6 +214,7 @@ class GradeServices:
 
         Raises:
             ScoreRefused: it does not take this one.
+            ScoreFailed: it fails at this one, however often it is asked.
             Refused: it takes none, or cannot be reached.
         """
         body: dict[str, Any] = {"userId": user, "timestamp": when}
@@ -228,6 +230,8 @@ class GradeServices:
             )
         if response.status_code in (400, 404, 409, 422):
             raise ScoreRefused(said(response))
+        if response.status_code >= 500:
+            raise ScoreFailed(f"{url} answered {said(response)}")
         require_done(response, url)
 
     def _line_item(self, data: Any, url: str, response: requests.Response) -> LineItem:

@@ -30,7 +30,7 @@ from autograder.lms.upload_ids import (
 )
 from autograder.lms.whole_archive import ANONYMOUS
 from autograder.marks.reports import ClassReport
-from autograder.tables import number_in, write_csv
+from autograder.tables import Kept, cell_of, number_in, write_csv
 
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 MOODLE_COLUMNS = [
@@ -185,9 +185,9 @@ def _filled_in(
             strange |= {most} if number_in(most or "0") is None else set()
             cells["Grade"] = round(score * scale, 2)
             if "Feedback comments" in columns:
-                theirs = _OURS.sub("", cells["Feedback comments"])
-                parts = " ".join(theirs.split()), _said(report, student)
-                cells["Feedback comments"] = " ".join(filter(None, parts))
+                theirs = _OURS.sub("", cells["Feedback comments"]).strip()
+                parts = theirs, cell_of(_said(report, student))
+                cells["Feedback comments"] = Kept(" ".join(filter(None, parts)))
         rows.append([cells.get(column, "") for column in columns])
     if scales - {1.0}:
         notes.append(

@@ -28,6 +28,10 @@ class ScoreRefused(AutograderError):
     """The platform refused one score, and may take others."""
 
 
+class ScoreFailed(Refused):
+    """The platform failed at one score; whether it takes others is to be seen."""
+
+
 @contextlib.contextmanager
 def one_line(url: str) -> Iterator[None]:
     """Turn what the libraries raise into one line about an address.

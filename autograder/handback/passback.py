@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder.files import printable
 from autograder.handback.grade_services import TAG, GradeServices, LineItem
-from autograder.handback.lti_errors import Refused, ScoreRefused
+from autograder.handback.lti_errors import Refused, ScoreFailed, ScoreRefused
 from autograder.handback.lti_settings import Platform
 from autograder.handback.sent import Sent, keep_sent, read_sent, time_after
 from autograder.lms.names import CANVAS
@@ -17,6 +17,7 @@ from autograder.lms.upload_ids import kept_roster, read_upload_ids
 from autograder.marks.reports import ClassReport
 
 SHOWN = 20  # names in one line
+MOST_FAILED = 2  # scores one after the other, before the platform is taken to be down
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,8 @@ def pass_back(
     Raises:
         BadSettings: the key cannot be used.
         BadTable: a class list was changed, and cannot be used any more.
-        Refused: the platform took no more; what it took before is kept.
+        Refused: the platform took no more, of several one after the other; what it
+            took before is kept.
         Unusable: what was sent before cannot be read.
     """
     chapter = report.chapter
@@ -149,6 +151,7 @@ def pass_back(
         changes: Iterable[Change] = found.changes
         if progress is not None:
             changes = progress(changes, len(found.changes))
+        failed = 0  # one after the other
         for change in changes:
             when = time_after(before.get(change.user))
             try:
@@ -161,14 +164,25 @@ def pass_back(
                 )
                 continue
             except Refused as error:
-                raise Refused(
-                    f"{error}. Marks sent before that: {len(found.sent)}; the next run "
-                    "goes on there"
-                ) from None
+                failed += 1
+                only_this = isinstance(error, ScoreFailed) and len(found.changes) > 1
+                if not only_this or failed == MOST_FAILED:
+                    raise Refused(
+                        f"{error}. Marks sent before that: {len(found.sent)}; the next "
+                        f"run goes on there{_also(found.refused)}"
+                    ) from None
+                found.refused[change.student] = str(error)  # perhaps the only one
+                continue
+            failed = 0
             sent = Sent(change.student, change.user, change.now, report.max_score, when)
             keep_sent(course, chapter, column.url, sent)
             found.sent.append(change)
     return found
+
+
+def _also(refused: Mapping[str, str]) -> str:
+    """Who else was refused in a run that ends, and why."""
+    return "".join(f". Also refused: {who}: {why}" for who, why in refused.items())
 
 
 def column_of(chapter: str, items: Iterable[LineItem]) -> LineItem | None:

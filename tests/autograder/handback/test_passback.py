@@ -23,7 +23,7 @@ from autograder.handback import grade_services, sent
 from autograder.judge import refuse
 from autograder.marks.gradebook import ChapterMarks
 from tests.autograder.conftest import TOPIC
-from tests.autograder.handback.platform import SCOPE, Platform, running
+from tests.autograder.handback.platform import SCOPE, Platform, Wrong, running
 
 CLASS = (
     "student,canvas_id,lti_user_id\n"
@@ -273,7 +273,7 @@ def test_what_fails_for_the_moment_is_tried_again(course, platform):
 
 def test_run_that_stops_half_way_goes_on_where_it_was(course, platform, capsys):
     number = platform.add_column(TOPIC)
-    tries = 1 + grade_services.TRIES_AGAIN
+    tries = 2 * (1 + grade_services.TRIES_AGAIN)  # of two students
     platform.users -= {"u-202"}  # the first is taken, the second refused
     real, platform.score = platform.score, taken_then_broken(platform, tries)
     assert send(course) == 2
@@ -292,6 +292,23 @@ def test_run_that_stops_half_way_goes_on_where_it_was(course, platform, capsys):
     assert platform.asked["scores"] == sent + 2
     assert send(course) == 0
     assert platform.asked["scores"] == sent + 2
+
+
+def test_one_score_at_which_the_platform_fails_holds_up_nobody(
+    course, platform, capsys
+):
+    number = platform.add_column(TOPIC)
+    real = platform.score
+
+    def fails_at_one(number, body):
+        if body["userId"] == "u-202":
+            raise Wrong(503, "not now")
+        real(number, body)
+
+    platform.score = fails_at_one
+    assert send(course) == 3
+    assert "refused: student02: " in capsys.readouterr().out
+    assert platform.scores[number] == {"101": 7, "104": 3}
 
 
 def taken_then_broken(platform, tries):

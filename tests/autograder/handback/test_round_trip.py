@@ -37,7 +37,7 @@ MOODLE = (
     "Grade can be changed,Last modified (submission),Last modified (grade),"
     "Feedback comments\n"
     "Participant 71,Al Cox,al@x.edu,Submitted for grading,,50.00,Yes,-,-,"
-    "<p>Come and see me. Automatic&nbsp;feedback: softmax: of then</p><p>Al!</p>\n"
+    "<p>-1 for style:\u00a0see me. Automatic&nbsp;feedback: softmax: of then</p><p>Al!</p>\n"
     "Participant 72,Bo Dee,bo@x.edu,No submission,,50.00,Yes,-,-,\n"
 )
 FOLDER = "Al Cox_71_assignsubmission_file"
@@ -142,7 +142,7 @@ def test_moodle_matches_participants(course):
     grades = {int(r["Identifier"][len("Participant ") :]): r["Grade"] for r in rows}
     assert grades == {71: "50", 72: ""}  # of 50
     # A teacher's own comment stays, and what was said there of an earlier time goes.
-    comments = ["<p>Come and see me. </p><p>Al!</p>", ""]
+    comments = ["<p>-1 for style:\u00a0see me. </p><p>Al!</p>", ""]
     assert [r["Feedback comments"] for r in rows] == comments
     assert [row["Last modified (grade)"] for row in rows] == ["-", "-"]
 
