@@ -137,24 +137,6 @@ def _made_in(body: list[ast.stmt]) -> set[str]:
     }
 
 
-def _changed(node: ast.stmt) -> tuple[str, list[ast.AST]] | None:
-    """The name of the one object that a statement changes, and what it does that with.
-
-    As in ``layer.weight.data = w`` and ``layer.eval()``.
-    """
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        part, others = node.targets[0], [node.value]
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        part, others = node.value.func, [*node.value.args, *node.value.keywords]
-    else:
-        return None
-    if isinstance(part, ast.Name):
-        return None
-    while isinstance(part, ast.Attribute | ast.Subscript):
-        part = part.value
-    return (part.id, others) if isinstance(part, ast.Name) else None
-
-
 def _bound(
     node: ast.stmt, forbidden: Collection[str], made: Collection[str]
 ) -> set[str] | None:
@@ -163,16 +145,26 @@ def _bound(
     A statement that calls a function, and no more, is taken for one that looks. One
     that changes an object that the cell has made counts as one that binds its name.
     """
-    changed = _changed(node)
-    if changed and changed[0] in made:
-        name, others = changed
-        more = any(_does_more(part) for one in others for part in ast.walk(one))
-        return None if more else {name}
-    if any(map(_does_more, ast.walk(node))):
+    parts = list(ast.walk(node))
+    if any(_does_more(part) and _root(part) not in made for part in parts):
         return None
-    if _is_tried(node, forbidden) or _called(node) or _only_binds_and_looks(node):
-        return names_bound(node)
+    changed = {_root(part) for part in parts if _may_change(part)} & set(made)
+    if _called(node) or _only_binds_and_looks(node, forbidden, made):
+        return names_bound(node) | changed
     return None
+
+
+def _may_change(part: ast.AST) -> bool:
+    """Whether a part may change the object at its root, as ``layer.eval()``."""
+    return isinstance(part, ast.Call) or _does_more(part)
+
+
+def _root(part: ast.AST) -> str:
+    """The name that an expression such as ``layer.weight.data`` begins with, if any."""
+    part = part.func if isinstance(part, ast.Call) else part
+    while isinstance(part, ast.Attribute | ast.Subscript):
+        part = part.value
+    return part.id if isinstance(part, ast.Name) else ""
 
 
 def _is_tried(node: ast.stmt, forbidden: Collection[str]) -> bool:
@@ -185,14 +177,21 @@ def _is_tried(node: ast.stmt, forbidden: Collection[str]) -> bool:
     return False
 
 
-def _only_binds_and_looks(node: ast.stmt) -> bool:
+def _only_binds_and_looks(
+    node: ast.stmt, forbidden: Collection[str], made: Collection[str]
+) -> bool:
     if isinstance(node, ast.Expr):
-        call = isinstance(node.value, ast.Call)
-        return not call or name_of(node.value.func) in _LOOKS
+        call = node.value
+        return (
+            not isinstance(call, ast.Call)
+            or name_of(call.func) in _LOOKS
+            or (isinstance(call.func, ast.Attribute) and _root(call) in made)
+            or _is_tried(node, forbidden)
+        )
     holds = ast.For | ast.If | ast.With | ast.FunctionDef | ast.Try | ast.ExceptHandler
     if isinstance(node, holds):
         parts = [part for name in _PARTS for part in getattr(node, name, ())]
-        return all(map(_only_binds_and_looks, parts))
+        return all(_only_binds_and_looks(part, forbidden, made) for part in parts)
     return isinstance(node, (*_BINDS, *_ENDS))
 
 

@@ -233,6 +233,11 @@ class GradeServices:
         if response.status_code >= 500:
             raise ScoreFailed(f"{url} answered {said(response)}")
         require_done(response, url)
+        if response.text.lstrip().startswith("<"):
+            raise Refused(
+                f"{url} answered with a page for people, as a login page is, and not "
+                "that it took the score: look whether line_items_url is the platform's"
+            )
 
     def _line_item(self, data: Any, url: str, response: requests.Response) -> LineItem:
         """What we use of a line item that an address answered with."""

@@ -191,7 +191,7 @@ def column_of(chapter: str, items: Iterable[LineItem]) -> LineItem | None:
     Raises:
         Refused: several columns fit.
     """
-    items = list(items)
+    items = list({item.url: item for item in items}.values())  # pages may overlap
     ours = [item for item in items if (item.tag, item.resource) == (TAG, chapter)]
     named = [item for item in items if _as_chapter(item.label) == chapter]
     found = ours or named

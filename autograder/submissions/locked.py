@@ -19,16 +19,18 @@ _DEFINES |= ast.Import | ast.ImportFrom
 _QUICK = ("float", "int", "complex", "bool", "str")
 
 
-def added_to(source: str, released: str) -> tuple[list[str], list[str]]:
-    """The imports, definitions and constants that a locked cell was not released with.
+def added_to(source: str, released: str, quick: bool) -> tuple[list[str], list[str]]:
+    """The imports, definitions and variables that a locked cell was not released with.
 
     Nothing else, since much of what is changed in such a cell is changed to try
-    something, and may take long. So what the cell itself binds anew, or takes back, in
-    such a statement is left out as well.
+    something. So what the cell itself binds anew, or takes back, in such a statement is
+    left out as well.
 
     Args:
         source: of the cell, as it was handed in.
         released: the same cell, as it was released.
+        quick: whether variables have to be constants: in a demonstration, others may
+            take long to compute.
 
     Returns:
         Those above the first of the statements that it was released with, and others.
@@ -39,7 +41,8 @@ def added_to(source: str, released: str) -> tuple[list[str], list[str]]:
     groups = list(sharing_lines(tree.body if tree else []))
     known = shapes_in(released)
     new = [[node for node in group if shape(node) not in known] for group in groups]
-    wanted = [bool(group) and all(map(_defines, group)) for group in new]
+    called = None if quick else {"check"}
+    wanted = [bool(group) and all(_defines(n, called) for n in group) for group in new]
     other: set[str] = set()  # what is bound in another way, too
     for group, is_wanted in zip(groups, wanted, strict=True):
         other |= set() if is_wanted else _names(group)
@@ -56,21 +59,27 @@ def _names(group: list[ast.stmt]) -> set[str]:
     return set().union(*map(names_bound, group))
 
 
-def _defines(node: ast.stmt) -> bool:
-    """Whether a statement does nothing but define or import, or names a constant."""
+def _defines(node: ast.stmt, called: set[str] | None) -> bool:
+    """Whether a statement does nothing but define, import, or name a value.
+
+    Args:
+        node: the statement.
+        called: what may not be called for the value; if None, hardly anything may.
+    """
     if isinstance(node, ast.Assign | ast.AnnAssign):
-        return names_bound(node).isdisjoint(dir(builtins)) and not _calls(node)
+        own = names_bound(node).isdisjoint(dir(builtins))
+        return own and not _calls(node, called)
     return isinstance(node, _DEFINES)
 
 
-def _calls(node: ast.stmt) -> bool:
-    """Whether anything is called that may take long."""
+def _calls(node: ast.stmt, called: set[str] | None) -> bool:
+    """Whether anything is called that may not be."""
     waiting: list[ast.AST] = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, ast.Call):
             name = part.func.id if isinstance(part.func, ast.Name) else ""
-            if name not in _QUICK:
+            if name not in _QUICK if called is None else name in called:
                 return True
         if not isinstance(part, ast.Lambda):
             waiting += ast.iter_child_nodes(part)

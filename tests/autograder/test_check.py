@@ -195,6 +195,10 @@ COMPARISONS = {
     "a layer with weights": "ln = nn.LayerNorm(3)\nln.weight.data = w\nln.eval()\n"
     "ln.bias.data.copy_(b)\nprint(ln(x) - mine)",
     "a table": "by = {}\nby['torch'] = F.layer_norm(x, (3,))\nprint(by)",
+    "a list": "e = []\nfor _ in range(3):\n    e.append(F.layer_norm(x, (3,)))\n"
+    "print(e)",
+    "time": "start = now()\nfor _ in range(9):\n    F.layer_norm(x, (3,))\n"
+    "print(start)",
     "a figure": "d = F.layer_norm(x, (3,)) - mine\nplt.plot(d)\nplt.show()",
     "a layer for nothing": "nn.LayerNorm(3)(x)",
     "backwards": "F.layer_norm(x, (3,)).sum().backward()",
@@ -260,6 +264,9 @@ USES_IT = "def layer_norm(x):\n    return _f(x)\n"
         f"M.f = F.layer_norm\n{USES_IT}",
         f"_f = Own()\n_g = Own()\n_g.h(_f.append(F.layer_norm))\n{USES_IT}",
         f"for _f in [F.layer_norm]: pass\n{USES_IT}",
+        f"_f = []\nfor g in [1]:\n    _f.append(F.layer_norm)\n{USES_IT}",
+        f"_g = make(_f)\n_g.put(_f.update(F.layer_norm))\n{USES_IT}",
+        f"for g in [1]:\n    keep(F.layer_norm)\n{USES_IT}",
     ],
 )
 def test_what_an_answer_may_use_is_no_comparison(source):

@@ -311,6 +311,16 @@ def test_one_score_at_which_the_platform_fails_holds_up_nobody(
     assert platform.scores[number] == {"101": 7, "104": 3}
 
 
+def test_a_page_for_people_is_no_receipt(course, platform, capsys):
+    platform.add_column(TOPIC)
+    platform.lies["scores"] = (200, "\n<html>Please log in</html>", {})
+    assert send(course) == 2
+    assert "a page for people" in capsys.readouterr().err
+    platform.lies = {}
+    assert send(course) == 0
+    assert "3 marks sent" in capsys.readouterr().out
+
+
 def taken_then_broken(platform, tries):
     """Take one score; after that nothing but errors of the platform."""
     real = platform.score

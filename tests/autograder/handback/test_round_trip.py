@@ -37,7 +37,8 @@ MOODLE = (
     "Grade can be changed,Last modified (submission),Last modified (grade),"
     "Feedback comments\n"
     "Participant 71,Al Cox,al@x.edu,Submitted for grading,,50.00,Yes,-,-,"
-    "<p>-1 for style:\u00a0see me. Automatic&nbsp;feedback: softmax: of then</p><p>Al!</p>\n"
+    "<p>-1 for style:\u00a0see me. Automatic&nbsp;feedback: softmax: of then</p>"
+    "<p>Al!</p>\n"
     "Participant 72,Bo Dee,bo@x.edu,No submission,,50.00,Yes,-,-,\n"
 )
 FOLDER = "Al Cox_71_assignsubmission_file"

@@ -834,7 +834,7 @@ def test_imports_and_functions_that_were_added_to_a_locked_cell_are_run(master, 
     setup = find(data, "setup-1")
     setup["source"] = f"from cmath import *\n{setup['source']}"
     setup["source"] += "\nimport math\nEPS = float('1e-9')\nprint(EPS)\n"
-    setup["source"] += "half = lambda x: np.divide(x, 2)\nslow = train()\n"
+    setup["source"] += "half = lambda x: np.divide(x, 2)\ntrain()\n"
     setup["source"] += "def square(x):\n    return x * x  # twice"
     rebuilt = rebuild(master, data)
     above, *below = sources(rebuilt, "student")
@@ -878,6 +878,15 @@ def test_an_answer_in_a_locked_cell_is_found(master, solved, locked, own):
     rebuilt = rebuild(master, data)
     assert "return" in rebuilt.answers["softmax"]
     assert "check(" not in rebuilt.answers["softmax"]
+
+
+def test_variables_may_be_computed_where_no_demonstration_is(master, solved):
+    data = solved()
+    for locked in ("setup-1", "demo-1", "check-softmax"):
+        find(data, locked)["source"] += "\nEPS = np.finfo(float).eps\na = check(attend)"
+    assert sources(rebuild(master, data), "student") == 2 * [
+        "EPS = np.finfo(float).eps"
+    ]
 
 
 def test_what_is_only_changed_in_a_locked_cell_is_left_out(master, solved):
