@@ -34,6 +34,17 @@ def _may_be_hidden(pair: Pair) -> bool:
     return pair.right.ndim > 0 and pair.kinds[0] not in "iu"
 
 
+def _zeros_hide(pairs: Sequence[Pair]) -> bool:
+    """Whether zeros look like what is hidden or left out, and not like the sine of 0.
+
+    They do among weights, and where whole rows are zero.
+    """
+    return all((p.right >= 0).all() for p in pairs) or any(
+        p.right.ndim > 1 and p.right.shape[-1] > 1 and (p.right == 0).all(-1).any()
+        for p in pairs
+    )
+
+
 @detectors.cause
 def dropped(pairs: Sequence[Pair]) -> str | None:
     """Zero here and there, and the rest larger by one factor, as dropout makes it."""
@@ -113,10 +124,12 @@ def zeros_only(pairs: Sequence[Pair]) -> str | None:
     if sum(int(w.sum()) for w in wrong) < LEAST_VALUES or all(w.all() for w in wrong):
         return None
     if all((p.right[w] == 0).all() for p, w in zip(pairs, wrong, strict=True)):
-        return (
-            "Only values that should be zero are wrong. Something may not be hidden, "
-            "skipped or left out that should be."
+        more = (
+            " Something may not be hidden, skipped or left out that should be."
+            if _zeros_hide(pairs)
+            else ""
         )
+        return f"Only values that should be zero are wrong.{more}"
     if all((p.given[w] == 0).all() for p, w in zip(pairs, wrong, strict=True)):
         return (
             "The values that are wrong are zero, and all others are right. Something "
@@ -140,9 +153,14 @@ def zeros_filled(pairs: Sequence[Pair]) -> str | None:
         (p.given[h] == 0).any() for p, h in with_zeros
     ):
         return None
+    more = (
+        " If something should be hidden or left out there, it takes part."
+        if _zeros_hide(pairs)
+        else ""
+    )
     return (
-        "None of the values that should be zero is zero, and others are wrong as well. "
-        "If something should be hidden or left out there, it takes part."
+        "None of the values that should be zero is zero, and others are wrong as "
+        f"well.{more}"
     )
 
 

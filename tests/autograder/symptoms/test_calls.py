@@ -1,0 +1,166 @@
+"""What wrong calls have in common is told if no call that is right has it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.answers import Answer
+from autograder.symptoms.calls import Judged, find_condition, judged_calls
+from autograder.symptoms.outcomes import Outcome
+from autograder.variants import Role
+
+KNOWN = {
+    "plain": {"x": 1},
+    "none": {"x": 1, "mask": None},
+    "mask": {"x": 1, "mask": np.ones(2)},
+    "causal": {"x": 1, "causal": True},
+    "free": {"x": 1, "causal": False},
+    "zero": {"x": 1, "pad_id": 0},
+    "three": {"x": 1, "pad_id": 3},
+    "both": {"x": 1, "pad_id": 3, "causal": True},
+    "dot": {"score": "dot"},
+    "general": {"score": "general"},
+    "general r": {"score": "general", "r": 3},
+}
+OPTIONAL = {"mask": None, "causal": False, "pad_id": None, "r": None}
+
+
+def case(calls, is_wrong, verdicts=None):
+    """A case of calls of a function of ``x``, which may be told apart or not."""
+    unknown = is_wrong and len(calls) > 1
+    verdict = None if unknown else is_wrong
+    return Judged(is_wrong, calls, verdicts or [verdict] * len(calls))
+
+
+def judged(right, wrong, verdicts=None):
+    """Cases of a call for each text, those that are wrong last."""
+    return [
+        case([KNOWN[name] for name in names.split(", ")], w, verdicts if w else None)
+        for names, w in [(n, False) for n in right] + [(n, True) for n in wrong]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        (
+            ["plain", "causal"],
+            ["mask", "plain, mask"],
+            "calls in which `mask` is given are wrong.",
+        ),
+        (["mask", "mask"], ["plain", "none"], "in which `mask` is left out are wrong:"),
+        (
+            ["plain", "mask"],
+            ["causal", "free"],
+            "cases in which `causal` is given are wrong.",
+        ),
+        (["free, mask", "free"], ["causal"], "in which `causal` is True are wrong."),
+        (
+            ["causal", "causal"],
+            ["free", "plain"],
+            "in which `causal` is False are wrong.",
+        ),
+        (["plain, three", "three"], ["zero"], "in which `pad_id` is 0 are wrong. Whe"),
+        (["dot", "dot"], ["general", "general r"], "in which `score` is 'general' are"),
+        (["plain, mask", "plain"], ["mask"], ""),  # both have a mask
+        (["plain"], ["mask"], ""),  # one case is right: too few to say
+        (["plain", "causal"], ["plain"], ""),
+        (["zero, three", "three"], ["zero"], ""),
+        (["dot", "general r"], ["general", "general r"], ""),
+    ],
+)
+def test_argument_that_only_wrong_cases_have_is_named(right, wrong, says):
+    told = find_condition(judged(right, wrong), OPTIONAL)
+    assert says in told
+    assert bool(told) == bool(says)
+
+
+def test_single_calls_decide_where_they_are_told_apart():
+    cases = judged(["plain", "plain"], ["zero, three"])
+    assert "in which `pad_id` is given are wrong" in find_condition(cases, OPTIONAL)
+    cases = judged(["plain", "plain"], ["zero, three"], [True, False])
+    assert "Exactly the calls in which `pad_id` is 0" in find_condition(cases, OPTIONAL)
+    cases = judged(["plain", "plain"], ["three, both"], [False, True])
+    assert "Exactly the calls in which `causal` is True" in find_condition(
+        cases, OPTIONAL
+    )
+    cases = judged(["plain", "plain"], ["three, three"], [False, True])
+    assert find_condition(cases, OPTIONAL) == ""
+
+
+def test_a_text_that_somebody_wrote_is_no_name():
+    texts = [{"text": "a"}, {"text": "b"}, {"text": "b"}, {"text": "a b"}]
+    cases = [case([call], n == 0) for n, call in enumerate(texts)]
+    assert find_condition(cases, {}) == ""
+    cases[-1] = case([{"text": "b"}], False)
+    assert "in which `text` is 'a' are wrong." in find_condition(cases, {})
+
+
+def test_a_wrong_case_without_a_call_has_nothing_to_do_with_its_arguments():
+    cases = [case([{"kdim": 3}], False), case([{}], False), case([{"kdim": 4}], False)]
+    assert find_condition([*cases, Judged(True, [], [])], {"kdim": None}) == ""
+
+
+def test_sizes_that_wrong_cases_share():
+    square, wide = {"x": np.ones((2, 3, 3))}, {"x": np.ones((2, 3, 4))}
+
+    def told(*wrong):
+        calls = [square, wide, square, wide]
+        return find_condition(
+            [case([call], w) for call, w in zip(calls, wrong, strict=False)], {}
+        )
+
+    assert "last two sizes of `x`" in told(True, False, True, False)
+    assert told(True, False, False, False) == ""
+    assert told(True, False, True) == ""  # too few are right
+
+
+def test_two_arguments_that_wrong_cases_have_both():
+    optional = {"mask": None, "norm_first": False}
+    mask = np.ones(3, bool)
+    calls = [
+        {"mask": mask},
+        {"mask": mask, "norm_first": True},
+        {},
+        {"norm_first": True},
+    ]
+
+    def told(*wrong):
+        return find_condition(
+            [case([call], w) for call, w in zip(calls, wrong, strict=True)], optional
+        )
+
+    assert "in which `mask` is given and `norm_first` is False are wrong." in told(
+        True, False, False, False
+    )
+    assert told(True, False, False, True) == ""
+
+
+# Which calls are wrong ----------------------------------------------------------------
+
+ONE, TWO = np.arange(3.0), np.arange(4.0)
+OF_TWO_CALLS = {(0,): Role(call=0), (1,): Role(call=1)}
+
+
+def verdicts(right, given, roles, number=2):
+    outcome = Outcome(Answer(value=right), Answer(value=given), 1e-5, 1e-6, roles)
+    return judged_calls(outcome, number)
+
+
+def test_calls_are_judged_by_their_results():
+    assert verdicts([ONE, TWO], [ONE, -TWO], OF_TWO_CALLS) == [False, True]
+    assert verdicts([ONE, TWO], [-ONE, -TWO], OF_TWO_CALLS) == [True, True]
+    assert verdicts([ONE, TWO], [ONE, -TWO], OF_TWO_CALLS, 3) == [False, True, None]
+    both = {(0,): Role(None, 0, 2, None, 0), (1,): Role(None, 1, 2, None, 0)}
+    assert verdicts([ONE, TWO], [ONE, -TWO], both, 1) == [True]
+    assert verdicts([ONE, TWO], [None, TWO], OF_TWO_CALLS) == [True, False]
+
+
+def test_calls_are_not_judged_where_nothing_shows_which_is_wrong():
+    assert verdicts([ONE, TWO], [ONE], OF_TWO_CALLS) == [True, True]  # both are lost
+    assert verdicts([ONE, TWO, ONE], [ONE, TWO, -ONE], OF_TWO_CALLS) == [None, None]
+    same = {(0,): Role(call=1), (1,): Role(call=1)}  # equal numbers are one object
+    assert verdicts([ONE, ONE], [ONE, -ONE], same) == [None, None]
+    raised = Outcome(Answer(value=ONE), Answer(raised="ValueError"), 0, 0, OF_TWO_CALLS)
+    assert judged_calls(raised, 2) == [None, None]
