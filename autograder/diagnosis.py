@@ -16,6 +16,7 @@ from autograder.expected import AnswersTo, Expected
 from autograder.lessons import about_errors, lesson
 from autograder.rows import ASKED_ERROR, disagreement
 from autograder.slips import COMPARISON, Trials, find_slip, search_end
+from autograder.symptoms.arguments import find_argument_besides, returned
 from autograder.symptoms.calls import Judged, find_condition, judged_calls
 from autograder.symptoms.counts import counted, find_excess
 from autograder.symptoms.outcomes import Outcome
@@ -154,6 +155,7 @@ def _symptom(
     told = _usual_error(failed) or find_cause(outcomes)
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
+        told = told or find_argument_besides(outcomes, returned(outcomes, probe))
     if not told:
         trials = Trials(exercise, given, expected, wrong, end)
         told = _explanation(trials, outcomes)
@@ -219,7 +221,11 @@ def _asks_for_error(case: Case, right: Answer, given: Answer) -> bool:
 def _condition(probe: Probe, outcomes: Sequence[Outcome], wrong: Sequence[bool]) -> str:
     """Which arguments the calls have in common that are wrong, and no others."""
     cases = [
-        Judged(is_wrong, calls, judged_calls(outcome, len(calls)))
+        Judged(
+            is_wrong,
+            calls,
+            judged_calls(outcome, len(calls)) if is_wrong else [False] * len(calls),
+        )
         for calls, outcome, is_wrong in zip(
             map(probe.calls, range(len(outcomes))), outcomes, wrong, strict=True
         )

@@ -7,19 +7,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from autograder.symptoms.outcomes import Outcome, agree, aligned
 from autograder.variants import Path
 
 Call = Mapping[str, Any]  # the arguments of a call by the names of their parameters
 Verdict = bool | None  # whether a call is wrong; None if that cannot be told
 Test = Callable[[Call], bool]
-LEAST = 2  # cases that are right
+LEAST = 2  # cases with calls that are right
+MOST_NUMBERS = 3  # whole numbers of a call, any two of which are compared
+LARGER = 5.0  # times as large as in all right calls: values that are no accident
 MOST_NAMES = 8  # that an argument takes in the calls of an exercise
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A case: whether it is wrong, its calls, and which of these are wrong."""
+    """A case: whether it is wrong, its calls, and which of these are wrong.
+
+    No call of a case that is right is wrong.
+    """
 
     wrong: bool
     calls: Sequence[Call]
@@ -76,14 +83,14 @@ def find_condition(
         A sentence; empty if no condition separates the calls, or too few are right.
     """
     known = [case for case in cases if case.calls]
-    if sum(not case.wrong for case in known) < LEAST:
+    if sum(False in case.verdicts for case in known) < LEAST:
         return ""
     if any(case.wrong and not case.calls for case in cases):
         return ""  # no argument of a call is what is wrong there
     for told, holds in _conditions(known, optional):
         if _separates(known, holds):
             return told.format(what=_what(known, holds))
-    return ""
+    return _only_large(known)
 
 
 def _separates(known: Sequence[Judged], holds: Test) -> bool:
@@ -129,6 +136,7 @@ def _conditions(
                 lambda call, n=name: _is_zero(call.get(n)),
             )
     yield from _of_texts(known)
+    yield from _of_numbers(known, optional)
     yield from _of_two(optional)
     yield from _of_sizes(known)
 
@@ -154,6 +162,35 @@ def _of_texts(known: Sequence[Judged]) -> Iterator[tuple[str, Test]]:
                 f"Exactly the {{what}} in which `{name}` is {text!r} are wrong.",
                 lambda call, n=name, t=text: call.get(n) == t,
             )
+
+
+def _of_numbers(
+    known: Sequence[Judged], optional: Mapping[str, Any]
+) -> Iterator[tuple[str, Test]]:
+    """That a whole number is zero, or larger than another one, or not."""
+    calls = [call for case in known for call in case.calls]
+    names = [
+        name
+        for name in dict.fromkeys(name for call in calls for name in call)
+        if all(type(call.get(name, optional.get(name))) is int for call in calls)
+    ]
+    for name in names:
+        for told, zero in (("0", True), ("not 0", False)):
+            yield (
+                f"Exactly the {{what}} in which `{name}` is {told} are wrong.",
+                lambda call, n=name, z=zero: (call.get(n, optional.get(n)) == 0) is z,
+            )
+    wrong = sum(case.wrong for case in known)
+    if len(names) > MOST_NUMBERS or wrong < LEAST:
+        return
+    for one, other in itertools.permutations(names, 2):
+        yield (
+            f"Exactly the {{what}} in which `{one}` is larger than `{other}` are "
+            "wrong.",
+            lambda call, a=one, b=other: (
+                call.get(a, optional.get(a)) > call.get(b, optional.get(b))
+            ),
+        )
 
 
 def _of_two(optional: Mapping[str, Any]) -> Iterator[tuple[str, Test]]:
@@ -203,6 +240,57 @@ def _of_sizes(known: Sequence[Judged]) -> Iterator[tuple[str, Test]]:
                     tuple(getattr(call.get(n), "shape", ()))
                 ),
             )
+
+
+def _only_large(known: Sequence[Judged]) -> str:
+    """That an array has values far beyond those of the cases that are right.
+
+    Some calls with such values may be right: what is cut off can be next to nothing.
+    """
+    wrong = [case for case in known if case.wrong]
+    right = [call for case in known if not case.wrong for call in case.calls]
+    if not right:
+        return ""
+    for name in sorted({name for call in right for name in call}):
+        usual = max(_largest(call.get(name)) for call in right)
+        least = min((_least_of_wrong(case, name) for case in wrong), default=0.0)
+        if not 0 < LARGER * usual <= least:
+            continue
+        bound = float(f"{(least * usual) ** 0.5:.1g}")
+        return (
+            f"Only cases in which `{name}` has values beyond {bound:,.6g}, of either "
+            "sign, are wrong: look at what becomes of large values."
+        )
+    return ""
+
+
+def _least_of_wrong(case: Judged, name: str) -> float:
+    """The largest value of an argument in a call that is wrong, the least of several.
+
+    If it is not known which calls are wrong, it may be any of them.
+    """
+    calls = [c for c, v in zip(case.calls, case.verdicts, strict=True) if v]
+    sizes = [_largest(call.get(name)) for call in calls or case.calls]
+    return min(sizes) if calls else max(sizes)
+
+
+def as_array(value: Any) -> np.ndarray | None:
+    """An argument as an array of NumPy, if it is one of it or of torch."""
+    if not hasattr(value, "shape") or not hasattr(value, "dtype"):
+        return None
+    try:
+        return np.asarray(value.detach() if hasattr(value, "detach") else value)
+    except (TypeError, RuntimeError):  # NumPy has no bfloat16, say
+        return None
+
+
+def _largest(value: Any) -> float:
+    """The largest finite magnitude in an array of real numbers; else zero."""
+    array = as_array(value)
+    if array is None or array.dtype.kind != "f":
+        return 0.0
+    sizes = np.abs(array[np.isfinite(array)])
+    return float(sizes.max(initial=0.0))
 
 
 _VALUES = {

@@ -34,6 +34,7 @@ from autograder.symptoms.structure import (
     function_for_a_value,
     generator_for_a_value,
     inputs_changed,
+    kept_from_the_first,
     layer_for_a_value,
     list_for_a_dictionary,
     list_for_an_array,
@@ -91,13 +92,15 @@ def find_cause(outcomes: Sequence[Outcome]) -> str:
     return _first_of(outcomes, _cause)
 
 
-def find_change(outcomes: Sequence[Outcome]) -> str:
+def find_change(outcomes: Sequence[Outcome], beside: bool = False) -> str:
     """What was done to results that can hardly be an accident, or an empty text.
 
     Fewer relations than in ``find_cause``, and none that says what is right besides.
 
     Args:
         outcomes: both answers to each case of an exercise that was answered wrongly.
+        beside: whether it is enough if results were changed, whatever was computed
+            from them, such as a gradient, which is changed in another way.
     """
 
     def find(some: Sequence[Outcome]) -> str:
@@ -106,7 +109,7 @@ def find_change(outcomes: Sequence[Outcome]) -> str:
             return ""  # inputs are wrong
         told, where = _ask(CHANGES, pairs), ""
         returned = [pair for pair in pairs if pair.role]
-        if not told and len(returned) < len(pairs):  # a gradient is changed otherwise
+        if beside and not told and len(returned) < len(pairs):
             pairs, where = returned, "In what a call returns: "
             told = _ask(CHANGES, pairs)
         if told:
@@ -165,6 +168,7 @@ def _first_of(
 def _cause(outcomes: Sequence[Outcome]) -> str:
     for find in (
         nothing_returned,
+        kept_from_the_first,
         method_for_a_value,
         generator_for_a_value,
         function_for_a_value,

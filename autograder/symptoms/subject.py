@@ -75,8 +75,8 @@ def wrong_alone(outcomes: Sequence[Outcome]) -> str:
     others = "the other is" if count == 2 else "all others are"
     return (
         f"Of the {NUMBERS.get(count, count)} results, the "
-        f"{ORDINALS.get(found[0], str(found[0] + 1))} is wrong in every call that "
-        f"fails, and in some of them {others} right: look at it first."
+        f"{ORDINALS.get(found[0], str(found[0] + 1))} is wrong in some calls in which "
+        f"{others} right, and never the other way round: look at it first."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -162,6 +162,46 @@ def zeros_filled(pairs: Sequence[Pair]) -> str | None:
         "None of the values that should be zero is zero, and others are wrong as "
         f"well.{more}"
     )
+
+
+@detectors.trace
+def zeros_besides(pairs: Sequence[Pair]) -> str | None:
+    """Zero along the diagonal, or before or after it, where other values belong."""
+    if not comparable(pairs) or not all(map(_may_be_hidden, pairs)):
+        return None
+    if any(p.right.ndim < 2 for p in pairs):
+        return None
+    sides = [np.subtract.outer(*map(np.arange, p.right.shape[-2:])) for p in pairs]
+    for told, of in _PLACES.items():
+        places = [of(side) for side in sides]
+        missing = [
+            (p.right != 0) & (p.given == 0) & w
+            for p, w in zip(pairs, places, strict=True)
+        ]
+        if sum(int(m.sum()) for m in missing) < LEAST_VALUES:
+            continue
+        if all(
+            m.any() and not p.given[..., w].any() and p.given[..., ~w].any()
+            for p, m, w in zip(pairs, missing, places, strict=True)
+        ) and all(
+            p.given[(p.right != 0) & ~w].all()
+            for p, w in zip(pairs, places, strict=True)
+        ):
+            return (
+                f"All values {told} of the last two axes are zero, where others "
+                "belong, and nowhere else is a zero too many. Something is hidden or "
+                "left out there, and what is wrong elsewhere may follow from it."
+            )
+    return None
+
+
+_PLACES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "on the diagonal": lambda side: side == 0,
+    "above the diagonal": lambda side: side < 0,
+    "below the diagonal": lambda side: side > 0,
+    "on and above the diagonal": lambda side: side <= 0,
+    "on and below the diagonal": lambda side: side >= 0,
+}
 
 
 @detectors.trace

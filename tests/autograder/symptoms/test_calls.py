@@ -137,6 +137,39 @@ def test_two_arguments_that_wrong_cases_have_both():
     assert told(True, False, False, True) == ""
 
 
+def test_whole_numbers_that_wrong_calls_have():
+    def told(right, wrong):
+        return find_condition(
+            [case([dict(zip("nm", one, strict=True))], False) for one in right]
+            + [case([dict(zip("nm", one, strict=True))], True) for one in wrong],
+            {},
+        )
+
+    assert told([(2, 4), (3, 5)], [(0, 7)]).endswith("`n` is 0 are wrong.")
+    assert told([(0, 4), (0, 1)], [(3, 7)]).endswith("`n` is not 0 are wrong.")
+    right, wrong = [(2, 4), (3, 3), (1, 9)], [(5, 4), (9, 1)]
+    assert told(right, wrong).endswith("in which `n` is larger than `m` are wrong.")
+    assert told([*right, (7, 6)], wrong) == ""
+    assert told(right, wrong[:1]) == ""  # one case is wrong: it may be an accident
+
+
+def test_large_values_that_only_wrong_cases_have():
+    def cases(*both, verdicts=None):
+        return [
+            case([{"x": np.array([0.1, -size])} for size in sizes], w, verdicts)
+            for sizes, w in both
+        ]
+
+    usual, large = ([3.0], False), ([2.0, 4000.0], True)
+    says = "Only cases in which `x` has values beyond 100, of either sign, are wrong"
+    assert find_condition(cases(usual, usual, large), {}).startswith(says)
+    assert find_condition(cases(usual, ([900.0], False), large), {}) == ""
+    assert find_condition(cases(usual, usual, large, ([4.0], True)), {}) == ""
+    assert find_condition(cases(usual, large), {}) == ""  # one is right: too few
+    (first,) = cases(large, verdicts=[True, False])
+    assert find_condition([*cases(usual, usual), first], {}) == ""
+
+
 # Which calls are wrong ----------------------------------------------------------------
 
 ONE, TWO = np.arange(3.0), np.arange(4.0)

@@ -303,8 +303,10 @@ def test_change_of_what_is_returned_is_told_beside_a_gradient():
     noise = np.random.default_rng(3).standard_normal((2, 3, 4))
     roles = {(0,): Role()}
     found = [changed([TABLE, noise[0]], [-TABLE, noise[1]], roles)]
-    assert find_change(found) == (
+    assert find_change(found) == ""
+    assert find_change(found, beside=True) == (
         "In what a call returns: Every value has the wrong sign, and is right "
         "otherwise."
     )
-    assert find_change([changed([TABLE, noise[0]], [noise[0], noise[1]], roles)]) == ""
+    other = [changed([TABLE, noise[0]], [noise[0], noise[1]], roles)]
+    assert find_change(other, beside=True) == ""

@@ -227,8 +227,8 @@ def test_result_that_is_wrong_on_its_own_is_looked_at_first():
         some = [replace(found[0], given=Answer(value=alone)), *found[1:]]
         which = ("first", "second")[index]
         assert find_trace(some) == (
-            f"Of the two results, the {which} is wrong in every call that fails, and "
-            "in some of them the other is right: look at it first."
+            f"Of the two results, the {which} is wrong in some calls in which the "
+            "other is right, and never the other way round: look at it first."
         )
     each = [
         replace(found[0], given=Answer(value=[right[0], given[1]])),
@@ -353,6 +353,41 @@ def test_zeros_of_a_sine_hide_nothing():
     said = find_trace(outcomes(lambda x: noise.standard_normal(x.shape), mixed))
     assert said.startswith("None of the values that should be zero is zero")
     assert "takes part" not in said
+
+
+def square(rng, shape):
+    """Weights of as many keys as queries."""
+    return rng.dirichlet(np.ones(5), (*shape[:-2], 5))
+
+
+def without_the_diagonal(x):
+    x = x * (1 - np.eye(5))
+    return x / x.sum(axis=-1, keepdims=True)
+
+
+def test_zeros_on_the_diagonal_are_told():
+    says = "All values {} of the last two axes are zero"
+    said = find_trace(outcomes(without_the_diagonal, square))
+    assert said.startswith(says.format("on the diagonal"))
+
+    def later(x):
+        return np.triu(x + 0.1 * np.random.default_rng(2).random(x.shape), 1)
+
+    said = find_trace(outcomes(later, square))
+    assert said.startswith(says.format("on and below the diagonal"))
+
+    def one_more(x):
+        x = without_the_diagonal(x)
+        x[..., 0, 1] = 0.0
+        return x
+
+    def one_less(x):
+        x = without_the_diagonal(x)
+        x[..., 0, 0] = 0.1
+        return x
+
+    for other in (one_more, one_less):
+        assert "the diagonal of the last" not in find_trace(outcomes(other, square))
 
 
 def test_power_may_have_an_infinity_where_the_right_value_is_zero():
