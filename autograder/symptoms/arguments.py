@@ -10,11 +10,12 @@ import numpy as np
 
 from autograder.compare import close
 from autograder.symptoms.calls import Call, as_array
-from autograder.symptoms.outcomes import Outcome, Pair, varied, wrong_pairs
+from autograder.symptoms.outcomes import Outcome, Pair, comparable, varied, wrong_pairs
 from autograder.symptoms.subject import of_several, scope
 from autograder.variants import Probe
 
 MOST_ARGUMENTS = 6  # arrays of a call, of which pairs are multiplied
+MOST_WORK = 1_000_000  # multiplications for a product
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _product(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | N
     """The product of two matrices, or of stacks of them, if there is one."""
     if one is None or other is None or min(one.ndim, other.ndim) < 2:
         return None
-    if one.shape[-1] != other.shape[-2]:
+    if one.shape[-1] != other.shape[-2] or one.size * other.shape[-1] > MOST_WORK:
         return None
     try:
         return one @ other
@@ -114,9 +115,11 @@ def _product(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | N
 
 
 def _is_comparable(pair: Pair) -> bool:
-    return pair.right.shape == pair.given.shape and bool(
-        np.isfinite(pair.right).all() and np.isfinite(pair.given).all()
-    )
+    """Whether a result is that of numbers, and wrong by more than rounding errors."""
+    if not comparable([pair]):
+        return False
+    apart = np.abs(pair.given - pair.right).max(initial=0.0)
+    return bool(apart > 1e-3 * np.abs(pair.given).max(initial=0.0))
 
 
 def _fits(other: np.ndarray, pair: Pair) -> bool:

@@ -17,6 +17,7 @@ Verdict = bool | None  # whether a call is wrong; None if that cannot be told
 Test = Callable[[Call], bool]
 LEAST = 2  # cases with calls that are right
 MOST_NUMBERS = 3  # whole numbers of a call, any two of which are compared
+LEAST_COMPARED = 4  # right and wrong calls in which they differ
 LARGER = 5.0  # times as large as in all right calls: values that are no accident
 MOST_NAMES = 8  # that an argument takes in the calls of an exercise
 
@@ -136,9 +137,9 @@ def _conditions(
                 lambda call, n=name: _is_zero(call.get(n)),
             )
     yield from _of_texts(known)
-    yield from _of_numbers(known, optional)
     yield from _of_two(optional)
     yield from _of_sizes(known)
+    yield from _of_numbers(known, optional)
 
 
 def _is_zero(value: Any) -> bool:
@@ -180,17 +181,30 @@ def _of_numbers(
                 f"Exactly the {{what}} in which `{name}` is {told} are wrong.",
                 lambda call, n=name, z=zero: (call.get(n, optional.get(n)) == 0) is z,
             )
-    wrong = sum(case.wrong for case in known)
-    if len(names) > MOST_NUMBERS or wrong < LEAST:
+    if len(names) > MOST_NUMBERS:
         return
     for one, other in itertools.permutations(names, 2):
-        yield (
-            f"Exactly the {{what}} in which `{one}` is larger than `{other}` are "
-            "wrong.",
-            lambda call, a=one, b=other: (
-                call.get(a, optional.get(a)) > call.get(b, optional.get(b))
-            ),
-        )
+
+        def both(call: Call, one: str = one, other: str = other) -> tuple[int, int]:
+            return call.get(one, optional.get(one)), call.get(
+                other, optional.get(other)
+            )
+
+        seen = {
+            verdict: {
+                both(call)
+                for case in known
+                for call, found in zip(case.calls, case.verdicts, strict=True)
+                if found is verdict
+            }
+            for verdict in (True, False)
+        }
+        if min(map(len, seen.values())) >= LEAST_COMPARED:
+            yield (
+                f"Exactly the {{what}} in which `{one}` is larger than `{other}` are "
+                "wrong.",
+                lambda call, both=both: both(call)[0] > both(call)[1],
+            )
 
 
 def _of_two(optional: Mapping[str, Any]) -> Iterator[tuple[str, Test]]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from autograder.symptoms.detectors import Detectors
 from autograder.symptoms.outcomes import (
+    LEAST_VALUES,
     Pair,
     axes,
     axis_name,
@@ -159,6 +160,26 @@ def constant_offset(pairs: Sequence[Pair]) -> str | None:
     if max(offsets) - min(offsets) < 1e-9 * max(1.0, abs(offsets[0])):
         return f"Every value is the right one plus {offsets[0]:.6g}."
     return "Each result is the right one plus a number that differs between the cases."
+
+
+@detectors.trace
+def wrong_by_one_number(pairs: Sequence[Pair]) -> str | None:
+    """Some values are right, and all others wrong by one number."""
+    if not comparable(pairs):
+        return None
+    wrong = [wrong_at(pair) for pair in pairs]
+    right = np.concatenate([p.right[w] for p, w in zip(pairs, wrong, strict=True)])
+    given = np.concatenate([p.given[w] for p, w in zip(pairs, wrong, strict=True)])
+    if distinct(right) < LEAST_VALUES:
+        return None
+    apart = given - right
+    if np.ptp(apart) > 1e-4 * abs(float(apart[0])):
+        return None
+    return f"Every value that is wrong is the right one {_signed(float(apart[0]))}."
+
+
+def _signed(number: float) -> str:
+    return f"{'plus' if number > 0 else 'minus'} {abs(number):.6g}"
 
 
 @detectors.cause

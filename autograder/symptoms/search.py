@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -252,31 +253,33 @@ def _ask_of_a_part(
         return ""
     (count,) = counts
     first = [index for index in indices if may_explain_others(outcomes, index)]
-    for detect in detectors:
-        for index in first or indices:
+    for group in (first, [index for index in indices if index not in first]):
+        for detect, index in itertools.product(detectors, group):
             told = _ask([detect], [p for p in direct if p.role.index == index])
             if told:
+                alone = len(first) == 1 and count == 2
                 return (
                     f"Of the {NUMBERS.get(count, count)} results, the "
                     f"{ORDINALS.get(index, str(index + 1))}: {told} "
-                    f"{_about_others(count, len(first))}"
+                    f"{_about_others(count, index in first, alone)}"
                 )
     return ""
 
 
-def _about_others(count: int, first: int) -> str:
+def _about_others(count: int, explains: bool, alone: bool) -> str:
     """How a wrong result of several relates to the others.
 
     Args:
         count: of the results of a call.
-        first: how many of them are wrong wherever another one is.
+        explains: whether it is wrong wherever another one is.
+        alone: whether one of two results is, and the other is not.
     """
-    if first == 1 and count == 2:
+    if explains and alone:
         return (
             "(In some calls it is wrong and the other is right, so look at it first.)"
         )
     others = "the other is" if count == 2 else "others are"
-    why = "which may follow from it" if first else "also where this one is right"
+    why = "which may follow from it" if explains else "also where this one is right"
     return f"(And {others} wrong as well, {why}.)"
 
 

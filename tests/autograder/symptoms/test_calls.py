@@ -147,10 +147,12 @@ def test_whole_numbers_that_wrong_calls_have():
 
     assert told([(2, 4), (3, 5)], [(0, 7)]).endswith("`n` is 0 are wrong.")
     assert told([(0, 4), (0, 1)], [(3, 7)]).endswith("`n` is not 0 are wrong.")
-    right, wrong = [(2, 4), (3, 3), (1, 9)], [(5, 4), (9, 1)]
+    right = [(2, 4), (3, 3), (1, 9), (5, 6)]
+    wrong = [(5, 4), (9, 1), (3, 2), (8, 7)]
     assert told(right, wrong).endswith("in which `n` is larger than `m` are wrong.")
     assert told([*right, (7, 6)], wrong) == ""
-    assert told(right, wrong[:1]) == ""  # one case is wrong: it may be an accident
+    assert told(right, wrong[:3]) == ""  # that may be an accident
+    assert told(right, [*wrong[:3], wrong[0]]) == ""
 
 
 def test_large_values_that_only_wrong_cases_have():

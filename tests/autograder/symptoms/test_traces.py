@@ -247,7 +247,8 @@ def test_relation_of_a_result_that_is_wrong_on_its_own():
     assert said.startswith("Of the two results, the second: Every value is the right o")
     assert said.endswith("and the other is right, so look at it first.)")
     first = replace(found[0], given=Answer(value=[given[0], right[1]]))
-    assert "the second:" not in find_trace([first, *found[1:]])
+    said = find_trace([first, *found[1:]])
+    assert said.endswith("wrong as well, also where this one is right.)")
     said = find_trace([first, second, *found[1:]])
     assert said.startswith("Of the two results, the second: ")
     assert said.endswith("wrong as well, also where this one is right.)")
@@ -324,6 +325,26 @@ def test_factor_of_each_row_takes_enough_values():
     assert says in find_trace(outcomes(each_row_scaled, padded))
     filled = outcomes(lambda x: each_row_scaled(x) + (x == 0), padded)
     assert says not in find_trace(filled)
+
+
+def test_ids_that_are_wrong_by_one_are_told():
+    def later_ids(rng, shape):
+        return 250 + rng.permutation(np.prod(shape)).reshape(shape)
+
+    def one_less(x):
+        return np.where(x < 256, x, x - 1)
+
+    said = find_trace(outcomes(one_less, later_ids))
+    assert said.startswith("Every value that is wrong is the right one minus 1.")
+
+    def some_more(x):
+        return np.where(x == 260, x + 3, one_less(x))
+
+    assert "that is wrong is the right" not in find_trace(
+        outcomes(some_more, later_ids)
+    )
+    few = outcomes(lambda x: np.where(x == 256, x - 1, x), later_ids)
+    assert "that is wrong is the right one" not in find_trace(few)
 
 
 def test_order_of_ids_means_nothing():
