@@ -17,7 +17,8 @@ from autograder.lessons import about_errors, lesson
 from autograder.rows import ASKED_ERROR, disagreement
 from autograder.slips import COMPARISON, Trials, find_slip, search_end
 from autograder.symptoms.arguments import find_argument_besides, returned
-from autograder.symptoms.calls import Judged, find_condition, judged_calls
+from autograder.symptoms.calls import find_condition, judged_calls
+from autograder.symptoms.conditions import Judged
 from autograder.symptoms.counts import counted, find_excess
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import (

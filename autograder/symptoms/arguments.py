@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.compare import close
-from autograder.symptoms.calls import Call, as_array
+from autograder.symptoms.conditions import Call, as_array
 from autograder.symptoms.outcomes import Outcome, Pair, comparable, varied, wrong_pairs
 from autograder.symptoms.subject import of_several, scope
 from autograder.variants import Probe

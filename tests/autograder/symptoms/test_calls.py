@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from autograder.answers import Answer
-from autograder.symptoms.calls import Judged, find_condition, judged_calls
+from autograder.symptoms.calls import find_condition, judged_calls
+from autograder.symptoms.conditions import Judged
 from autograder.symptoms.outcomes import Outcome
 from autograder.variants import Role
 
@@ -47,7 +48,7 @@ def judged(right, wrong, verdicts=None):
         (
             ["plain", "causal"],
             ["mask", "plain, mask"],
-            "calls in which `mask` is given are wrong.",
+            "cases in which `mask` is given are wrong.",
         ),
         (["mask", "mask"], ["plain", "none"], "in which `mask` is left out are wrong:"),
         (
@@ -153,6 +154,46 @@ def test_whole_numbers_that_wrong_calls_have():
     assert told([*right, (7, 6)], wrong) == ""
     assert told(right, wrong[:3]) == ""  # that may be an accident
     assert told(right, [*wrong[:3], wrong[0]]) == ""
+
+
+def test_blocks_that_do_not_fill_an_axis():
+    def told(right, wrong):
+        def given(block, size):
+            return {"x": np.ones((2, size, 3)), "block": block}
+
+        return find_condition(
+            [case([given(*one)], False) for one in right]
+            + [case([given(*one)], True) for one in wrong],
+            {},
+        )
+
+    right, wrong = [(2, 4), (3, 9), (1, 7), (8, 5)], [(2, 5), (3, 7), (4, 9), (4, 6)]
+    assert told(right, wrong).startswith(
+        "Exactly the cases in which `block` is smaller than the last axis but one of "
+        "`x` and does not divide it are wrong"
+    )
+    assert told([*right, (2, 3)], wrong) == ""
+    assert told(right, [*wrong, (2, 2)]) == ""
+    assert told(right, wrong[:3]) == ""  # that may be an accident
+
+
+def test_object_that_an_earlier_call_was_given():
+    def told(*verdicts, fresh=()):
+        cases = []
+        for of_case in verdicts:
+            cache = [1]
+            calls = [
+                {"cache": [1] if n in fresh else cache} for n, _ in enumerate(of_case)
+            ]
+            cases.append(Judged(any(of_case), calls, of_case))
+        return find_condition(cases, {})
+
+    says = "Exactly the calls are wrong that are given a `cache` which an earlier call"
+    assert told([False], [False, True, True], [False, True]).startswith(says)
+    assert told([False], [False, True, False], [False, True]) == ""
+    assert told([False], [True, True, True], [False, True]) == ""
+    assert told([False], [False, True], [False, True]) == ""  # too few
+    assert told([False], [False, True, True], [False, True], fresh=(1,)) == ""
 
 
 def test_large_values_that_only_wrong_cases_have():
