@@ -173,8 +173,8 @@ def _of_objects(known: Sequence[Judged]) -> Iterator[tuple[str, Test]]:
                     seen.append(value)
         if len(later) >= LEAST_LATER:
             yield (
-                "Exactly the {what} are wrong that are given a `{name}` which an "
-                "earlier call was given.".replace("{name}", name),
+                f"Exactly the {{what}} in which an earlier call was given the same "
+                f"`{name}` are wrong.",
                 lambda call, later=later: any(call is one for one in later),
             )
 

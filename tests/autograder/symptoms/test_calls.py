@@ -188,7 +188,7 @@ def test_object_that_an_earlier_call_was_given():
             cases.append(Judged(any(of_case), calls, of_case))
         return find_condition(cases, {})
 
-    says = "Exactly the calls are wrong that are given a `cache` which an earlier call"
+    says = "Exactly the calls in which an earlier call was given the same `cache` are"
     assert told([False], [False, True, True], [False, True]).startswith(says)
     assert told([False], [False, True, False], [False, True]) == ""
     assert told([False], [True, True, True], [False, True]) == ""
