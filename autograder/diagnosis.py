@@ -16,7 +16,9 @@ from autograder.expected import AnswersTo, Expected
 from autograder.lessons import about_errors, lesson
 from autograder.rows import ASKED_ERROR, disagreement
 from autograder.slips import COMPARISON, Trials, find_slip, search_end
-from autograder.symptoms.calls import find_condition
+from autograder.symptoms.arguments import find_argument_besides, returned
+from autograder.symptoms.calls import find_condition, judged_calls
+from autograder.symptoms.conditions import Judged
 from autograder.symptoms.counts import counted, find_excess
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import (
@@ -154,6 +156,7 @@ def _symptom(
     told = _usual_error(failed) or find_cause(outcomes)
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
+        told = told or find_argument_besides(outcomes, returned(outcomes, probe))
     if not told:
         trials = Trials(exercise, given, expected, wrong, end)
         told = _explanation(trials, outcomes)
@@ -196,12 +199,12 @@ def _trace(
     wrong: Sequence[bool],
 ) -> str:
     """Where and how it shows that something is wrong, or nothing."""
-    expected, probe = trials.expected, trials.expected.probe
+    probe = trials.expected.probe
     raised = sum(answer.raised is not None for answer in failed)
     errors = about_errors(failed)
     told = errors if 2 * raised > len(failed) else ""
     told = told or find_trace(outcomes) or errors
-    where = _condition(probe, expected, wrong) if probe else ""
+    where = _condition(probe, outcomes, wrong) if probe else ""
     told = " ".join(filter(None, (told, where)))
     return f"{told} {STOPPED}".strip() if trials.stopped else told
 
@@ -216,11 +219,20 @@ def _asks_for_error(case: Case, right: Answer, given: Answer) -> bool:
     )
 
 
-def _condition(probe: Probe, expected: Expected, wrong: Sequence[bool]) -> str:
-    """Which arguments the cases that ask for a value have in common if they fail."""
-    asked = [n for n, right in enumerate(expected.reference) if right.raised is None]
-    calls = [probe.calls(number) for number in asked]
-    return find_condition(calls, [wrong[number] for number in asked], probe.optional)
+def _condition(probe: Probe, outcomes: Sequence[Outcome], wrong: Sequence[bool]) -> str:
+    """Which arguments the calls have in common that are wrong, and no others."""
+    cases = [
+        Judged(
+            is_wrong,
+            calls,
+            judged_calls(outcome, len(calls)) if is_wrong else [False] * len(calls),
+        )
+        for calls, outcome, is_wrong in zip(
+            map(probe.calls, range(len(outcomes))), outcomes, wrong, strict=True
+        )
+        if outcome.right.raised is None
+    ]
+    return find_condition(cases, probe.optional)
 
 
 def _by_mistake(

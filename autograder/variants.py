@@ -92,13 +92,15 @@ class Role:
 
     ``name`` is that of the parameter if the part is an input, looked at after the call;
     else the part is result number ``index`` of ``count`` of one call, and ``training``
-    says whether the module that was called was in training.
+    says whether the module that was called was in training. ``call`` is the place of
+    that call among those of the case, if it is known.
     """
 
     name: str | None = None
     index: int = 0
     count: int = 1
     training: bool | None = None
+    call: int | None = None
 
 
 Path = tuple[int | str, ...]
@@ -372,6 +374,7 @@ def _watch(
     made: dict[int, Bound] = {}  # what modules were made with
 
     def watch(call: Callable, given: Bound) -> Any:
+        number = len(calls)
         calls.append({**made.get(id(call.owner), {}), **given})
         # What one call returned and the next one takes is a result, not an input.
         inputs = [
@@ -385,7 +388,7 @@ def _watch(
         kept.extend((given, result, parts))
         training = getattr(call.owner, "training", None)
         for index, part in enumerate(parts):
-            known[id(part)] = Role(None, index, len(parts), training)
+            known[id(part)] = Role(None, index, len(parts), training, number)
         known.update({id(value): Role(name=name) for name, value in inputs})
         return result
 

@@ -169,7 +169,8 @@ def break_sequence_loss() -> tuple[Tensor, Tensor, int]:
 
     Returns:
         The arguments of one call of sequence_loss: logits (B, T, V) from -1000 to 1000,
-        targets (B, T) with ids less than V, and the id of the padding.
+        targets (B, T) with ids from 0 to V - 1, and the id of the padding, which may be
+        another number.
     """
     logits = torch.zeros(2, 2, 2)
     logits[0, 0, 1] = 100.0  # the true token there is the other one

@@ -83,8 +83,8 @@ def break_sequence_cross_entropy() -> tuple[Tensor, Tensor, int, float]:
 
     Returns:
         The arguments of one call of sequence_cross_entropy: logits (B, T, V) from -1000
-        to 1000 with V >= 2, targets (B, T) with ids less than V, the id of the padding,
-        and the label smoothing from 0 to 1.
+        to 1000 with V >= 2, targets (B, T), the id of the padding, and the label
+        smoothing from 0 to 1. All ids are less than V, that of the padding as well.
     """
     logits = torch.zeros(2, 2, 2)
     logits[0, 0, 1] = 1000.0  # of the padding id, where the true one is the other

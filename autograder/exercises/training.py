@@ -179,8 +179,10 @@ def not_a_batch(logits, targets, pad_id, label_smoothing):
     v = logits.shape[-1]
     if v < 2:
         return "V has to be at least 2"
-    if max(int(targets.max()), pad_id) >= v:
-        return "all ids have to be less than V"
+    if int(targets.max()) >= v:
+        return "all ids in `targets` have to be less than V"
+    if pad_id >= v:
+        return "`pad_id` has to be less than V"
     return "" if (targets != pad_id).any() else "at least one token is not padding"
 
 

@@ -248,7 +248,11 @@ def _compared(number: float, right: float) -> str:
         return "a constant has the wrong value"
     if number == -right:
         return "a constant has the wrong sign"
-    return f"a constant is too {'large' if number > right else 'small'} by one"
+    which = "large" if number > right else "small"
+    return (
+        "a whole number, such as an axis, an index, a limit or a power, is too "
+        f"{which} by one"
+    )
 
 
 def _of_operator(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:

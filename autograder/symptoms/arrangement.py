@@ -123,8 +123,13 @@ def some_signs(pairs: Sequence[Pair]) -> str | None:
 
 @detectors.trace
 def in_order(pairs: Sequence[Pair]) -> str | None:
-    """The order of the values is right, or just the opposite, and no more than that."""
+    """The order of the values is right, or just the opposite, and no more than that.
+
+    Ids and counts have no scale: their order says nothing of a step that changed them.
+    """
     if not comparable(pairs) or not telling(pairs):
+        return None
+    if any(pair.kinds[0] in "iub" for pair in pairs):
         return None
     for axis, where in ((None, ""), (-1, " in each row along the last axis")):
         tables = [_table(pair, axis) for pair in pairs]

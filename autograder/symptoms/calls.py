@@ -1,120 +1,103 @@
-"""Which calls go wrong: those that leave out an argument, or whose sizes are equal."""
+"""Which calls go wrong, and what they have in common that no right one has."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-Call = Mapping[str, Any]  # the arguments of a call by the names of their parameters
-LEAST = 2  # cases that are right
+from autograder.symptoms.conditions import (
+    Judged,
+    Test,
+    Verdict,
+    conditions,
+    only_large,
+)
+from autograder.symptoms.outcomes import Outcome, agree, aligned
+from autograder.variants import Path
+
+LEAST = 2  # cases with calls that are right
+
+
+def judged_calls(outcome: Outcome, number: int) -> list[Verdict]:
+    """Which calls of a case that failed are wrong, as far as its answer shows.
+
+    A call is known by the results of its own that are part of the answer. If something
+    else is wrong, such as a gradient, then what looks right may be wrong behind that.
+
+    Args:
+        outcome: both answers to the case.
+        number: how many calls it makes.
+    """
+    unknown: list[Verdict] = [None] * number
+    results = [(p, r) for p, r in outcome.roles.items() if r.name is None]
+    if not outcome.given.is_value or not outcome.right.is_value:
+        return unknown
+    if len({(role.call, role.index) for _, role in results}) < len(results):
+        return unknown  # equal numbers can be one object: whose result is it?
+    wrong = [path for path, *both in aligned(outcome) if not agree(outcome, *both)]
+    found = list(unknown)
+    explained: set[Path] = set()
+    for path, role in results:
+        here = {one for one in wrong if _within(one, path) or _within(path, one)}
+        explained |= here
+        if role.call is not None and role.call < number:
+            found[role.call] = bool(found[role.call]) or bool(here)
+    others = set(wrong) - explained
+    return [verdict or (None if others else verdict) for verdict in found]
+
+
+def _within(one: Path, other: Path) -> bool:
+    """Whether a place in an answer is another one, or a part of it."""
+    return one[: len(other)] == other
 
 
 def find_condition(
-    calls: Sequence[Sequence[Call]],
-    wrong: Sequence[bool],
+    cases: Sequence[Judged],
     optional: Mapping[str, Any],
 ) -> str:
-    """What the calls in the wrong cases have in common, and no call of a right one.
+    """What the calls in the wrong cases have in common, and no call that is right.
+
+    Single calls decide wherever they can be told apart: of three calls with a mask,
+    two may be right, and then the mask is not what they fail for.
 
     Args:
-        calls: those of each case.
-        wrong: which cases are wrong.
+        cases: those that ask for a value.
         optional: the parameters that a call may leave out, with their defaults.
 
     Returns:
-        A sentence; empty if no condition separates the cases, or too few are right.
+        A sentence; empty if no condition separates the calls, or too few are right.
     """
-    known = [(of, w) for of, w in zip(calls, wrong, strict=True) if of]
-    if sum(not w for _, w in known) < LEAST:
+    known = [case for case in cases if case.calls]
+    if sum(False in case.verdicts for case in known) < LEAST:
         return ""
-    if any(w and not of for of, w in zip(calls, wrong, strict=True)):
+    if any(case.wrong and not case.calls for case in cases):
         return ""  # no argument of a call is what is wrong there
-    for name, default in optional.items():
-        values = [([call.get(name, default) for call in of], w) for of, w in known]
-        for told, holds in _CONDITIONS.items():
-            if all(any(map(holds, of)) == w for of, w in values):
-                return told.format(name=name)
-        given = [([call.get(name) is not None for call in of], w) for of, w in known]
-        for told, there in _GIVEN.items():
-            if all(any(g is there for g in of) == w for of, w in given):
-                return told.format(name=name)
-    return _about_two(known, optional) or _about_sizes(known)
+    for told, holds in conditions(known, optional):
+        if _separates(known, holds):
+            return told.format(what=_what(known, holds))
+    return only_large(known)
 
 
-def _about_two(
-    known: Sequence[tuple[Sequence[Call], bool]], optional: Mapping[str, Any]
-) -> str:
-    """Two arguments that only the calls in the wrong cases have both."""
-    single = {
-        told.format(name=name): lambda call, n=name, g=given: (
-            (call.get(n) is not None) is g
-        )
-        for name, default in optional.items()
-        if default is None
-        for told, given in (
-            ("`{name}` is given", True),
-            ("`{name}` is left out", False),
-        )
-    }
-    single |= {
-        f"`{name}` is {value}": lambda call, n=name, v=value: call.get(n, not v) is v
-        for name, default in optional.items()
-        if isinstance(default, bool)
-        for value in (True, False)
-    }
-    defaults = {n: d for n, d in optional.items() if isinstance(d, bool)}
-    full = [([{**defaults, **call} for call in of], w) for of, w in known]
-    for (one, first), (other, second) in itertools.combinations(single.items(), 2):
-        if all(any(first(c) and second(c) for c in of) == w for of, w in full):
-            return f"Exactly the cases in which {one} and {other} are wrong."
-    return ""
+def _separates(known: Sequence[Judged], holds: Test) -> bool:
+    """Whether a condition holds for calls that are wrong, and for no others."""
+    for case in known:
+        here = [holds(call) for call in case.calls]
+        if any(here) is not case.wrong:
+            return False
+        if case.wrong and any(
+            verdict is not None and verdict is not found
+            for verdict, found in zip(case.verdicts, here, strict=True)
+        ):
+            return False
+    return True
 
 
-def _about_sizes(known: Sequence[tuple[Sequence[Call], bool]]) -> str:
-    """What the sizes of an array have in common in the wrong cases, and only there."""
-    if sum(w for _, w in known) < LEAST:
-        return ""
-    arrays = {
-        name
-        for of, _ in known
-        for call in of
-        for name, value in call.items()
-        if hasattr(value, "shape")
-    }
-    for name in sorted(arrays):
-        shapes = [
-            ([tuple(getattr(call.get(name), "shape", ())) for call in of], w)
-            for of, w in known
-        ]
-        for told, holds in _SIZES.items():
-            if all(any(map(holds, of)) == w for of, w in shapes):
-                return told.format(name=name)
-    return ""
-
-
-_CONDITIONS: dict[str, Callable[[Any], bool]] = {
-    "Exactly the cases in which `{name}` is True are wrong.": lambda value: (
-        value is True
-    ),
-    "Exactly the cases in which `{name}` is False are wrong.": lambda value: (
-        value is False
-    ),
-}
-_GIVEN = {
-    "Exactly the cases in which `{name}` is given are wrong.": True,
-    "Exactly the cases in which `{name}` is left out are wrong: compare its default "
-    "with the stub, and what is done without it.": False,
-}
-_SIZES: dict[str, Callable[[tuple[int, ...]], bool]] = {
-    "Exactly the cases in which the last two sizes of `{name}` are equal are wrong: no "
-    "shape shows there which axis is which.": lambda shape: (
-        len(shape) > 1 and shape[-1] == shape[-2]
-    ),
-    "Exactly the cases in which `{name}` has an axis of size one are wrong.": (
-        lambda shape: 1 in shape
-    ),
-    "Exactly the cases in which no axis of `{name}` has size one are wrong.": (
-        lambda shape: len(shape) > 0 and 1 not in shape
-    ),
-}
+def _what(known: Sequence[Judged], holds: Test) -> str:
+    """What a condition is told of: calls, if they are known one by one, or cases."""
+    mixed = [
+        case
+        for case in known
+        if case.wrong and not all(holds(call) for call in case.calls)
+    ]
+    told_apart = all(None not in case.verdicts for case in mixed)
+    return "calls" if mixed and told_apart else "cases"

@@ -20,6 +20,7 @@ from autograder.symptoms.outcomes import (
 )
 
 detectors = Detectors()
+LEAST_AGREEMENTS = 8  # of values in wrong rows that have a factor each
 MOST = 1e9  # a larger factor, or one over it, is no slip
 
 
@@ -93,7 +94,7 @@ def numbers_times_sizes(pairs: Sequence[Pair]) -> str | None:
 
 
 def _of_sizes(factors: Sequence[float]) -> str | None:
-    """What is told of factors that are sizes, or powers of sizes."""
+    """What is told of factors that are sizes, or powers of sizes; one is a size."""
     for power, told in (
         (1, "a size"),
         (-1, "one over a size"),
@@ -102,7 +103,10 @@ def _of_sizes(factors: Sequence[float]) -> str | None:
         (0.5, "the square of a size"),
         (-0.5, "one over the square of a size"),
     ):
-        sizes = [_whole(abs(factor) ** power) for factor in factors]
+        sizes = [
+            1 if abs(factor - 1) < 1e-9 else _whole(abs(factor) ** power)
+            for factor in factors
+        ]
         if all(sizes) and len(set(sizes)) > 1 and all(f > 0 for f in factors):
             listed = ", ".join(str(size) for size in dict.fromkeys(sizes))
             return (
@@ -156,6 +160,26 @@ def constant_offset(pairs: Sequence[Pair]) -> str | None:
     if max(offsets) - min(offsets) < 1e-9 * max(1.0, abs(offsets[0])):
         return f"Every value is the right one plus {offsets[0]:.6g}."
     return "Each result is the right one plus a number that differs between the cases."
+
+
+@detectors.trace
+def wrong_by_one_number(pairs: Sequence[Pair]) -> str | None:
+    """Some values are right, and all others wrong by one number."""
+    if not comparable(pairs):
+        return None
+    wrong = [wrong_at(pair) for pair in pairs]
+    right = np.concatenate([p.right[w] for p, w in zip(pairs, wrong, strict=True)])
+    given = np.concatenate([p.given[w] for p, w in zip(pairs, wrong, strict=True)])
+    if distinct(right) < LEAST_VALUES:
+        return None
+    apart = given - right
+    if np.ptp(apart) > 1e-4 * abs(float(apart[0])):
+        return None
+    return f"Every value that is wrong is the right one {_signed(float(apart[0]))}."
+
+
+def _signed(number: float) -> str:
+    return f"{'plus' if number > 0 else 'minus'} {abs(number):.6g}"
 
 
 @detectors.cause
@@ -216,21 +240,22 @@ def divided_by_sums(pairs: Sequence[Pair]) -> str | None:
 
 @detectors.trace
 def factor_per_row(pairs: Sequence[Pair]) -> str | None:
-    """Each row is a multiple of the right one."""
+    """Each row is a multiple of the right one; zeros stay as they are."""
     if not comparable(pairs) or any(p.right.ndim < 1 for p in pairs):
         return None
-    wide = [p for p in pairs if p.right.shape[-1] >= 3]
+    wide = [p for p in pairs if p.right.shape[-1] > 1]
     if 2 * len(wide) <= len(pairs) or not telling(wide):
         return None
-    if sum(int(wrong_at(p).any(axis=-1).sum()) for p in wide) < LEAST_VALUES:
+    if sum(map(_agreements, wide)) < LEAST_AGREEMENTS:
         return None
     for pair in pairs:
         right = pair.right.reshape(-1, pair.right.shape[-1])
         given = pair.given.reshape(right.shape)
-        square = (right * right).sum(axis=1)
-        if (square == 0).any():
+        some = (right != 0).any(axis=1)
+        if not some.any() or given[~some].any():
             return None
-        factors = (right * given).sum(axis=1) / square
+        right, given = right[some], given[some]
+        factors = (right * given).sum(axis=1) / (right * right).sum(axis=1)
         scale = np.abs(given).max()
         if scale == 0 or np.abs(given - factors[:, None] * right).max() > 1e-7 * scale:
             return None
@@ -238,8 +263,18 @@ def factor_per_row(pairs: Sequence[Pair]) -> str | None:
             return None
     return (
         "Each row along the last axis is right up to one factor, and the factor "
-        "differs from row to row."
+        "differs from row to row: what a whole row is divided or multiplied by is "
+        "wrong."
     )
+
+
+def _agreements(pair: Pair) -> int:
+    """How many values of wrong rows could not be right up to a factor by accident.
+
+    One value of a row always is, and so is a zero that stays one.
+    """
+    there = (pair.right != 0).sum(axis=-1)[wrong_at(pair).any(axis=-1)]
+    return int(np.maximum(there - 1, 0).sum())
 
 
 @detectors.trace

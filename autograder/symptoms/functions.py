@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from autograder.symptoms.factors import named
 from autograder.symptoms.outcomes import Pair, comparable, distinct, telling, varied
 
 detectors = Detectors()
+LEAST_ROUNDED = 3  # different values that are no whole numbers
 
 _TINY = 1e-12
 _HIDDEN_TAKE_PART = (
@@ -19,6 +20,18 @@ _HIDDEN_TAKE_PART = (
     "but for a factor: something takes part in the softmax that should have no weight, "
     "such as a hidden key."
 )
+_ROUNDED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "Your values are the right ones rounded down: // does that, and so does int() to "
+    "positive numbers.": np.floor,
+    "Your values are the right ones without their digits after the point: int() does "
+    "that, and so does an array of integers.": np.trunc,
+    "Your values are the right ones rounded to whole numbers.": np.rint,
+    "Your values are the right ones rounded up.": np.ceil,
+    "One over each of your values is one over the right one, rounded down: // or int() "
+    "would do that to a divisor.": lambda x: 1 / np.floor(1 / x),
+    "One over each of your values is one over the right one, rounded to a whole "
+    "number.": lambda x: 1 / np.rint(1 / x),
+}
 _POWERS = {
     -1.0: "one over the right one",
     2.0: "the square of the right one",
@@ -139,6 +152,20 @@ def power(pairs: Sequence[Pair]) -> str | None:
             continue
         if np.allclose(given, right**exponent, rtol=1e-6, atol=0, equal_nan=True):
             return f"Every value is {told}."
+    return None
+
+
+@detectors.cause
+def rounded(pairs: Sequence[Pair]) -> str | None:
+    """Every value was rounded, or its inverse was."""
+    if not comparable(pairs):
+        return None
+    right = np.concatenate([p.right.ravel() for p in pairs])
+    if distinct(right[right != np.rint(right)]) < LEAST_ROUNDED:
+        return None
+    for told, made in _ROUNDED.items():
+        if all(p.same(made(p.right), p.given) for p in pairs):
+            return told
     return None
 
 

@@ -56,7 +56,7 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
             replace(outcome, right=answer)
             for outcome, answer in zip(outcomes, answers, strict=True)
         ]
-        told = find_change(against)
+        told = find_change(against, beside=True)
         if told:
             return (
                 "Your answer is the one that a known mistake gives, changed once more. "
@@ -332,7 +332,7 @@ def _may_change(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:
             against = [replace(outcome, right=answers[number])]
             pairs = wrong_pairs(against)
             if pairs and telling(pairs):
-                return bool(find_change(against))
+                return bool(find_change(against, beside=True))
     return True
 
 

@@ -44,7 +44,7 @@ def wrong_entries(outcomes: Sequence[Outcome]) -> str:
     lost = sum(o.right.raised is None for o in outcomes) - len(valued(outcomes))
     if named < 2 * others or named < lost:  # what is wrong is more than entries
         return ""
-    listed = ", ".join(f"`{name}`" for name in sorted(wrong))
+    listed = ", ".join(map(_shown, sorted(wrong)))
     number = (
         " (N stands for any number)" if any(".N." in name for name in wrong) else ""
     )
@@ -55,6 +55,11 @@ def wrong_entries(outcomes: Sequence[Outcome]) -> str:
 def _is_all_of_a_result(outcome: Outcome, path: Path) -> bool:
     role = outcome.roles.get(path)
     return role is not None and role.name is None and role.count == 1
+
+
+def _shown(name: str) -> str:
+    """A name as code, or in quotation marks if a case made it of several words."""
+    return f"`{name}`" if re.fullmatch(r"[\w.]+", name) else f"“{name}”"
 
 
 def _verb(names: Sequence[str] | dict[str, None]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -21,6 +22,7 @@ from autograder.symptoms.outcomes import (
     Outcome,
     Pair,
     agree,
+    all_came,
     valued,
     wrong_pairs,
 )
@@ -33,6 +35,7 @@ from autograder.symptoms.structure import (
     function_for_a_value,
     generator_for_a_value,
     inputs_changed,
+    kept_from_the_first,
     layer_for_a_value,
     list_for_a_dictionary,
     list_for_an_array,
@@ -49,8 +52,12 @@ from autograder.symptoms.subject import (
     NUMBERS,
     ORDINALS,
     afterwards,
+    may_explain_others,
     of_several,
+    results_are_known,
     scope,
+    unchanged,
+    wrong_alone,
 )
 
 LOST = (
@@ -86,25 +93,52 @@ def find_cause(outcomes: Sequence[Outcome]) -> str:
     return _first_of(outcomes, _cause)
 
 
-def find_change(outcomes: Sequence[Outcome]) -> str:
+def find_change(outcomes: Sequence[Outcome], beside: bool = False) -> str:
     """What was done to results that can hardly be an accident, or an empty text.
 
     Fewer relations than in ``find_cause``, and none that says what is right besides.
 
     Args:
         outcomes: both answers to each case of an exercise that was answered wrongly.
+        beside: whether it is enough if results were changed, whatever was computed
+            from them, such as a gradient, which is changed in another way.
     """
 
     def find(some: Sequence[Outcome]) -> str:
         pairs = wrong_pairs(some)
-        inputs = any(pair.role and pair.role.name for pair in pairs)
-        told = "" if inputs else _ask(CHANGES, pairs)
+        if any(pair.role and pair.role.name for pair in pairs):
+            return ""  # inputs are wrong
+        told, where = _ask(CHANGES, pairs), ""
+        returned = [pair for pair in pairs if pair.role]
+        if beside and not told and len(returned) < len(pairs):
+            pairs, where = returned, "In what a call returns: "
+            told = _ask(CHANGES, pairs)
         if told:
-            partly = " It does not hold for all results." if scope(some, pairs) else ""
-            return f"{of_several(some, pairs)}{told}{partly}"
-        return "" if inputs else exchanged_results(some)
+            told = _of_all(some, pairs, told)
+            return f"{where}{of_several(some, pairs)}{told}"
+        return exchanged_results(some)
 
     return _first_of(outcomes, find)
+
+
+def _of_all(outcomes: Sequence[Outcome], wrong: Sequence[Pair], told: str) -> str:
+    """What is told of a change, and that it was not made where it would show.
+
+    Half of nothing is nothing, and a single value transposed is itself: results like
+    these are no exceptions.
+    """
+    limits = scope(outcomes, wrong)
+    if not limits or not all_came(outcomes):
+        return f"{told}{limits}"
+    kept = unchanged(outcomes, wrong)
+    everywhere = _ask(CHANGES, [*wrong, *kept])
+    if _without_sizes(everywhere) == _without_sizes(told):
+        return everywhere
+    return f"{told} Other results are not changed." if kept else told
+
+
+def _without_sizes(told: str) -> str:
+    return told.split(" (the sizes")[0]
 
 
 def find_trace(outcomes: Sequence[Outcome]) -> str:
@@ -135,6 +169,7 @@ def _first_of(
 def _cause(outcomes: Sequence[Outcome]) -> str:
     for find in (
         nothing_returned,
+        kept_from_the_first,
         method_for_a_value,
         generator_for_a_value,
         function_for_a_value,
@@ -181,18 +216,24 @@ def _trace(outcomes: Sequence[Outcome]) -> str:
     told = other_names(outcomes) or _one_of_several(outcomes, pairs)
     if told:
         return told
+    # What lacks an axis may be stretched afterwards, and a sum only hide that.
+    told = _ask_of_a_part([sizes.axis_of_size_one], outcomes, pairs)
+    if told:
+        return f"{afterwards(outcomes, pairs)}{told}{scope(outcomes)}"
     for detectors in (CAUSES, TRACES):
         told = detectors is TRACES and _ask(TRACES, pairs)
         if told:
             about = afterwards(outcomes, pairs) or of_several(outcomes, pairs)
             return f"{about}{told}{scope(outcomes, pairs)}"
-        told = _ask_of_a_part(detectors, pairs)
+        told = _ask_of_a_part(detectors, outcomes, pairs)
         if told:
             return f"{afterwards(outcomes, pairs)}{told}{scope(outcomes)}"
-    return ""
+    return wrong_alone(outcomes)
 
 
-def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
+def _ask_of_a_part(
+    detectors: Sequence[Detector], outcomes: Sequence[Outcome], pairs: Sequence[Pair]
+) -> str:
     """What holds for a part of the wrong results that can be named, and for which."""
     finite = [p for p in pairs if np.isfinite(p.given).all()]
     if len(finite) < len(pairs):
@@ -211,16 +252,35 @@ def _ask_of_a_part(detectors: Sequence[Detector], pairs: Sequence[Pair]) -> str:
     if len(counts) != 1 or len(indices) < 2:
         return ""
     (count,) = counts
-    for index in indices:
-        told = _ask(detectors, [p for p in direct if p.role.index == index])
-        if told:
-            others = "the other is" if count == 2 else "others are"
-            return (
-                f"Of the {NUMBERS.get(count, count)} results, the "
-                f"{ORDINALS.get(index, index + 1)}: {told} (And {others} wrong as "
-                "well, which may follow from it.)"
-            )
+    first = [index for index in indices if may_explain_others(outcomes, index)]
+    for group in (first, [index for index in indices if index not in first]):
+        for detect, index in itertools.product(detectors, group):
+            told = _ask([detect], [p for p in direct if p.role.index == index])
+            if told:
+                alone = len(first) == 1 and count == 2
+                return (
+                    f"Of the {NUMBERS.get(count, count)} results, the "
+                    f"{ORDINALS.get(index, str(index + 1))}: {told} "
+                    f"{_about_others(count, index in first, alone)}"
+                )
     return ""
+
+
+def _about_others(count: int, explains: bool, alone: bool) -> str:
+    """How a wrong result of several relates to the others.
+
+    Args:
+        count: of the results of a call.
+        explains: whether it is wrong wherever another one is.
+        alone: whether one of two results is, and the other is not.
+    """
+    if explains and alone:
+        return (
+            "(In some calls it is wrong and the other is right, so look at it first.)"
+        )
+    others = "the other is" if count == 2 else "others are"
+    why = "which may follow from it" if explains else "also where this one is right"
+    return f"(And {others} wrong as well, {why}.)"
 
 
 def _is_lost(pair: Pair) -> bool:
@@ -232,7 +292,7 @@ def _is_lost(pair: Pair) -> bool:
 
 def _cut_off(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> bool:
     """Whether all that is wrong is zero, and no result of a call itself."""
-    if not wrong or not any(o.roles for o in outcomes):  # which results are whose?
+    if not wrong or not results_are_known(outcomes):
         return False
     return all(
         p.role is None and p.right.ndim > 0 and (p.given == 0).all() for p in wrong

@@ -153,9 +153,10 @@ def empty(pairs: Sequence[Pair]) -> str | None:
 @detectors.cause
 def extra_axis(pairs: Sequence[Pair]) -> str | None:
     """The values are right, with axes of size one too many or too few."""
-    if not all(p.right.shape != p.given.shape for p in pairs):
+    if not pairs or not all(p.right.shape != p.given.shape for p in pairs):
         return None
-    if not every(pairs, lambda p: p.same(p.right.squeeze(), p.given.squeeze())):
+    # Even of equal values, such as the weights of a single key, the shape says enough.
+    if not all(p.same(p.right.squeeze(), p.given.squeeze()) for p in pairs):
         return None
     more = {p.given.ndim > p.right.ndim for p in pairs}
     if more == {True}:

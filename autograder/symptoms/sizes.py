@@ -11,6 +11,26 @@ detectors = Detectors()
 
 
 @detectors.trace
+def axis_of_size_one(pairs: Sequence[Pair]) -> str | None:
+    """The right shape but for an axis of size one, too many or too few."""
+    more = {p.given.ndim - p.right.ndim for p in pairs}
+    if more not in ({1}, {-1}):
+        return None
+    if any(
+        [n for n in p.right.shape if n != 1] != [n for n in p.given.shape if n != 1]
+        for p in pairs
+    ):
+        return None
+    if more == {1}:
+        return "Your result has the right shape but for an axis of size one too many."
+    return (
+        "Your result has the right shape but for an axis of size one that is missing, "
+        "as after an index, a sum without keepdims, or squeeze(), which removes every "
+        "axis of size one unless it is told which."
+    )
+
+
+@detectors.trace
 def number_of_axes(pairs: Sequence[Pair]) -> str | None:
     """An axis too many, or too few, in every wrong result."""
     more = {p.given.ndim - p.right.ndim for p in pairs}

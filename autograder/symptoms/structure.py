@@ -23,10 +23,16 @@ from autograder.symptoms.outcomes import (
 )
 from autograder.variants import Path
 
+LEAST_CALLS = 3  # that return the same
 LEAST_BITS = 16  # truth values in which another order is no accident
 ALL_NONE = (
     "All results are None: there are names or places for them, but no values. Return "
     "what you computed."
+)
+KEPT_FROM_THE_FIRST = (
+    "Every call returns the right result of the first call, whatever it is given: "
+    "something is kept from one call to the next, such as a global variable, a cache, "
+    "or a default value that is an array or a list."
 )
 NOTHING_RETURNED = (
     "Nothing was returned. What a function prints or computes is lost unless it ends "
@@ -117,6 +123,30 @@ def nothing_returned(outcomes: Sequence[Outcome]) -> str:
         elif any(value is not None for _, value in wrong):
             return ""
     return NOTHING_RETURNED if whole else ""
+
+
+def kept_from_the_first(outcomes: Sequence[Outcome]) -> str:
+    """Every call returns what the first one should, whatever it was given."""
+    both = [
+        (right, given)
+        for outcome in valued(outcomes)
+        for path, right, given in aligned(outcome)
+        if (role := outcome.roles.get(path)) and role.name is None and role.count == 1
+    ]
+    if len(both) < LEAST_CALLS or not all_came(outcomes):
+        return ""
+    if not all(isinstance(part, np.ndarray) for pair in both for part in pair):
+        return ""
+    first, _ = both[0]
+    bits = first.dtype.kind == "b" and first.size >= LEAST_BITS
+    if not (bits or varied(first.ravel().astype(float))):
+        return ""
+    others = [right for right, _ in both if not np.array_equal(right, first)]
+    if len(others) < LEAST_CALLS - 1:
+        return ""
+    if all(np.array_equal(given, first) for _, given in both):
+        return KEPT_FROM_THE_FIRST
+    return ""
 
 
 def _is_whole_result(outcome: Outcome, path: Path) -> bool:

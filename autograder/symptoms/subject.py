@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autograder.symptoms.outcomes import Outcome, Pair, agree, aligned, valued
+import numpy as np
+
+from autograder.symptoms.outcomes import (
+    MAX_VALUES,
+    Outcome,
+    Pair,
+    agree,
+    aligned,
+    valued,
+)
 from autograder.variants import Role
 
 NUMBERS = {2: "two", 3: "three", 4: "four"}
@@ -39,11 +48,70 @@ def of_several(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> str:
     return f"{several}{listed} {verb} wrong and the {rest} right. {about}"
 
 
+def may_explain_others(outcomes: Sequence[Outcome], index: int) -> bool:
+    """Whether a result of several is wrong wherever another one of its call is.
+
+    Otherwise the others have a reason of their own.
+    """
+    return all(
+        not call.get(index, False) or all(call.values()) for call in _by_call(outcomes)
+    )
+
+
+def wrong_alone(outcomes: Sequence[Outcome]) -> str:
+    """Which one of several results is wrong where all others of its call are right."""
+    calls = [call for call in _by_call(outcomes) if not all(call.values())]
+    if not calls or any(set(call) != set(calls[0]) for call in calls):
+        return ""
+    found = [
+        index
+        for index in calls[0]
+        if may_explain_others(outcomes, index)
+        and any(all(g for n, g in call.items() if n != index) for call in calls)
+    ]
+    count = len(calls[0])
+    if len(found) != 1 or count < 2 or all(sum(c.values()) == count - 1 for c in calls):
+        return ""
+    others = "the other is" if count == 2 else "all others are"
+    return (
+        f"Of the {NUMBERS.get(count, count)} results, the "
+        f"{ORDINALS.get(found[0], str(found[0] + 1))} is wrong in some calls in which "
+        f"{others} right, and never the other way round: look at it first."
+    )
+
+
+def _by_call(outcomes: Sequence[Outcome]) -> Iterator[dict[int, bool]]:
+    """Of each call that has several results: which of them are right, by their index.
+
+    Only calls all of whose results are part of an answer.
+    """
+    for outcome in valued(outcomes):
+        calls: dict[object, dict[int, bool]] = {}
+        counts: dict[object, int] = {}
+        for path, right, given in aligned(outcome):
+            role = outcome.roles.get(path)
+            if role and role.name is None and role.count > 1:
+                call = path[:-1] if role.call is None else role.call
+                calls.setdefault(call, {})[role.index] = agree(outcome, right, given)
+                counts[call] = role.count
+        yield from (good for key, good in calls.items() if len(good) == counts[key])
+
+
 def afterwards(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> str:
     """That nothing is wrong with a result itself, where this is known."""
-    if any(pair.role for pair in wrong) or not any(o.roles for o in outcomes):
+    if any(pair.role for pair in wrong) or not results_are_known(outcomes):
         return ""
     return "In what the cases compute from your results, such as a gradient: "
+
+
+def results_are_known(outcomes: Sequence[Outcome]) -> bool:
+    """Whether some case shows what a call returned, and not only its inputs.
+
+    Where results are dictionaries, no part of an answer is known to be one.
+    """
+    return any(
+        role.name is None for outcome in outcomes for role in outcome.roles.values()
+    )
 
 
 def scope(outcomes: Sequence[Outcome], wrong: Sequence[Pair] = ()) -> str:
@@ -65,6 +133,31 @@ def scope(outcomes: Sequence[Outcome], wrong: Sequence[Pair] = ()) -> str:
     if _some_are_right([o for o in valued(asked) if not _is_right(o)], wrong):
         told += " Other results in the cases that fail are right."
     return told
+
+
+def unchanged(outcomes: Sequence[Outcome], wrong: Sequence[Pair]) -> list[Pair]:
+    """The results that are right beside wrong ones, where a change of it would show.
+
+    Those are results of other calls, as in ``scope``. NaN is the same after any change.
+    """
+    indices, _ = _indices(wrong)
+    direct = any(pair.role for pair in wrong)
+    found = []
+    for outcome in valued(outcomes):
+        for path, right, given in aligned(outcome):
+            role = outcome.roles.get(path)
+            if not isinstance(right, np.ndarray) or not agree(outcome, right, given):
+                continue
+            asked = role and role.name is None if direct else not outcome.roles
+            if not asked or (indices and role.index not in indices):
+                continue
+            values = right.astype(float)
+            if values.size <= MAX_VALUES and not np.isnan(values).all():
+                kind = right.dtype.kind
+                found.append(
+                    Pair(values, values, outcome.rtol, outcome.atol, role, (kind, kind))
+                )
+    return found
 
 
 def _some_are_right(failed: Sequence[Outcome], wrong: Sequence[Pair]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -32,6 +32,17 @@ def infinity_from(infinite: Iterable[np.ndarray]) -> str:
 def _may_be_hidden(pair: Pair) -> bool:
     """Whether a zero can mean that something is hidden; among ids it is one of them."""
     return pair.right.ndim > 0 and pair.kinds[0] not in "iu"
+
+
+def _zeros_hide(pairs: Sequence[Pair]) -> bool:
+    """Whether zeros look like what is hidden or left out, and not like the sine of 0.
+
+    They do among weights, and where whole rows are zero.
+    """
+    return all((p.right >= 0).all() for p in pairs) or any(
+        p.right.ndim > 1 and p.right.shape[-1] > 1 and (p.right == 0).all(-1).any()
+        for p in pairs
+    )
 
 
 @detectors.cause
@@ -113,10 +124,12 @@ def zeros_only(pairs: Sequence[Pair]) -> str | None:
     if sum(int(w.sum()) for w in wrong) < LEAST_VALUES or all(w.all() for w in wrong):
         return None
     if all((p.right[w] == 0).all() for p, w in zip(pairs, wrong, strict=True)):
-        return (
-            "Only values that should be zero are wrong. Something may not be hidden, "
-            "skipped or left out that should be."
+        more = (
+            " Something may not be hidden, skipped or left out that should be."
+            if _zeros_hide(pairs)
+            else ""
         )
+        return f"Only values that should be zero are wrong.{more}"
     if all((p.given[w] == 0).all() for p, w in zip(pairs, wrong, strict=True)):
         return (
             "The values that are wrong are zero, and all others are right. Something "
@@ -140,10 +153,55 @@ def zeros_filled(pairs: Sequence[Pair]) -> str | None:
         (p.given[h] == 0).any() for p, h in with_zeros
     ):
         return None
-    return (
-        "None of the values that should be zero is zero, and others are wrong as well. "
-        "If something should be hidden or left out there, it takes part."
+    more = (
+        " If something should be hidden or left out there, it takes part."
+        if _zeros_hide(pairs)
+        else ""
     )
+    return (
+        "None of the values that should be zero is zero, and others are wrong as "
+        f"well.{more}"
+    )
+
+
+@detectors.trace
+def zeros_besides(pairs: Sequence[Pair]) -> str | None:
+    """Zero along the diagonal, or before or after it, where other values belong."""
+    if not comparable(pairs) or not all(map(_may_be_hidden, pairs)):
+        return None
+    if any(p.right.ndim < 2 for p in pairs):
+        return None
+    sides = [np.subtract.outer(*map(np.arange, p.right.shape[-2:])) for p in pairs]
+    for told, of in _PLACES.items():
+        places = [of(side) for side in sides]
+        missing = [
+            (p.right != 0) & (p.given == 0) & w
+            for p, w in zip(pairs, places, strict=True)
+        ]
+        if sum(int(m.sum()) for m in missing) < LEAST_VALUES:
+            continue
+        if all(
+            m.any() and not p.given[..., w].any() and p.given[..., ~w].any()
+            for p, m, w in zip(pairs, missing, places, strict=True)
+        ) and all(
+            p.given[(p.right != 0) & ~w].all()
+            for p, w in zip(pairs, places, strict=True)
+        ):
+            return (
+                f"All values {told} of the last two axes are zero, where others "
+                "belong, and nowhere else is a zero too many. Something is hidden or "
+                "left out there, and what is wrong elsewhere may follow from it."
+            )
+    return None
+
+
+_PLACES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "on the diagonal": lambda side: side == 0,
+    "above the diagonal": lambda side: side < 0,
+    "below the diagonal": lambda side: side > 0,
+    "on and above the diagonal": lambda side: side <= 0,
+    "on and below the diagonal": lambda side: side >= 0,
+}
 
 
 @detectors.trace

@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from autograder import slips
-from autograder.answers import answer, decode
+from autograder.answers import Answer, answer, decode
 from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from autograder.rows import disagreement
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.search import find_change
+from autograder.variants import Role
 from tests.autograder.student_answers import student
 
 TOPIC = load_topic("qkv_projections")
@@ -262,3 +263,50 @@ def test_an_error_in_the_cases_that_a_mistake_does_not_explain_is_told():
     message = told_by("masking", "padding_mask", one_too_many)
     assert "You allow one position too many" in message
     assert message.endswith("In the other, an error is raised.")
+
+
+# Where a change shows -----------------------------------------------------------------
+
+
+def changed(right, given, roles=None):
+    """A case in which what a mistake gives was changed."""
+    both = Answer(value=right), Answer(value=given)
+    return Outcome(*both, 1e-5, 1e-6, roles or {(): Role()})
+
+
+TABLE = np.arange(12.0).reshape(3, 4) ** 2
+NOTHING = np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("change", "unchanged"),
+    [
+        (lambda x: x / 2, [NOTHING]),
+        (lambda x: x / 2, [np.full(3, np.nan)]),
+        (lambda x: x.T, [np.ones((1, 1)), np.eye(3)]),
+        (lambda x: x / x.shape[0], [np.ones((1, 4))]),
+    ],
+)
+def test_results_that_a_change_leaves_alone_are_no_exception(change, unchanged):
+    found = [changed(TABLE, change(TABLE)), changed(TABLE.T, change(TABLE.T))]
+    said = find_change(found)
+    assert said
+    same = [changed(x, x) for x in unchanged]
+    assert find_change([*found, *same]) == said.replace("3, 4)", "3, 4, 1)")
+    other = [changed(TABLE + 1, TABLE + 1)]
+    if "sizes" not in said:  # that of another array may be one
+        told = find_change([*found, *same, *other])
+        assert told == f"{said} Other results are not changed."
+
+
+def test_change_of_what_is_returned_is_told_beside_a_gradient():
+    noise = np.random.default_rng(3).standard_normal((2, 3, 4))
+    roles = {(0,): Role()}
+    found = [changed([TABLE, noise[0]], [-TABLE, noise[1]], roles)]
+    assert find_change(found) == ""
+    assert find_change(found, beside=True) == (
+        "In what a call returns: Every value has the wrong sign, and is right "
+        "otherwise."
+    )
+    other = [changed([TABLE, noise[0]], [noise[0], noise[1]], roles)]
+    assert find_change(other, beside=True) == ""

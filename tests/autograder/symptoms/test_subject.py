@@ -15,7 +15,6 @@ from autograder.answers import answer, decode
 from autograder.exercise import Exercise, Topic, load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
-from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.structure import exchanged_results
 
@@ -133,12 +132,6 @@ def test_of_two_calls_only_one_of_which_is_wrong_nothing_is_told_of_all():
     assert any(any(row) and not all(row) for row in wrong)
     assert "times 2" in said
     assert OTHERS in said
-
-
-def test_a_wrong_case_without_a_call_has_nothing_to_do_with_its_arguments():
-    calls = [[{"kdim": 3}], [{}], [{"kdim": 4}], []]
-    told = find_condition(calls, [False, False, False, True], {"kdim": None})
-    assert told == ""
 
 
 def initial_values_drawn_normal():

@@ -12,7 +12,6 @@ from autograder.answers import Answer, answer, decode
 from autograder.exercise import Exercise, Topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
-from autograder.symptoms.calls import find_condition
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.search import LOST, find_cause, find_trace
 from autograder.variants import Role
@@ -55,6 +54,10 @@ def hidden(rng, shape):
 def odd_entries(x):
     x[..., 1::2] = np.sin(x[..., 1::2])
     return x
+
+
+def each_row_scaled(x):
+    return x * np.random.default_rng(2).uniform(1.5, 3, (*x.shape[:-1], 1))
 
 
 def second_half(x):
@@ -150,6 +153,7 @@ def infinite(x):
             "values that are wrong are zero, and all others are right",
         ),
         (infinite, None, "holds values that are NaN, and others that are wrong"),
+        (each_row_scaled, None, "Each row along the last axis is right up to one"),
     ],
 )
 def test_place_of_an_error_is_told(wrong, right, says):
@@ -213,6 +217,59 @@ def both_wrong(second):
     return found
 
 
+def test_result_that_is_wrong_on_its_own_is_looked_at_first():
+    noise = np.random.default_rng(7)
+    found = both_wrong(lambda two: noise.standard_normal(two.shape))
+    right, given = found[0].right.value, found[0].given.value
+    for index in (0, 1):
+        alone = [right[0], right[1]]
+        alone[index] = given[index]
+        some = [replace(found[0], given=Answer(value=alone)), *found[1:]]
+        which = ("first", "second")[index]
+        assert find_trace(some) == (
+            f"Of the two results, the {which} is wrong in some calls in which the "
+            "other is right, and never the other way round: look at it first."
+        )
+    each = [
+        replace(found[0], given=Answer(value=[right[0], given[1]])),
+        replace(found[0], given=Answer(value=[given[0], right[1]])),
+        *found[1:],
+    ]
+    assert find_trace(each) == ""
+    assert find_trace(found[1:]) == ""  # none is wrong alone
+
+
+def test_relation_of_a_result_that_is_wrong_on_its_own():
+    found = both_wrong(lambda two: 2 * two)
+    right, given = found[0].right.value, found[0].given.value
+    second = replace(found[0], given=Answer(value=[right[0], given[1]]))
+    said = find_trace([second, *found[1:]])
+    assert said.startswith("Of the two results, the second: Every value is the right o")
+    assert said.endswith("and the other is right, so look at it first.)")
+    first = replace(found[0], given=Answer(value=[given[0], right[1]]))
+    said = find_trace([first, *found[1:]])
+    assert said.endswith("wrong as well, also where this one is right.)")
+    said = find_trace([first, second, *found[1:]])
+    assert said.startswith("Of the two results, the second: ")
+    assert said.endswith("wrong as well, also where this one is right.)")
+
+
+def test_result_that_lost_an_axis_of_size_one_is_told_before_what_follows():
+    noise, found = np.random.default_rng(7), []
+    for size in (5, 7):
+        right = [noise.standard_normal((size, 4)), np.ones((size, 1))]
+        weights = noise.dirichlet(np.ones(size))
+        given = [right[0][None] * weights[:, None, None], weights]
+        roles = {(0,): Role(index=0, count=2), (1,): Role(index=1, count=2)}
+        both = Answer(value=right), Answer(value=given)
+        found.append(Outcome(*both, 1e-5, 1e-6, roles))
+    said = find_trace(found)
+    assert said.startswith(
+        "Of the two results, the second: Your result has the right s"
+    )
+    assert "an axis of size one that is missing" in said
+
+
 def test_relation_of_one_result_says_that_the_other_is_wrong():
     said = find_trace(both_wrong(lambda two: 2 * two))
     assert said.startswith(
@@ -240,6 +297,120 @@ def test_gradient_beside_a_result_does_not_hide_what_holds_for_the_result():
     assert said.startswith("In what a call returns: Every value has the wrong sign")
 
 
+def test_factor_of_each_row_takes_enough_values():
+    def rows_of_two(rng, shape):
+        return rng.standard_normal((*shape[:-1], 2))
+
+    def one_in_each(rng, shape):
+        return np.eye(shape[-1])[rng.integers(0, shape[-1], shape[:-1])]
+
+    says = "Each row along the last axis is right up to one factor"
+    assert find_trace(outcomes(each_row_scaled, rows_of_two)).startswith(says)
+    few = outcomes(each_row_scaled, rows_of_two, [(2, 2), (3, 2)])
+    assert says not in find_trace(few)
+    assert says not in find_trace(outcomes(each_row_scaled, one_in_each))
+
+    def nearly(x):
+        scaled = each_row_scaled(x)
+        scaled.flat[0] *= 1.1
+        return scaled
+
+    assert says not in find_trace(outcomes(nearly))
+
+    def padded(rng, shape):
+        values = rng.standard_normal(shape)
+        values[..., -1, :] = 0.0
+        return values
+
+    assert says in find_trace(outcomes(each_row_scaled, padded))
+    filled = outcomes(lambda x: each_row_scaled(x) + (x == 0), padded)
+    assert says not in find_trace(filled)
+
+
+def test_ids_that_are_wrong_by_one_are_told():
+    def later_ids(rng, shape):
+        return 250 + rng.permutation(np.prod(shape)).reshape(shape)
+
+    def one_less(x):
+        return np.where(x < 256, x, x - 1)
+
+    said = find_trace(outcomes(one_less, later_ids))
+    assert said.startswith("Every value that is wrong is the right one minus 1.")
+
+    def some_more(x):
+        return np.where(x == 260, x + 3, one_less(x))
+
+    assert "that is wrong is the right" not in find_trace(
+        outcomes(some_more, later_ids)
+    )
+    few = outcomes(lambda x: np.where(x == 256, x - 1, x), later_ids)
+    assert "that is wrong is the right one" not in find_trace(few)
+
+
+def test_order_of_ids_means_nothing():
+    def ids(rng, shape):
+        return rng.permutation(np.prod(shape)).reshape(shape)
+
+    assert "right order" not in find_trace(outcomes(lambda x: x**2 + 1, ids))
+    said = find_trace(outcomes(lambda x: x**2 + 1, lambda r, s: ids(r, s) + 0.5))
+    assert "right order" in said
+
+
+def test_zeros_of_a_sine_hide_nothing():
+    def angles(rng, shape):
+        return np.sin(np.arange(shape[-2])[:, None] * rng.random(shape))
+
+    def mixed(rng, shape):
+        values = np.sin(rng.standard_normal(shape))
+        values[..., ::2, ::3] = 0.0
+        return values
+
+    def shaken(x):
+        return x + 0.1 + 0.2 * np.random.default_rng(2).random(x.shape)
+
+    noise = np.random.default_rng(3)
+    assert "takes part" in find_trace(outcomes(shaken, hidden))
+    assert "takes part" in find_trace(outcomes(shaken, angles))  # a whole row is zero
+    said = find_trace(outcomes(lambda x: noise.standard_normal(x.shape), mixed))
+    assert said.startswith("None of the values that should be zero is zero")
+    assert "takes part" not in said
+
+
+def square(rng, shape):
+    """Weights of as many keys as queries."""
+    return rng.dirichlet(np.ones(5), (*shape[:-2], 5))
+
+
+def without_the_diagonal(x):
+    x = x * (1 - np.eye(5))
+    return x / x.sum(axis=-1, keepdims=True)
+
+
+def test_zeros_on_the_diagonal_are_told():
+    says = "All values {} of the last two axes are zero"
+    said = find_trace(outcomes(without_the_diagonal, square))
+    assert said.startswith(says.format("on the diagonal"))
+
+    def later(x):
+        return np.triu(x + 0.1 * np.random.default_rng(2).random(x.shape), 1)
+
+    said = find_trace(outcomes(later, square))
+    assert said.startswith(says.format("on and below the diagonal"))
+
+    def one_more(x):
+        x = without_the_diagonal(x)
+        x[..., 0, 1] = 0.0
+        return x
+
+    def one_less(x):
+        x = without_the_diagonal(x)
+        x[..., 0, 0] = 0.1
+        return x
+
+    for other in (one_more, one_less):
+        assert "the diagonal of the last" not in find_trace(outcomes(other, square))
+
+
 def test_power_may_have_an_infinity_where_the_right_value_is_zero():
     def inverse(x):
         x[..., 0] = 0.0
@@ -255,57 +426,16 @@ def test_power_may_have_an_infinity_where_the_right_value_is_zero():
     assert find_cause(found) == "Every value is one over the right one."
 
 
-def calls_of(cases):
-    """Calls of a function of ``x``, ``mask`` and ``causal``, one for each text."""
-    known = {
-        "plain": {"x": 1},
-        "none": {"x": 1, "mask": None},
-        "mask": {"x": 1, "mask": np.ones(2)},
-        "causal": {"x": 1, "causal": True},
-        "free": {"x": 1, "causal": False},
-    }
-    return [[known[name] for name in case.split()] for case in cases]
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "says"),
-    [
-        (
-            ["plain", "causal"],
-            ["mask", "plain mask"],
-            "in which `mask` is given are wrong.",
-        ),
-        (["mask", "mask"], ["plain", "none"], "in which `mask` is left out are wrong:"),
-        (
-            ["plain", "mask"],
-            ["causal", "free"],
-            "in which `causal` is given are wrong.",
-        ),
-        (["free mask", "free"], ["causal"], "in which `causal` is True are wrong."),
-        (
-            ["causal", "causal"],
-            ["free", "plain"],
-            "in which `causal` is False are wrong.",
-        ),
-        (["plain mask", "plain"], ["mask"], ""),  # both have a mask
-        (["plain"], ["mask"], ""),  # one case is right: too few to say
-        (["plain", "causal"], ["plain"], ""),
-    ],
-)
-def test_argument_that_only_wrong_cases_have_is_named(right, wrong, says):
-    calls = calls_of([*right, *wrong])
-    flags = [False] * len(right) + [True] * len(wrong)
-    told = find_condition(calls, flags, {"mask": None, "causal": False})
-    assert says in told
-    assert bool(told) == bool(says)
-
-
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
         (lambda x: np.sin(x)[0], "Your result has one axis too few"),
         (lambda x: np.sin(x).sum((0, 1)), "Your result has 2 axes too few"),
-        (lambda x: np.sin(x)[..., None, :], "Your result has one axis too many"),
+        (lambda x: np.sin(x)[..., None, :], "right shape but for an axis of size one"),
+        (
+            lambda x: np.repeat(np.sin(x)[..., None, :], 2, axis=-2),
+            "Your result has one axis too many",
+        ),
         (
             lambda x: np.sin(x)[..., :-2],
             "the last axis, your result has 2 entries too f",

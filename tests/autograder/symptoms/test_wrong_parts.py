@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from autograder.answers import Answer
-from autograder.symptoms.calls import find_condition
 from autograder.symptoms.names import NAMES_TOO_MANY, other_names
 from autograder.symptoms.outcomes import Outcome, Pair
 from autograder.symptoms.parts import wrong_entries, wrong_mode
@@ -277,23 +276,12 @@ def test_a_number_in_the_place_of_minus_infinity():
     assert number_for_infinity([pair([1.0, 2.0], [1.0, -1e9])]) is None
 
 
-def test_sizes_that_wrong_cases_share():
-    square, wide = {"x": np.ones((2, 3, 3))}, {"x": np.ones((2, 3, 4))}
-    calls = [[square], [wide], [square], [wide]]
-    assert "last two sizes of `x`" in find_condition(calls, [True, False] * 2, {})
-    assert find_condition(calls, [True, False, False, False], {}) == ""
-    assert find_condition(calls[:3], [True, False, True], {}) == ""  # too few are right
-
-
-def test_two_arguments_that_wrong_cases_have_both():
-    optional = {"mask": None, "norm_first": False}
-    mask = np.ones(3, bool)
-    calls = [
-        [{"mask": mask}],
-        [{"mask": mask, "norm_first": True}],
-        [{}],
-        [{"norm_first": True}],
-    ]
-    told = find_condition(calls, [True, False, False, False], optional)
-    assert "in which `mask` is given and `norm_first` is False are wrong." in told
-    assert find_condition(calls, [True, False, False, True], optional) == ""
+def test_entry_whose_name_is_a_sentence_is_quoted():
+    right = {"x": np.arange(3.0), "`ids` after the call": np.arange(4.0)}
+    given = {**right, "`ids` after the call": np.arange(4.0) + 1}
+    found = Outcome(Answer(value=right), Answer(value=given), 1e-5, 1e-6)
+    said = wrong_entries([found])
+    assert said == "Only the entry “`ids` after the call” is wrong."
+    given = {**right, "x": np.arange(3.0) + 1}
+    said = wrong_entries([Outcome(Answer(value=right), Answer(value=given), 0, 0)])
+    assert said == "Only the entry `x` is wrong."
