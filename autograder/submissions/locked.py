@@ -19,18 +19,19 @@ _DEFINES |= ast.Import | ast.ImportFrom
 _QUICK = ("float", "int", "complex", "bool", "str")
 
 
-def added_to(source: str, released: str, quick: bool) -> tuple[list[str], list[str]]:
-    """The imports, definitions and variables that a locked cell was not released with.
+def added_to(
+    source: str, released: str, demonstrates: bool
+) -> tuple[list[str], list[str]]:
+    """The statements that a locked cell was not released with, but for its check.
 
-    Nothing else, since much of what is changed in such a cell is changed to try
-    something. So what the cell itself binds anew, or takes back, in such a statement is
-    left out as well.
+    Much of what is changed in a demonstration is changed to try something, and may take
+    long. So of these only imports, definitions and constants count, if the cell does
+    not bind them anew, or take them back, in another statement.
 
     Args:
         source: of the cell, as it was handed in.
         released: the same cell, as it was released.
-        quick: whether variables have to be constants: in a demonstration, others may
-            take long to compute.
+        demonstrates: whether it is a demonstration.
 
     Returns:
         Those above the first of the statements that it was released with, and others.
@@ -41,8 +42,8 @@ def added_to(source: str, released: str, quick: bool) -> tuple[list[str], list[s
     groups = list(sharing_lines(tree.body if tree else []))
     known = shapes_in(released)
     new = [[node for node in group if shape(node) not in known] for group in groups]
-    called = None if quick else {"check"}
-    wanted = [bool(group) and all(_defines(n, called) for n in group) for group in new]
+    counts = _only_defines if demonstrates else _checks_nothing
+    wanted = [bool(group) and all(map(counts, group)) for group in new]
     other: set[str] = set()  # what is bound in another way, too
     for group, is_wanted in zip(groups, wanted, strict=True):
         other |= set() if is_wanted else _names(group)
@@ -59,27 +60,30 @@ def _names(group: list[ast.stmt]) -> set[str]:
     return set().union(*map(names_bound, group))
 
 
-def _defines(node: ast.stmt, called: set[str] | None) -> bool:
-    """Whether a statement does nothing but define, import, or name a value.
+def _checks_nothing(node: ast.stmt) -> bool:
+    """Whether a statement does something, and calls no check of ours."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return False
+    return not any(
+        isinstance(part, ast.Name) and part.id == "check" for part in ast.walk(node)
+    )
 
-    Args:
-        node: the statement.
-        called: what may not be called for the value; if None, hardly anything may.
-    """
+
+def _only_defines(node: ast.stmt) -> bool:
+    """Whether a statement does nothing but define or import, or names a constant."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
-        own = names_bound(node).isdisjoint(dir(builtins))
-        return own and not _calls(node, called)
+        return names_bound(node).isdisjoint(dir(builtins)) and not _calls(node)
     return isinstance(node, _DEFINES)
 
 
-def _calls(node: ast.stmt, called: set[str] | None) -> bool:
-    """Whether anything is called that may not be."""
+def _calls(node: ast.stmt) -> bool:
+    """Whether anything is called that may take long."""
     waiting: list[ast.AST] = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, ast.Call):
             name = part.func.id if isinstance(part.func, ast.Name) else ""
-            if name not in _QUICK if called is None else name in called:
+            if name not in _QUICK:
                 return True
         if not isinstance(part, ast.Lambda):
             waiting += ast.iter_child_nodes(part)

@@ -209,8 +209,8 @@ class _Places:
             self.added.setdefault(number, []).append(cell)
             self.in_place.append(cell.grade_id)
         elif released.cell_type == cell.kind == "code":
-            quick = _role(released) == "demo"
-            texts = added_to(cell.source[: MAX_SOURCE + 1], released.source, quick)
+            text, demo = cell.source[: MAX_SOURCE + 1], _role(released) == "demo"
+            texts = added_to(text, released.source, demo)
             for place, parts in zip((number - 1, number), texts, strict=True):
                 for part in parts:  # each alone: one that fails stops no other
                     self._add(place, replace(cell, source=part, grade_id=None))
