@@ -175,7 +175,14 @@ def pass_back(
                 continue
             failed = 0
             sent = Sent(change.student, change.user, change.now, report.max_score, when)
-            keep_sent(course, chapter, column.url, sent)
+            try:
+                keep_sent(course, chapter, column.url, sent)
+            except OSError as error:
+                raise Refused(
+                    f"the mark of {change.student} was sent, but this cannot be noted "
+                    f"in {error.filename or course} ({error.strerror}), so the next "
+                    f"run sends it again. Marks sent before that: {len(found.sent)}"
+                ) from None
             found.sent.append(change)
     return found
 

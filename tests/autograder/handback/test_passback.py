@@ -19,7 +19,7 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.exercise import load_topic
 from autograder.grading.examine import summary
-from autograder.handback import grade_services, sent
+from autograder.handback import grade_services, passback, sent
 from autograder.judge import refuse
 from autograder.marks.gradebook import ChapterMarks
 from tests.autograder.conftest import TOPIC
@@ -319,6 +319,20 @@ def test_a_page_for_people_is_no_receipt(course, platform, capsys):
     platform.lies = {}
     assert send(course) == 0
     assert "3 marks sent" in capsys.readouterr().out
+
+
+def test_a_mark_that_cannot_be_noted_is_named(course, platform, capsys, monkeypatch):
+    number = platform.add_column(TOPIC)
+
+    def no_room(*_):
+        raise OSError(28, "No space left on device", "the journal")
+
+    monkeypatch.setattr(passback, "keep_sent", no_room)
+    assert send(course) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "student01 was sent" in line
+    assert "the journal (No space left on device)" in line
+    assert platform.scores[number] == {"101": 7}
 
 
 def taken_then_broken(platform, tries):
