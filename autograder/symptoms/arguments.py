@@ -109,7 +109,8 @@ def _product(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | N
     if one.shape[-1] != other.shape[-2] or one.size * other.shape[-1] > MOST_WORK:
         return None
     try:
-        return one @ other
+        with np.errstate(all="ignore"):  # arguments may be infinite
+            return one @ other
     except ValueError:  # stacks of different sizes
         return None
 

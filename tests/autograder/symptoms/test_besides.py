@@ -97,3 +97,14 @@ def test_argument_itself_is_told_of_the_right_shape_only():
     few = [replace(one, arrays={"w": np.ones(5)}) for one in wrong]
     assert find_argument_besides(outcomes, few) == ""
     assert find_argument_besides(outcomes, [*rows[:1], wrong[1]]) == ""
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_arguments_are_no_reason_and_warn_of_nothing():
+    outcomes, wrong = with_arguments(lambda y, X, W: y + X @ W)
+    endless = [np.where(one.arrays["X"] > 0, np.inf, 0.0) for one in wrong]
+    rows = [
+        replace(one, arrays={"X": X, "W": one.arrays["W"]})
+        for one, X in zip(wrong, endless, strict=True)
+    ]
+    assert find_argument_besides(outcomes, rows) == ""
