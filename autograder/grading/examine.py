@@ -41,6 +41,7 @@ from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.process_tree import waits_are_counted
 from autograder.sandbox.scratch import submission_folder
+from autograder.submissions.attempts import MAX_SOURCE
 from autograder.submissions.demonstrations import (
     import_as_demonstrations_do,
     looks_at_one,
@@ -49,7 +50,7 @@ from autograder.submissions.demonstrations import (
 )
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.rebuild import MAX_SOURCE, STUDENT, Rebuilt, rebuild
+from autograder.submissions.rebuild import STUDENT, Rebuilt, rebuild
 
 MAX_RESTARTS = 3
 ESTIMATED = "a part of what counted for it is an estimate"

@@ -24,8 +24,8 @@ from autograder.notebooks import METADATA_KEY, parse_notebook
 from autograder.release.course import master_text
 from autograder.research.people import known_names, salt_of, salted_id
 from autograder.research.scrub import Scrubber
+from autograder.submissions.attempts import MAX_SOURCE
 from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.rebuild import MAX_SOURCE
 from autograder.submissions.submitted import read, students
 from autograder.submissions.timestamps import time_of
 from autograder.tables import write_csv

@@ -2,8 +2,8 @@
 
 Locked cells, metadata, order and kernel come from the master. From the submission
 come only the sources of exercise cells, by their grade id, and of the cells that the
-student added. So deleting, copying, moving, retagging or unlocking a cell changes
-nothing.
+student added, with what was added to locked cells. So deleting, moving, retagging or
+unlocking a cell changes nothing, and of copies, the last above its check counts.
 """
 
 from __future__ import annotations

@@ -23,8 +23,9 @@ from autograder.notebooks import (
 )
 from autograder.sandbox.limits import Limits
 from autograder.submissions import by_name, magics, titles
+from autograder.submissions.attempts import MAX_SOURCE
 from autograder.submissions.reachable import StudentCode
-from autograder.submissions.rebuild import MAX_ADDED, MAX_SOURCE, rebuild
+from autograder.submissions.rebuild import MAX_ADDED, rebuild
 from autograder.submissions.submitted import Submission, read
 from autograder.submissions.titles import other_chapter
 from classroom.submissions import submission
