@@ -79,18 +79,22 @@ class StudentCode:
         not into what answers other exercises.
         """
         definitions = self._before_the_check(exercise)
+        definitions[exercise] = [
+            *definitions.get(exercise, ()),
+            *self._attempts(exercise),
+        ]
         answer = self._rebuilt.answers.get(exercise, "")
         reached = {python_in(answer): None}
-        # Another cell may define it anew; a star import may bring in any name.
-        names = [exercise, "*", *sorted(_names(answer))]
-        if _wraps(answer, exercise):
-            for one in self._attempts(exercise):
-                definitions.setdefault(exercise, []).append(one)
-        while names:
-            for one in definitions.pop(names.pop(), ()):
+        names = ["*", *sorted(_names(answer) - {exercise})]  # * may bring in any name
+        if _needs_earlier(answer, exercise):
+            names.append(exercise)
+        waiting = self._below(exercise)  # these define it anew
+        while waiting or names:
+            for one in waiting or definitions.pop(names.pop(), ()):
                 if one.text not in reached:
                     reached[one.text] = None
                     names += sorted(one.used & definitions.keys())
+            waiting = []
         return "\n".join(reached)
 
     def _before_the_check(self, exercise: str) -> dict[str, list[_Statement]]:
@@ -108,6 +112,17 @@ class StudentCode:
                     found.setdefault(name, []).append(statement)
         return found
 
+    def _below(self, exercise: str) -> list[_Statement]:
+        """The statements between an answer and its check that bind its name."""
+        found: list[_Statement] = []
+        is_below = False
+        for metadata, statements in self._cells:
+            if metadata.get("exercise") == exercise:
+                is_below = metadata.role == "exercise"
+            elif is_below:
+                found += [one for one in statements if exercise in one.names]
+        return found
+
     def _attempts(self, exercise: str) -> Iterator[_Statement]:
         """The statements of earlier attempts at an exercise that define its answer."""
         for cell in self._rebuilt.notebook.cells:
@@ -117,21 +132,24 @@ class StudentCode:
                         yield statement
 
 
-def _wraps(answer: str, exercise: str) -> bool:
-    """Whether an answer looks up an earlier one when it is defined.
+def _needs_earlier(answer: str, exercise: str) -> bool:
+    """Whether an answer looks up an earlier definition of its own name.
 
-    Names in the body of a function are looked up when it is called, and by then they
-    are those of the answer itself.
+    It does if it has none. Names in the body of a function are looked up when it is
+    called, and by then they are those of the answer itself; so are those below it.
     """
     tree = parsed(answer)
-    if tree is None:
-        return False
-    waiting: list[ast.AST] = [tree]
+    body = tree.body if tree else []
+    places = [n for n, node in enumerate(body) if exercise in bound_by(node)]
+    if not places:
+        return True
+    waiting: list[ast.AST] = list(body[: places[-1] + 1])
     while waiting:
         node = waiting.pop()
         if _reaches_names(node):
             return True
-        if isinstance(node, ast.Name) and node.id == exercise:
+        loaded = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
+        if loaded and node.id == exercise:
             return True
         parts = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

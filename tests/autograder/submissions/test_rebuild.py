@@ -186,7 +186,9 @@ OWN = "def attend(q, X):\n    return attend"
     [
         (OWN, False),
         (f"old = attend\n{OWN}", True),
-        (f"{OWN}\nprint(attend)", True),  # whichever it is
+        (f"{OWN}\nprint(attend)", False),
+        (f"{OWN}\nnew = attend\nattend = new", True),  # whichever it is
+        ("# the same", True),
         ("def attend(q, X, f=attend):\n    return f(q, X)", True),
         ("@attend\ndef attend(q, X):\n    return q", True),
     ],
@@ -197,6 +199,28 @@ def test_an_earlier_attempt_is_read_where_the_answer_needs_it(
     data = solved(attend=answer)
     own = find(data, "attend")
     data["cells"].insert(data["cells"].index(own), {**own, "source": LIBRARY})
+    source = StudentCode(rebuild(master, data)).reachable("attend")
+    assert ("F.scaled" in source) == reached
+
+
+@pytest.mark.parametrize(
+    ("cells", "reached"),
+    [
+        ([LIBRARY, "answer"], False),
+        ([LIBRARY, "old = attend", "answer"], False),
+        ([LIBRARY, "old = attend", "answer", "attend = old"], True),
+        (["answer", LIBRARY], True),
+    ],
+)
+def test_what_defines_an_answer_is_read_where_it_stands_below(
+    master, solved, cells, reached
+):
+    data = solved(attend=OWN)
+    own = find(data, "attend")
+    place = data["cells"].index(own)
+    data["cells"][place : place + 1] = [
+        own if text == "answer" else code_cell(text) for text in cells
+    ]
     source = StudentCode(rebuild(master, data)).reachable("attend")
     assert ("F.scaled" in source) == reached
 
