@@ -121,6 +121,7 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     for names, what in (
         (places.in_place, "what was written into the task stands below it"),
         (places.locked, "what was added to this locked cell is run beside it"),
+        (places.below, "a cell with its grade id below the check does not count"),
         (places.further, "several cells have its grade id; the later ones stand below"),
     ):
         rebuilt.notes += [f"{name}: {what}" for name in dict.fromkeys(names)]

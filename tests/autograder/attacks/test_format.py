@@ -134,7 +134,7 @@ SAME_SCORE = {
         "other points",
     ),
     "39 cells of one's own are graded": (own_graded_cells, "count nothing"),
-    "39 the exercise is there twice": (right_answer_at_the_end, "2 cells have"),
+    "39 the exercise is there twice": (right_answer_at_the_end, "does not count"),
     "40 another kernel is named": (other_kernel, "names the kernel bash"),
     "40 a kernel with a path is named": (kernel_with_a_path, "names the kernel"),
     "44 all cells have one id": (duplicate_ids, ""),

@@ -167,6 +167,7 @@ def test_other_attempts_are_run_where_they_stand(master, solved):
     place = texts.index(own["source"])
     assert texts[place - 2 : place] == [first, "root = 2"]
     assert texts[texts.index(check["source"]) + 1] == below["source"]
+    assert any("below the check does not count" in note for note in rebuilt.notes)
 
 
 def test_an_attempt_that_does_not_compile_is_none(master, solved):
