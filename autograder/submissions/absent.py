@@ -49,6 +49,7 @@ class Absent:
         self.modules: set[str] = set()
         self._made = frozenset(made)
         self._names = set(names)
+        self._failing: set[str] = set()  # what is defined with the help of these
         self._shortened: set[int] = set()  # imports of which a part is here
         # Of an import, only what is certainly evaluated needs it, not what stands
         # below ``if IN_COLAB``.
@@ -127,11 +128,18 @@ class Absent:
             and self._uses(node)
             and not any(isinstance(part, _DEFINES) for part in ast.walk(node))
         )
-        if lacks:
+        fails = isinstance(node, _DEFINES) and self._uses(node)
+        calls = isinstance(node, ast.Expr) and self._fails_in(node)
+        if lacks or (fails and self._all_parts):
             self._names |= bound
         else:
             self._names -= bound
-        return lacks
+        # What such a function is called for may be needed, unless that is for nothing.
+        self._failing = self._failing | bound if fails else self._failing - bound
+        return lacks or calls
+
+    def _fails_in(self, node: ast.AST) -> bool:
+        return any(name.id in self._failing for name in _names_in(node, ast.Load))
 
     def _cannot_import(self, node: ast.Import | ast.ImportFrom) -> bool:
         paths = [alias.name for alias in node.names]
@@ -170,12 +178,21 @@ def _evaluated(node: ast.stmt) -> Iterator[ast.AST]:
     """The parts of a statement that are evaluated whenever it is run."""
     if isinstance(node, _SIMPLE):
         yield node
+    if isinstance(node, ast.AugAssign):  # which reads what it binds
+        yield ast.Expr(_loaded(node.target))
+    if isinstance(node, ast.ClassDef):
+        yield from (part for part in node.body if isinstance(part, _SIMPLE))
     for name in _PARTS:
         found = getattr(node, name, [])
         yield from found if isinstance(found, list) else [found]
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from node.args.defaults
         yield from filter(None, node.args.kw_defaults)
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    name = isinstance(target, ast.Name)
+    return ast.Name(target.id, ast.Load()) if name else target
 
 
 def _bound_by(alias: ast.alias) -> str:

@@ -52,6 +52,16 @@ def test_only_a_missing_name_of_theirs_is_one(error, found):
         ("try:\n    X[0]\nexcept IndexError:\n    pass\nk = 2", "\n\n\n\nk = 2"),
         ("del X\nk = 2", "\nk = 2"),
         ("X = X[:3]\nk = 2\nprint(X)", "\nk = 2\n"),
+        ("z = np.ones(X)\nz /= 2\nprint(z)\nk = 2", "\n\n\nk = 2"),
+        (
+            "print(X)\ndef f():\n    return X\nf()\nk = 2",
+            "\ndef f():\n    return X\n\nk = 2",
+        ),
+        ("class A:\n    b = X\na = A()\nk = 2", "\n\n\nk = 2"),
+        (
+            "print(X)\nclass A:\n    def f(s):\n        X\nA()\nk = 2",
+            "\nclass A:\n    def f(s):\n        X\n\nk = 2",
+        ),
         ("X = 1\nprint(X)", ""),
         ("def f():\n    return X", ""),
         ("if X:\n    def f(): return 1", ""),

@@ -973,6 +973,12 @@ def test_an_import_of_another_machine_costs_only_what_needs_it(master):
             "\n\n\n@keep\ndef f(): return 1",
         ),
         ("w: Float[int, 'd'] = 2; v = 3", "w: None = 2; v = 3"),
+        ("n = Float(2)\nn += 1\nn", "\n\n"),
+        (
+            "def f(x): return Float(x)\nf(2)\ny = f(3)",
+            "def f(x): return Float(x)\n\ny = f(3)",
+        ),
+        ("class C:\n    x = Float(2)", "\n"),
         ("w: Float = Float(2)", ""),
         ("def f(x: int): return Float(x)",) * 2,
     ],
