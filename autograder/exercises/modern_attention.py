@@ -399,7 +399,11 @@ def sink_masked(softmax_with_sink, rng):
     scores = normal(rng, 2, heads, n, t)
     scores[..., 0] = -np.inf
     scores[1, :, 2] = -np.inf
-    return softmax_with_sink(scores, normal(rng, heads))
+    hidden = np.full((1, n, t), -np.inf)
+    return [
+        softmax_with_sink(scores, normal(rng, heads)),
+        softmax_with_sink(hidden, np.array([-900.0])),  # its exponential alone is zero
+    ]
 
 
 @softmax_with_sink.case(title="scores in the thousands, of either sign", points=1)

@@ -126,8 +126,11 @@ def in_order(pairs: Sequence[Pair]) -> str | None:
     """The order of the values is right, or just the opposite, and no more than that.
 
     Ids and counts have no scale: their order says nothing of a step that changed them.
+    Nor does that of results which are sorted in any case.
     """
     if not comparable(pairs) or not telling(pairs):
+        return None
+    if all(_falls(pair.right) for pair in pairs):
         return None
     if any(pair.kinds[0] in "iub" for pair in pairs):
         return None
@@ -152,6 +155,12 @@ def in_order(pairs: Sequence[Pair]) -> str | None:
                 "ones are smaller. A wrong sign would do that, or an inverse."
             )
     return None
+
+
+def _falls(values: np.ndarray) -> bool:
+    """Whether every row goes from the largest value to the smallest, as a ranking."""
+    steps = np.diff(np.atleast_1d(values), axis=-1)
+    return steps.size > 0 and bool((steps <= 0).all())
 
 
 def _table(pair: Pair, axis: int | None) -> tuple[np.ndarray, np.ndarray] | None:

@@ -91,11 +91,15 @@ def weights_exchanged(pairs: Sequence[Pair]) -> str | None:
         return None
     if (right != given).mean() < MOST:
         return None
-    return (
+    said = (
         "In rows that should have zeros and other weights, yours are zero wherever "
-        "others belong, and those that are not zero stand where zeros belong. What is "
-        "hidden and what is not are exchanged: a mask, or a condition, is the wrong "
-        "way round."
+        "others belong, and those that are not zero stand where zeros belong."
+    )
+    if len(pairs) == 1:  # a hidden score that is not low enough looks like this, too
+        return said
+    return (
+        f"{said} What is hidden and what is not are exchanged: a mask, or a condition, "
+        "is the wrong way round."
     )
 
 

@@ -729,8 +729,10 @@ def test_weights_that_stand_where_zeros_belong_are_told_so():
         return torch.where(mask, scores, -1e9).softmax(-1).numpy()
 
     right = weights(mask)
-    said = weights_exchanged([pair(right, weights(~mask))])
+    said = weights_exchanged(2 * [pair(right, weights(~mask))])
     assert "What is hidden and what is not are exchanged" in said
+    one = weights_exchanged([pair(right, weights(~mask))])  # it may be an accident
+    assert one.endswith("stand where zeros belong.")
     for other in (scores.softmax(-1).numpy(), 0 * right, np.roll(right, 1, axis=-1)):
         assert weights_exchanged([pair(right, other)]) is None
     values = np.where(right > 0, scores.numpy(), 0.0)  # which are no weights

@@ -105,6 +105,14 @@ def infinite(x):
     return x
 
 
+def test_that_a_ranking_has_an_order_says_nothing():
+    def ranked(rng, shape):
+        return -np.sort(rng.standard_normal(shape), axis=-1)
+
+    wrong = outcomes(lambda x: x**3 + x, ranked)
+    assert "in the right order" not in find_trace(wrong)
+
+
 @pytest.mark.parametrize(
     ("wrong", "right", "says"),
     [
