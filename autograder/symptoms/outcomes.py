@@ -15,6 +15,7 @@ from autograder.variants import Path, Role
 MAX_VALUES = 200_000  # of one result; larger ones are not searched
 MAX_DIMENSIONS = 5  # 120 orders of axes
 LEAST_VALUES = 4  # right values that must differ before a relation is told
+MOST_LOOKED_AT = 100  # values at first, of perhaps a million
 
 
 @dataclass(frozen=True)
@@ -136,8 +137,14 @@ def telling(pairs: Sequence[Pair]) -> bool:
 
 
 def varied(values: np.ndarray) -> bool:
-    """Whether values differ enough for agreement between them to be no accident."""
-    return distinct(values) >= LEAST_VALUES
+    """Whether values differ enough for agreement between them to be no accident.
+
+    This is asked very often, and as a rule, the first ones tell.
+    """
+    first = values.ravel()[:MOST_LOOKED_AT]
+    return distinct(first) >= LEAST_VALUES or (
+        first.size < values.size and distinct(values) >= LEAST_VALUES
+    )
 
 
 def distinct(values: np.ndarray) -> int:
