@@ -208,7 +208,7 @@ def test_a_forbidden_call_is_found_in_the_whole_cell(page):
     exercise = find_topic("softmax").exercises["softmax"]
     exercise.forbidden = ("special",)
     try:
-        source = "import special\n" + inspect.getsource(right.softmax)
+        source = "import special as np\n" + inspect.getsource(right.softmax)
         judged = examine_here(exercise, right.softmax, source)
     finally:
         exercise.forbidden = ()
