@@ -18,19 +18,8 @@ _LOOKS |= {"assert_almost_equal", "assert_array_almost_equal"}
 _LOOKS |= {"help", "type", "dir", "getsource", "signature"}
 _LOOKS |= {"plot", "hist", "imshow", "scatter", "legend", "title", "show", "pprint"}
 _LOOKS |= {"info", "debug", "warn", "warning", "backward", "numel", "numpy", "tolist"}
-_LOOKS |= {
-    "abs",
-    "all",
-    "any",
-    "item",
-    "max",
-    "mean",
-    "min",
-    "norm",
-    "round",
-    "std",
-    "sum",
-}
+_LOOKS |= {"abs", "all", "any", "item", "max", "mean", "min", "norm", "round"}
+_LOOKS |= {"std", "sum"}
 
 # What changes things that have no name in the statement, or runs text.
 _CHANGES = {"append", "extend", "insert", "setdefault", "update", "setattr"}

@@ -167,14 +167,20 @@ def _worth(rule: Rule, exercise: Mapping[str, Any]) -> float:
         lost = sum(
             case["points"]
             for case in exercise["cases"]
-            if case["title"] == rule.name
-            and not case["passed"]
-            and case["message"]  # nothing is said of what was refused for a call
-            and NOTHING not in case["message"]
-            and not exercise["message"].startswith(NOTHING_RETURNED)
-            and was_tried(case)
+            if case["title"] == rule.name and _was_answered(exercise, case)
         )
     return lost if rule.points is None else min(rule.points, lost)
+
+
+def _was_answered(exercise: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
+    """Whether an answer that counts for something failed in a case.
+
+    Nothing is said of the cases of one that was refused for a call.
+    """
+    if case["passed"] or not case["message"] or not was_tried(case):
+        return False
+    nothing = exercise["message"].startswith(NOTHING_RETURNED)
+    return not nothing and NOTHING not in case["message"]
 
 
 def was_tried(case: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 
+from autograder.comparisons import names_bound
 from autograder.parsing import UNREADABLE, parse
 from autograder.submissions.magics import lines_in, parsed, rows_of, sharing_lines
 
@@ -134,8 +135,10 @@ class Absent:
             self._names |= bound
         else:
             self._names -= bound
-        # What such a function is called for may be needed, unless that is for nothing.
-        self._failing = self._failing | bound if fails else self._failing - bound
+        if fails:  # what it is called for may be needed, unless that is for nothing
+            self._failing |= bound
+        else:
+            self._failing -= bound
         return lacks or calls
 
     def _fails_in(self, node: ast.AST) -> bool:
@@ -145,7 +148,7 @@ class Absent:
         paths = [alias.name for alias in node.names]
         if isinstance(node, ast.ImportFrom):
             paths = [node.module] if node.module and not node.level else []
-        bound = set(map(_bound_by, node.names))
+        bound = names_bound(node)
         missing = {
             path
             for path in paths
@@ -159,10 +162,9 @@ class Absent:
             self._names |= bound
             return True
         # Of ``import numpy, jax``, what is here stays.
-        absent = [alias for alias in node.names if alias.name in missing]
         node.names = [alias for alias in node.names if alias.name not in missing]
-        self._names -= {_bound_by(alias) for alias in node.names}
-        self._names |= {_bound_by(alias) for alias in absent}
+        here = names_bound(node)
+        self._names = (self._names - here) | (bound - here)
         self._shortened.add(id(node))
         return False
 
@@ -178,8 +180,8 @@ def _evaluated(node: ast.stmt) -> Iterator[ast.AST]:
     """The parts of a statement that are evaluated whenever it is run."""
     if isinstance(node, _SIMPLE):
         yield node
-    if isinstance(node, ast.AugAssign):  # which reads what it binds
-        yield ast.Expr(_loaded(node.target))
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield ast.Name(node.target.id, ast.Load())  # it reads what it binds
     if isinstance(node, ast.ClassDef):
         yield from (part for part in node.body if isinstance(part, _SIMPLE))
     for name in _PARTS:
@@ -188,15 +190,6 @@ def _evaluated(node: ast.stmt) -> Iterator[ast.AST]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield from node.args.defaults
         yield from filter(None, node.args.kw_defaults)
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    name = isinstance(target, ast.Name)
-    return ast.Name(target.id, ast.Load()) if name else target
-
-
-def _bound_by(alias: ast.alias) -> str:
-    return alias.asname or alias.name.partition(".")[0]
 
 
 def _decorators(

@@ -20,6 +20,7 @@ from autograder.submissions.magics import lines_in, parsed
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _IMPORTS = ast.Import | ast.ImportFrom
+_WORD = re.compile(r"\w+")
 _NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 
 
@@ -42,11 +43,20 @@ def made_by_demonstrations(rebuilt: Rebuilt, number: int) -> frozenset[str]:
 
 def import_as_demonstrations_do(rebuilt: Rebuilt) -> None:
     """Add a cell for each import of a demonstration that a student's cell needs."""
-    used: set[str] = set()
+    offered: set[str] = set()
+    own: list[str] = []
     for cell in rebuilt.notebook.cells:
-        if cell.metadata.role in (STUDENT, "exercise"):
-            tree = parsed(cell.source)
+        if cell.cell_type == "code" and cell.metadata.role == "demo":
+            offered.update(*(names for names, _ in _imports_in(cell.source)))
+        elif cell.metadata.role in (STUDENT, "exercise"):
+            own.append(cell.source)
+    used: set[str] = set()
+    for source in own:
+        if not offered.isdisjoint(_WORD.findall(source)):  # else nothing is read
+            tree = parsed(source)
             used |= looked_up(tree) if tree else set()
+    if offered.isdisjoint(used):
+        return
     known: set[str] = set()
     cells: list[NotebookNode] = []
     for cell in rebuilt.notebook.cells:
@@ -62,7 +72,7 @@ def import_as_demonstrations_do(rebuilt: Rebuilt) -> None:
     rebuilt.notebook.cells = cells
 
 
-@lru_cache(maxsize=2000)
+@lru_cache(maxsize=200)  # the cells of a chapter
 def _imports_in(source: str) -> list[tuple[set[str], str]]:
     """The imports of a demonstration, each with the names that it binds."""
     tree = parsed(source)
@@ -90,7 +100,7 @@ def rest_without_them(source: str, made: frozenset[str]) -> str:
     return rest if rest.strip() else ""
 
 
-@lru_cache(maxsize=2000)
+@lru_cache(maxsize=200)  # the cells of a chapter
 def _names_in(source: str) -> frozenset[str]:
     tree = parsed(source)
     bound = map(names_bound, tree.body if tree else ())

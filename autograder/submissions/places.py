@@ -55,7 +55,7 @@ class Places:
             elif role_of(cell) != "essay":
                 self._by_source.setdefault(cell.source.strip(), []).append(number)
         self._place = -1  # the cell of the master that the next one follows
-        self._attempts: list[Cell] = []
+        self._attempts: set[int] = set()  # which cells are some, by their identity
         self._above: dict[str, int] = {}  # attempts above the last check of an exercise
         self._bare: list[str] = []  # exercises whose stub has lost its metadata
         self.written: dict[str, list[str]] = {}
@@ -113,7 +113,7 @@ class Places:
             return
         self._place = number
         earlier.append(cell.source)
-        self._attempts.append(cell)
+        self._attempts.add(id(cell))
         self._add(number, cell)
 
     def _put_what_was_added(self, cell: Cell, number: int) -> None:
@@ -152,7 +152,7 @@ class Places:
         number = self._by_id[name]
         stub, own = self._master.cells[number].source, self.added.pop(number, [])
         chosen = answer_among(sources, stub)
-        attempts = [n for n, c in enumerate(own) if any(c is a for a in self._attempts)]
+        attempts = [n for n, c in enumerate(own) if id(c) in self._attempts]
         place = max((n for n in attempts if own[n].source == chosen), default=-1)
         left_out = {
             n

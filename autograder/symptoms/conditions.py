@@ -37,19 +37,13 @@ def conditions(
 ) -> Iterator[tuple[str, Test]]:
     """All conditions that are tried, in this order, with what is said of each."""
     for name, default in optional.items():
-        for told, value in _VALUES.items():
-            yield (
-                told.replace("{name}", name),
-                lambda call, n=name, d=default, v=value: call.get(n, d) is v,
-            )
-        for told, there in _GIVEN.items():
-            yield (
-                told.replace("{name}", name),
-                lambda call, n=name, t=there: (call.get(n) is not None) is t,
-            )
+        for value in (True, False):
+            yield _exactly(f"`{name}` is {value}"), _takes(name, default, value)
+        yield _exactly(f"`{name}` is given"), _has(name)
+        yield _exactly(f"`{name}` is left out", _LEFT_OUT), _has(name, False)
         if default is None:
             yield (
-                _ZERO.replace("{name}", name),
+                _exactly(f"`{name}` is 0", _ZERO),
                 lambda call, n=name: _is_zero(call.get(n)),
             )
     yield from _of_texts(known)
@@ -58,6 +52,19 @@ def conditions(
     yield from _of_numbers(known, optional)
     yield from _of_remainders(known)
     yield from _of_objects(known)
+
+
+def _exactly(which: str, more: str = ".") -> str:
+    """What is told of a condition; whoever says it fills in what is counted."""
+    return f"Exactly the {{what}} in which {which} are wrong{more}"
+
+
+def _takes(name: str, default: Any, value: Any) -> Test:
+    return lambda call: call.get(name, default) is value
+
+
+def _has(name: str, there: bool = True) -> Test:
+    return lambda call: (call.get(name) is not None) is there
 
 
 def _is_zero(value: Any) -> bool:
@@ -78,7 +85,7 @@ def _of_texts(known: Sequence[Judged]) -> Iterator[tuple[str, Test]]:
             continue  # what somebody wrote, and no name
         for text in dict.fromkeys(texts):
             yield (
-                f"Exactly the {{what}} in which `{name}` is {text!r} are wrong.",
+                _exactly(f"`{name}` is {text!r}"),
                 lambda call, n=name, t=text: call.get(n) == t,
             )
 
@@ -96,7 +103,7 @@ def _of_numbers(
     for name in names:
         for told, zero in (("0", True), ("not 0", False)):
             yield (
-                f"Exactly the {{what}} in which `{name}` is {told} are wrong.",
+                _exactly(f"`{name}` is {told}"),
                 lambda call, n=name, z=zero: (call.get(n, optional.get(n)) == 0) is z,
             )
     if len(names) > MOST_NUMBERS:
@@ -110,8 +117,7 @@ def _of_numbers(
 
         if _differ(known, both):
             yield (
-                f"Exactly the {{what}} in which `{one}` is larger than `{other}` are "
-                "wrong.",
+                _exactly(f"`{one}` is larger than `{other}`"),
                 lambda call, both=both: both(call)[0] > both(call)[1],
             )
 
@@ -133,10 +139,11 @@ def _of_remainders(known: Sequence[Judged]) -> Iterator[tuple[str, Test]]:
 
         if _differ(known, both):
             where = "last axis" if axis == -1 else "last axis but one"
+            which = f"`{number}` is smaller than the {where} of `{array}` and does not"
             yield (
-                f"Exactly the {{what}} in which `{number}` is smaller than the {where} "
-                f"of `{array}` and does not divide it are wrong: look at what is left "
-                "over at the end.",
+                _exactly(
+                    f"{which} divide it", ": look at what is left over at the end."
+                ),
                 lambda call, both=both: _leaves_some(*both(call)),
             )
 
@@ -173,8 +180,7 @@ def _of_objects(known: Sequence[Judged]) -> Iterator[tuple[str, Test]]:
                     seen.append(value)
         if len(later) >= LEAST_LATER:
             yield (
-                f"Exactly the {{what}} in which an earlier call was given the same "
-                f"`{name}` are wrong.",
+                _exactly(f"an earlier call was given the same `{name}`"),
                 lambda call, later=later: any(call is one for one in later),
             )
 
@@ -187,28 +193,21 @@ def _may_change(value: Any) -> bool:
 
 def _of_two(optional: Mapping[str, Any]) -> Iterator[tuple[str, Test]]:
     """That calls have two arguments, or leave them out."""
-    single: dict[str, Test] = {
-        told.format(name=name): lambda call, n=name, g=given: (
-            (call.get(n) is not None) is g
-        )
+    single = {
+        f"`{name}` is {told}": _has(name, there)
         for name, default in optional.items()
         if default is None
-        for told, given in (
-            ("`{name}` is given", True),
-            ("`{name}` is left out", False),
-        )
+        for told, there in (("given", True), ("left out", False))
     }
     single |= {
-        f"`{name}` is {value}": lambda call, n=name, d=default, v=value: (
-            call.get(n, d) is v
-        )
+        f"`{name}` is {value}": _takes(name, default, value)
         for name, default in optional.items()
         if isinstance(default, bool)
         for value in (True, False)
     }
     for (one, first), (other, second) in itertools.combinations(single.items(), 2):
         yield (
-            f"Exactly the {{what}} in which {one} and {other} are wrong.",
+            _exactly(f"{one} and {other}"),
             lambda call, f=first, s=second: f(call) and s(call),
         )
 
@@ -225,9 +224,9 @@ def _of_sizes(known: Sequence[Judged]) -> Iterator[tuple[str, Test]]:
         if hasattr(value, "shape")
     }
     for name in sorted(arrays):
-        for told, holds in _SIZES.items():
+        for which, (more, holds) in _SIZES.items():
             yield (
-                told.replace("{name}", name),
+                _exactly(which.format(name), more),
                 lambda call, n=name, h=holds: h(
                     tuple(getattr(call.get(n), "shape", ()))
                 ),
@@ -285,28 +284,20 @@ def _largest(value: Any) -> float:
     return float(sizes.max(initial=0.0))
 
 
-_VALUES = {
-    "Exactly the {what} in which `{name}` is True are wrong.": True,
-    "Exactly the {what} in which `{name}` is False are wrong.": False,
-}
-_GIVEN = {
-    "Exactly the {what} in which `{name}` is given are wrong.": True,
-    "Exactly the {what} in which `{name}` is left out are wrong: compare its default "
-    "with the stub, and what is done without it.": False,
-}
+_LEFT_OUT = ": compare its default with the stub, and what is done without it."
 _ZERO = (
-    "Exactly the {what} in which `{name}` is 0 are wrong. Where a truth value is asked "
-    "for, as after if, 0 counts as False: `is None` tells whether it was left out."
+    ". Where a truth value is asked for, as after if, 0 counts as False: `is None` "
+    "tells whether it was left out."
 )
-_SIZES: dict[str, Callable[[tuple[int, ...]], bool]] = {
-    "Exactly the {what} in which the last two sizes of `{name}` are equal are wrong: "
-    "no shape shows there which axis is which.": lambda shape: (
-        len(shape) > 1 and shape[-1] == shape[-2]
+# What may be said of the sizes of an array, and what follows from it.
+_SIZES: dict[str, tuple[str, Callable[[tuple[int, ...]], bool]]] = {
+    "the last two sizes of `{}` are equal": (
+        ": no shape shows there which axis is which.",
+        lambda shape: len(shape) > 1 and shape[-1] == shape[-2],
     ),
-    "Exactly the {what} in which `{name}` has an axis of size one are wrong.": (
-        lambda shape: 1 in shape
-    ),
-    "Exactly the {what} in which no axis of `{name}` has size one are wrong.": (
-        lambda shape: len(shape) > 0 and 1 not in shape
+    "`{}` has an axis of size one": (".", lambda shape: 1 in shape),
+    "no axis of `{}` has size one": (
+        ".",
+        lambda shape: len(shape) > 0 and 1 not in shape,
     ),
 }

@@ -496,15 +496,21 @@ def change_source(course, change):
     return make_course(course, [TOPIC])
 
 
-def test_a_question_of_the_instructor_is_marked_by_hand(
-    grade, course, right, everything
-):
+def asked_for_an_essay(course, right):
+    """What is handed in to a release that asks for an essay as well; it has none."""
+
     def ask(notebook):
         notebook.cells.append(own_cell("markdown", "essay", "Why?"))
 
     change_source(course, ask)
     release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
-    answered = submission(nbformat.read(release, as_version=4), right)
+    return submission(nbformat.read(release, as_version=4), right)
+
+
+def test_a_question_of_the_instructor_is_marked_by_hand(
+    grade, course, right, everything
+):
+    answered = asked_for_an_essay(course, right)
     answered["cells"][-1]["source"] = "Because <img src=x onerror=alert(1)>"
     hand_in(course, TOPIC, {"one": answered})
     outcome = grade(TOPIC, course, limits=LIMITS)
@@ -558,15 +564,8 @@ def test_looking_at_what_a_demonstration_made_costs_nothing(
     assert "print('I see', X.shape)" in kept.read_text()  # as it was written
 
 
-def test_a_question_that_nbgrader_gave_a_zero_waits_for_its_mark(
-    grade, course, master, right
-):
-    def ask(notebook):
-        notebook.cells.append(own_cell("markdown", "essay", "Why?"))
-
-    change_source(course, ask)
-    release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
-    answered = submission(nbformat.read(release, as_version=4), right)
+def test_a_question_that_nbgrader_gave_a_zero_waits_for_its_mark(grade, course, right):
+    answered = asked_for_an_essay(course, right)
     hand_in(course, TOPIC, {"one": answered})  # the question is left out
     nbgrader(course, "autograde", TOPIC)
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
