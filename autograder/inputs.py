@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,10 +48,14 @@ def fill(module: AnyModule, rng: np.random.Generator, scale: float = 0.5) -> Any
     module.double()
     with torch.no_grad():
         for name, parameter in module.named_parameters():
-            own = np.random.default_rng([salt, zlib.crc32(name.encode())])
-            values = scale * own.standard_normal(tuple(parameter.shape))
-            parameter.copy_(torch.from_numpy(np.asarray(values)))
+            parameter.copy_(_values_of(salt, name, tuple(parameter.shape), scale))
     return module
+
+
+@lru_cache(maxsize=256)  # each wrong version of a model is given the same ones
+def _values_of(salt: int, name: str, shape: tuple[int, ...], scale: float) -> Tensor:
+    own = np.random.default_rng([salt, zlib.crc32(name.encode())])
+    return torch.from_numpy(np.asarray(scale * own.standard_normal(shape)))
 
 
 def noted(
