@@ -1,8 +1,8 @@
 """Tensors on a device that this machine lacks, for cases that ask where results lie.
 
 Their values are in ordinary memory, so all that an answer may do with them works. What
-would fail on a GPU fails here: they and tensors of the CPU do not go together. (PyTorch's
-own ``meta`` device has no values, and imports half a compiler when it is first used.)
+would fail on a GPU fails here: they and tensors of the CPU do not go together. (The
+``meta`` device of PyTorch has no values, and its first use imports half a compiler.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 THERE = torch.device("cuda:0")
 APART = (
     "Expected all tensors to be on the same device, but found at least two devices, "
-    f"{THERE} and cpu!"
+    f"{THERE} and cpu"
 )
 _COPYING = {"__setitem__", "copy_"}  # from whatever device
 

@@ -38,6 +38,7 @@ from autograder.exercise import Exercise, Topic, find_topic, load_topic
 from autograder.files import Unusable
 from autograder.judge import Report, refuse
 from autograder.notebooks import chapter_of, read_notebook, source
+from autograder.rest_of_cell import MOST_STOPS, rest_below, stopped_in_line
 from autograder.show import executed_cells, names_in_notebook
 
 CELL_SECONDS = 60  # twice what the grader allows: a student's machine may be slower
@@ -129,7 +130,7 @@ def _question(exercise: str) -> Step:
 def _run(
     steps: list[Step], folder: Path, seconds: float
 ) -> tuple[dict[str, dict], list[str]]:
-    """Reports by exercise, and a note for each cell that stopped with an error."""
+    """Reports by exercise, and a note for each error of a cell."""
     notebook = new_notebook(cells=[new_code_cell(step.source) for step in steps])
     client = NotebookClient(
         notebook,
@@ -141,11 +142,15 @@ def _run(
         resources={"metadata": {"path": str(folder)}},
     )
     client.log.disabled = True  # the notes say it
+    number = 0
     try:
-        client.execute()
+        with client.setup_kernel():
+            for number, cell in enumerate(notebook.cells):
+                client.execute_cell(cell, number)
+                _run_below(client, cell, number)
     except (DeadKernelError, NoSuchKernel, OSError, RuntimeError) as error:
-        stopped = sum("execution" in cell.metadata for cell in notebook.cells)
-        where = f" in {steps[stopped - 1].name}" if stopped else ""
+        started = "execution" in notebook.cells[number].metadata
+        where = f" in {steps[number].name}" if started else ""
         raise NoKernel(
             f"the kernel stopped{where} ({type(error).__name__}): open the notebook, "
             "run all of its cells, and look at the one that does not end well"
@@ -157,6 +162,22 @@ def _run(
         else:
             notes += [f"{step.name}: {text}" for text in _errors(cell.outputs)]
     return reports, notes
+
+
+def _run_below(client: NotebookClient, cell: nbformat.NotebookNode, at: int) -> None:
+    """Go on below the lines in which a cell fails, as grading does."""
+    below = cell
+    for _ in range(MOST_STOPS):
+        stopped = [o for o in below.outputs if o.output_type == "error"]
+        if not stopped or stopped[-1].ename == "KeyboardInterrupt":
+            return
+        rest = rest_below(below.source, stopped_in_line(stopped[-1].traceback))
+        if not rest:
+            return
+        below = new_code_cell(rest)
+        client.execute_cell(below, at)
+        client.nb.cells[at] = cell
+        cell.outputs += below.outputs
 
 
 def _reports(outputs: list[nbformat.NotebookNode]) -> dict[str, dict]:

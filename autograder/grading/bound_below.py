@@ -13,7 +13,7 @@ from dataclasses import replace
 from autograder.answers import Answer
 from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
-from autograder.submissions.magics import parsed
+from autograder.magics import parsed
 from autograder.submissions.reachable import bound_by
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 

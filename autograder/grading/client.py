@@ -20,6 +20,7 @@ from autograder.grading.clock import Clock, Used
 from autograder.grading.door import Door, TooMuch
 from autograder.grading.kept import add_output
 from autograder.respond import CHANNEL
+from autograder.rest_of_cell import stopped_in_line
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager, UnprotectedKernelManager
 from autograder.sandbox.messages import UnreadableMessage
@@ -48,6 +49,7 @@ class SubmissionClient(NotebookClient):
         room: bytes of output that the submission may still send.
         too_long: whether outputs were left out.
         failed: how the last cell failed, if it did.
+        failed_in: the line of it, or 0 where that is not known.
         door: where the answers to questions arrive.
     """
 
@@ -73,6 +75,7 @@ class SubmissionClient(NotebookClient):
         self.room = limits.output_bytes
         self.too_long = False  # whether outputs were left out
         self.failed: str | None = None  # how the last cell failed, if it did
+        self.failed_in = 0  # the line of it
         self.estimated: str | None = None  # the limit that was exceeded by an estimate
         self.door = Door(limits)
         self._broken: str | None = None
@@ -183,7 +186,8 @@ class SubmissionClient(NotebookClient):
             content = exec_reply["content"]
             if content["status"] == "error":
                 said = f"{content['ename']!s:.100}: {content['evalue']!s:.1000}"
-                self.failed = without_file(_line(said, 200))
+                self.failed = without_file(_line(said, 200)).removesuffix(":")
+                self.failed_in = stopped_in_line(content.get("traceback", ()))
         except KeyError as error:
             why = f"a reply has no {error.args[0]}"
             raise UnreadableMessage(why, exec_reply["size"]) from error

@@ -30,6 +30,7 @@ from autograder.grading.own_helpers import name_wrong_helpers
 from autograder.grading.rewritten import DIGESTS
 from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, explain, judge, mark, refuse, refuse_calls
+from autograder.rest_of_cell import MOST_STOPS, rest_below
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits, megabytes
@@ -46,7 +47,6 @@ from autograder.submissions.demonstrations import (
     import_as_demonstrations_do,
     looks_at_one,
     made_by_demonstrations,
-    rest_without_them,
 )
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
@@ -310,35 +310,45 @@ class _Execution:
             return None
         ended = await client.run(cell, number)
         if ended is None and client.failed:
-            ended = await self._without_demonstrations(client, number, cell)
-        if client.failed:
-            self._note_limit(cell, client.failed)
-            if role == "exercise":
-                name = cell.metadata.exercise
-                self.cell_errors[name] = f"its cell stopped with {client.failed}"
+            ended = await self._below(client, number, cell)
         return ended
 
-    async def _without_demonstrations(
+    async def _below(
         self, client: SubmissionClient, number: int, cell: NotebookNode
     ) -> str | None:
-        """Go on below a line that needs a demonstration; how the kernel ended.
+        """Go on below the lines in which a cell fails; how the kernel ended.
 
         The cell itself stays as it was written.
         """
+        first, line, source = client.failed, client.failed_in, cell.source
+        for _ in range(MOST_STOPS):
+            self._note_limit(cell, client.failed)
+            rest = _rest(source, client.failed_in)
+            if not rest:
+                break
+            if source is cell.source:
+                self._note(self._why_it_went_on(number, cell, first, line))
+            below = NotebookNode(cell, source=rest, outputs=[])
+            ended = await client.run(below, number)
+            cell.outputs = cell.outputs + below.outputs
+            if ended is not None or not client.failed:
+                return ended
+            source = rest
+        if cell.metadata.role == "exercise":
+            self.cell_errors[cell.metadata.exercise] = f"its cell stopped with {first}"
+        return None
+
+    def _why_it_went_on(
+        self, number: int, cell: NotebookNode, failed: str, line: int
+    ) -> str:
         made = made_by_demonstrations(self.rebuilt, number)
-        if not looks_at_one(client.failed, made):
-            return None
-        rest = rest_without_them(cell.source, made)
-        if not rest:
-            return None
-        below = NotebookNode(cell, source=rest, outputs=[])
-        ended = await client.run(below, number)
-        cell.outputs = cell.outputs + below.outputs
-        self._note(
-            f"{_where(cell)} looks at what a demonstration of the book made; these are "
-            "not run here, so it was run without such lines"
-        )
-        return ended
+        if looks_at_one(failed, made):
+            return (
+                f"{_where(cell)} looks at what a demonstration of the book made; these "
+                "are not run here, so it was run without such lines"
+            )
+        where = f" in line {line}" if line else ""
+        return f"{_where(cell)} stopped{where} ({failed}); what is below was run"
 
     async def _ask(
         self, client: SubmissionClient, cell: NotebookNode, seeds: list[int]
@@ -426,10 +436,19 @@ class _Execution:
         report = explain(report, exercise, self.given[name], self.right[name])
         missing = name in self.rebuilt.missing
         other = "its exercise cell is not in the notebook" if missing else ""
-        other = self.cell_errors.get(name, other)
+        if not any(answer.is_value for answer in self.given[name]):
+            other = self.cell_errors.get(name, other)
         if other and report.score < report.max_score and report.mistake is None:
             report = replace(report, message=other)
         return report
+
+
+def _rest(source: str, line: int) -> str:
+    try:
+        with reading_limit():
+            return rest_below(source, line)
+    except SubmissionFault:
+        return ""
 
 
 def _where(cell: NotebookNode) -> str:

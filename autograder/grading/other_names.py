@@ -16,10 +16,10 @@ from autograder.answers import Answer
 from autograder.cells import RENAME, likeliest
 from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
+from autograder.magics import parsed
 from autograder.record import only_stubs
 from autograder.rows import NOT_YET
 from autograder.show import STUB
-from autograder.submissions.magics import parsed
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that is repeated in a report

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
+from autograder.magics import parsed
 from autograder.rows import NOT_YET
-from autograder.submissions.magics import parsed
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.rebuild import Rebuilt
 

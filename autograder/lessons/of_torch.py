@@ -21,6 +21,13 @@ _DTYPES = (
 LESSONS: list[Lesson] = [
     (
         "RuntimeError",
+        r"to be on the same device|not on the expected device",
+        "A tensor was made without saying where, so it lies on the CPU, and meets one "
+        "of a GPU. Make new tensors beside the inputs, as torch.arange(n, "
+        "device=x.device) and x.new_zeros(...) do.",
+    ),
+    (
+        "RuntimeError",
         r"divisible by the product of kernel_size|number of sliding blocks",
         "F.unfold gives, and F.fold takes, one column for each patch, (B, C*p*p, N): "
         "swap these axes where a patch is a row.",

@@ -21,12 +21,12 @@ import nbformat
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import Topic, load_topic
 from autograder.files import Unusable, printable
+from autograder.magics import lines_in, parsed
 from autograder.marks.reports import ClassReport
 from autograder.notebooks import grade_id, parse_notebook
 from autograder.oral.features import features_of
 from autograder.oral.results import result_question
 from autograder.release.course import master_text
-from autograder.submissions.magics import lines_in, parsed
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.submitted import read

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from autograder.files import Unusable
 from autograder.lms.upload_ids import people_in
+from autograder.magics import parsed
 from autograder.notebooks import grade_id, read_notebook, source
 from autograder.parsing import UNREADABLE
-from autograder.submissions.magics import parsed
 from autograder.tables import BadTable
 
 LOOKED_AT = 8  # answers from which the shortest is taken

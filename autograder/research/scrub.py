@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from autograder.submissions.magics import parsed
+from autograder.magics import parsed
 
 PERSON, ADDRESS, LINK, TIME, FOLDER = "PERSON", "ADDRESS", "LINK", "TIME", "/FOLDER"
 LEAST_OTHER = 3  # letters of a name of somebody else that is looked for by itself

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from autograder.submissions.magics import parsed
+from autograder.magics import parsed
 
 MAX_DEPTH = 120  # of a tree; of what is deeper, words and signs are compared
 MAX_INLINED = 20  # values used in place, one within the other

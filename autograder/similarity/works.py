@@ -13,12 +13,12 @@ import nbformat
 from autograder.diagnosis import STOPPED
 from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable
+from autograder.magics import lines_in
 from autograder.marks.reports import NoReports, read_reports
 from autograder.notebooks import parse_notebook, read_notebook, source
 from autograder.release.course import master_text
 from autograder.rows import NOT_YET
 from autograder.submissions.by_name import defined_in
-from autograder.submissions.magics import lines_in
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import STUDENT, Rebuilt, rebuild
 from autograder.submissions.submitted import read, students

@@ -18,8 +18,8 @@ from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 
 from autograder.comparisons import names_bound
+from autograder.magics import lines_in, parsed, rows_of, sharing_lines
 from autograder.parsing import UNREADABLE, parse
-from autograder.submissions.magics import lines_in, parsed, rows_of, sharing_lines
 
 # How a cell makes a module that other cells import.
 _MAKES = re.compile(
@@ -40,21 +40,17 @@ class Absent:
 
     Args:
         made: modules that the notebook makes itself.
-        names: what is missing from the start, and is known to be used.
 
     Attributes:
         modules: what was imported and is not installed here.
     """
 
-    def __init__(self, made: Iterable[str] = (), names: Iterable[str] = ()) -> None:
+    def __init__(self, made: Iterable[str] = ()) -> None:
         self.modules: set[str] = set()
         self._made = frozenset(made)
-        self._names = set(names)
+        self._names: set[str] = set()
         self._failing: set[str] = set()  # what is defined with the help of these
         self._shortened: set[int] = set()  # imports of which a part is here
-        # Of an import, only what is certainly evaluated needs it, not what stands
-        # below ``if IN_COLAB``.
-        self._all_parts = bool(self._names)
 
     def left_out_of(self, source: str) -> str:
         """A cell without what needs something that is missing, line for line."""
@@ -124,14 +120,10 @@ class Absent:
         bound = {name.id for name in _names_in(node, ast.Store)}
         if isinstance(node, _DEFINES):
             bound = {node.name}
-        lacks = any(map(self._uses, _evaluated(node))) or (
-            self._all_parts
-            and self._uses(node)
-            and not any(isinstance(part, _DEFINES) for part in ast.walk(node))
-        )
+        lacks = any(map(self._uses, _evaluated(node)))  # not below ``if IN_COLAB``
         fails = isinstance(node, _DEFINES) and self._uses(node)
         calls = isinstance(node, ast.Expr) and self._fails_in(node)
-        if lacks or (fails and self._all_parts):
+        if lacks:
             self._names |= bound
         else:
             self._names -= bound

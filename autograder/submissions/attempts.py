@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from autograder.magics import parsed
 from autograder.parsing import UNREADABLE
 from autograder.submissions import by_name
-from autograder.submissions.magics import parsed
 
 MAX_SOURCE = 100_000  # characters of one cell
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection
 from functools import cached_property, lru_cache
 
+from autograder.magics import keeps_names, lines_in, parsed, rows_of
 from autograder.parsing import UNREADABLE
 from autograder.record import only_stubs
-from autograder.submissions.magics import keeps_names, lines_in, parsed, rows_of
 
 _DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 

@@ -15,8 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.comparisons import looked_up, names_bound
-from autograder.submissions.absent import Absent
-from autograder.submissions.magics import lines_in, parsed
+from autograder.magics import parsed
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _IMPORTS = ast.Import | ast.ImportFrom
@@ -84,20 +83,6 @@ def looks_at_one(error: str | None, made: frozenset[str]) -> bool:
     """Whether a cell stopped because such a name is not there."""
     found = _NOT_DEFINED.match(error or "")
     return found is not None and found[1] in made
-
-
-def rest_without_them(source: str, made: frozenset[str]) -> str:
-    """What is left to run of a cell that stopped at the first use of such a name.
-
-    Returns:
-        The statements below, but for those that need such names as well, on the lines
-        on which they stand; empty if there are none.
-    """
-    lines, left = lines_in(source), lines_in(Absent(names=made).left_out_of(source))
-    pairs = enumerate(zip(lines, left, strict=True))
-    first = next((n for n, (one, other) in pairs if one != other), len(lines))
-    rest = "\n".join([*[""] * first, *left[first:]])
-    return rest if rest.strip() else ""
 
 
 @lru_cache(maxsize=200)  # the cells of a chapter

@@ -11,8 +11,8 @@ import ast
 import builtins
 
 from autograder.comparisons import names_bound
+from autograder.magics import lines_in, parsed, rows_of, sharing_lines
 from autograder.submissions.by_name import shape, shapes_in
-from autograder.submissions.magics import lines_in, parsed, rows_of, sharing_lines
 
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINES |= ast.Import | ast.ImportFrom

@@ -15,8 +15,7 @@ from functools import cached_property
 from nbformat import NotebookNode
 
 from autograder.comparisons import looked_up
-from autograder.parsing import UNREADABLE
-from autograder.submissions.magics import (
+from autograder.magics import (
     lines_in,
     never_runs,
     parsed,
@@ -24,6 +23,7 @@ from autograder.submissions.magics import (
     rows_of,
     sharing_lines,
 )
+from autograder.parsing import UNREADABLE
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.magics import has_cell_magic, parsed
 from autograder.origin import lines_of
 from autograder.submissions import by_name
 from autograder.submissions.absent import Absent, modules_made_in
@@ -37,7 +38,6 @@ from autograder.submissions.cells import (
     submitted_cells,
 )
 from autograder.submissions.irregularities import irregularities
-from autograder.submissions.magics import has_cell_magic, parsed
 from autograder.submissions.places import Places, is_beside
 
 MAX_ADDED = 500_000  # characters of all cells that a student added

@@ -169,6 +169,13 @@ def padding_numbers(lengths, max_length):
 
 
 @mistake(padding_mask)
+def padding_on_the_cpu(lengths, max_length):
+    """Your mask lies on the CPU even where the lengths are on a GPU, and could not be
+    used beside them. Make the positions there, with device=lengths.device."""
+    return torch.arange(max_length) < lengths.cpu()[:, None]
+
+
+@mistake(padding_mask)
 def padding_never_empty(lengths, max_length):
     """You gave empty sequences one token. A length of 0 is legal and its row is False
     throughout, or the filler would be read as if it were a word."""

@@ -17,12 +17,14 @@ FLOORS = [
     {"toolkit"},
     {
         *("autograder.errors", "autograder.files", "autograder.interrupts"),
-        *("autograder.notebooks", "autograder.parsing", "autograder.processors"),
+        *("autograder.magics", "autograder.notebooks", "autograder.parsing"),
+        *("autograder.processors", "autograder.rest_of_cell"),
         *("autograder.shell", "autograder.tables"),
     },
     {
-        *("autograder.exercise", "autograder.arrays", "autograder.inputs"),
-        *("autograder.break_exercise", "autograder.specification"),
+        *("autograder.another_device", "autograder.arrays", "autograder.inputs"),
+        *("autograder.break_exercise", "autograder.exercise"),
+        "autograder.specification",
         *("autograder.book", "autograder.comparisons", "autograder.own_names"),
     },
     {"autograder.exercises"},

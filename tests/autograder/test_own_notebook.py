@@ -83,6 +83,23 @@ def test_answer_under_another_name_and_a_cell_that_is_not_python_are_told(write)
     assert report["notes"][1:] == ["cell 3: SyntaxError: expected ':' (line 1)"]
 
 
+def test_what_is_below_a_line_that_fails_is_run_as_in_grading(write):
+    answer = cell_source(right.softmax, "softmax")
+    path = write(
+        "import numpy as np",
+        f"print(X.shape)\nopen('no such file')\n{answer}",
+        "check(softmax)",
+    )
+    report = examine_own(path)
+    softmax = by_name(report)["softmax"]
+    assert softmax["score"] == softmax["max_score"]
+    assert report["notes"][1:] == [
+        "cell 2: NameError: name 'X' is not defined",
+        "cell 2: FileNotFoundError: [Errno 2] No such file or directory: "
+        "'no such file'",
+    ]
+
+
 def test_cell_that_does_not_end_is_interrupted_and_named(write):
     path = write("import time\ntime.sleep(10**6)")
     report = examine_own(path, seconds=10)

@@ -52,7 +52,7 @@ SHORT_OF_MEMORY = """
 import resource
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.magics import parsed
+from autograder.magics import parsed
 
 source = "x = [1, 2, 3]\\n" * 7_000
 with open("/proc/self/statm") as statm:

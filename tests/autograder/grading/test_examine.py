@@ -292,6 +292,44 @@ def test_without_a_sandbox_an_ending_has_its_real_reason(examined, solved, code,
     assert report["score"] == report["max_score"] - attend["max_score"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "open('data.csv')",
+        "%load_ext of_nobody",
+        "%matplotlib widget",
+        "%of_nobody",
+        "from numpy import nothing, array",
+        "import sys; sys.exit()",
+        "import os; os.chdir('/content/drive')",
+        "name = input('Your name? ')",
+    ],
+)
+def test_a_line_that_fails_here_does_not_cost_what_is_below_it(
+    examined, solved, right, line
+):
+    helper = "def reshaped(x):\n    return array(x)" if "array" in line else "x = 1"
+    source = f"# Mine\n{line}\n{helper}\n{right['attend']}"
+    report = examined(solved(attend=source))
+    assert report["score"] == report["max_score"]
+    (note,) = [n for n in report["notes"] if "stopped" in n]
+    where = "" if line in ("%of_nobody", "import sys; sys.exit()") else " in line 2"
+    assert note.startswith(f"the cell of attend stopped{where} (")
+    assert note.endswith("); what is below was run")
+
+
+def test_each_line_around_a_failure_runs_once(examined, solved, right):
+    source = (
+        "try:\n    count += 1\nexcept NameError:\n    count = 1\n"
+        "1 / 0\ncount += 10\nopen('nothing')\ncount += 100\n"
+        f"{right['attend'].replace('def attend', 'def mine')}\n"
+        "def attend(query, inputs):\n"
+        "    return mine(query, inputs) if count == 111 else count\n"
+    )
+    report = examined(solved(attend=source))
+    assert report["score"] == report["max_score"]
+
+
 def test_answers_of_a_neighbour_are_worth_nothing(examined, right, solved, expected):
     """A submission that knows what others were asked, and the right answers to that."""
     seeds = expected["attend"].seeds

@@ -8,7 +8,6 @@ from autograder.submissions.demonstrations import (
     import_as_demonstrations_do,
     looks_at_one,
     made_by_demonstrations,
-    rest_without_them,
 )
 from autograder.submissions.rebuild import rebuild
 from classroom.submissions import submission
@@ -38,37 +37,6 @@ def test_names_of_demonstrations_are_those_that_nothing_above_binds(master, righ
 )
 def test_only_a_missing_name_of_theirs_is_one(error, found):
     assert looks_at_one(error, frozenset({"X", "q"})) is found
-
-
-@pytest.mark.parametrize(
-    ("source", "left"),
-    [
-        ("print(X.shape)\n\ndef f(x):\n    return x", "\n\ndef f(x):\n    return x"),
-        ("n = len(X)\nprint(n)\nk = 2", "\n\nk = 2"),
-        ("for row in X:\n    print(row)\nk = 2", "\n\nk = 2"),
-        ("assert X.all(); k = 2", "k = 2"),
-        ("%timeit f(X)\nk = 2", "\nk = 2"),
-        ("import os\nos.mkdir('a')\nprint(X)\nk = 2", "\n\n\nk = 2"),
-        ("try:\n    X[0]\nexcept IndexError:\n    pass\nk = 2", "\n\n\n\nk = 2"),
-        ("del X\nk = 2", "\nk = 2"),
-        ("X = X[:3]\nk = 2\nprint(X)", "\nk = 2\n"),
-        ("z = np.ones(X)\nz /= 2\nprint(z)\nk = 2", "\n\n\nk = 2"),
-        (
-            "print(X)\ndef f():\n    return X\nf()\nk = 2",
-            "\ndef f():\n    return X\n\nk = 2",
-        ),
-        ("class A:\n    b = X\na = A()\nk = 2", "\n\n\nk = 2"),
-        (
-            "print(X)\nclass A:\n    def f(s):\n        X\nA()\nk = 2",
-            "\nclass A:\n    def f(s):\n        X\n\nk = 2",
-        ),
-        ("X = 1\nprint(X)", ""),
-        ("def f():\n    return X", ""),
-        ("if X:\n    def f(): return 1", ""),
-    ],
-)
-def test_what_is_run_again_are_the_statements_below_that_need_none(source, left):
-    assert rest_without_them(source, frozenset({"X"})) == left
 
 
 def test_what_an_answer_needs_of_the_imports_of_a_demonstration_is_imported(

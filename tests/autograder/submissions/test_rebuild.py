@@ -10,6 +10,7 @@ import time
 import nbformat
 import pytest
 
+from autograder import magics
 from autograder.errors import GraderFault
 from autograder.exercise import Exercise, load_topic
 from autograder.files import Unusable
@@ -22,7 +23,7 @@ from autograder.notebooks import (
     read_notebook,
 )
 from autograder.sandbox.limits import Limits
-from autograder.submissions import by_name, magics, titles
+from autograder.submissions import by_name, titles
 from autograder.submissions.attempts import MAX_SOURCE
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.rebuild import MAX_ADDED, rebuild

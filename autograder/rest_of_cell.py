@@ -1,0 +1,96 @@
+"""What is left of a cell below the line at which it stopped.
+
+Jupyter drops it. But a cell that ran through on a student's machine may stop on another
+one, at a file, a folder, a GPU or an extension that is not there, and what it defines
+further down is needed all the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from autograder.magics import has_cell_magic, lines_in, parsed, rows_of, sharing_lines
+from autograder.parsing import UNREADABLE
+
+MOST_STOPS = 20  # of one cell
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
+# In a kernel, or elsewhere; of a frame in a function, ", in f(x)" follows.
+_AT = re.compile(
+    r"^\s*(?:Cell In\[\d{1,9}\], line |File <ipython-input-\d{1,9}-\w{1,20}>:)"
+    r"(\d{1,6})\s*$",
+    re.MULTILINE,
+)
+_BINDS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_IMPORTS = ast.Import | ast.ImportFrom
+
+
+def stopped_in_line(traceback: Iterable[str]) -> int:
+    """The line in which a cell stopped; 0 if IPython's traceback names none."""
+    for part in traceback:
+        found = _AT.search(_COLOUR.sub("", part[:4000]))
+        if found:
+            return int(found[1])
+    return 0
+
+
+def rest_below(source: str, line: int) -> str:
+    """The statements below one that failed, on the lines on which they stand.
+
+    Of a statement that imports several names, those that can be had are not lost: it
+    is to be tried again, name by name. If it is not known which statement failed, the
+    rest is what imports and defines, which does no harm a second time.
+
+    Args:
+        source: of a cell.
+        line: in which it failed, as IPython counts, or 0.
+
+    Returns:
+        What is to be run instead; empty if that is nothing.
+    """
+    tree = None if has_cell_magic(source) else parsed(source)
+    if tree is None:
+        return ""
+    lines = lines_in(source)
+    groups = [(rows_of(group), group) for group in sharing_lines(tree.body)]
+    if not line:
+        kept = [
+            (rows, lines[rows])
+            for rows, group in groups
+            if all(isinstance(node, _BINDS | _IMPORTS) for node in group)
+        ]
+        rest = list(_on_their_lines(kept))
+        return "\n".join(rest) if rest != lines else ""
+    line += next((n for n, text in enumerate(lines) if text.strip()), 0)
+    below = [pair for pair in groups if pair[0].stop >= line]
+    if not below:
+        return ""
+    (rows, failed), *others = below
+    kept = [(other, lines[other]) for other, _ in others]
+    with suppress(*UNREADABLE):
+        again = [*_name_by_name(failed[0]), *failed[1:]]
+        if again:
+            kept.insert(0, (rows, ["; ".join(map(ast.unparse, again))]))
+    return "\n".join(_on_their_lines(kept))
+
+
+def _name_by_name(node: ast.stmt) -> list[ast.stmt]:
+    if not isinstance(node, _IMPORTS) or len(node.names) == 1:
+        return []
+    if isinstance(node, ast.Import):
+        return [ast.Import([name]) for name in node.names]
+    return [ast.ImportFrom(node.module, [name], node.level) for name in node.names]
+
+
+def _on_their_lines(pieces: Iterable[tuple[slice, list[str]]]) -> Iterator[str]:
+    """The lines of pieces of a source; a comment in the place of each that is left out.
+
+    IPython drops empty lines above the first statement, and would count anew.
+    """
+    at = 0
+    for rows, texts in pieces:
+        yield from ["#"] * (rows.start - at)
+        yield from texts
+        at = rows.start + len(texts)
