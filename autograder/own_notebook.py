@@ -32,6 +32,7 @@ from autograder.cells import (
     without_file,
 )
 from autograder.check import examine_here, self_study, with_what_is_seen
+from autograder.demonstrations import CodeCell, taken_over
 from autograder.encoding import clean
 from autograder.errors import AutograderError, GraderFault
 from autograder.exercise import Exercise, Topic, find_topic, load_topic
@@ -109,6 +110,13 @@ def _steps(cells: list[dict[str, Any]], topic: Topic) -> list[Step]:
     An exercise whose check was lost is asked for at the end.
     """
     steps, asked = [], set()
+    kinds = [
+        CodeCell(source(cell), "demo" in cell.get("metadata", {}).get("tags", []))
+        if cell["cell_type"] == "code"
+        else CodeCell("")
+        for cell in cells
+    ]
+    pieces = taken_over(kinds, topic.exercises)
     for number, cell in enumerate(cells, start=1):
         if cell["cell_type"] != "code":
             continue
@@ -117,6 +125,8 @@ def _steps(cells: list[dict[str, Any]], topic: Topic) -> list[Step]:
         if checked and checked[1] in topic.exercises:
             asked.add(checked[1])
             steps.append(_question(checked[1]))
+        elif number - 1 in pieces:
+            steps.append(Step(pieces[number - 1], f"cell {number}"))
         elif text.strip() and not set(NOT_RUN) & set(tags):
             steps.append(Step(text, f"cell {number}"))
     return [*steps, *(_question(name) for name in topic.exercises if name not in asked)]

@@ -18,13 +18,14 @@ from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from autograder.answers import Answer, decode, in_private
+from autograder.demonstrations import looks_at_one, made_by_demonstrations
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import Topic
 from autograder.expected import Expected, expect_anew
-from autograder.grading.bound_below import name_bound_below
 from autograder.grading.client import SelectorLoop, SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.grading.kept import kept_notebook
+from autograder.grading.missing_names import name_missing_names
 from autograder.grading.other_names import name_renamed
 from autograder.grading.own_helpers import name_wrong_helpers
 from autograder.grading.rewritten import DIGESTS
@@ -43,14 +44,14 @@ from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.process_tree import waits_are_counted
 from autograder.sandbox.scratch import submission_folder
 from autograder.submissions.attempts import MAX_SOURCE
-from autograder.submissions.demonstrations import (
-    import_as_demonstrations_do,
-    looks_at_one,
-    made_by_demonstrations,
-)
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.rebuild import STUDENT, Rebuilt, rebuild
+from autograder.submissions.rebuild import (
+    STUDENT,
+    Rebuilt,
+    rebuild,
+    take_over_demonstrations,
+)
 
 MAX_RESTARTS = 3
 ESTIMATED = "a part of what counted for it is an estimate"
@@ -115,7 +116,7 @@ def examine(
     try:
         with reading_limit():
             rebuilt = rebuild(master, data)
-            import_as_demonstrations_do(rebuilt)
+            take_over_demonstrations(rebuilt, topic.exercises)
             refused = not_to_be_run(topic, rebuilt)
     except SubmissionFault as fault:
         return refused_examination(master, topic, str(fault))
@@ -128,7 +129,7 @@ def examine(
         runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]
     reports = name_renamed(master, rebuilt, reports, run.given)
-    reports = name_bound_below(rebuilt, reports, run.given)
+    reports = name_missing_names(rebuilt, reports, run.given)
     reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
     report = summary(topic, reports, notes=rebuilt.notes + run.notes)
     if by_hand := _to_mark_by_hand(topic, rebuilt):
@@ -341,7 +342,7 @@ class _Execution:
     def _why_it_went_on(
         self, number: int, cell: NotebookNode, failed: str, line: int
     ) -> str:
-        made = made_by_demonstrations(self.rebuilt, number)
+        made = made_by_demonstrations(self.rebuilt.code(), number)
         if looks_at_one(failed, made):
             return (
                 f"{_where(cell)} looks at what a demonstration of the book made; these "

@@ -43,10 +43,12 @@ class Absent:
 
     Attributes:
         modules: what was imported and is not installed here.
+        imported: the names that it would have had, each with its module.
     """
 
     def __init__(self, made: Iterable[str] = ()) -> None:
         self.modules: set[str] = set()
+        self.imported: dict[str, str] = {}
         self._made = frozenset(made)
         self._names: set[str] = set()
         self._failing: set[str] = set()  # what is defined with the help of these
@@ -152,11 +154,13 @@ class Absent:
         self.modules |= missing
         if isinstance(node, ast.ImportFrom) or len(missing) == len(paths):
             self._names |= bound
+            self.imported |= dict.fromkeys(bound, min(missing))
             return True
         # Of ``import numpy, jax``, what is here stays.
         node.names = [alias for alias in node.names if alias.name not in missing]
         here = names_bound(node)
         self._names = (self._names - here) | (bound - here)
+        self.imported |= dict.fromkeys(bound - here, min(missing))
         self._shortened.add(id(node))
         return False
 

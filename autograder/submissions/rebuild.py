@@ -8,7 +8,7 @@ unlocking a cell changes nothing, and of copies, the last above its check counts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -18,6 +18,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.demonstrations import CodeCell, taken_over
 from autograder.magics import has_cell_magic, parsed
 from autograder.origin import lines_of
 from autograder.submissions import by_name
@@ -60,6 +61,7 @@ class Rebuilt:
         notes: one line for each irregularity, for the report.
         missing: exercises whose cell is not in the submission.
         too_long: exercises whose answer is longer than ``MAX_SOURCE``.
+        not_installed: names that were imported, and the module that is not here.
     """
 
     notebook: NotebookNode
@@ -68,7 +70,17 @@ class Rebuilt:
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     too_long: list[str] = field(default_factory=list)
+    not_installed: dict[str, str] = field(default_factory=dict)
     added: int = 0  # characters of the cells that the student added
+
+    def code(self) -> list[CodeCell]:
+        """The cells, in which demonstrations are told from the others."""
+        return [
+            CodeCell(cell.source, cell.metadata.role == "demo")
+            if cell.cell_type == "code"
+            else CodeCell("")
+            for cell in self.notebook.cells
+        ]
 
     @cached_property
     def lines(self) -> dict[str, set[int]]:
@@ -300,11 +312,21 @@ def _leave_out_what_is_not_here(rebuilt: Rebuilt) -> None:
         cell.source = absent.left_out_of(cell.source)
         if cell.metadata.role == "exercise":
             rebuilt.answers[cell.metadata.exercise] = cell.source
+    rebuilt.not_installed = absent.imported
     if absent.modules:
         names = ", ".join(
             printable_part(name, 40) for name in sorted(absent.modules)[:5]
         )
         rebuilt.notes.append(f"left out, because it is not installed here: {names}")
+
+
+def take_over_demonstrations(rebuilt: Rebuilt, exercises: Collection[str]) -> None:
+    """Add cells for what answers need of the demonstrations, which are not run."""
+    pieces = taken_over(rebuilt.code(), exercises)
+    for number in sorted(pieces, reverse=True):
+        cell = nbformat.v4.new_code_cell(pieces[number])
+        cell.metadata["role"] = STUDENT
+        rebuilt.notebook.cells.insert(number + 1, cell)
 
 
 def _add_master_cell(

@@ -25,7 +25,8 @@ FLOORS = [
         *("autograder.another_device", "autograder.arrays", "autograder.inputs"),
         *("autograder.break_exercise", "autograder.exercise"),
         "autograder.specification",
-        *("autograder.book", "autograder.comparisons", "autograder.own_names"),
+        *("autograder.book", "autograder.comparisons"),
+        *("autograder.demonstrations", "autograder.own_names"),
     },
     {"autograder.exercises"},
     {

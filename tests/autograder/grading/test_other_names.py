@@ -109,6 +109,28 @@ def test_a_name_that_is_set_below_the_check_is_told_so(examined, solved, below, 
     assert ("`exponentials` is set in a cell below" in softmax["message"]) == told
 
 
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        (
+            "from einops import reduce, rearrange\n"
+            + RIGHT.format("softmax").replace("np.exp(", "reduce("),
+            "`reduce` comes from einops, which is not installed where your work is",
+        ),
+        (
+            RIGHT.format("softmax").replace("np.exp(", "X.take("),
+            "`X` is made by a demonstration of the book. These are not run in grading",
+        ),
+    ],
+)
+def test_a_name_that_was_there_in_the_students_session_is_no_typo(
+    examined, solved, cell, says
+):
+    report = examined(solved(softmax=cell))
+    softmax = next(e for e in report["exercises"] if e["name"] == "softmax")
+    assert softmax["message"].startswith(f"NameError: {says}")
+
+
 @pytest.mark.parametrize("cell", HARD_TO_READ.values(), ids=HARD_TO_READ)
 def test_no_search_for_a_name_takes_long_or_fails(named, cell):
     """Nothing that is found here changes a mark, so nothing here may cost one."""
