@@ -115,6 +115,26 @@ def chapter_of(data: dict[str, Any], path: Path) -> str:
     return named if isinstance(named, str) else path.stem
 
 
+def is_untouched(data: dict[str, Any]) -> bool:
+    """Whether a notebook has exercises of ours, all of them as they were released."""
+    stubs = 0
+    for cell in data["cells"]:
+        metadata = cell.get("metadata") if isinstance(cell, dict) else None
+        ours = metadata.get(METADATA_KEY) if isinstance(metadata, dict) else None
+        stub = ours.get("stub") if isinstance(ours, dict) else None
+        if isinstance(stub, str):
+            stubs += 1
+            text = cell.get("source")
+            lines = text if isinstance(text, list) else [text]
+            if "".join(filter(_is_text, lines)) != stub:
+                return False
+    return stubs > 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def source(cell: dict[str, Any]) -> str:
     """The source of a cell, which a file holds as a text or as lines."""
     text = cell["source"]

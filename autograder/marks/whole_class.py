@@ -24,7 +24,12 @@ from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import WAITING, ClassReport, read_reports
 from autograder.marks.scores import Marks
 from autograder.release.settings import settings_of
-from autograder.submissions.submitted import NothingSubmitted, handed_in, students
+from autograder.submissions.submitted import (
+    NothingSubmitted,
+    handed_in,
+    misplaced,
+    students,
+)
 
 
 def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]:
@@ -52,7 +57,9 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     without = (class_ | reports.students) - marked - deadlines.excused
     new = {s for s in without if handed_in(course / "submitted", s, chapter)}
     waiting = new | marked - reports.students - deadlines.excused
+    missing = sorted(class_ - marked - reports.students - waiting)
     notes = _notes_on_waiting(waiting, marked, reports.students)
+    notes += _notes_on_places(course / "submitted", missing, chapter)
     notes += [
         f"not in the tables: {student}: is no longer in the gradebook"
         for student in sorted(reports.students - marked - waiting)
@@ -70,7 +77,7 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     notes += _note_on_extensions(set(called) & longer & reports.students - set(late))
     return replace(
         report,
-        missing=sorted(class_ - marked - reports.students - waiting),
+        missing=missing,
         excused=sorted(deadlines.excused),
         waiting=sorted(waiting),
         late=sorted(set(late) & report.students),
@@ -97,6 +104,17 @@ def _notes_on_waiting(
         f"{WAITING}: {', '.join(sorted(found))} ({why}); call grade again"
         for why, found in ways.items()
         if found
+    ]
+
+
+def _notes_on_places(submitted: Path, missing: list[str], chapter: str) -> list[str]:
+    """A line for each student of whom there may be work in another place."""
+    found = {student: misplaced(submitted, student, chapter) for student in missing}
+    return [
+        f"not handed in: {student}, but there is {place}; it has to be "
+        f"{student}/{chapter}/{chapter}.ipynb"
+        for student, place in found.items()
+        if place
     ]
 
 

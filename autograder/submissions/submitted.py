@@ -16,11 +16,15 @@ from typing import Any
 
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import Inaccessible, Unusable, plain_file, printable
-from autograder.notebooks import MAX_FILE_BYTES
+from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
 from autograder.submissions.titles import likeness
 
 _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
+_NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
 MAX_NAME = 216  # bytes, so that files may be named after a student
+
+
+MOST_COPIES = 3  # that are read to find work in them
 
 
 class NothingSubmitted(AutograderError):
@@ -123,6 +127,19 @@ def handed_in(submitted: Path, student: str, chapter: str) -> bool:
         return True
 
 
+def misplaced(submitted: Path, student: str, chapter: str) -> str | None:
+    """What may be a submission, where there is none in its place."""
+    try:
+        found = sorted(entry.name for entry in (submitted / student).iterdir())
+    except OSError:
+        return None
+    for name in found:
+        stem = _stem(Path(name)) or name
+        if name != chapter and likeness(stem, chapter) < 2:
+            return f"{student}/{printable(name)}"
+    return None
+
+
 def read(submitted: Path, student: str, chapter: str) -> Submission:
     """Read a submission; anything but a plain file of moderate size is unusable.
 
@@ -152,19 +169,27 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
         reason = f"what is in the place of the folder {chapter} is none"
         return Submission(student, b"", reason)
     timestamp, note = _timestamp(folder / "timestamp.txt")
-    path = folder / f"{chapter}.ipynb"
-    if not os.path.lexists(path):
-        ranked = sorted(
-            folder.glob("*.ipynb"),
-            key=lambda file: (likeness(file.stem, chapter), len(file.name), file.name),
-        )
-        if not ranked or len(ranked) > 1 and likeness(ranked[0].stem, chapter) > 1:
-            reason = f"no notebook {chapter}.ipynb was submitted"
-            return Submission(student, b"", reason, timestamp, note)
-        path, note = ranked[0], f"the notebook was named {printable(ranked[0].name)}"
-        if len(ranked) > 1:
-            others = ", ".join(printable(file.name) for file in ranked[1:4])
-            note += f"; not looked at: {others}"
+    path, others = folder / f"{chapter}.ipynb", _copies_in(folder, chapter)
+    if os.path.lexists(path):
+        others = [file for file in others if file != path]
+        if others and _is_untouched(path):
+            some = (f for f in others[:MOST_COPIES] if _is_touched(f, chapter))
+            worked = next(some, path)
+            if worked != path:
+                others.remove(worked)
+                note = f"{path.name} is as it was released, so {{}} was examined"
+                path, note = worked, note.format(printable(worked.name))
+    elif not others or len(others) > 1 and _likeness(others[0], chapter) > 1:
+        found = ", ".join(printable(file.name) for file in _files_in(folder))
+        reason = f"no notebook {chapter}.ipynb was submitted"
+        reason += f"; found {found}" if found else ""
+        return Submission(student, b"", reason, timestamp, note)
+    else:
+        path, *others = others
+        note = f"the notebook was named {printable(str(path.relative_to(folder)))}"
+    if others:
+        names = ", ".join(printable(file.name) for file in others[:3])
+        note = "; ".join(filter(None, (note, f"not looked at: {names}")))
     try:
         content = plain_file(path, MAX_FILE_BYTES)
     except Inaccessible:
@@ -172,6 +197,54 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
     except Unusable as error:
         return Submission(student, b"", str(error), timestamp, note)
     return Submission(student, content, None, timestamp, note)
+
+
+def _copies_in(folder: Path, chapter: str) -> list[Path]:
+    """What may be the notebook, the likeliest first.
+
+    Browsers and mail programs add an ending of their own, and an archive that was
+    unpacked has a folder of its own.
+    """
+    found = [file for file in folder.iterdir() if _stem(file) is not None]
+    if not found:
+        inside = [f for f in folder.iterdir() if f.is_dir() and not f.is_symlink()]
+        found = [
+            file
+            for inner in inside
+            if not inner.name.startswith((".", "__"))
+            for file in inner.iterdir()
+            if _stem(file) is not None
+        ]
+    return sorted(found, key=lambda f: (_likeness(f, chapter), len(f.name), f.name))
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(f for f in folder.iterdir() if not f.name.startswith("."))[:3]
+
+
+def _stem(file: Path) -> str | None:
+    """The name of a notebook without its ending; ``None`` if it is none."""
+    found = _NOTEBOOK.fullmatch(file.name)
+    return found[1] if found else None
+
+
+def _likeness(file: Path, chapter: str) -> int:
+    return likeness(_stem(file) or "", chapter)
+
+
+def _is_untouched(path: Path) -> bool:
+    """Whether all exercises of a notebook are as they were released."""
+    try:
+        data = parse_notebook(plain_file(path, MAX_FILE_BYTES))
+    except Inaccessible:
+        raise
+    except Unusable:
+        return False
+    return is_untouched(data)
+
+
+def _is_touched(path: Path, chapter: str) -> bool:
+    return _likeness(path, chapter) < 2 and not _is_untouched(path)
 
 
 def read_secret(submitted: Path, student: str, chapter: str) -> str | None:

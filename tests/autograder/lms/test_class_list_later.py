@@ -10,7 +10,11 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.grading.grade import grade
 from autograder.lms.upload_ids import kept_roster, people_in
-from autograder.marks.whole_class import expected_of, note_on_strangers
+from autograder.marks.whole_class import (
+    expected_of,
+    note_on_strangers,
+    report_on_class,
+)
 from tests.autograder.conftest import TOPIC
 
 CANVAS = (
@@ -109,6 +113,18 @@ def test_grade_tells_of_all_who_handed_in_nothing_folder_or_not(course, run):
     assert sorted(outcome.missing) == ["acox", "jdoe"]
     assert outcome.excused == []
     assert grade(TOPIC, course, only=["jdoe"]).missing == ["jdoe"]
+
+
+def test_work_beside_its_place_is_pointed_out(course, run):
+    run([JANE], CANVAS)
+    folder = course / "submitted" / "acox" / TOPIC.replace("_", " ").title()
+    folder.mkdir(parents=True)
+    grade(TOPIC, course)
+    (note,) = report_on_class(course, TOPIC)[1]
+    assert note == (
+        f"not handed in: acox, but there is acox/{folder.name}; it has to be "
+        f"acox/{TOPIC}/{TOPIC}.ipynb"
+    )
 
 
 def test_who_is_in_the_gradebook_alone_is_told_and_counts_once(course, run):

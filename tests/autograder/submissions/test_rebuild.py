@@ -18,6 +18,7 @@ from autograder.grading import worker
 from autograder.notebooks import (
     MAX_FILE_BYTES,
     MAX_WRITTEN,
+    METADATA_KEY,
     chapter_of,
     parse_notebook,
     read_notebook,
@@ -1157,6 +1158,11 @@ def test_only_what_may_be_the_name_of_an_exercise_is_looked_up(monkeypatch):
         (["old.ipynb", "scaling.ipynb", "masking (2).ipynb"], "masking (2).ipynb"),
         (["scaling.ipynb", "multi_head.ipynb"], None),
         (["a.ipynb", "b.ipynb"], None),
+        (["masking.ipynb.txt", "b.ipynb"], "masking.ipynb.txt"),
+        (["masking.ipynb.json", "b.ipynb"], "masking.ipynb.json"),
+        (["MASKING.IPYNB", "b.ipynb"], "MASKING.IPYNB"),
+        (["homework/masking.ipynb", "homework/b.ipynb"], "homework/masking.ipynb"),
+        (["masking.pdf", "b.txt"], None),
         ([], None),
     ],
 )
@@ -1164,14 +1170,58 @@ def test_of_several_notebooks_the_best_named_is_taken_and_said(tmp_path, names, 
     folder = tmp_path / "ada" / "masking"
     folder.mkdir(parents=True)
     for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(name)
     found = read(tmp_path, "ada", "masking")
     assert found.content.decode() == (taken or "")
     if taken is None:
-        assert found.unusable == "no notebook masking.ipynb was submitted"
+        there = f"; found {', '.join(sorted(names))}" if names else ""
+        assert found.unusable == f"no notebook masking.ipynb was submitted{there}"
     else:
         assert found.note.startswith(f"the notebook was named {taken}; not looked at: ")
-        assert all(name in found.note for name in names)
+        assert all(name.split("/")[-1] in found.note for name in names)
+
+
+@pytest.fixture
+def folder_with(tmp_path, master):
+    """What is read of a folder with notebooks: blank ones, and some with work."""
+
+    def ask(**names):
+        folder = tmp_path / "ada" / TOPIC
+        folder.mkdir(parents=True)
+        for name, has_work in names.items():
+            data = copy.deepcopy(master)
+            if has_work:
+                cell = next(c for c in data.cells if c.metadata.get(METADATA_KEY))
+                cell.source += "\n# mine"
+            data.metadata["called"] = name
+            (folder / f"{name}.ipynb").write_text(json.dumps(data))
+        found = read(tmp_path, "ada", TOPIC)
+        return json.loads(found.content)["metadata"]["called"], found.note
+
+    return ask
+
+
+def test_of_a_blank_notebook_and_a_copy_with_work_the_copy_is_examined(folder_with):
+    called, note = folder_with(
+        **{TOPIC: False, f"{TOPIC}-Copy1": False, f"{TOPIC} solved": True}
+    )
+    assert called == f"{TOPIC} solved"
+    assert note == (
+        f"{TOPIC}.ipynb is as it was released, so {TOPIC} solved.ipynb was examined; "
+        f"not looked at: {TOPIC}-Copy1.ipynb"
+    )
+
+
+def test_a_notebook_with_work_is_examined_whatever_lies_beside_it(folder_with):
+    called, note = folder_with(**{TOPIC: True, f"{TOPIC}-Copy1": True})
+    assert (called, note) == (TOPIC, f"not looked at: {TOPIC}-Copy1.ipynb")
+
+
+def test_work_under_another_name_is_no_copy(folder_with):
+    called, note = folder_with(**{TOPIC: False, "notes": True, "scaling": True})
+    assert called == TOPIC
+    assert note == "not looked at: notes.ipynb, scaling.ipynb"
 
 
 def test_a_folder_of_very_many_notebooks_is_read_in_a_moment(tmp_path):
