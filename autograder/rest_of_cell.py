@@ -56,13 +56,8 @@ def rest_below(source: str, line: int) -> str:
     lines = lines_in(source)
     groups = [(rows_of(group), group) for group in sharing_lines(tree.body)]
     if not line:
-        kept = [
-            (rows, lines[rows])
-            for rows, group in groups
-            if all(isinstance(node, _BINDS | _IMPORTS) for node in group)
-        ]
-        rest = list(_on_their_lines(kept))
-        return "\n".join(rest) if rest != lines else ""
+        rest = definitions_in(source)
+        return rest if rest != source else ""
     line += next((n for n, text in enumerate(lines) if text.strip()), 0)
     below = [pair for pair in groups if pair[0].stop >= line]
     if not below:
@@ -73,6 +68,19 @@ def rest_below(source: str, line: int) -> str:
         again = [*_name_by_name(failed[0]), *failed[1:]]
         if again:
             kept.insert(0, (rows, ["; ".join(map(ast.unparse, again))]))
+    return "\n".join(_on_their_lines(kept))
+
+
+def definitions_in(source: str) -> str:
+    """What a cell imports and defines, on the lines on which it stands."""
+    tree = None if has_cell_magic(source) else parsed(source)
+    lines = lines_in(source)
+    groups = [(rows_of(g), g) for g in sharing_lines(tree.body if tree else [])]
+    kept = [
+        (rows, lines[rows])
+        for rows, group in groups
+        if all(isinstance(node, _BINDS | _IMPORTS) for node in group)
+    ]
     return "\n".join(_on_their_lines(kept))
 
 

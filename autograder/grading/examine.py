@@ -31,7 +31,7 @@ from autograder.grading.own_helpers import name_wrong_helpers
 from autograder.grading.rewritten import DIGESTS
 from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, explain, judge, mark, refuse, refuse_calls
-from autograder.rest_of_cell import MOST_STOPS, rest_below
+from autograder.rest_of_cell import MOST_STOPS, definitions_in, rest_below
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits, megabytes
@@ -54,6 +54,7 @@ from autograder.submissions.rebuild import (
 )
 
 MAX_RESTARTS = 3
+MOST_ENDED = 2  # kernels, by cells that the student has added and no answer may need
 ESTIMATED = "a part of what counted for it is an estimate"
 UNKNOWN_WAITS = (
     "this system does not tell how long a process waits for a processor: time limits "
@@ -228,7 +229,7 @@ class _Execution:
     reports: dict[str, Report] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     cell_errors: dict[str, str] = field(default_factory=dict)
-    skipped: set[int] = field(default_factory=set)
+    ended_by: list[int] = field(default_factory=list)  # cells, one for each kernel
     notes: list[str] = field(default_factory=list)
 
     async def to_the_end(self) -> None:
@@ -307,12 +308,24 @@ class _Execution:
             if explained or not quick or self._is_known(name):
                 return None
             return await self._look_for_mistakes(client, cell)
-        if role not in ("setup", "exercise", STUDENT) or number in self.skipped:
+        if role not in ("setup", "exercise", STUDENT):
             return None
-        ended = await client.run(cell, number)
-        if ended is None and client.failed:
-            ended = await self._below(client, number, cell)
-        return ended
+        kernels = self.ended_by.count(number)
+        tired = sum(map(self._is_own, self.ended_by)) >= MOST_ENDED
+        if kernels == 0 and not (tired and role == STUDENT):
+            ended = await client.run(cell, number)
+            if ended is None and client.failed:
+                ended = await self._below(client, number, cell)
+            return ended
+        if kernels > 1 or role != STUDENT:
+            return None
+        return await client.run(
+            NotebookNode(cell, source=definitions_in(cell.source), outputs=[]), number
+        )
+
+    def _is_own(self, number: int) -> bool:
+        """Whether the student has added a cell, rather than answered in it."""
+        return self.rebuilt.notebook.cells[number].metadata.role == STUDENT
 
     async def _below(
         self, client: SubmissionClient, number: int, cell: NotebookNode
@@ -415,14 +428,22 @@ class _Execution:
             self._note(f"{_where(cell)} stopped, perhaps at the {limit}")
 
     def _blame(self, number: int, cell: NotebookNode, ended: str) -> None:
-        """Remember which cell ended the kernel, so that the next one skips it."""
+        """Remember which cell ended the kernel, so that the next one skips it.
+
+        Of a cell that the student has added, it runs what that defines; and so with all
+        of these once they have ended as many as ``MOST_ENDED``.
+        """
         note = f"{_where(cell)} ended the kernel: {ended}"
         self._note(note)
         name, asked = cell.metadata.get("exercise"), cell.metadata.role == "check"
         if name and not (asked and name in self.given):  # or only a hint is lost
             self.refused[name] = note
         if not asked:
-            self.skipped.add(number)
+            self.ended_by.append(number)
+            if sum(map(self._is_own, self.ended_by)) == MOST_ENDED:
+                self._note(
+                    "of the cells that you added, only what they define was run then"
+                )
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

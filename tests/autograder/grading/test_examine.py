@@ -318,6 +318,24 @@ def test_a_line_that_fails_here_does_not_cost_what_is_below_it(
     assert note.endswith("); what is below was run")
 
 
+def test_cells_of_ones_own_that_end_the_kernel_cost_no_answer(examined, solved, right):
+    """Five experiments that take too long, and one that an answer needs a part of."""
+    data = solved(attend="attend = mine")
+    busy = "import numpy as np\nwhile True:\n    pass"
+    data["cells"].insert(
+        1, code_cell(f"{right['attend']}\n{busy}".replace("def attend", "def mine"))
+    )
+    for _ in range(4):
+        data["cells"].insert(1, code_cell(busy))
+    limits = Limits(cell_seconds=1, submission_seconds=60)
+    report = examined(data, limits)
+    assert report["score"] == report["max_score"]
+    assert report["notes"] == [
+        "a cell of yours ended the kernel: time limit of 1 s",
+        "of the cells that you added, only what they define was run then",
+    ]
+
+
 def test_each_line_around_a_failure_runs_once(examined, solved, right):
     source = (
         "try:\n    count += 1\nexcept NameError:\n    count = 1\n"
