@@ -1,7 +1,8 @@
 """Lines of a cell that only compare an answer with the library's.
 
 Below an answer that rebuilds a library function, students call that function to see
-whether both agree. Such lines are no part of the answer, which uses nothing of theirs.
+whether both agree, in tests of all kinds. These are no part of the answer, which uses
+nothing of theirs.
 """
 
 from __future__ import annotations
@@ -9,59 +10,34 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
 # What shows or compares values, by the last part of its name.
-_LOOKS = {"print", "display", "allclose", "isclose", "equal"}
-_LOOKS |= {"assert_close", "assert_allclose", "assert_equal", "assert_array_equal"}
+_LOOKS = {"print", "display", "allclose", "isclose", "equal", "assert_close"}
+_LOOKS |= {"assert_allclose", "assert_equal", "assert_array_equal"}
 _LOOKS |= {"assert_almost_equal", "assert_array_almost_equal"}
-_LOOKS |= {"help", "type", "dir", "getsource", "signature"}
-_LOOKS |= {"plot", "hist", "imshow", "scatter", "legend", "title", "show", "pprint"}
-_LOOKS |= {"info", "debug", "warn", "warning", "backward", "numel", "numpy", "tolist"}
-_LOOKS |= {"abs", "all", "any", "item", "max", "mean", "min", "norm", "round"}
-_LOOKS |= {"std", "sum"}
 
-# What changes things that have no name in the statement, or runs text.
-_CHANGES = {"append", "extend", "insert", "setdefault", "update", "setattr"}
+# What changes the object before the dot.
+_CHANGES = {"append", "extend", "insert", "setdefault", "update", "__setattr__"}
 _CHANGED = {"out", "inplace"}  # arguments that say what else is changed
 _RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
 
-_BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Import, ast.ImportFrom)
-_ENDS = (ast.Assert, ast.Pass, ast.Break, ast.Continue, ast.Return, ast.Raise)
+# With these, a name can be looked up that is not written, or only as a text.
+_REACHES = {"globals", "locals", "vars", "getattr", "__main__", "modules", "user_ns"}
+_REACHES |= {"__dict__", "attrgetter", "methodcaller", *_RUNS}
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp)
-_OTHERS = (ast.NamedExpr, ast.Global, ast.Nonlocal, ast.Delete, ast.ClassDef, ast.Match)
-_OTHERS += (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
-_OTHERS += (ast.Yield, ast.YieldFrom, ast.While)
-
-_PARTS = ("body", "orelse", "handlers", "finalbody")  # what a statement may hold
-
-
-@dataclass
-class _Statement:
-    """A statement at the top level of a cell.
-
-    Attributes:
-        node: its syntax tree.
-        mentions: the names that it may look up at the top level of the notebook.
-        binds: the names that it binds; or ``None`` if an answer may depend on it
-            without using any of them.
-    """
-
-    node: ast.stmt
-    mentions: set[str]
-    binds: set[str] | None
+_SCOPES += (ast.GeneratorExp,)
 
 
 def without_comparisons(
     body: list[ast.stmt], answer: str, forbidden: Collection[str] = ()
 ) -> list[ast.stmt]:
-    """The statements that an answer may depend on, in their order.
+    """The statements that an answer depends on by name, in their order.
 
-    Left out are those that look at values, and those that bind names (of which at least
-    one is used) if nothing that stays uses these. Beside an answer, imports need not be
-    used, since another cell may compare with them, and a forbidden function may be
-    called for nothing, as in ``%timeit F.softmax(x)``.
+    These are its definition, and those that bind or change what it looks up, in turn.
+    A test below it, in whatever form, is none of them. What an answer reaches in
+    another way is seen when it is called (``guard``).
 
     Args:
         body: the statements of a cell, or of several.
@@ -69,83 +45,86 @@ def without_comparisons(
         forbidden: the names of functions that the answer may not use.
     """
     if not any(answer in names_bound(node) for node in body):
-        forbidden = ()
-    made = _made_in(body) - {answer} if forbidden else set()
-    statements = [
-        _Statement(node, mentioned(node), _bound(node, forbidden, made))
-        for node in body
-    ]
-    tests = {s.node.name for s in statements if isinstance(s.node, ast.FunctionDef)}
-    for s in statements:  # what is bound in another way, too, may do anything
-        if s.binds is None or not isinstance(s.node, ast.FunctionDef):
-            tests -= names_bound(s.node) | {getattr(s.node, "name", "")}
-    used = {name for s in statements for name in s.mentions}
+        return [node for node in body if not _looks(node)]  # it is bound elsewhere
+    binding: dict[str, list[ast.stmt]] = {}
+    kept: set[int] = set()
     waiting = [answer]
-    by_name: dict[str, list[_Statement]] = {}
-    for s in statements:
-        called = _called(s.node)
-        if called in tests:
-            s.binds = {called}  # it stays if that function does
-        elif called in forbidden:
-            pass
-        elif forbidden and isinstance(s.node, ast.Import | ast.ImportFrom):
-            pass  # it stays if something that stays uses it
-        elif called is not None or (
-            s.binds and not s.binds & used and not isinstance(s.node, ast.For)
-        ):
-            s.binds = None
-        if s.binds is None:
-            waiting += s.mentions
-        for name in s.binds or ():
-            by_name.setdefault(name, []).append(s)
+    for node in body:
+        if _may_bind_anything(node):
+            kept.add(id(node))
+            waiting += mentioned(node)
+            continue
+        for name in names_bound(node) | _changed_in(node, forbidden):
+            binding.setdefault(name, []).append(node)
     while waiting:
-        for s in by_name.pop(waiting.pop(), ()):
-            if s.binds is not None:
-                s.binds = None
-                waiting += s.mentions
-    return [s.node for s in statements if s.binds is None]
+        for node in binding.pop(waiting.pop(), ()):
+            if id(node) not in kept:
+                kept.add(id(node))
+                waiting += mentioned(node)
+    return [node for node in body if id(node) in kept]
 
 
-def _called(node: ast.stmt) -> str | None:
-    """The name of a function of which a statement is no more than a call."""
+def _may_bind_anything(node: ast.stmt) -> bool:
+    """Whether a statement runs text, or brings names in that it does not name."""
+    return any(
+        (isinstance(part, ast.alias) and part.name == "*")
+        or (isinstance(part, ast.Call) and _runs_text(part.func))
+        or (_may_change(part) and not _root(part))
+        for part in ast.walk(node)
+    )
+
+
+def _runs_text(function: ast.expr) -> bool:
+    """Whether a function is one that runs text, and no ``model.eval()``."""
+    mode = isinstance(function, ast.Attribute) and function.attr in ("eval", "compile")
+    return name_of(function) in _RUNS and (not mode or _root(function) == "builtins")
+
+
+def _looks(node: ast.stmt) -> bool:
+    """Whether a statement shows or compares values, and does no more."""
     value = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        return None if value.func.id in _LOOKS else value.func.id
-    return None
+    return (
+        isinstance(value, ast.Call)
+        and name_of(value.func) in _LOOKS
+        and not _changed_in(node, ())
+    )
 
 
-def _made_in(body: list[ast.stmt]) -> set[str]:
-    """The names of objects that are made in a cell, as ``layer = nn.LayerNorm(8)``."""
-    kinds = ast.Call | ast.Dict | ast.List
-    return {
-        target.id
-        for node in body
-        if isinstance(node, ast.Assign) and isinstance(node.value, kinds)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-
-
-def _bound(
-    node: ast.stmt, forbidden: Collection[str], made: Collection[str]
-) -> set[str] | None:
-    """The names that a statement binds; ``None`` if it may do more than bind and look.
-
-    A statement that calls a function, and no more, is taken for one that looks. One
-    that changes an object that the cell has made counts as one that binds its name.
-    """
-    parts = list(ast.walk(node))
-    if any(_does_more(part) and _root(part) not in made for part in parts):
-        return None
-    changed = {_root(part) for part in parts if _may_change(part)} & set(made)
-    if _called(node) or _only_binds_and_looks(node, forbidden, made):
-        return names_bound(node) | changed
-    return None
+def _changed_in(node: ast.stmt, forbidden: Collection[str]) -> set[str]:
+    """The names of objects that a statement changes, and those it binds elsewhere."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if _may_change(part):
+            found.add(_root(part))
+        elif isinstance(part, ast.Global):
+            found |= set(part.names)
+        elif isinstance(part, ast.NamedExpr):
+            found.add(part.target.id)
+        elif isinstance(part, ast.keyword) and part.arg in _CHANGED:
+            found |= looked_up(part.value)
+        elif isinstance(part, ast.Call) and name_of(part.func) in ("setattr", "vars"):
+            found |= {_root(argument) for argument in part.args[:1]}
+        elif isinstance(part, ast.Expr) and _is_handed(part.value, forbidden):
+            found.add(_root(part.value))
+    return found - {""}
 
 
 def _may_change(part: ast.AST) -> bool:
-    """Whether a part may change the object at its root, as ``layer.eval()``."""
-    return isinstance(part, ast.Call) or _does_more(part)
+    """Whether something is written into an object, or put into it by a method."""
+    written = isinstance(part, ast.Attribute | ast.Subscript)
+    return written and (
+        not isinstance(part.ctx, ast.Load) or getattr(part, "attr", "") in _CHANGES
+    )
+
+
+def _is_handed(call: ast.expr, forbidden: Collection[str]) -> bool:
+    """Whether an object is handed a forbidden function, or what it gives."""
+    if not isinstance(call, ast.Call) or name_of(call.func) in _LOOKS:
+        return False
+    arguments = [*call.args, *call.keywords]
+    parts = [part for argument in arguments for part in ast.walk(argument)]
+    names = {name_of(part) for part in parts if isinstance(part, ast.expr)}
+    return isinstance(call.func, ast.Attribute) and not names.isdisjoint(forbidden)
 
 
 def _root(part: ast.AST) -> str:
@@ -154,50 +133,6 @@ def _root(part: ast.AST) -> str:
     while isinstance(part, ast.Attribute | ast.Subscript):
         part = part.value
     return part.id if isinstance(part, ast.Name) else ""
-
-
-def _is_tried(node: ast.stmt, forbidden: Collection[str]) -> bool:
-    """Whether a statement calls a forbidden function, or the layer of a class."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    while isinstance(call, ast.Call):
-        if name_of(call.func) in forbidden:
-            return True
-        call = call.func
-    return False
-
-
-def _only_binds_and_looks(
-    node: ast.stmt, forbidden: Collection[str], made: Collection[str]
-) -> bool:
-    if isinstance(node, ast.Expr):
-        call = node.value
-        return (
-            not isinstance(call, ast.Call)
-            or name_of(call.func) in _LOOKS
-            or (isinstance(call.func, ast.Attribute) and _root(call) in made)
-            or _is_tried(node, forbidden)
-        )
-    holds = ast.For | ast.If | ast.With | ast.FunctionDef | ast.Try | ast.ExceptHandler
-    if isinstance(node, holds):
-        parts = [part for name in _PARTS for part in getattr(node, name, ())]
-        return all(_only_binds_and_looks(part, forbidden, made) for part in parts)
-    return isinstance(node, (*_BINDS, *_ENDS))
-
-
-def _does_more(node: ast.AST) -> bool:
-    """Whether a part of a statement may leave behind more than names."""
-    if isinstance(node, ast.Attribute | ast.Subscript):
-        changes = isinstance(node, ast.Attribute) and node.attr in _CHANGES
-        return changes or not isinstance(node.ctx, ast.Load)
-    if isinstance(node, ast.Name):
-        return node.id in _CHANGES | _RUNS
-    if isinstance(node, ast.FunctionDef):
-        return bool(node.decorator_list)
-    if isinstance(node, ast.alias):
-        return node.name == "*"
-    if isinstance(node, ast.keyword):
-        return node.arg in _CHANGED
-    return isinstance(node, _OTHERS)
 
 
 def names_bound(node: ast.stmt) -> set[str]:
@@ -225,14 +160,11 @@ def looked_up(statement: ast.AST) -> set[str]:
 
 
 def mentioned(statement: ast.stmt) -> set[str]:
-    """The names that a statement may look up, also by an attribute or a text."""
+    """The names that a statement may look up; by a text, too, if it runs some."""
     names, attributes, texts = _mentioned(statement)
-    found = names | attributes
-    runs_text = bool(found & _RUNS)
-    for text in texts:
-        if runs_text or re.fullmatch(r"[\w.]+", text):  # "expected", not a sentence
-            found |= set(re.findall(r"\w+", text))
-    return found
+    if not _REACHES.isdisjoint(names | attributes):
+        names |= attributes.union(*(re.findall(r"\w+", text) for text in texts))
+    return names
 
 
 def _mentioned(statement: ast.AST) -> tuple[set[str], set[str], list[str]]:

@@ -369,6 +369,8 @@ class _Execution:
     ) -> tuple[list[Answer], str | None]:
         """Put the questions of a check cell; the answers, and how the kernel ended."""
         sent, ended = await client.ask(self.topic.name, cell.metadata.exercise, seeds)
+        if ended is None and client.failed:
+            self._note(f"{_where(cell)} stopped ({client.failed})")
         answers = []
         while sent:  # no answer is kept in two forms
             answers.append(decode(sent.pop(0)))

@@ -206,10 +206,40 @@ COMPARISONS = {
     "a loop for nothing": "for _ in range(3):\n    assert F.layer_norm(x, (3,)).any()",
     "below try": "try:\n    assert (F.layer_norm(x, (3,)) - mine).any()\n"
     "except AssertionError as error:\n    print(error)",
+    "a test with a seed": "def test():\n    torch.manual_seed(0)\n"
+    "    assert F.layer_norm(x, (3,)).any()\ntest()",
+    "seeds": "for seed in range(3):\n    torch.manual_seed(seed)\n"
+    "    assert F.layer_norm(x, (3,)).any()",
+    "a loop over shapes": "for shape in [(2, 3)]:\n    q = torch.randn(*shape)\n"
+    "    assert torch.equal(layer_norm(q), F.layer_norm(q, (3,)))",
+    "a decorated test": "@torch.no_grad()\ndef test():\n"
+    "    assert F.layer_norm(x, (3,)).any()\ntest()",
+    "a parametrised test": "@pytest.mark.parametrize('n', [3])\ndef test_it(n):\n"
+    "    assert F.layer_norm(x, (n,)).any()",
+    "a class of tests": "class TestNorm(unittest.TestCase):\n    def test_it(self):\n"
+    "        self.assertTrue(F.layer_norm(x, (3,)).any())\n"
+    "unittest.main(argv=[''], exit=False)",
+    "errors kept in a test": "def test():\n    errors = []\n"
+    "    errors.append(F.layer_norm(x, (3,)) - mine)\n    return errors\ntest()",
+    "axes": "def show(ax):\n    ax.imshow(F.layer_norm(x, (3,)))\n"
+    "    ax.set_title('theirs')\nshow(plt.gca())",
+    "bars": "plt.bar([0], [F.layer_norm(x, (3,)).max()])",
+    "a name for nothing": "_ = F.layer_norm(x, (3,))",
+    "gradients": "torch.autograd.gradcheck(lambda x: F.layer_norm(x, (3,)), x)",
+    "while": "i = 0\nwhile i < 3:\n    i += 1\n    F.layer_norm(x, (3,))",
+    "a walrus": "assert (err := F.layer_norm(x, (3,)) - mine).any()",
+    "all": "assert all(F.layer_norm(x, (3,)).any() for _ in range(3))",
+    "a script": "if __name__ == '__main__':\n    ref = nn.LayerNorm(3)\n"
+    "    ref.load_state_dict(own.state_dict())\n    print(ref(x))",
+    "timed": "def timed(f):\n    start = now()\n    f()\n    return now() - start\n"
+    "print(timed(lambda: F.layer_norm(x, (3,))))",
+    "handed to somebody": "register(F.layer_norm)\nM.f = F.layer_norm",
+    "written into something else": "_g = y\nF.layer_norm(x, out=_g)",
     "a test": "def test():\n    y = F.layer_norm(x, (3,))\n    assert y.any()\ntest()",
 }
 ANSWERS = {  # they use the same names for other things
     "plain": "def layer_norm(x):\n    return x\n",
+    "attributes": "def layer_norm(x):\n    return x.shape, x.max(), x.q, x.i, x._\n",
     "names of its own": "def layer_norm(x, y=1):\n    l = ln = x\n    return l\n",
     "words": 'def layer_norm(x):\n    """As expected."""\n    return x, "d or y"\n',
 }
@@ -258,15 +288,12 @@ USES_IT = "def layer_norm(x):\n    return _f(x)\n"
         f"from torch.nn.functional import layer_norm as _f\n{USES_IT}",
         f"try:\n    raise F.layer_norm\nexcept E as _f:\n    pass\n{USES_IT}",
         f"try:\n    _f = F.layer_norm\nexcept E:\n    pass\n{USES_IT}",
-        f"_g = y\nF.layer_norm(x, out=_g)\n{USES_IT}",
         f"F.layer_norm(x, (3,)).append(_f)\n{USES_IT}",
         f"_f = Own()\n_f.g = F.layer_norm\n{USES_IT}",
-        f"M.f = F.layer_norm\n{USES_IT}",
         f"_f = Own()\n_g = Own()\n_g.h(_f.append(F.layer_norm))\n{USES_IT}",
         f"for _f in [F.layer_norm]: pass\n{USES_IT}",
         f"_f = []\nfor g in [1]:\n    _f.append(F.layer_norm)\n{USES_IT}",
         f"_g = make(_f)\n_g.put(_f.update(F.layer_norm))\n{USES_IT}",
-        f"for g in [1]:\n    keep(F.layer_norm)\n{USES_IT}",
     ],
 )
 def test_what_an_answer_may_use_is_no_comparison(source):

@@ -61,6 +61,17 @@ def test_a_right_answer_has_all_its_points(left, name):
     assert (report.score, report.message) == (exercise.points, "")
 
 
+@pytest.mark.parametrize("device", ["cuda", "mps"])  # as people write it, unnumbered
+def test_a_device_that_is_not_here_costs_nothing(device):
+    exercise, answer = answered("masked_softmax")
+    torch.set_default_device(device)
+    try:
+        report = examine_here(exercise, answer, source="").report
+    finally:
+        torch.set_default_device(None)
+    assert (report.score, report.message) == (exercise.points, "")
+
+
 def test_settings_are_those_of_the_cell_again_afterwards(left):
     def seen():
         return (

@@ -330,7 +330,10 @@ def graded(grade_class, attacking, master, right):
     before = processes()
     students = {"neighbour a": submission(master, right), "honest": attacking()}
     students |= {name: attacking(code) for name, (code, _) in ATTACKS.items()}
-    students["killers"] = attacking(cells=["import os; os._exit(1)"] * 9)
+    killer = "import os; os._exit(1)"
+    students["killers"] = attacking(cells=[killer] * 9)
+    killing = dict.fromkeys({*right} - {"soft_lookup"}, killer)
+    students["killing answers"] = submission(master, {**right, **killing})
     students["neighbour z"] = submission(master, right)
     # Workers of its own, which end: those that stay keep fork servers.
     graded = grade_class(students, LIMITS, by=partial(grade, jobs=2))
@@ -391,9 +394,14 @@ def test_a_right_answer_may_display_much(examination, attacking, right, everythi
 
 
 def test_a_submission_that_dies_again_and_again_is_given_up(graded):
-    report = graded.reports["killers"]
-    assert scores(report)["attend"] == 0
-    assert "not examined: a cell of yours ended the kernel" in about(report)
+    report = graded.reports["killing answers"]
+    assert report["score"] == 0
+    assert "soft_lookup: not examined: the cell of" in about(report)
+
+
+def test_cells_beside_the_answers_that_end_the_kernel_are_left_out(graded, topic):
+    found = scores(graded.reports["killers"])
+    assert found["attend"] == topic.exercises["attend"].points
 
 
 # What no exercise is needed for.
