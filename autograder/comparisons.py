@@ -49,12 +49,14 @@ def without_comparisons(
     binding: dict[str, list[ast.stmt]] = {}
     kept: set[int] = set()
     waiting = [answer]
+    imports = ast.Import | ast.ImportFrom
+    made = set().union(*(names_bound(n) for n in body if not isinstance(n, imports)))
     for node in body:
         if _may_bind_anything(node):
             kept.add(id(node))
             waiting += mentioned(node)
             continue
-        for name in names_bound(node) | _changed_in(node, forbidden):
+        for name in names_bound(node) | _changed_in(node, made, forbidden):
             binding.setdefault(name, []).append(node)
     while waiting:
         for node in binding.pop(waiting.pop(), ()):
@@ -86,12 +88,20 @@ def _looks(node: ast.stmt) -> bool:
     return (
         isinstance(value, ast.Call)
         and name_of(value.func) in _LOOKS
-        and not _changed_in(node, ())
+        and not _changed_in(node)
     )
 
 
-def _changed_in(node: ast.stmt, forbidden: Collection[str]) -> set[str]:
-    """The names of objects that a statement changes, and those it binds elsewhere."""
+def _changed_in(
+    node: ast.stmt, made: Collection[str] = (), forbidden: Collection[str] = ()
+) -> set[str]:
+    """The names of objects that a statement changes, and those it binds elsewhere.
+
+    Args:
+        node: the statement.
+        made: the names of objects that may keep what they are handed.
+        forbidden: what they may be handed that is not allowed.
+    """
     found: set[str] = set()
     for part in ast.walk(node):
         if _may_change(part):
@@ -105,7 +115,7 @@ def _changed_in(node: ast.stmt, forbidden: Collection[str]) -> set[str]:
         elif isinstance(part, ast.Call) and name_of(part.func) in ("setattr", "vars"):
             found |= {_root(argument) for argument in part.args[:1]}
         elif isinstance(part, ast.Expr) and _is_handed(part.value, forbidden):
-            found.add(_root(part.value))
+            found |= {_root(part.value)} & set(made)
     return found - {""}
 
 

@@ -125,7 +125,7 @@ def _examined(
         return refuse_submission(job, submission.unusable)
     try:
         with reading_limit():
-            data = written_in(parse_notebook(submission.content))
+            data = written_in(parse_notebook(submission.content), submission.modules)
             other = other_chapter(data, job.chapter)
         if other is not None:
             reason = f"it is the notebook of another chapter, {other}"

@@ -120,7 +120,7 @@ def _report(folder: Path, packed: Packed) -> dict[str, Any]:
         return refused(submission.unusable)
     try:
         with reading_limit():
-            data = written_in(parse_notebook(submission.content))
+            data = written_in(parse_notebook(submission.content), submission.modules)
             other = other_chapter(data, chapter)
     except (Unusable, SubmissionFault) as error:
         return refused(str(error))

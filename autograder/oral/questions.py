@@ -130,7 +130,7 @@ def _sheet(
         if not told:
             return Sheet(student, note=REPLACED)
         with reading_limit():
-            data = written_in(parse_notebook(submission.content))
+            data = written_in(parse_notebook(submission.content), submission.modules)
             answers = _answers(master, rebuild(master, data).answers, report)
             candidates = possible_questions(answers, results, references)
     except (Unusable, SubmissionFault, GraderFault) as error:

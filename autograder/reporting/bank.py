@@ -134,7 +134,10 @@ def _wrong_answer(
                 f"grade it with `{command('grade', chapter, '--course', course)}`"
             )
         with reading_limit():
-            rebuilt = rebuild(master, written_in(parse_notebook(submission.content)))
+            rebuilt = rebuild(
+                master,
+                written_in(parse_notebook(submission.content), submission.modules),
+            )
             source = StudentCode(rebuilt).reachable(exercise)
     except (Unusable, SubmissionFault) as error:
         raise NoSkeleton(

@@ -115,7 +115,7 @@ def read_class(
                 left_out[name] = found.unusable
                 continue
             with reading_limit(READING):
-                data = written_in(parse_notebook(found.content))
+                data = written_in(parse_notebook(found.content), found.modules)
                 whole = texts_of(rebuild(master, data), master)
                 texts = {name: shortened(text) for name, text in whole.items()}
         except (Unusable, SubmissionFault, GraderFault) as error:

@@ -12,7 +12,7 @@ import ast
 import re
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
@@ -28,6 +28,8 @@ _MAKES = re.compile(
     | (?:modules\[|ModuleType\()\s*["'](\w{1,60})["']""",
     re.VERBOSE | re.ASCII,
 )
+# How it may do so with a name that cannot be read there.
+_MAY_MAKE = re.compile(r"\.py\b|\bsys\.path\b|ModuleType")
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Assert, ast.Delete)
 # Of other statements, the parts that are evaluated in any case.
 _PARTS = ("test", "iter", "subject", "items", "bases", "keywords")
@@ -40,23 +42,25 @@ class Absent:
 
     Args:
         made: modules that the notebook makes itself.
+        may_make: whether it may make others. Then imports are left to be tried.
 
     Attributes:
         modules: what was imported and is not installed here.
         imported: the names that it would have had, each with its module.
     """
 
-    def __init__(self, made: Iterable[str] = ()) -> None:
+    def __init__(self, made: Iterable[str] = (), may_make: bool = False) -> None:
         self.modules: set[str] = set()
         self.imported: dict[str, str] = {}
-        self._made = frozenset(made)
+        self._made, self._may_make = frozenset(made), may_make
         self._names: set[str] = set()
+        self._perhaps: set[str] = set()  # what may turn out to be missing
         self._failing: set[str] = set()  # what is defined with the help of these
         self._shortened: set[int] = set()  # imports of which a part is here
 
     def left_out_of(self, source: str) -> str:
         """A cell without what needs something that is missing, line for line."""
-        if not self._names and "import" not in source:
+        if not (self._names or self._perhaps) and "import" not in source:
             return source
         tree = parsed(source)
         if tree is None:
@@ -93,7 +97,7 @@ class Absent:
         Returns:
             Whether there was anything.
         """
-        if not self._names:
+        if not (self._names or self._perhaps):
             return False
         annotations, decorators = [], []
         for inner in ast.walk(node):
@@ -102,7 +106,8 @@ class Absent:
             ]
             for field in ("annotation", "returns"):
                 part = getattr(inner, field, None)
-                if part and self._uses(part) and _is_at(part, lines):
+                missing = part and (self._uses(part) or self._uses(part, self._perhaps))
+                if missing and _is_at(part, lines):
                     annotations.append(part)
                     setattr(inner, field, ast.Constant(None))
         for part in sorted(annotations, key=_start, reverse=True):
@@ -111,9 +116,10 @@ class Absent:
             lines[rows] = [""] * (rows.stop - rows.start)
         return bool(annotations or decorators)
 
-    def _uses(self, node: ast.AST) -> bool:
+    def _uses(self, node: ast.AST, names: Collection[str] | None = None) -> bool:
+        names = self._names if names is None else names
         used = (*_names_in(node, ast.Load), *_names_in(node, ast.Del))
-        return any(name.id in self._names for name in used)
+        return any(name.id in names for name in used)
 
     def _needs_it(self, node: ast.stmt) -> bool:
         """Whether a statement cannot run; what it would have bound is missing too."""
@@ -148,6 +154,10 @@ class Absent:
             for path in paths
             if not is_here(path) and path.partition(".")[0] not in self._made
         }
+        if missing and self._may_make:
+            self.imported |= dict.fromkeys(bound, min(missing))
+            self._perhaps |= bound
+            return False
         if not missing:
             self._names -= bound
             return False
@@ -230,15 +240,16 @@ def _put(text: bytes, part: ast.expr, lines: list[str]) -> None:
     lines[rows] = [(before + text + after).decode(), *others]
 
 
-def modules_made_in(sources: Iterable[str]) -> set[str]:
-    """The modules that cells write into a file or make in memory, as far as seen."""
-    return {
+def absent_in(sources: Collection[str]) -> Absent:
+    """What starts with nothing missing, for the cells of a notebook."""
+    made = {
         name
         for source in sources
         for found in _MAKES.findall(source)
         for name in found
         if name
     }
+    return Absent(made, any(map(_MAY_MAKE.search, sources)))
 
 
 @lru_cache(maxsize=1000)

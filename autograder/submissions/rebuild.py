@@ -22,7 +22,7 @@ from autograder.demonstrations import CodeCell, taken_over
 from autograder.magics import has_cell_magic, parsed
 from autograder.origin import lines_of
 from autograder.submissions import by_name
-from autograder.submissions.absent import Absent, modules_made_in
+from autograder.submissions.absent import absent_in
 from autograder.submissions.attempts import (
     MAX_SOURCE,
     answer_among,
@@ -307,7 +307,7 @@ def _leave_out_what_is_not_here(rebuilt: Rebuilt) -> None:
     """Take out imports that only the student's own machine has, and what needs them."""
     own = (STUDENT, "exercise")
     cells = [c for c in rebuilt.notebook.cells if c.metadata.get("role") in own]
-    absent = Absent(made=modules_made_in([cell.source for cell in cells]))
+    absent = absent_in([cell.source for cell in cells])
     for cell in cells:
         cell.source = absent.left_out_of(cell.source)
         if cell.metadata.role == "exercise":

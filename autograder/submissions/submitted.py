@@ -20,10 +20,13 @@ from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
 from autograder.submissions.titles import likeness
 
 _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
+_MODULE = re.compile(r"[A-Za-z_]\w{0,59}\.py", re.ASCII)
 _NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
 MAX_NAME = 216  # bytes, so that files may be named after a student
 
 
+MAX_MODULE = 100_000  # bytes of a file of Python beside a notebook
+MOST_MODULES = 10
 MOST_COPIES = 3  # that are read to find work in them
 
 
@@ -41,6 +44,7 @@ class Submission:
         unusable: why there is no notebook to examine, if there is none.
         timestamp: what ``timestamp.txt`` says.
         note: an irregularity that costs nothing.
+        modules: files of Python beside the notebook that it names, with their text.
     """
 
     student: str
@@ -48,12 +52,14 @@ class Submission:
     unusable: str | None = None
     timestamp: str | None = None
     note: str | None = None
+    modules: tuple[tuple[str, str], ...] = ()
 
     @property
     def digest(self) -> str:
         """Changes when what was handed in changes."""
         text = f"{self.unusable}\0{self.timestamp}\0".encode(errors="replace")
-        return hashlib.sha256(text + self.content).hexdigest()
+        beside = repr(self.modules).encode() if self.modules else b""
+        return hashlib.sha256(text + self.content + beside).hexdigest()
 
     def is_told_by(self, report: Mapping[str, Any]) -> bool:
         """Whether a report is on this submission, and not on an earlier one."""
@@ -196,7 +202,25 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
         raise
     except Unusable as error:
         return Submission(student, b"", str(error), timestamp, note)
-    return Submission(student, content, None, timestamp, note)
+    modules = _modules_beside(path, content)
+    if modules:
+        names = ", ".join(name for name, _ in modules)
+        note = "; ".join(filter(None, (note, f"used as well: {names}")))
+    return Submission(student, content, None, timestamp, note, modules)
+
+
+def _modules_beside(path: Path, content: bytes) -> tuple[tuple[str, str], ...]:
+    """Files of Python in the folder of a notebook which it names."""
+    found = []
+    for file in sorted(path.parent.glob("*.py")):
+        if not _MODULE.fullmatch(file.name) or file.stem.encode() not in content:
+            continue
+        try:
+            text = plain_file(file, MAX_MODULE).decode("utf-8-sig")
+        except (Unusable, UnicodeDecodeError):
+            continue
+        found.append((file.name, text))
+    return tuple(found[:MOST_MODULES])
 
 
 def _copies_in(folder: Path, chapter: str) -> list[Path]:

@@ -6,6 +6,7 @@ cell has ended. Anything that is not needed again is dropped before the first ce
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from autograder.notebooks import METADATA_KEY
@@ -17,14 +18,22 @@ OTHER = "?"  # stands for any value that no released notebook contains
 SETTINGS = ("grade", "locked", "points", "schema_version", "solution", "task")
 
 
-def written_in(data: dict[str, Any]) -> dict[str, Any]:
+def written_in(
+    data: dict[str, Any], modules: Iterable[tuple[str, str]] = ()
+) -> dict[str, Any]:
     """A notebook without outputs, and without metadata that are not looked at.
 
     Args:
         data: of the notebook, from ``notebooks.parse_notebook``.
+        modules: files that were handed in with it; a cell above all writes each.
     """
+    files = [
+        {"cell_type": "code", "source": f"%%writefile {name}\n{text}"}
+        for name, text in modules
+    ]
+    cells = [*files, *data["cells"]]
     return {
-        "cells": [_cell(cell) for cell in data["cells"] if isinstance(cell, dict)],
+        "cells": [_cell(cell) for cell in cells if isinstance(cell, dict)],
         "metadata": {
             key: {name: _plain(_part(data.get("metadata"), key).get(name))}
             for key, name in (("kernelspec", "name"), (METADATA_KEY, "chapter"))

@@ -233,12 +233,13 @@ COMPARISONS = {
     "    ref.load_state_dict(own.state_dict())\n    print(ref(x))",
     "timed": "def timed(f):\n    start = now()\n    f()\n    return now() - start\n"
     "print(timed(lambda: F.layer_norm(x, (3,))))",
-    "handed to somebody": "register(F.layer_norm)\nM.f = F.layer_norm",
+    "handed to somebody": "register(F.layer_norm)",
     "written into something else": "_g = y\nF.layer_norm(x, out=_g)",
     "a test": "def test():\n    y = F.layer_norm(x, (3,))\n    assert y.any()\ntest()",
 }
 ANSWERS = {  # they use the same names for other things
     "plain": "def layer_norm(x):\n    return x\n",
+    "modules": "def layer_norm(x):\n    return torch.mean(x) + M.f(plt, unittest)\n",
     "attributes": "def layer_norm(x):\n    return x.shape, x.max(), x.q, x.i, x._\n",
     "names of its own": "def layer_norm(x, y=1):\n    l = ln = x\n    return l\n",
     "words": 'def layer_norm(x):\n    """As expected."""\n    return x, "d or y"\n',

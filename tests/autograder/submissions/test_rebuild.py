@@ -30,6 +30,7 @@ from autograder.submissions.reachable import StudentCode
 from autograder.submissions.rebuild import MAX_ADDED, rebuild
 from autograder.submissions.submitted import Submission, read
 from autograder.submissions.titles import other_chapter
+from autograder.submissions.written import written_in
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC, code_cell
 
@@ -472,6 +473,12 @@ def test_a_copy_of_an_exercise_cell_with_something_else_in_it_costs_nothing(
         "%%writefile helpme.py\ndef ex(x): return x",
         "with open('helpme.py', 'w') as f:\n    f.write('def ex(x): return x')",
         "import sys, types\nsys.modules['helpme'] = types.ModuleType('helpme')",
+        "%%writefile lib/helpme.py\ndef ex(x): return x",
+        "%%writefile /tmp/helpme.py\ndef ex(x): return x",
+        "from pathlib import Path\n(Path() / 'helpme.py').write_text('ex = 1')",
+        "name = 'helpme'\nopen(f'{name}.py', 'w').write('ex = 1')",
+        "!printf 'ex = 1' > helpme.py",
+        "import sys\nsys.path.append('lib')",
     ],
 )
 def test_an_import_of_what_the_notebook_makes_itself_stays(master, solved, makes):
@@ -481,6 +488,38 @@ def test_an_import_of_what_the_notebook_makes_itself_stays(master, solved, makes
     assert "from helpme import ex" in sources(rebuild(master, data))
     del data["cells"][0]
     assert "from helpme import ex" not in sources(rebuild(master, data))
+
+
+def test_annotations_of_what_may_be_missing_are_taken_out(master, solved):
+    data = solved()
+    mine = "def mine(x: T['b'], y: int) -> T['b']:\n    return T(x)"
+    for source in ("import sys\nsys.path.append('lib')\nfrom shapes import T", mine):
+        data["cells"].append(code_cell(source))
+    rebuilt = rebuild(master, data)
+    assert sources(rebuilt)[-1] == (
+        "def mine(x: None, y: int) -> None:\n    return T(x)"
+    )
+    assert "from shapes import T" in sources(rebuilt)[-2]
+    assert not any("not installed" in note for note in rebuilt.notes)
+
+
+def test_files_of_python_beside_a_notebook_are_part_of_it(tmp_path, master, right):
+    mine = "from helpers import attend\nimport numpy as np, torch"
+    data = submission(master, {**right, "attend": mine})
+    folder = tmp_path / "ada" / TOPIC
+    folder.mkdir(parents=True)
+    (folder / f"{TOPIC}.ipynb").write_text(json.dumps(data))
+    without = read(tmp_path, "ada", TOPIC)
+    for name in ("helpers.py", "not_named.py", "no name.py"):
+        (folder / name).write_text("attend = None\n")
+    (folder / "numpy.py").symlink_to("/etc/passwd")
+    found = read(tmp_path, "ada", TOPIC)
+    assert found.modules == (("helpers.py", "attend = None\n"),)
+    assert found.note == "used as well: helpers.py"
+    assert found.digest != without.digest
+    rebuilt = rebuild(master, written_in(parse_notebook(found.content), found.modules))
+    assert sources(rebuilt, "student") == ["%%writefile helpers.py\nattend = None\n"]
+    assert rebuilt.answers["attend"] == mine
 
 
 def test_missing_exercise_cell_is_noted(master, solved):
