@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import stat
 from pathlib import Path
@@ -49,7 +50,7 @@ def plain_file(path: Path, limit: int, *, follow: bool = False) -> bytes:
             raise Unusable(f"{name} is not a plain file")
         if status.st_size > limit:
             raise Unusable(
-                f"{name} has {status.st_size / 2**20:.0f} MB; at most "
+                f"{name} has {math.ceil(status.st_size / 2**20)} MB; at most "
                 f"{limit / 2**20:.0f} MB are read"
             )
         with os.fdopen(fd, "rb", closefd=False) as file:

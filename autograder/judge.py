@@ -75,7 +75,7 @@ def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Rep
     case whose answer does depend on the data was passed too. One answer for which the
     library was called (see ``guard``) costs the exercise.
     """
-    for answered in given:
+    for answered in given if exercise.forbidden else ():
         said = answered.detail if answered.raised == "RuntimeError" else ""
         if BUILD_IT_YOURSELF in said or NOBODY_SEES in said:
             if not answered.private:

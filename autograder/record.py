@@ -106,8 +106,19 @@ def only_stubs(body: Sequence[ast.stmt]) -> bool:
     """Whether statements are nothing but stubs, in whatever form."""
     functions = []
     for node in body:
-        functions += node.body if isinstance(node, ast.ClassDef) else [node]
+        if isinstance(node, ast.ClassDef):
+            if any(_may_do_it(base) for base in node.bases):
+                return False
+            functions += node.body
+        else:
+            functions.append(node)
     return all(_does_nothing(node) for node in functions)
+
+
+def _may_do_it(base: ast.expr) -> bool:
+    """Whether a class may have its methods from another one."""
+    name = getattr(base, "attr", getattr(base, "id", ""))
+    return name not in ("Module", "object")
 
 
 def _does_nothing(node: ast.stmt) -> bool:

@@ -164,6 +164,14 @@ def test_who_compiles_an_answer_is_told_so_and_accused_of_nothing_else():
     assert report.message == said
 
 
+def test_an_answer_that_raises_such_words_itself_is_refused_for_nothing():
+    said = f"uses double, {BUILD_IT_YOURSELF}"
+    given = [Answer(raised="RuntimeError", detail=said)] * 2
+    report = mark(double, given, expect(TOPIC, double, public_seeds(double)))
+    assert (report.score, report.message) == (0, "")
+    assert said in report.cases[0].message
+
+
 def test_refusal_gives_zero_and_the_reason():
     report = refuse(double, "because")
     assert (report.score, report.max_score, report.message) == (0, 4, "because")

@@ -25,7 +25,7 @@ from autograder.notebooks import (
 )
 from autograder.sandbox.limits import Limits
 from autograder.submissions import by_name, titles
-from autograder.submissions.attempts import MAX_SOURCE
+from autograder.submissions.attempts import MAX_SOURCE, is_stub
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.rebuild import MAX_ADDED, rebuild
 from autograder.submissions.submitted import Submission, read
@@ -246,6 +246,13 @@ def test_a_stub_in_other_words_is_no_answer_where_another_cell_has_one(
     answer, own["source"] = own["source"], f"def softmax(scores):\n    {stub}"
     data["cells"].insert(data["cells"].index(own) + 1, code_cell(answer))
     assert rebuild(master, data).answers["softmax"] == answer
+
+
+def test_a_class_that_has_all_from_another_is_an_answer():
+    stub = "class Own(nn.Module):\n    def f(self):\n        raise NotImplementedError"
+    assert is_stub("class Own(nn.Module):\n    pass", stub)
+    assert not is_stub("class Own(Mine):\n    pass", stub)
+    assert not is_stub("class Own(Mine, nn.Module):\n    'As mine.'", stub)
 
 
 def test_first_of_several_answers_below_the_check_counts(master, solved):
