@@ -6,7 +6,7 @@ import pytest
 
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
-from autograder.grading.examine import ESTIMATED
+from autograder.grading.execution import ESTIMATED
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
@@ -268,7 +268,7 @@ def test_that_no_kernel_starts_is_no_fault_of_a_submission(
                 raise RuntimeError("no room")
             await super().start_kernel(**options)
 
-    monkeypatch.setattr("autograder.grading.examine.SandboxKernelManager", Refusing)
+    monkeypatch.setattr("autograder.grading.execution.SandboxKernelManager", Refusing)
     killer = solved(softmax="import os; os._exit(1)")
     with pytest.raises(SandboxUnavailable, match="no kernel started: no room"):
         examined(killer)
