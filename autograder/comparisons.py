@@ -8,8 +8,9 @@ nothing of theirs.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection
+
+from autograder.statements import RUNS, looked_up, mentioned, name_of, names_bound
 
 # What shows or compares values, by the last part of its name.
 _LOOKS = {"print", "display", "allclose", "isclose", "equal", "assert_close"}
@@ -19,15 +20,6 @@ _LOOKS |= {"assert_almost_equal", "assert_array_almost_equal"}
 # What changes the object before the dot.
 _CHANGES = {"append", "extend", "insert", "setdefault", "update", "__setattr__"}
 _CHANGED = {"out", "inplace"}  # arguments that say what else is changed
-_RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
-
-# With these, a name can be looked up that is not written, or only as a text.
-_REACHES = {"globals", "locals", "vars", "getattr", "__main__", "modules", "user_ns"}
-_REACHES |= {"__dict__", "attrgetter", "methodcaller", *_RUNS}
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp)
-_SCOPES += (ast.GeneratorExp,)
 
 
 def without_comparisons(
@@ -79,7 +71,7 @@ def _may_bind_anything(node: ast.stmt) -> bool:
 def _runs_text(function: ast.expr) -> bool:
     """Whether a function is one that runs text, and no ``model.eval()``."""
     mode = isinstance(function, ast.Attribute) and function.attr in ("eval", "compile")
-    return name_of(function) in _RUNS and (not mode or _root(function) == "builtins")
+    return name_of(function) in RUNS and (not mode or _root(function) == "builtins")
 
 
 def _looks(node: ast.stmt) -> bool:
@@ -143,92 +135,3 @@ def _root(part: ast.AST) -> str:
     while isinstance(part, ast.Attribute | ast.Subscript):
         part = part.value
     return part.id if isinstance(part, ast.Name) else ""
-
-
-def names_bound(node: ast.stmt) -> set[str]:
-    """The names that a statement binds at the top level of the notebook."""
-    found, waiting = set(), [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
-            found.add(one.id)
-        elif isinstance(one, ast.alias):
-            found.add(one.asname or one.name.partition(".")[0])
-        elif isinstance(one, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
-            found |= {one.name} - {None}  # a handler may have none
-        if not isinstance(one, _SCOPES):
-            waiting += ast.iter_child_nodes(one)
-    return found
-
-
-def looked_up(statement: ast.AST) -> set[str]:
-    """The names that code looks up at the top level of the notebook by writing them.
-
-    What a function binds itself, its parameters first of all, does not count.
-    """
-    return _mentioned(statement)[0]
-
-
-def mentioned(statement: ast.stmt) -> set[str]:
-    """The names that a statement may look up; by a text, too, if it runs some."""
-    names, attributes, texts = _mentioned(statement)
-    if not _REACHES.isdisjoint(names | attributes):
-        names |= attributes.union(*(re.findall(r"\w+", text) for text in texts))
-    return names
-
-
-def _mentioned(statement: ast.AST) -> tuple[set[str], set[str], list[str]]:
-    """The names that are looked up, the attributes, and the texts."""
-    found: set[str] = set()
-    attributes: set[str] = set()
-    texts: list[str] = []
-    waiting: list[tuple[ast.AST, frozenset[str]]] = [(statement, frozenset())]
-    while waiting:
-        node, own = waiting.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found |= {node.id} - own
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            found |= {node.target.id} - own
-        elif isinstance(node, ast.Attribute):
-            attributes.add(node.attr)
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            found |= set(node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.append(node.value)
-        if isinstance(node, _FUNCTIONS):
-            inside = own | _own_names(node)
-            body = [node.body] if isinstance(node, ast.Lambda) else node.body
-            waiting += [(part, inside) for part in body]
-            outside = [node.args, getattr(node, "returns", None)]
-            outside += getattr(node, "decorator_list", ())
-            waiting += [(part, own) for part in outside if part is not None]
-        else:
-            waiting += [(part, own) for part in ast.iter_child_nodes(node)]
-    return found, attributes, texts
-
-
-def _own_names(function: ast.AST) -> frozenset[str]:
-    """The names that a function binds itself, not in what is nested in it."""
-    own = {
-        one.arg
-        for one in ast.iter_child_nodes(function.args)
-        if isinstance(one, ast.arg)
-    }
-    others: set[str] = set()
-    waiting = [] if isinstance(function, ast.Lambda) else list(function.body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            own.add(node.id)
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            others |= set(node.names)
-        if not isinstance(node, (*_SCOPES, ast.GeneratorExp)):
-            waiting += ast.iter_child_nodes(node)
-    return frozenset(own - others)
-
-
-def name_of(function: ast.expr) -> str:
-    """The last part of the name of what is called, if it has one."""
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""

@@ -13,14 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from autograder.comparisons import looked_up, names_bound
 from autograder.magics import parsed
-from autograder.parsing import UNREADABLE
+from autograder.statements import looked_up, names_bound, only_defines
 
-_DEFINES = (
-    *(ast.Import, ast.ImportFrom),
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
-)
 _WORD = re.compile(r"\w+")
 _NOT_DEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 
@@ -83,7 +78,7 @@ def taken_over(
         for n, cell in enumerate(cells)
         if cell.is_demonstration
     }
-    needed = _needed(cells, [o for some in offers.values() for o in some])
+    needed = _needed(cells, [o for some in offers.values() for o in some], exercises)
     pieces: dict[int, str] = {}
     known = set(exercises)
     for n, cell in enumerate(cells):
@@ -96,15 +91,19 @@ def taken_over(
     return pieces
 
 
-def _needed(cells: Sequence[CodeCell], offers: Sequence[_Offer]) -> set[str]:
-    """What of the names that are offered somebody looks up."""
-    offered = {name for offer in offers for name in offer.names}
+def _needed(
+    cells: Sequence[CodeCell], offers: Sequence[_Offer], exercises: Collection[str]
+) -> set[str]:
+    """What of the names that are offered somebody looks up who has not set them."""
+    offered = {name for offer in offers for name in offer.names} - set(exercises)
     needed: set[str] = set()
+    known: set[str] = set()
     for cell in cells:
         if cell.is_demonstration or offered.isdisjoint(_WORD.findall(cell.source)):
             continue  # it is not read
         tree = parsed(cell.source)
-        needed |= looked_up(tree) & offered if tree else set()
+        known |= _names_in(cell.source)
+        needed |= looked_up(tree) & offered - known if tree else set()
     waiting = list(needed)
     while waiting:
         name = waiting.pop()
@@ -125,18 +124,8 @@ def _offers_of(source: str) -> list[_Offer]:
             ast.unparse(node),
         )
         for node in (tree.body if tree else ())
-        if isinstance(node, _DEFINES) or _is_constant(node)
+        if only_defines(node)
     ]
-
-
-def _is_constant(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.Assign):
-        return False
-    try:
-        ast.literal_eval(node.value)
-    except (*UNREADABLE, TypeError):
-        return False
-    return True
 
 
 @lru_cache(maxsize=200)  # the cells of a chapter

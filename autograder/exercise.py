@@ -19,10 +19,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from autograder.comparisons import name_of, without_comparisons
+from autograder.comparisons import without_comparisons
 from autograder.errors import AutograderError
 from autograder.own_names import OwnNames
 from autograder.parsing import UNREADABLE, parse
+from autograder.statements import name_of
 
 RELATIVE_TOLERANCE = 1e-5
 ABSOLUTE_TOLERANCE = 1e-6

@@ -12,8 +12,16 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from autograder.magics import has_cell_magic, lines_in, parsed, rows_of, sharing_lines
+from autograder.magics import (
+    has_cell_magic,
+    keeps_names,
+    lines_in,
+    parsed,
+    rows_of,
+    sharing_lines,
+)
 from autograder.parsing import UNREADABLE
+from autograder.statements import IMPORTS, only_defines
 
 MOST_STOPS = 20  # of one cell
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
@@ -23,8 +31,6 @@ _AT = re.compile(
     r"(\d{1,6})\s*$",
     re.MULTILINE,
 )
-_BINDS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_IMPORTS = ast.Import | ast.ImportFrom
 
 
 def stopped_in_line(traceback: Iterable[str]) -> int:
@@ -41,7 +47,8 @@ def rest_below(source: str, line: int) -> str:
 
     Of a statement that imports several names, those that can be had are not lost: it
     is to be tried again, name by name. If it is not known which statement failed, the
-    rest is what imports and defines, which does no harm a second time.
+    rest is what imports and defines, which does no harm a second time. Below a magic
+    such as ``%%time`` it is all of the cell: without the magic, IPython tells the line.
 
     Args:
         source: of a cell.
@@ -50,14 +57,13 @@ def rest_below(source: str, line: int) -> str:
     Returns:
         What is to be run instead; empty if that is nothing.
     """
-    tree = None if has_cell_magic(source) else parsed(source)
-    if tree is None:
-        return ""
-    lines = lines_in(source)
-    groups = [(rows_of(group), group) for group in sharing_lines(tree.body)]
+    if has_cell_magic(source):
+        return _without_its_magic(source)
     if not line:
         rest = definitions_in(source)
         return rest if rest != source else ""
+    tree, lines = parsed(source), lines_in(source)
+    groups = [(rows_of(g), g) for g in sharing_lines(tree.body if tree else [])]
     line += next((n for n, text in enumerate(lines) if text.strip()), 0)
     below = [pair for pair in groups if pair[0].stop >= line]
     if not below:
@@ -73,19 +79,25 @@ def rest_below(source: str, line: int) -> str:
 
 def definitions_in(source: str) -> str:
     """What a cell imports and defines, on the lines on which it stands."""
-    tree = None if has_cell_magic(source) else parsed(source)
-    lines = lines_in(source)
+    if has_cell_magic(source):
+        source = _without_its_magic(source)
+    tree, lines = parsed(source), lines_in(source)
     groups = [(rows_of(g), g) for g in sharing_lines(tree.body if tree else [])]
     kept = [
-        (rows, lines[rows])
-        for rows, group in groups
-        if all(isinstance(node, _BINDS | _IMPORTS) for node in group)
+        (rows, lines[rows]) for rows, group in groups if all(map(only_defines, group))
     ]
     return "\n".join(_on_their_lines(kept))
 
 
+def _without_its_magic(source: str) -> str:
+    """A cell below a magic that runs it as it is; of another one, nothing."""
+    lines = lines_in(source)
+    first = next(n for n, text in enumerate(lines) if text.strip())
+    return "\n".join(["#", *lines[first + 1 :]]) if keeps_names(source) else ""
+
+
 def _name_by_name(node: ast.stmt) -> list[ast.stmt]:
-    if not isinstance(node, _IMPORTS) or len(node.names) == 1:
+    if not isinstance(node, IMPORTS) or len(node.names) == 1:
         return []
     if isinstance(node, ast.Import):
         return [ast.Import([name]) for name in node.names]

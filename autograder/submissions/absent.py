@@ -17,9 +17,9 @@ from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 
-from autograder.comparisons import names_bound
 from autograder.magics import lines_in, parsed, rows_of, sharing_lines
 from autograder.parsing import UNREADABLE, parse
+from autograder.statements import names_bound
 
 # How a cell makes a module that other cells import.
 _MAKES = re.compile(

@@ -8,15 +8,10 @@ lost.
 from __future__ import annotations
 
 import ast
-import builtins
 
-from autograder.comparisons import names_bound
 from autograder.magics import lines_in, parsed, rows_of, sharing_lines
+from autograder.statements import names_bound, only_defines
 from autograder.submissions.by_name import shape, shapes_in
-
-_DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_DEFINES |= ast.Import | ast.ImportFrom
-_QUICK = ("float", "int", "complex", "bool", "str")
 
 
 def added_to(
@@ -42,7 +37,7 @@ def added_to(
     groups = list(sharing_lines(tree.body if tree else []))
     known = shapes_in(released)
     new = [[node for node in group if shape(node) not in known] for group in groups]
-    counts = _only_defines if demonstrates else _checks_nothing
+    counts = only_defines if demonstrates else _checks_nothing
     wanted = [bool(group) and all(map(counts, group)) for group in new]
     other: set[str] = set()  # what is bound in another way, too
     for group, is_wanted in zip(groups, wanted, strict=True):
@@ -67,24 +62,3 @@ def _checks_nothing(node: ast.stmt) -> bool:
     return not any(
         isinstance(part, ast.Name) and part.id == "check" for part in ast.walk(node)
     )
-
-
-def _only_defines(node: ast.stmt) -> bool:
-    """Whether a statement does nothing but define or import, or names a constant."""
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        return names_bound(node).isdisjoint(dir(builtins)) and not _calls(node)
-    return isinstance(node, _DEFINES)
-
-
-def _calls(node: ast.stmt) -> bool:
-    """Whether anything is called that may take long."""
-    waiting: list[ast.AST] = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ast.Call):
-            name = part.func.id if isinstance(part.func, ast.Name) else ""
-            if name not in _QUICK:
-                return True
-        if not isinstance(part, ast.Lambda):
-            waiting += ast.iter_child_nodes(part)
-    return False

@@ -14,7 +14,6 @@ from functools import cached_property
 
 from nbformat import NotebookNode
 
-from autograder.comparisons import looked_up
 from autograder.magics import (
     lines_in,
     never_runs,
@@ -24,6 +23,7 @@ from autograder.magics import (
     sharing_lines,
 )
 from autograder.parsing import UNREADABLE
+from autograder.statements import looked_up
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 

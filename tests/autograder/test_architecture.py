@@ -19,7 +19,7 @@ FLOORS = [
         *("autograder.errors", "autograder.files", "autograder.interrupts"),
         *("autograder.magics", "autograder.notebooks", "autograder.parsing"),
         *("autograder.processors", "autograder.rest_of_cell"),
-        *("autograder.shell", "autograder.tables"),
+        *("autograder.shell", "autograder.statements", "autograder.tables"),
     },
     {
         *("autograder.another_device", "autograder.arrays", "autograder.inputs"),

@@ -76,6 +76,7 @@ def answer(x):
             "def outer(x):\n    return inner(x) + len(SIZE)\n\n"
             "@wrap\ndef inner(x):\n    return exp(x)",
         ),
+        ("def inner(x): return x\ninner(1)", ""),  # its own
         ("answer(1)", ""),  # it has the name of an exercise
         ("def f(outer): return outer(1)", ""),  # a name of its own
         ("def f(:\n    time", ""),

@@ -76,12 +76,14 @@ def test_a_function_of_an_earlier_cell_is_not_where_a_cell_stopped(run):
         ("k = 2\n1 / 0", 2, ""),
         ("k = 2", 9, ""),
         ("def f(:", 1, ""),
-        ("%%time\n1 / 0\nk = 2", 2, ""),
+        ("%%time\n1 / 0\nk = 2", 2, "#\n1 / 0\nk = 2"),
+        ("\n%%capture out\n1 / 0\nk = 2", 1, "#\n1 / 0\nk = 2"),
+        ("%%bash\nfalse\ntrue", 1, ""),
         # Which line failed is not known: what defines is run, again if need be.
         (
-            "%nothing\nimport a\nk = 2\ndef f(): pass",
+            "%nothing\nimport a\nk = 2\nx = f(k)\ndef f(): pass",
             0,
-            "#\nimport a\n#\ndef f(): pass",
+            "#\nimport a\nk = 2\n#\ndef f(): pass",
         ),
         ("import a\ndef f(): pass", 0, ""),
     ],
