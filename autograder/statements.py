@@ -17,8 +17,8 @@ IMPORTS = ast.Import | ast.ImportFrom
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | IMPORTS
 _QUICK = ("float", "int", "complex", "bool", "str")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_SCOPES = (*_FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp)
-_SCOPES += (ast.GeneratorExp,)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)
 
 
 def names_bound(node: ast.stmt) -> set[str]:
@@ -40,7 +40,8 @@ def names_bound(node: ast.stmt) -> set[str]:
 def looked_up(statement: ast.AST) -> set[str]:
     """The names that code looks up at the top level of the notebook by writing them.
 
-    What a function binds itself, its parameters first of all, does not count.
+    What a function binds itself, its parameters first of all, does not count, nor what
+    a comprehension does.
     """
     return _mentioned(statement)[0]
 
@@ -78,9 +79,22 @@ def _mentioned(statement: ast.AST) -> tuple[set[str], set[str], list[str]]:
             outside = [node.args, getattr(node, "returns", None)]
             outside += getattr(node, "decorator_list", ())
             waiting += [(part, own) for part in outside if part is not None]
+        elif isinstance(node, _COMPREHENSIONS):
+            first, *others = node.generators
+            inside = own | _targets(node.generators)
+            waiting += [(first.iter, own), (first.target, inside)]
+            inner = [*first.ifs, *others]
+            inner += [p for p in ast.iter_child_nodes(node) if p not in node.generators]
+            waiting += [(part, inside) for part in inner]
         else:
             waiting += [(part, own) for part in ast.iter_child_nodes(node)]
     return found, attributes, texts
+
+
+def _targets(generators: list[ast.comprehension]) -> frozenset[str]:
+    """The names that a comprehension binds, which are its own."""
+    parts = [part for one in generators for part in ast.walk(one.target)]
+    return frozenset(part.id for part in parts if isinstance(part, ast.Name))
 
 
 def _own_names(function: ast.AST) -> frozenset[str]:

@@ -242,6 +242,8 @@ ANSWERS = {  # they use the same names for other things
     "modules": "def layer_norm(x):\n    return torch.mean(x) + M.f(plt, unittest)\n",
     "attributes": "def layer_norm(x):\n    return x.shape, x.max(), x.q, x.i, x._\n",
     "names of its own": "def layer_norm(x, y=1):\n    l = ln = x\n    return l\n",
+    "a comprehension": "def layer_norm(x):\n"
+    "    q, y = (x for x in (x, x))\n    return [d for d in x for e in d] + [q, y]\n",
     "words": 'def layer_norm(x):\n    """As expected."""\n    return x, "d or y"\n',
 }
 
