@@ -19,6 +19,8 @@ _LOOKS |= {"assert_almost_equal", "assert_array_almost_equal"}
 
 # What changes the object before the dot.
 _CHANGES = {"append", "extend", "insert", "setdefault", "update", "__setattr__"}
+_NAMESPACES = {"globals", "locals", "vars", "get_ipython", "__import__"}
+_NAMESPACES |= {"import_module"}
 _CHANGED = {"out", "inplace"}  # arguments that say what else is changed
 
 
@@ -63,7 +65,7 @@ def _may_bind_anything(node: ast.stmt) -> bool:
     return any(
         (isinstance(part, ast.alias) and part.name == "*")
         or (isinstance(part, ast.Call) and _runs_text(part.func))
-        or (_may_change(part) and not _root(part))
+        or (_may_change(part) and _source(part) in _NAMESPACES)
         for part in ast.walk(node)
     )
 
@@ -127,6 +129,13 @@ def _is_handed(call: ast.expr, forbidden: Collection[str]) -> bool:
     parts = [part for argument in arguments for part in ast.walk(argument)]
     names = {name_of(part) for part in parts if isinstance(part, ast.expr)}
     return isinstance(call.func, ast.Attribute) and not names.isdisjoint(forbidden)
+
+
+def _source(part: ast.AST) -> str:
+    """The name of the call that gives an object, as ``globals()["a"]`` has one."""
+    while isinstance(part, ast.Attribute | ast.Subscript):
+        part = part.value
+    return name_of(part.func) if isinstance(part, ast.Call) else ""
 
 
 def _root(part: ast.AST) -> str:

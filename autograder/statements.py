@@ -10,8 +10,8 @@ import re
 RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
 
 # With these, a name can be looked up that is not written, or only as a text.
-_REACHES = {"globals", "locals", "vars", "getattr", "__main__", "modules", "user_ns"}
-_REACHES |= {"__dict__", "attrgetter", "methodcaller", *RUNS}
+_REACHES = {"globals", "locals", "vars", "__main__", "modules", "user_ns"}
+_REACHES |= {"__dict__", *RUNS}
 
 IMPORTS = ast.Import | ast.ImportFrom
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | IMPORTS

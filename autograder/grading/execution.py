@@ -59,6 +59,7 @@ class Execution:
         refused: why an exercise gets nothing, where it was not examined.
         cell_errors: how the cell of an exercise stopped.
         ended_by: the cell that ended a kernel, for each of those that were.
+        only_defines: whether cells that the student added only define something.
         notes: one line for each irregularity.
     """
 
@@ -76,6 +77,7 @@ class Execution:
     refused: dict[str, str] = field(default_factory=dict)
     cell_errors: dict[str, str] = field(default_factory=dict)
     ended_by: list[int] = field(default_factory=list)
+    only_defines: bool = False
     notes: list[str] = field(default_factory=list)
 
     async def to_the_end(self) -> None:
@@ -86,10 +88,13 @@ class Execution:
             GraderFault: a kernel was lost through no provable fault of its own.
         """
         for _ in range(1 + MAX_RESTARTS):
+            defined_only = self.only_defines
             if await self._one_kernel():
                 return
             if self.clock.is_up:
-                break
+                if defined_only or not self.only_defines:
+                    break
+                self.clock = Clock(self.limits, self.clock.alone)  # for the answers
         for name in self.topic.exercises:
             if name not in self.given and name not in self.refused:
                 self.refused[name] = "not examined: " + self.notes[-1]
@@ -163,8 +168,7 @@ class Execution:
         if role not in ("setup", "exercise", STUDENT):
             return None
         ended_before = self.ended_by.count(number)
-        many = role == STUDENT and self._ended_by_own() >= MOST_ENDED
-        if not (ended_before or many):
+        if not (ended_before or (self.only_defines and role == STUDENT)):
             ended = await client.run(cell, number)
             if ended is None and client.failed:
                 ended = await self._below(client, number, cell)
@@ -174,11 +178,6 @@ class Execution:
         return await client.run(
             NotebookNode(cell, source=definitions_in(cell.source), outputs=[]), number
         )
-
-    def _ended_by_own(self) -> int:
-        """How many kernels were ended by cells that the student has added."""
-        cells = self.rebuilt.notebook.cells
-        return sum(cells[number].metadata.role == STUDENT for number in self.ended_by)
 
     async def _below(
         self, client: SubmissionClient, number: int, cell: NotebookNode
@@ -286,7 +285,7 @@ class Execution:
         """Remember which cell ended the kernel, so that the next one skips it.
 
         Of a cell that the student has added, it runs what that defines; and so with all
-        of these once they have ended as many as ``MOST_ENDED``.
+        of these once they have ended as many as ``MOST_ENDED``, or used up the time.
         """
         note = f"{_where(cell)} ended the kernel: {ended}"
         self._note(note)
@@ -295,10 +294,14 @@ class Execution:
             self.refused[name] = note
         if not asked:
             self.ended_by.append(number)
-            if self._ended_by_own() == MOST_ENDED:
-                self._note(
-                    "of the cells that you added, only what they define was run then"
-                )
+        cells = self.rebuilt.notebook.cells
+        own = sum(cells[n].metadata.role == STUDENT for n in self.ended_by)
+        is_own = cell.metadata.role == STUDENT
+        if is_own and (own >= MOST_ENDED or self.clock.is_up) and not self.only_defines:
+            self.only_defines = True
+            self._note(
+                "of the cells that you added, only what they define was run then"
+            )
 
     def _note(self, note: str) -> None:
         if note not in self.notes:

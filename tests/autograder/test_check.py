@@ -233,6 +233,11 @@ COMPARISONS = {
     "    ref.load_state_dict(own.state_dict())\n    print(ref(x))",
     "timed": "def timed(f):\n    start = now()\n    f()\n    return now() - start\n"
     "print(timed(lambda: F.layer_norm(x, (3,))))",
+    "weights of a layer": "ln = nn.LayerNorm(3)\n"
+    "own.state_dict().update(ln.state_dict())\nln.state_dict()['bias'][:] = 1\n"
+    "list(own.parameters())[0].data[...] = 1",
+    "below no_grad, unpacked": "with torch.no_grad():\n"
+    "    x, shape = torch.randn(2, 3), nn.LayerNorm(3)(y)\n    print(x, shape)",
     "handed to somebody": "register(F.layer_norm)",
     "written into something else": "_g = y\nF.layer_norm(x, out=_g)",
     "a test": "def test():\n    y = F.layer_norm(x, (3,))\n    assert y.any()\ntest()",
@@ -242,6 +247,7 @@ ANSWERS = {  # they use the same names for other things
     "modules": "def layer_norm(x):\n    return torch.mean(x) + M.f(plt, unittest)\n",
     "attributes": "def layer_norm(x):\n    return x.shape, x.max(), x.q, x.i, x._\n",
     "names of its own": "def layer_norm(x, y=1):\n    l = ln = x\n    return l\n",
+    "its own attributes": "def layer_norm(x):\n    return getattr(x, 'a').shape\n",
     "a comprehension": "def layer_norm(x):\n"
     "    q, y = (x for x in (x, x))\n    return [d for d in x for e in d] + [q, y]\n",
     "words": 'def layer_norm(x):\n    """As expected."""\n    return x, "d or y"\n',
@@ -291,7 +297,8 @@ USES_IT = "def layer_norm(x):\n    return _f(x)\n"
         f"from torch.nn.functional import layer_norm as _f\n{USES_IT}",
         f"try:\n    raise F.layer_norm\nexcept E as _f:\n    pass\n{USES_IT}",
         f"try:\n    _f = F.layer_norm\nexcept E:\n    pass\n{USES_IT}",
-        f"F.layer_norm(x, (3,)).append(_f)\n{USES_IT}",
+        "globals()['_f'] = F.layer_norm\nprint(1)\n" + USES_IT,
+        "get_ipython().user_ns['_f'] = F.layer_norm\n" + USES_IT,
         f"_f = Own()\n_f.g = F.layer_norm\n{USES_IT}",
         f"_f = Own()\n_g = Own()\n_g.h(_f.append(F.layer_norm))\n{USES_IT}",
         f"for _f in [F.layer_norm]: pass\n{USES_IT}",

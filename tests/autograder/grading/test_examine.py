@@ -336,6 +336,21 @@ def test_cells_of_ones_own_that_end_the_kernel_cost_no_answer(examined, solved, 
     ]
 
 
+def test_cells_of_ones_own_that_use_up_all_the_time_cost_no_answer(examined, solved):
+    data = solved()
+    busy = "import time\nend = time.process_time() + 1\n"
+    busy += "while time.process_time() < end:\n    pass"
+    for _ in range(8):
+        data["cells"].insert(1, code_cell(busy))
+    limits = Limits(cell_seconds=3, submission_seconds=4)
+    report = examined(data, limits)
+    assert report["score"] == report["max_score"]
+    assert report["notes"] == [
+        "a cell of yours ended the kernel: time limit of 4 s",
+        "of the cells that you added, only what they define was run then",
+    ]
+
+
 def test_each_line_around_a_failure_runs_once(examined, solved, right):
     source = (
         "try:\n    count += 1\nexcept NameError:\n    count = 1\n"
