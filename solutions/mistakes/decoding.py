@@ -159,6 +159,15 @@ def stops_before_the_first_end(next_logits, start_ids, end_id, max_length):
     return ids[:, :-1] if (ids[:, -1] == end_id).any() else ids
 
 
+@mistake(greedy_decode)
+def start_taken_for_the_end(next_logits, start_ids, end_id, max_length):
+    """A row whose start has the id of the end counts as ended before anything is
+    written. Some models use one id for both, so the start ends nothing: note which rows
+    have ended from the first token that the model has written."""
+    ids = right.greedy_decode(next_logits, start_ids, end_id, max_length)
+    return ids.masked_fill((start_ids == end_id).unsqueeze(1), end_id)
+
+
 # beam_search --------------------------------------------------------------------------
 
 
