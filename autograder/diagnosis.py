@@ -40,6 +40,7 @@ ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
     "look at Raises, and at the titles of the cases that fail."
 )
+CHANGED_FIRST = "Mend that first; other differences may follow from it."
 NOT_REFUSED = (
     "Besides, an error that the docstring asks for is not raised as it should be."
 )
@@ -192,7 +193,11 @@ def _symptom(
             strict=True,
         )
     ]
-    told = _usual_error(failed) or find_cause(outcomes)
+    told, changed = _usual_error(failed), different_inputs(outcomes)
+    if not told:
+        told = find_cause(outcomes)
+        if told and changed and "in place" not in told:
+            return f"{changed} {CHANGED_FIRST} {told}"
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
         told = told or find_argument_besides(outcomes, returned(outcomes, probe))
@@ -200,7 +205,6 @@ def _symptom(
         trials = Trials(exercise, given, expected, wrong, end)
         told = _explanation(trials, outcomes)
         told = told or _trace(trials, outcomes, failed, wrong)
-    changed = different_inputs(outcomes)
     if told and changed and "in place" not in told:
         return f"{told} Besides, {changed}"
     return told

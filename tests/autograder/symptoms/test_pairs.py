@@ -312,6 +312,20 @@ def test_infinite_logits_are_not_taken_for_an_overflow():
     assert "stable=True" in said
 
 
+def test_input_that_is_changed_is_told_before_what_may_follow_from_it():
+    right = load_topic("language_model").reference("filter_logits")
+
+    def filter_logits(logits, top_k=None, top_p=None):
+        if top_k and top_k > 0:
+            logits.copy_(right(logits, top_k))
+        return right(logits, top_k, top_p)
+
+    name = "top_k_overwrites"
+    said = without("language_model", "filter_logits", name, filter_logits).message
+    assert said.startswith("`logits` is different after the call: something was chan")
+    assert "Mend that first; other differences may follow from it." in said
+
+
 def test_mistake_on_one_of_two_ways_through_the_code_is_told():
     right = load_topic("simplified_attention").reference("soft_lookup")
 
