@@ -18,7 +18,7 @@ from autograder.rows import ASKED_ERROR, disagreement
 from autograder.slips import COMPARISON, Trials, find_slip, search_end
 from autograder.symptoms.arguments import find_argument_besides, returned
 from autograder.symptoms.calls import find_condition, judged_calls
-from autograder.symptoms.conditions import Judged
+from autograder.symptoms.conditions import Judged, as_array
 from autograder.symptoms.counts import counted, find_excess
 from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.pairs import (
@@ -28,6 +28,7 @@ from autograder.symptoms.pairs import (
     find_in_evaluation,
     find_pair,
     find_part,
+    find_where,
 )
 from autograder.symptoms.search import find_cause, find_trace
 from autograder.symptoms.structure import NOTHING_RETURNED, different_inputs
@@ -39,6 +40,7 @@ ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
     "look at Raises, and at the titles of the cases that fail."
 )
+CHANGED_FIRST = "Mend that first; other differences may follow from it."
 NOT_REFUSED = (
     "Besides, an error that the docstring asks for is not raised as it should be."
 )
@@ -47,6 +49,12 @@ FOUND_LATER = (
     "judged at grading: only the grader has these versions."
 )
 STOPPED = "Not every known slip was tried: the search for one took too long."
+UNKNOWN = "No known mistake alone gives your result."
+SMALLEST = (
+    "Of the cases that fail, “{}” has the smallest input: work it out by hand, and "
+    "compare step by step."
+)
+BY_HAND = "Work “{}” out by hand, and compare step by step."
 NOT_SHOWN = (
     "The titles say where the versions are right. Arguments to which that does not "
     "apply can show where a version is wrong, and one call may do so for several. "
@@ -93,6 +101,13 @@ def diagnose(
                 missing = any(w and not v for w, v in zip(wrong, valued, strict=True))
                 more = f" {NOT_REFUSED}" if missing else ""
                 return known.name, f"{known.hint}{more}"
+        refused = [
+            known
+            for known in mistakes
+            if _same_but_for_words(exercise, known.answers, given, expected, wrong)
+        ]
+        if len(refused) == 1:
+            return refused[0].name, refused[0].hint
     return None, _symptom(exercise, given, expected, wrong, end)
 
 
@@ -116,6 +131,30 @@ def same_answers(
         )
         if counts
     )
+
+
+def _same_but_for_words(
+    exercise: Exercise,
+    theirs: Sequence[Answer],
+    given: Sequence[Answer],
+    expected: Expected,
+    wrong: Sequence[bool],
+) -> bool:
+    """Whether two sets of answers agree but for what a ValueError says.
+
+    Checks of arguments say it in many ways. Some wrong value has to be the same, which
+    then says more than that arguments are refused which should not be.
+    """
+    some = False
+    for case, right, one, other, is_wrong in zip(
+        exercise.cases, expected.reference, theirs, given, wrong, strict=True
+    ):
+        if right.raised is not None or one.raised == other.raised == "ValueError":
+            continue
+        if disagreement(case, one, other) is not None or one.detail != other.detail:
+            return False
+        some = some or (is_wrong and other.is_value)
+    return some
 
 
 def _symptom(
@@ -144,16 +183,21 @@ def _symptom(
         return told
     probe = expected.probe
     outcomes = [
-        Outcome(right, answer, case.rtol, case.atol, roles)
-        for case, right, answer, roles in zip(
+        Outcome(right, answer, case.rtol, case.atol, roles, constant)
+        for case, right, answer, roles, constant in zip(
             exercise.cases,
             expected.reference,
             given,
             [probe.roles(n) if probe else {} for n in range(len(given))],
+            expected.constant,
             strict=True,
         )
     ]
-    told = _usual_error(failed) or find_cause(outcomes)
+    told, changed = _usual_error(failed), different_inputs(outcomes)
+    if not told:
+        told = find_cause(outcomes)
+        if told and changed and "in place" not in told:
+            return f"{changed} {CHANGED_FIRST} {told}"
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
         told = told or find_argument_besides(outcomes, returned(outcomes, probe))
@@ -161,10 +205,14 @@ def _symptom(
         trials = Trials(exercise, given, expected, wrong, end)
         told = _explanation(trials, outcomes)
         told = told or _trace(trials, outcomes, failed, wrong)
-    changed = different_inputs(outcomes)
     if told and changed and "in place" not in told:
         return f"{told} Besides, {changed}"
     return told
+
+
+def says_why(message: str) -> bool:
+    """Whether what is said of a wrong answer is more than how to look for a reason."""
+    return message not in ("", STOPPED) and not message.startswith(UNKNOWN)
 
 
 def _usual_error(failed: Sequence[Answer]) -> str:
@@ -187,6 +235,9 @@ def _explanation(trials: Trials, outcomes: Sequence[Outcome]) -> str:
     if told:
         return told
     part = find_part(asked, known) or part
+    told = "" if part else find_where(asked, known)
+    if told:
+        return told
     if trials.all_values or not part:
         part = find_two_slips(trials, outcomes) or part
     return part
@@ -205,8 +256,24 @@ def _trace(
     told = errors if 2 * raised > len(failed) else ""
     told = told or find_trace(outcomes) or errors
     where = _condition(probe, outcomes, wrong) if probe else ""
-    told = " ".join(filter(None, (told, where)))
+    told = " ".join(filter(None, (told, where))) or _start(trials)
     return f"{told} {STOPPED}".strip() if trials.stopped else told
+
+
+def _start(trials: Trials) -> str:
+    """Where to begin if nothing is known of a result; empty if there is none."""
+    probe = trials.expected.probe
+    if not trials.wrong or probe is None:
+        return ""
+
+    def size(number: int) -> tuple[bool, int]:
+        arrays = (as_array(x) for call in probe.calls(number) for x in call.values())
+        about_inputs = any(role.name for role in probe.roles(number).values())
+        return about_inputs, sum(x.size for x in arrays if x is not None)
+
+    smallest = min(trials.wrong, key=size)
+    many = trials.failed > 1
+    return f"{UNKNOWN} {(SMALLEST if many else BY_HAND).format(trials.title(smallest))}"
 
 
 def _asks_for_error(case: Case, right: Answer, given: Answer) -> bool:

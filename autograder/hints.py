@@ -11,7 +11,7 @@ from autograder.answer_key import NoKey
 from autograder.book import chapter_title, chapters_folder, without_code
 from autograder.break_exercise import BreakExercise
 from autograder.check import examine_here, find_exercise, self_study
-from autograder.diagnosis import STOPPED
+from autograder.diagnosis import says_why
 from autograder.errors import GraderFault
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
 from autograder.failing import Arguments, failing_call
@@ -120,7 +120,7 @@ def hints_on(exercise: Exercise, report: Report) -> list[str]:
         report: what is wrong with the answer.
     """
     hints = [f"Read again: {where_to_read(exercise.name)}."]
-    if report.message not in ("", NOT_YET, STOPPED):
+    if says_why(report.message) and report.message != NOT_YET:
         hints.append(report.message)
     failed = [case for case in report.cases if not case.passed]
     titles = "; ".join(case.title for case in failed)

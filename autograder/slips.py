@@ -131,6 +131,10 @@ class Trials:
         case, right = self._cases[number], self.expected.reference[number]
         return Outcome(right, self.given[number], case.rtol, case.atol)
 
+    def title(self, number: int) -> str:
+        """What a case is called."""
+        return self._cases[number].title
+
     def answer(self, implementation: Implementation, number: int) -> Answer:
         """What a wrong version answers to a case."""
         case, seed = self._cases[number], self.expected.seeds[number]

@@ -506,8 +506,8 @@ def _alterations(
                 lambda call, given, n=name, c=change: call(_change(given, n, c)),
             )
     yield (
-        "Your result is the right one if every row of every input is first scaled to "
-        "norm 1, so that norms no longer count.",
+        "Your result is the right one if every input is first scaled to norm 1 along "
+        "its last axis, so that norms no longer count.",
         lambda call, given: call(_all_unit(given)),
     )
     for name in parameters:
@@ -652,7 +652,7 @@ _CHANGES: dict[str, Callable[[Any], Any]] = {
     "for one over `{name}`": _inverse,
     "for `{name}` squared": _squared,
     "for the square root of `{name}`": _rooted,
-    "for `{name}` with every row scaled to norm 1": _unit,
+    "for `{name}` scaled to norm 1 along its last axis": _unit,
     "for `{name}` times the square root of its last size, so that a scale is missing "
     "or wrong": lambda value: _times_size(value, 0.5),
     "for `{name}` divided by the square root of its last size, so that there is one "

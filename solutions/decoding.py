@@ -24,7 +24,8 @@ def greedy_decode(
     Args:
         next_logits: ``next_logits(prefix (B, t)) -> (B, V)``, scores of the token
             after each prefix. A prefix holds the start and all tokens so far.
-        start_ids: (B,) the first token of each prefix.
+        start_ids: (B,) the first token of each prefix. It ends no sequence, even if it
+            is ``end_id``.
         end_id: the token that ends a sequence.
         max_length: how many tokens to generate at most.
 

@@ -95,7 +95,7 @@ def decode_without_end(greedy_decode, rng):
     return greedy_decode(noted(model)[0], model.start_ids, model.end_id, length)
 
 
-@greedy_decode.case(title="rows that end early are filled up with the end", points=3)
+@greedy_decode.case(title="rows that end early are filled up with the end", points=2)
 def decode_different_lengths(greedy_decode, rng):
     model = ScriptedModel(rng, [*rng.permutation([1, 3, 4, 6]), NEVER])
     return greedy_decode(noted(model)[0], model.start_ids, model.end_id, 9)
@@ -135,6 +135,15 @@ def decode_conditioned_rows(greedy_decode, rng):
     start_ids = torch.full((batch,), 1)
     ids = greedy_decode(lambda p: model.logits(p) + source, start_ids, 0, length)
     return ids, start_ids
+
+
+@greedy_decode.case(title="a start that has the id of the end ends nothing", points=1)
+def decode_after_the_end(greedy_decode, rng):
+    batch, length = sizes(rng, 2, 4, 9)
+    model = PrefixModel(rng, 11, 0, end_bonus=-99.0)
+    start_ids = torch.from_numpy(1 + rng.permutation(batch))
+    start_ids[::2] = 0
+    return greedy_decode(noted(model.logits)[0], start_ids, 0, length)
 
 
 # beam_search --------------------------------------------------------------------------

@@ -249,7 +249,7 @@ def online_stream(online_softmax_sum, rng):
     return online_softmax_sum(stream(score_blocks), stream(value_blocks))
 
 
-@online_softmax_sum.case(title="the largest score comes late, or early", points=2)
+@online_softmax_sum.case(title="the largest score comes late, or early", points=1)
 def online_rising(online_softmax_sum, rng):
     scores, values = 0.7 * tensor(rng, 2, 4, 12), tensor(rng, 2, 12, 3)
     steps = torch.arange(12) / 4
@@ -302,6 +302,15 @@ def online_unchanged(online_softmax_sum, rng):
     return result, score_blocks, value_blocks
 
 
+@online_softmax_sum.case(title="no more than a few blocks are kept", points=1)
+def online_memory(online_softmax_sum, rng):
+    scores, values = tensor(rng, 8, 120), tensor(rng, 120, 2)
+    streams = (
+        (block.clone() for block in blocks) for blocks in blocks_of(3, scores, values)
+    )
+    return few_numbers(online_softmax_sum, 8 * 120, *streams)
+
+
 # blockwise_attention
 
 
@@ -313,10 +322,16 @@ def blockwise_heads(blockwise_attention, rng):
     return blockwise_attention(*inputs, 4)
 
 
-@blockwise_attention.case(title="causal, with a last block that is not full", points=2)
+@blockwise_attention.case(
+    title="causal, also with more keys than queries, or fewer", points=2
+)
 def blockwise_causal(blockwise_attention, rng):
-    inputs = attention_inputs(rng, 2, 3, N=11, T=11)
-    return blockwise_attention(*inputs, 4, causal=True)
+    square = attention_inputs(rng, 2, 3, N=11, T=11)
+    wide = attention_inputs(rng, 2, N=6, T=9, d=4, d_v=3)
+    tall = attention_inputs(rng, 2, N=9, T=6, d=4, d_v=3)
+    return [
+        blockwise_attention(*inputs, 4, causal=True) for inputs in (square, wide, tall)
+    ]
 
 
 @blockwise_attention.case(title="blocks of 1 up to more than there are", points=2)

@@ -197,10 +197,17 @@ def reduced_unchanged(reduced_rank_score, rng):
     return reduced_rank_score(*inputs), inputs
 
 
-@reduced_rank_score.case(title="U_a that fits H and not S is a ValueError", points=1)
+@reduced_rank_score.case(
+    title="U_a that fits H and not S, or another k than V_a has: ValueError", points=1
+)
 def reduced_mismatch(reduced_rank_score, rng):
     S, H, U_a, V_a = reduced_inputs(rng, 3, 5, 6, 7, 2)
-    return reduced_rank_score(S, H, V_a, U_a)
+    return refused(
+        reduced_rank_score,
+        (S, H, V_a, U_a),
+        (S, H, U_a, rng.standard_normal((3, 7))),
+        (S, H, rng.standard_normal((3, 6)), V_a),
+    )
 
 
 # additive_score

@@ -35,7 +35,7 @@ LESSONS: list[Lesson] = [
     ),
     ("ValueError", r"only one element tensors", SINGLE_NUMBER),
     ("ValueError", r"can only convert an array of size 1", ITEM),
-    ("ValueError", r"einstein sum|with remapped shapes", LETTERS),
+    ("ValueError", r"einstein sum|with remapped shapes(?!.*requested shape)", LETTERS),
     ("ValueError", r"mismatch in its core|not aligned|matmul", INNER_SIZES),
     (
         "ValueError",

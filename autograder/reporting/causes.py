@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.diagnosis import NOT_REFUSED, STOPPED
+from autograder.diagnosis import NOT_REFUSED, says_why
 from autograder.exercise import BUILD_IT_YOURSELF, UnknownExercise
 from autograder.hints import where_to_read
 from autograder.marks.reports import ClassReport
@@ -105,7 +105,7 @@ def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple,
     if exercise["mistake"]:
         says = exercise["message"].removesuffix(NOT_REFUSED).strip()
         return (MISTAKE, exercise["mistake"]), says
-    if exercise["message"] not in ("", STOPPED):
+    if says_why(exercise["message"]):
         says = re.sub(
             rf"(?<={BUILD_IT_YOURSELF}), in the line .*", "", exercise["message"]
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 import nbformat
 
-from autograder.diagnosis import STOPPED
+from autograder.diagnosis import STOPPED, says_why
 from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable
 from autograder.magics import lines_in
@@ -230,7 +230,8 @@ def outcome_of(exercise: dict[str, Any]) -> str:
     failed = [case for case in cases if not case["passed"]]
     if not failed or all(case["message"] == NOT_YET for case in failed):
         return ""
-    told = str(exercise["message"]).removesuffix(STOPPED).strip()
+    message = str(exercise["message"])
+    told = message.removesuffix(STOPPED).strip() if says_why(message) else ""
     cause = exercise["mistake"] or _DIGITS.sub("#", told) or "?"
     said = [
         f"{case['title']}: {_DIGITS.sub('#', str(case['message']))}" for case in failed

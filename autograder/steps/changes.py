@@ -291,14 +291,24 @@ def _of_comparison(node: ast.Compare) -> Iterator[tuple[str, ast.expr]]:
         )
 
 
+def _swapped(one: ast.expr, other: ast.expr) -> str:
+    """What is said of two entries of a list that are swapped: what they call, if so."""
+    names = [
+        part.func.attr if isinstance(part.func, ast.Attribute) else part.func.id
+        for part in (other, one)
+        if isinstance(part, ast.Call)
+        and isinstance(part.func, ast.Attribute | ast.Name)
+    ]
+    if len(set(names)) < 2:
+        return "two neighbouring entries of a list are swapped"
+    return f"what `{names[0]}` gives and what `{names[1]}` gives are swapped"
+
+
 def _of_order(node: ast.List | ast.Tuple) -> Iterator[tuple[str, ast.expr]]:
     for index in range(min(len(node.elts), 4) - 1):
         swapped = list(node.elts)
         swapped[index : index + 2] = swapped[index : index + 2][::-1]
-        yield (
-            "two neighbouring entries of a list are swapped",
-            type(node)(swapped, ast.Load()),
-        )
+        yield _swapped(*swapped[index : index + 2]), type(node)(swapped, ast.Load())
         for step in (0, 1):  # names in a list, one of which stands there twice
             twice = list(node.elts)
             twice[index + step] = node.elts[index + 1 - step]

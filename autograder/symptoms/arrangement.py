@@ -130,7 +130,7 @@ def in_order(pairs: Sequence[Pair]) -> str | None:
     """
     if not comparable(pairs) or not telling(pairs):
         return None
-    if all(_falls(pair.right) for pair in pairs):
+    if all(_is_ranking(pair.right) for pair in pairs):
         return None
     if any(pair.kinds[0] in "iub" for pair in pairs):
         return None
@@ -157,10 +157,9 @@ def in_order(pairs: Sequence[Pair]) -> str | None:
     return None
 
 
-def _falls(values: np.ndarray) -> bool:
-    """Whether every row goes from the largest value to the smallest, as a ranking."""
-    steps = np.diff(np.atleast_1d(values), axis=-1)
-    return steps.size > 0 and bool((steps <= 0).all())
+def _is_ranking(values: np.ndarray) -> bool:
+    """Whether every row goes from the largest value to the smallest, if it has two."""
+    return bool((np.diff(np.atleast_1d(values), axis=-1) <= 0).all())
 
 
 def _table(pair: Pair, axis: int | None) -> tuple[np.ndarray, np.ndarray] | None:

@@ -12,6 +12,7 @@ from autograder.symptoms.outcomes import Outcome, agree, aligned, valued
 
 MOST_NAMES = 4  # that are listed
 MOST_SIZES = 8  # of a shape
+_NAME = re.compile(r"[\w.]+")  # and nothing that a case counts, in several words
 NAMES_TOO_MANY = (
     "A dictionary has all the names that are asked for, and others besides, such as "
     "those of parameters that the task does not name. Other differences may follow "
@@ -54,7 +55,7 @@ def other_names(outcomes: Sequence[Outcome]) -> str:
             if not isinstance(right, dict) or not isinstance(given, dict):
                 continue
             lacks, more = right.keys() - given.keys(), given.keys() - right.keys()
-            some_more |= bool(more)
+            some_more |= any(_NAME.fullmatch(name) for name in more)
             for name in sorted(lacks):
                 missing[re.sub(r"(?<=\.)\d+(?=\.)", "N", name)] = None
             alike &= sorted(_form(right[name]) for name in lacks) == sorted(

@@ -39,6 +39,8 @@ class Outcome:
     """The two answers to a case, and how exactly they are compared.
 
     ``roles`` says of the parts of the answer what they are, as far as it is known.
+    ``constant`` says that the right answer depends on nothing that was drawn, so that
+    it may be given by accident.
     """
 
     right: Answer
@@ -46,6 +48,7 @@ class Outcome:
     rtol: float
     atol: float
     roles: dict[Path, Role] = field(default_factory=dict)
+    constant: bool = False
 
 
 def valued(outcomes: Sequence[Outcome]) -> list[Outcome]:

@@ -23,6 +23,7 @@ from autograder.symptoms.outcomes import (
     wrong_pairs,
 )
 from autograder.symptoms.search import find_change
+from autograder.symptoms.subject import of_several
 from autograder.variants import Path
 
 Known = tuple[str, Sequence[Answer]]  # the hint of a mistake, and what it answers
@@ -57,13 +58,45 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
             for outcome, answer in zip(outcomes, answers, strict=True)
         ]
         told = find_change(against, beside=True)
-        if told:
+        if told and not _takes_back(outcomes, answers):
             return (
                 "Your answer is the one that a known mistake gives, changed once more. "
                 f"Of the mistake alone this would be said: {hint} "
                 f"The change, if what it gives were right: {told}"
             )
     return ""
+
+
+def _takes_back(outcomes: Sequence[Outcome], answers: Sequence[Answer]) -> bool:
+    """Whether a change of what a mistake gives comes nearer to the right results.
+
+    If it does so in all of them, it may well be a slip that has nothing to do with the
+    mistake: whatever is scaled by a wrong number is also not scaled, and then divided.
+    It is no such slip if one of several results is always what the mistake gives.
+    """
+    nearer: dict[int, list[bool]] = {}
+    for outcome, answer in zip(outcomes, answers, strict=True):
+        theirs = _by_path(outcome, answer)
+        for path, right, given in aligned(outcome):
+            role, made = outcome.roles.get(path), theirs.get(path)
+            if not role or role.name or agree(outcome, right, given):
+                continue
+            changed = nearer.setdefault(role.index, [])
+            if not agree(outcome, made, given):
+                changed.append(_is_nearer(right, given, made))
+    return bool(nearer) and all(some and all(some) for some in nearer.values())
+
+
+def _is_nearer(right: Any, given: Any, made: Any) -> bool:
+    """Whether of two arrays, the first is nearer to the right one."""
+    arrays = all(
+        isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.shape == right.shape
+        for x in (right, given, made)
+    )
+    if not arrays:
+        return False
+    with np.errstate(all="ignore"):
+        return bool(np.abs(given - right).sum() < np.abs(made - right).sum())
 
 
 def find_in_evaluation(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
@@ -115,6 +148,63 @@ def _is_wrong(outcome: Outcome, path: Path) -> bool:
     )
 
 
+def find_where(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
+    """A mistake that gives all wrong results of calls, and would show in right ones.
+
+    So does a slip in one of two branches. No other mistake may be like that. The
+    arguments are those of ``find_pair``.
+    """
+    results = [
+        (number, path, right, given)
+        for number, outcome in enumerate(outcomes)
+        for path, right, given in aligned(outcome)
+        if (role := outcome.roles.get(path)) and role.name is None
+    ]
+    wrong = [r for r in results if not agree(outcomes[r[0]], r[2], r[3])]
+    right = [r for r in results if agree(outcomes[r[0]], r[2], r[3])]
+    if not all(o.given.is_value for o in outcomes) or _is_large(outcomes):
+        return ""
+    if not right or not varied(_real_numbers(wrong)):
+        return ""
+    found = []
+    for hint, answers in mistakes:
+
+        def gives(
+            part: tuple[int, Path, Any, Any], answers: Sequence[Answer] = answers
+        ) -> bool:
+            number, path, _, given = part  # only what is looked at is asked for
+            theirs = _by_path(outcomes[number], answers[number])
+            return agree(outcomes[number], theirs.get(path), given)
+
+        if all(map(gives, wrong)) and not all(map(gives, right)):
+            found.append(hint)
+    if len(found) != 1:
+        return ""
+    about = of_several(outcomes, [p for p in wrong_pairs(outcomes) if p.role])
+    if about:
+        return f"{about}Wherever it is wrong, a known mistake would give it: {found[0]}"
+    return (
+        "Where your result is wrong, it is the one that a known mistake gives: "
+        f"{found[0]} Elsewhere, where that mistake would show as well, your result is "
+        "right: so only one of several ways through your code has it."
+    )
+
+
+def _by_path(outcome: Outcome, answer: Answer) -> dict[Path, Any]:
+    """The parts of what a mistake answers, where they stand in the right answer."""
+    parts = aligned(replace(outcome, given=answer))
+    return {path: made for path, _, made in parts}
+
+
+def _real_numbers(parts: Sequence[tuple[int, Path, Any, Any]]) -> np.ndarray:
+    """All real numbers that are given in parts of answers, in a row."""
+    found = [np.zeros(0)]
+    for *_, given in parts:
+        if isinstance(given, np.ndarray) and given.dtype.kind == "f":
+            found.append(given.ravel())
+    return np.concatenate(found)
+
+
 def find_part(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     """A mistake that answers most of the failing cases as was answered; or nothing.
 
@@ -156,7 +246,7 @@ def _besides(left: Sequence[Outcome]) -> str:
         ]
         names = {path[-1] if path else "" for path, _ in wrong}
         if len(names) == 1 and all(isinstance(name, str) and name for name in names):
-            return f"the two differ in nothing but {names.pop()}"
+            return f"the two differ only in “{names.pop()}”"
         if all(_has_nan(given) for _, given in wrong):
             return "some of your values are NaN besides"
     return "that mistake gives something else"
@@ -231,7 +321,7 @@ def find_besides(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
     """
     if not all(o.given.is_value for o in outcomes) or _is_large(outcomes):
         return ""
-    if all(map(_is_finite, outcomes)):
+    if all(map(_is_finite, outcomes)) or any(map(_asks_for_infinity, outcomes)):
         return ""
     if not varied(np.concatenate([_finite_and_wrong(o) for o in outcomes])):
         return ""
@@ -257,6 +347,11 @@ def find_besides(outcomes: Sequence[Outcome], mistakes: Sequence[Known]) -> str:
 def _is_finite(outcome: Outcome) -> bool:
     """Whether no part of an answer is NaN or infinite."""
     return all(_all_finite(given) for _, _, given in aligned(outcome))
+
+
+def _asks_for_infinity(outcome: Outcome) -> bool:
+    """Whether an infinite value is a result like others, as in logits that are cut."""
+    return not all(_all_finite(right) for _, right, _ in aligned(outcome))
 
 
 def _all_finite(part: Any) -> bool:

@@ -236,7 +236,7 @@ def _ask_of_a_part(
 ) -> str:
     """What holds for a part of the wrong results that can be named, and for which."""
     finite = [p for p in pairs if np.isfinite(p.given).all()]
-    if len(finite) < len(pairs):
+    if len(finite) < len(pairs) and not any(np.isinf(p.right).any() for p in finite):
         told = _ask(detectors, finite)
         if told:
             others = [p for p in pairs if not np.isfinite(p.given).all()]

@@ -126,12 +126,14 @@ def scope(outcomes: Sequence[Outcome], wrong: Sequence[Pair] = ()) -> str:
     told = ""
     if any(o.given.raised is not None for o in asked):
         told = " In other cases an error is raised."
-    elif any(_is_right(o) for o in valued(asked)):
+    elif any(_is_right(o) for o in valued(asked) if not o.constant):
         missed = any(o.right.raised and o.given.raised is None for o in outcomes)
         which = "cases that ask for a value" if missed else "cases"
         told = f" Other {which} are right."
     if _some_are_right([o for o in valued(asked) if not _is_right(o)], wrong):
-        told += " Other results in the cases that fail are right."
+        counts = {pair.role.count if pair.role else 0 for pair in wrong}
+        which = {(0,): "calls or results", (1,): "calls"}.get((*counts,), "results")
+        told += f" Other {which} in the cases that fail are right."
     return told
 
 

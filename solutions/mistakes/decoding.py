@@ -159,6 +159,15 @@ def stops_before_the_first_end(next_logits, start_ids, end_id, max_length):
     return ids[:, :-1] if (ids[:, -1] == end_id).any() else ids
 
 
+@mistake(greedy_decode)
+def start_taken_for_the_end(next_logits, start_ids, end_id, max_length):
+    """A row whose start has the id of the end counts as ended before anything is
+    written. Some models use one id for both, so the start ends nothing: note which rows
+    have ended from the first token that the model has written."""
+    ids = right.greedy_decode(next_logits, start_ids, end_id, max_length)
+    return ids.masked_fill((start_ids == end_id).unsqueeze(1), end_id)
+
+
 # beam_search --------------------------------------------------------------------------
 
 
@@ -454,6 +463,30 @@ def penalty_of_gnmt(*arguments):
     return search(*arguments, rank=score, choose=score, report=score)
 
 
+@mistake(beam_search)
+def newest_not_in_the_length(*arguments):
+    """While you search, the length that you divide by does not count the newest token,
+    whose log-probability is in the sum already. The length is that of the ids so far,
+    in every step as at the end."""
+
+    def score(hypothesis, penalty):
+        return hypothesis.total / max(1, len(hypothesis.ids) - 1) ** penalty
+
+    return search(*arguments, rank=score)
+
+
+@mistake(beam_search)
+def probabilities_added(*arguments):
+    """You added probabilities. The probability of a sequence is a product, so it is the
+    log-probabilities that are added, as the model gives them; a sum of probabilities
+    grows with every token, so long outputs win."""
+
+    def extend(total, log_prob):
+        return total + math.exp(log_prob)
+
+    return search(*arguments, extend=extend)
+
+
 # KVCache ------------------------------------------------------------------------------
 
 
@@ -718,6 +751,19 @@ class StretchesBatch(RightCache):
         return super().append(key, value)
 
 
+@mistake(KVCache)
+class ResetLeavesEmptyTensors(RightCache):
+    """Your reset leaves tensors without tokens. They still have the old number of
+    sequences, heads and features, so the cache refuses others: set keys and values to
+    None, as they were at the beginning."""
+
+    def reset(self):
+        if getattr(self, "keys", None) is None:  # as it is at the beginning
+            super().reset()
+        else:
+            self.keys, self.values = self.keys[:, :, :0], self.values[:, :, :0]
+
+
 # cached_attention ---------------------------------------------------------------------
 
 
@@ -962,6 +1008,36 @@ def gradient_cut(query, key, value, cache):
     """You cut the gradient at the new keys and values. Training with a cache, on a long
     text in pieces, would then teach them nothing."""
     return right.cached_attention(query, key.detach(), value.detach(), cache)
+
+
+@mistake(cached_attention)
+def hidden_from_itself_but_the_first(query, key, value, cache):
+    """You hid each token from itself, but for the first token of a text. The diagonal
+    belongs to the past for all of them: new token i sees all that was in the cache, and
+    the new tokens 0 to i."""
+    keys, values = cache.append(key, value)
+    mask = last_rows(query, keys, shift=-1)
+    mask[0, 0] = True
+    return attend(query, keys, values, mask)
+
+
+@mistake(cached_attention)
+def scaled_by_number_of_keys(query, key, value, cache):
+    """You scaled by the number of keys in the cache. A score adds up the features of
+    one query and one key, so it is their width that counts, however many tokens there
+    are."""
+    wrong = (query.shape[-1] / (cache.length + key.shape[2])) ** 0.5
+    return right.cached_attention(query * wrong, key, value, cache)
+
+
+@mistake(cached_attention)
+def scaled_by_number_of_keys_so_far(query, key, value, cache):
+    """You scaled each query by the number of keys that it sees. A score adds up the
+    features of one query and one key, so it is their width that counts, however many
+    tokens there are."""
+    seen = cache.length + torch.arange(1, query.shape[2] + 1, dtype=query.dtype)
+    wrong = (query.shape[-1] / seen).sqrt().unsqueeze(-1)
+    return right.cached_attention(query * wrong, key, value, cache)
 
 
 # break_cached_attention ---------------------------------------------------------------

@@ -520,6 +520,15 @@ def causal_shared_state(query, key, value):
     return result.reshape(*query.shape[:-1], value.shape[-1])
 
 
+@mistake(causal_linear_attention)
+def causal_divided_over_queries(query, key, value):
+    """Each weight is divided by the sum over the queries that read its key, so what a
+    token reads does not sum to one. A token divides by the sum over the keys that it
+    reads itself, which are those up to its own position."""
+    weights = (phi(query) @ phi(key).mT).tril()
+    return weights / weights.sum(-2, keepdim=True) @ value
+
+
 # online_softmax_sum
 
 
@@ -739,6 +748,49 @@ def online_two_passes(score_blocks, value_blocks):
         p = (e - largest).exp()
         z, y = z + p.sum(-1, keepdim=True), y + p @ v
     return divide(y, z)
+
+
+@mistake(online_softmax_sum)
+def online_block_maximum_forgets(score_blocks, value_blocks):
+    """You took the maximum of the current block, and not the largest so far. When a
+    block lies far below the earlier ones, the correction overflows, and where a whole
+    block is hidden, what came before it is lost. Keep the larger of the two maxima."""
+    m = z = y = None
+    for e, v in zip(score_blocks, value_blocks, strict=True):
+        largest = e.amax(-1, keepdim=True)
+        if m is None:
+            m = torch.full_like(largest, -torch.inf)
+            z = y = torch.zeros_like(m)
+        shift = largest.masked_fill(largest == -torch.inf, 0.0)
+        old, p = (m - shift).exp(), (e - shift).exp()
+        z, y, m = old * z + p.sum(-1, keepdim=True), old * y + p @ v, largest
+    return y / z.masked_fill(z == 0, 1.0)
+
+
+@mistake(online_softmax_sum)
+def online_output_correction_inverted(score_blocks, value_blocks):
+    """The correction of the weighted sum is turned around, and that of the divisor is
+    right. When the maximum rises, what was summed before has to become smaller: both
+    sums are multiplied by the exponential of the old maximum minus the new one."""
+    m = z = y = None
+    for e, v in zip(score_blocks, value_blocks, strict=True):
+        if m is None:
+            m = e.amax(-1, keepdim=True).clamp(min=-1e300)
+            z = y = torch.zeros_like(m)
+        new = torch.maximum(m, e.amax(-1, keepdim=True))
+        p, turned = (e - new).exp(), torch.where(m > -1e300, new - m, 0.0).exp()
+        z, y = (m - new).exp() * z + p.sum(-1, keepdim=True), turned * y + p @ v
+        m = new
+    return divide(y, z)
+
+
+@mistake(online_softmax_sum)
+def online_keeps_all_blocks(score_blocks, value_blocks):
+    """The result is right, but all blocks are in memory by the time the last one
+    arrives. A stream may be far longer than memory: keep the largest score and the two
+    sums, and let each block go."""
+    scores = torch.cat(list(score_blocks), dim=-1)
+    return scores.softmax(-1).nan_to_num() @ torch.cat(list(value_blocks), dim=-2)
 
 
 # blockwise_attention
@@ -1036,6 +1088,57 @@ def blockwise_last_total(query, key, value, block_size, causal=False):
         p = (e - new).exp()
         z, y, m = p.sum(-1, keepdim=True), (m - new).exp() * y + p @ v, new
     return y / z
+
+
+@mistake(blockwise_attention)
+def blockwise_last_dropped_or_zeros(query, key, value, block_size, causal=False):
+    """You dropped the last block of keys when it is not full, and return zeros if there
+    is no other. Its keys belong to the softmax as much as all others: step through the
+    keys with a range up to T, and let the last slice be shorter."""
+    full = key.shape[-2] // block_size * block_size
+    if not full:
+        return torch.zeros_like(query[..., :1]) * value[..., :1, :]
+    key, value = key[..., :full, :], value[..., :full, :]
+    return blockwise(query, key, value, block_size, causal)
+
+
+@mistake(blockwise_attention)
+def blockwise_mean_of_hidden_blocks(*inputs, **options):
+    """You took the softmax of each block on its own and averaged the results. The
+    softmax runs over all keys, and a block with large scores counts more. A block that
+    is hidden from a query counts as well, with the mean of its values, where it should
+    not count at all."""
+
+    def loop(scores, values):
+        y, count = 0.0, 0
+        for e, v in zip(scores, values, strict=True):
+            y, count = y + e.clamp(min=-1e30).softmax(-1) @ v, count + 1
+        return y / count
+
+    return blockwise(*inputs, **options, loop=loop)
+
+
+@mistake(blockwise_attention)
+def blockwise_scaled_by_block(query, key, value, block_size, causal=False):
+    """You divided the scores by the square root of the number of queries in their
+    block. How large a score is depends on the number of features that it sums over, so
+    the scale is the square root of d, the last axis of the queries."""
+    rows = torch.arange(query.shape[-2]) // block_size
+    sizes = torch.bincount(rows)[rows].unsqueeze(-1)
+    query = query * (query.shape[-1] / sizes).sqrt().to(query.dtype)
+    return blockwise(query, key, value, block_size, causal)
+
+
+@mistake(blockwise_attention)
+def blockwise_causal_from_the_end(query, key, value, block_size, causal=False):
+    """With causal, the last query is lined up with the last key, as if the queries came
+    behind earlier keys of a cache. Here query i may attend to the keys j <= i, both
+    counted from the first one, also where there are more keys than queries."""
+
+    def hide(row, column):
+        return column > row + key.shape[-2] - query.shape[-2]
+
+    return blockwise(query, key, value, block_size, causal, hide=hide)
 
 
 # break_linear_attention ---------------------------------------------------------------

@@ -1017,6 +1017,29 @@ class NothingDrawnAsPromised(RightModel):
         nn.init.normal_(self.positions)
 
 
+@mistake(LanguageModel)
+class PositionsInEveryLayer(RightModel):
+    """You added the positions in front of every layer. They are added once, to the
+    embeddings; the residual connections carry them through all the layers."""
+
+    def stack(self, x):
+        positions = self.positions[:, : x.shape[1]]
+        x = x - positions
+        for layer in self.layers:
+            x = layer(x + positions, src_mask=self.hidden(x.shape[1]))
+        return x
+
+
+@mistake(LanguageModel)
+class PositionsTakenOff(RightModel):
+    """You subtracted the positions before the output. The layers have long mixed them
+    with all else, and the last norm has scaled it: what it gives is read as it is."""
+
+    def forward(self, ids):
+        x = self.norm(self.stack(self.embed(ids)))
+        return self.read(x - self.positions[:, : x.shape[1]])
+
+
 # perplexity ---------------------------------------------------------------------------
 
 
@@ -1488,6 +1511,77 @@ def top_p_not_checked(logits, top_k=None, top_p=None):
     return right.filter_logits(logits, top_k, top_p)
 
 
+@mistake(filter_logits)
+def kth_cut_too(logits, top_k=None, top_p=None):
+    """The k-th largest logit is cut as well, so a token less than k is left, and with
+    top_k = 1 none. Cut what is smaller than the k-th largest, and not that one itself:
+    < and not <=."""
+
+    def below(logits, k):
+        if k >= logits.shape[-1]:
+            return logits
+        kth = logits.topk(k, dim=-1).values[..., -1:]
+        return logits.masked_fill(logits <= kth, -torch.inf)
+
+    return filtered(logits, top_k, top_p, k=below)
+
+
+@mistake(filter_logits)
+def kth_of_all_rows_but_at_most_v(logits, top_k=None, top_p=None):
+    """You looked for the k-th largest logit of the whole array, with k at most V. Each
+    row is a distribution of its own and keeps k tokens of its own; yours may lose all
+    of a row."""
+
+    def of_all(logits, k):
+        kth = logits.flatten().topk(min(k, logits.shape[-1])).values[-1]
+        return logits.masked_fill(logits < kth, -torch.inf)
+
+    return filtered(logits, top_k, top_p, k=of_all)
+
+
+@mistake(filter_logits)
+def share_of_the_largest(logits, top_k=None, top_p=None):
+    """You kept the tokens whose probability is at least p times the largest one. That
+    rule is known as min-p; top-p adds up probabilities, from the largest on, until
+    their sum reaches p."""
+
+    def at_least(logits, p):
+        shares = logits.softmax(dim=-1)
+        least = p * shares.amax(dim=-1, keepdim=True)
+        return logits.masked_fill(shares < least, -torch.inf)
+
+    return filtered(logits, top_k, top_p, p=at_least)
+
+
+@mistake(filter_logits)
+def top_k_overwrites(logits, top_k=None, top_p=None):
+    """Your top_k wrote its -inf into the logits that you were given, so whatever is
+    computed from them afterwards has lost these tokens. Work on a copy, or use
+    masked_fill, which returns new ones."""
+
+    def overwritten(x, k):
+        logits.copy_(cut_below_kth(x, k))
+        return logits
+
+    return filtered(logits, top_k, top_p, k=overwritten)
+
+
+@mistake(filter_logits)
+def equals_as_a_sort_leaves_them(logits, top_k=None, top_p=None):
+    """You sorted from the smallest logit on, by a sort that is not stable, so that of
+    equally likely tokens others are kept than the first in the vocabulary. Sort with
+    descending=True and stable=True."""
+
+    def from_the_smallest(logits, p):
+        ascending, order = logits.sort(dim=-1)
+        hidden = ascending.softmax(dim=-1).cumsum(dim=-1) <= 1 - p
+        hidden[..., -1] = False
+        hidden = torch.zeros_like(hidden).scatter(-1, order, hidden)
+        return logits.masked_fill(hidden, -torch.inf)
+
+    return filtered(logits, top_k, top_p, p=from_the_smallest)
+
+
 # sample_tokens ------------------------------------------------------------------------
 
 
@@ -1747,6 +1841,15 @@ def below_zero_accepted(logits, uniform, temperature=1.0):
     if temperature < 0:
         return right.sample_tokens(-logits, uniform, -temperature)
     return right.sample_tokens(logits, uniform, temperature)
+
+
+@mistake(sample_tokens)
+def tiny_temperature_for_zero(logits, uniform, temperature=1.0):
+    """At temperature 0 you divided by a tiny temperature instead. Of equally large
+    logits, each then keeps a share, and which one is drawn depends on the random
+    number; here the first of the largest is asked for, so take the argmax."""
+    check_sampling(logits, uniform, temperature)
+    return inverted(shares(logits, max(temperature, 1e-6)), uniform)
 
 
 # break_filter_logits ------------------------------------------------------------------

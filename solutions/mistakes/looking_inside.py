@@ -295,6 +295,36 @@ def maps_of_any_shape(weights, period):
     return along(weights, period - 1)[..., 1:].mean(-1)
 
 
+@mistake(induction_score)
+def last_copy_only(weights, period):
+    """You averaged over the last `period` queries alone. Every query from position
+    `period` on has an earlier copy of its token, and none before it: all of these
+    count, and no others."""
+    refuse_period(weights, period)
+    i = torch.arange(weights.shape[-1])[-period:]
+    return weights[..., i, i - period + 1].mean(-1)
+
+
+@mistake(induction_score)
+def one_token_too_early(weights, period):
+    """You read the weight on the token before the earlier copy, at i - period - 1; for
+    the first query, that index of -1 even means the last token. An induction head looks
+    at the token after the copy, which is at i - period + 1."""
+    refuse_period(weights, period)
+    i = torch.arange(period, weights.shape[-1])
+    return weights[..., i, i - period - 1].mean(-1)
+
+
+@mistake(induction_score)
+def one_query_more_than_the_divisor(weights, period):
+    """One more weight is added up than the sum is divided by: the query at period - 1
+    counts in the sum. It has no earlier copy yet: begin with query i = period, and
+    divide by N - period."""
+    refuse_period(weights, period)
+    total = along(weights, period - 1).sum(-1)
+    return total / (weights.shape[-1] - period)
+
+
 # head_contributions -------------------------------------------------------------------
 
 
@@ -778,6 +808,27 @@ def unknown_names_ignored(run, clean, corrupted, names):
     unnoticed, or gets an effect of zero, which is a finding that nobody made: raise
     ValueError."""
     return patched(run, clean, corrupted, names, skip_unknown=True)
+
+
+@mistake(patching_effect)
+def both_runs_for_each_name(run, clean, corrupted, names):
+    """The clean run and the corrupted one are made again for each name. Neither depends
+    on the name: make each once, before the loop, for 2 + len(names) runs in all."""
+    effects = {}
+    for name in names:
+        effects |= patched(run, clean, corrupted, [name])
+    return effects
+
+
+@mistake(patching_effect)
+def divided_by_clean(run, clean, corrupted, names):
+    """You divided by the clean metric. An effect of 1 means that all of the difference
+    is back, so the divisor is that difference: clean minus corrupted."""
+
+    def effect(metric, clean_metric, corrupted_metric):
+        return (metric - corrupted_metric) / clean_metric
+
+    return patched(run, clean, corrupted, names, effect=effect)
 
 
 # logit_lens ---------------------------------------------------------------------------

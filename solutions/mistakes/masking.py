@@ -207,6 +207,15 @@ def padding_last_token_only(lengths, max_length):
     return torch.arange(max_length, device=lengths.device) == lengths[:, None] - 1
 
 
+@mistake(padding_mask)
+def padding_full_rows_empty(lengths, max_length):
+    """A sequence that fills its row is hidden from beginning to end. A slice from -0 on
+    is one from 0 on, which is the whole row: where nothing is left to hide, a negative
+    index does not mean nothing. Compare positions with the lengths."""
+    mask = torch.arange(max_length) < lengths.cpu()[:, None]
+    return mask & (lengths.cpu() < max_length)[:, None]
+
+
 # combine_masks
 
 
@@ -308,6 +317,15 @@ def combine_causal_transposed(padding, causal):
     """You turned the causal mask, so that its rows are keys. Rows are queries, in the
     mask as in the scores."""
     return padding[:, None, None, :] & causal.T
+
+
+@mistake(combine_masks)
+def combine_padding_of_queries_if_square(padding, causal):
+    """With as many queries as keys, you put the padding along the queries. Padding is
+    hidden as a key, so it belongs to the last dimension, whatever the sizes are."""
+    if causal.shape[0] == causal.shape[1]:
+        return padding[:, None, :, None] & causal
+    return padding[:, None, None, :] & causal
 
 
 # additive_mask
@@ -436,8 +454,9 @@ def mask_added(scores, mask):
 
 @mistake(masked_softmax)
 def mask_multiplied(scores, mask):
-    """You multiplied the scores by the mask. A score of 0 is a score like any other,
-    often above the allowed ones; hidden means minus infinity."""
+    """Hidden scores became 0, as when the scores are multiplied by the mask, or filled
+    with -1e-9 where -1e9 was meant. A score of 0 is a score like any other, often above
+    the allowed ones; hidden means minus infinity."""
     return (scores * mask).softmax(dim=-1)
 
 
@@ -569,6 +588,24 @@ def gradient_cut(scores, mask):
     return right_softmax(scores.detach(), mask)
 
 
+@mistake(masked_softmax)
+def mask_of_the_first_sequence(scores, mask):
+    """All sequences and heads are masked as the first one is. Each has a mask of its
+    own: index neither of its leading axes, and let broadcasting match them."""
+    while mask.dim() > 2:
+        mask = mask[0]
+    return right_softmax(scores, mask)
+
+
+@mistake(masked_softmax)
+def divided_by_one_at_least(scores, mask):
+    """The weights of a row sum to less than one where its largest score is hidden: what
+    they are divided by is never below 1. Only a row without any key needs another
+    divisor than its sum, because that sum is zero."""
+    exponentials = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    return exponentials / exponentials.sum(-1, keepdim=True).clamp(min=1)
+
+
 # scaled_dot_product_attention
 
 
@@ -633,8 +670,9 @@ def attention_mask_added(query, key, value, mask=None):
 
 @mistake(scaled_dot_product_attention)
 def attention_mask_multiplied(query, key, value, mask=None):
-    """You multiplied the scores by the mask. A hidden score of 0 still takes part in
-    the softmax; only minus infinity does not."""
+    """Hidden scores became 0, as when the scores are multiplied by the mask, or filled
+    with -1e-9 where -1e9 was meant. A score of 0 still takes part in the softmax; only
+    minus infinity does not."""
     weights = (score(query, key) * allowed(mask)).softmax(dim=-1)
     return weights @ value, weights
 
@@ -782,6 +820,15 @@ def attention_unstable(query, key, value, mask=None):
     total = exponentials.sum(dim=-1, keepdim=True)
     weights = exponentials / torch.where(total > 0, total, 1.0)
     return weights @ value, weights
+
+
+@mistake(scaled_dot_product_attention)
+def attention_scaled_by_second_axis(query, key, value, mask=None):
+    """You scaled by the size of the second axis. That is the number of heads, or of
+    queries, and the width only where there are no leading axes: count the features from
+    the end, where they are axis -1."""
+    factor = math.sqrt(key.shape[-1] / query.shape[1])
+    return read(query * factor, key, value, mask)
 
 
 # break_masked_softmax -----------------------------------------------------------------

@@ -799,6 +799,25 @@ def over_queries(query, key, value, mask=None):
     return attend(query, key, value, mask, weigh=weigh)
 
 
+@mistake(grouped_query_attention)
+def scaled_by_value_width(query, key, value, mask=None):
+    """You divided by the square root of the width of the values. A score is a dot
+    product of a query and a key, so it is their d that sets the scale."""
+    return attend(query, key, value, mask, scale=np.sqrt(value.shape[-1]))
+
+
+@mistake(grouped_query_attention)
+def mean_of_queries(query, key, value, mask=None):
+    """The queries of a group are averaged, so all of its heads give the same output.
+    Heads share keys and values only: each query head attends on its own."""
+    B, h, N, d = query.shape
+    g = key.shape[1]
+    if h % g:
+        raise ValueError("the heads cannot be grouped")
+    mean = query.reshape(B, g, h // g, N, d).mean(axis=2)
+    return attend(np.repeat(mean, h // g, axis=1), key, value, mask)
+
+
 # sliding_window_mask
 
 
@@ -886,6 +905,19 @@ def empty_window_allowed(n, window):
     which is hardly ever meant; a window of 1 is the smallest."""
     distance = np.arange(n)[:, None] - np.arange(n)
     return (distance >= 0) & (distance < window)
+
+
+@mistake(sliding_window_mask)
+def start_counts_from_the_end(n, window):
+    """The first rows are empty, or see too little: there, the window would begin before
+    the first token, and a negative index counts from the end. Begin at 0 at the
+    earliest."""
+    if window < 1:
+        raise ValueError("an empty window")
+    mask = np.zeros((n, n), bool)
+    for i in range(n):
+        mask[i, i - window + 1 : i + 1] = True
+    return mask
 
 
 # softmax_with_sink
@@ -991,6 +1023,21 @@ def sink_for_each_query(scores, sink):
     """All heads use the first head's sink. Each head has its own, along the axis of the
     heads."""
     return softmax(_with_column(scores, np.full_like(sink, sink[0])))[..., :-1]
+
+
+@mistake(softmax_with_sink)
+def first_key_dropped(scores, sink):
+    """The result begins with the weight of the second key and ends with that of the
+    sink. What is dropped has to be the column where the sink was put."""
+    return softmax(_with_column(scores, sink))[..., 1:]
+
+
+@mistake(softmax_with_sink)
+def mean_of_the_sinks(scores, sink):
+    """All heads have the mean of the sinks. Each head has learned a sink of its own:
+    give it the axes of the scores, as with sink[:, None, None]."""
+    mean = np.full_like(sink, sink.mean())
+    return softmax(_with_column(scores, mean))[..., :-1]
 
 
 def _with_column(scores, sink):
@@ -1162,6 +1209,23 @@ def state_in_place(state, key, value, beta):
     compare the old state with the new one, so return a new array."""
     state += beta * np.outer(key, value - key @ state)
     return state
+
+
+@mistake(delta_rule_step)
+def beta_on_the_old_value(state, key, value, beta):
+    """`beta` multiplies what is taken away and not what is written. With beta = 0 the
+    value would be added in full, where nothing should change: the step has one size
+    for the whole error."""
+    return state + np.outer(key, value - beta * (key @ state))
+
+
+@mistake(delta_rule_step)
+def correction_reshaped(state, key, value, beta):
+    """The correction has its factors exchanged, and was then brought to the shape of
+    the state, where its numbers stand in wrong places. Row i belongs to feature i of
+    the key: outer(key, error) has that shape by itself."""
+    correction = np.outer(value - key @ state, key)
+    return state + beta * correction.reshape(state.shape)
 
 
 # break_grouped_query_attention --------------------------------------------------------

@@ -152,6 +152,13 @@ def merge_without_joining(x):
     return x.transpose(1, 2)
 
 
+@mistake(merge_heads)
+def merge_last_head_first(x):
+    """The heads are joined in reverse order: the features of the last head come first.
+    Head i gives the features from i * d on, as they were when the heads were split."""
+    return x.flip(1).transpose(1, 2).flatten(2)
+
+
 # in_projection_packed
 
 
@@ -250,6 +257,16 @@ def packed_bias_first(query, key, value, weight, bias=None):
         b_q, b_k, b_v = bias.chunk(3)
         query, key, value = query + b_q, key + b_k, value + b_v
     return linear_thirds(query, key, value, weight, None)
+
+
+@mistake(in_projection_packed)
+def packed_weight_interleaved(query, key, value, weight, bias=None):
+    """Of the packed weight you took every third row, while the bias was cut into
+    thirds. The three matrices lie above one another, each as one block of E rows, and
+    so do the three parts of the bias."""
+    biases = (None,) * 3 if bias is None else bias.chunk(3)
+    inputs = (query, key, value)
+    return tuple(F.linear(inputs[i], weight[i::3], biases[i]) for i in range(3))
 
 
 # in_projection
@@ -1109,6 +1126,17 @@ class WeightsDetached(RightLayer):
         return weights.detach() @ v
 
 
+@mistake(MultiHeadAttention)
+class PaddingNumbersReadAsTruth(RightLayer):
+    """You treated a padding mask of numbers as a boolean one, so that every number but
+    zero hides its key. Its numbers are added to the scores, as those of the other mask
+    are: a moderate number favours a key a little, and only -inf hides it."""
+
+    def mask(self, query, key, padding, attn):
+        padding = None if padding is None else padding.bool()
+        return super().mask(query, key, padding, attn)
+
+
 # projection_parameter_count
 
 
@@ -1191,6 +1219,13 @@ def count_heads_of_slices(embed_dim, num_heads):
     heads reads the whole token and writes a slice."""
     d = embed_dim // num_heads
     return 3 * num_heads * (d * d + d) + embed_dim**2 + embed_dim
+
+
+@mistake(projection_parameter_count)
+def count_whole_biases_of_each_head(embed_dim, num_heads):
+    """You counted E numbers for each bias of each head. A head has E / h features, and
+    as many numbers in its bias, so all heads together have E of each kind."""
+    return 4 * embed_dim**2 + 3 * num_heads * embed_dim + embed_dim
 
 
 # break_split_heads --------------------------------------------------------------------

@@ -350,6 +350,21 @@ def pool_in_place(hidden, mask):
     return F.normalize(hidden.sum(dim=1), dim=-1)
 
 
+@mistake(mean_pool)
+def pool_mean_over_batch(hidden, mask):
+    """The means are right, and each feature was normalised over the texts. Each text's
+    vector has to have length 1 on its own, along the last axis."""
+    return F.normalize(pool_not_normalised.implementation(hidden, mask), dim=0)
+
+
+@mistake(mean_pool)
+def pool_padding_at_the_end(hidden, mask):
+    """You counted the tokens and averaged as many from the beginning. Padding may stand
+    in front as well, or anywhere: the mask says which tokens are real."""
+    places = torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)
+    return pooled(hidden, places)
+
+
 # embed
 
 
@@ -483,6 +498,16 @@ def embed_maximum(texts, tokenizer, model):
     ids, mask = tokenizer(texts)
     hidden = model(ids, mask).masked_fill(~mask.unsqueeze(-1), -1e9)
     return F.normalize(hidden.amax(dim=1), dim=-1)
+
+
+@mistake(embed)
+@torch.no_grad()
+def embed_centred(texts, tokenizer, model):
+    """The mean of all texts was subtracted from each, so a text's vector depends on
+    those beside it, and a single text gets zeros. Each text has a vector of its own."""
+    ids, mask = tokenizer(texts)
+    total = (model(ids, mask) * mask.unsqueeze(-1)).sum(dim=1)
+    return F.normalize(total - total.mean(dim=0), dim=-1)
 
 
 # search
@@ -641,6 +666,14 @@ def search_in_place(query, corpus, k):
     needs its lengths."""
     corpus /= corpus.norm(dim=-1, keepdim=True)
     return best(corpus @ F.normalize(query, dim=-1), k)
+
+
+@mistake(search)
+def search_negative_distance(query, corpus, k):
+    """You ranked by the distance, and returned it with a minus sign. Two vectors can be
+    far apart because their lengths differ, although they point the same way: the cosine
+    is asked for."""
+    return best(-(corpus - query).norm(dim=-1), k)
 
 
 # break_search -------------------------------------------------------------------------

@@ -177,6 +177,15 @@ def rectified(Q, X, W_Q, W_K, W_V):
     return tuple(np.maximum(Z, 0.0) for Z in (Q @ W_Q, X @ W_K, X @ W_V))
 
 
+@mistake(project)
+def values_centred(Q, X, W_Q, W_K, W_V):
+    """The mean over the tokens is subtracted from the values. A projection treats each
+    token on its own, and nothing is centred: what a value holds does not depend on the
+    tokens beside it."""
+    values = X @ W_V
+    return Q @ W_Q, X @ W_K, values - values.mean(axis=0)
+
+
 # similarity
 
 
@@ -300,6 +309,13 @@ def cut_to_the_narrower(queries, keys):
     width have no dot product, and a silent answer hides a wrong projection."""
     width = min(queries.shape[1], keys.shape[1])
     return queries[:, :width] @ keys[:, :width].T / np.sqrt(width)
+
+
+@mistake(similarity)
+def scale_rounded_down(queries, keys):
+    """The scale is rounded down to a whole number, so that 2 takes the place of the
+    square root of 6. Divide by the root itself: neither int() nor // belongs to it."""
+    return queries @ keys.T / np.floor(np.sqrt(keys.shape[1]))
 
 
 # attention
@@ -530,6 +546,41 @@ def surplus_values_ignored(queries, keys, values):
     return weights @ values[: len(keys)], weights
 
 
+@mistake(attention)
+def attention_scale_rounded_down(queries, keys, values):
+    """The scale is rounded down to a whole number, so that 2 takes the place of the
+    square root of 6. Divide by the root itself: neither int() nor // belongs to it."""
+    return read(queries, keys, values, divisor=np.floor(np.sqrt(keys.shape[1])))
+
+
+@mistake(attention)
+def weights_softmaxed_for_the_outputs(queries, keys, values):
+    """The weights are right, and the outputs are read with their softmax, which is a
+    second one. Weights that sum to one are used as they are: a softmax of them makes
+    them nearly equal."""
+    outputs, weights = read(queries, keys, values)
+    return softmax(weights) @ values, weights
+
+
+@mistake(attention)
+def weights_transposed_when_square(queries, keys, values):
+    """With as many queries as keys, the weights are transposed before the values are
+    read, so each output belongs to a key. Row i of the weights belongs to query i,
+    whatever the sizes are."""
+    outputs, weights = read(queries, keys, values)
+    return (weights.T @ values if len(queries) == len(keys) else outputs), weights
+
+
+@mistake(attention)
+def attention_unit_length(queries, keys, values):
+    """Queries and keys were brought to unit norm, and their products not scaled: the
+    weights compare directions only. Scaled dot-product attention keeps the norms, by
+    which a query can be more or less certain, and divides by sqrt(d_k)."""
+    queries = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+    keys = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+    return read(queries, keys, values, divisor=1.0)
+
+
 # attention_layer
 
 
@@ -682,6 +733,22 @@ def layer_weights_first(Q, X, W_Q, W_K, W_V):
     """You returned the weights first. The order is outputs, weights, and whoever calls
     the function unpacks them in that order."""
     return read(Q @ W_Q, X @ W_K, X @ W_V)[::-1]
+
+
+@mistake(attention_layer)
+def layer_values_centred(Q, X, W_Q, W_K, W_V):
+    """The mean over the tokens is subtracted from the values, so each output lacks it
+    as well. Values are projections of single tokens, and nothing is centred."""
+    values = X @ W_V
+    return read(Q @ W_Q, X @ W_K, values - values.mean(axis=0))
+
+
+@mistake(attention_layer)
+def layer_unit_length(Q, X, W_Q, W_K, W_V):
+    """Queries and keys were brought to unit norm, and their products not scaled: the
+    weights compare directions only. Scaled dot-product attention keeps the norms, by
+    which a query can be more or less certain, and divides by sqrt(d_k)."""
+    return attention_unit_length.implementation(Q @ W_Q, X @ W_K, X @ W_V)
 
 
 # self_attention
@@ -861,6 +928,14 @@ def self_scores_returned(X, W_Q, W_K, W_V):
     result is the weights after the softmax, whose rows sum to one."""
     queries, keys = X @ W_Q, X @ W_K
     return read(queries, keys, X @ W_V)[0], scaled(queries, keys)
+
+
+@mistake(self_attention)
+def self_unit_length(X, W_Q, W_K, W_V):
+    """Queries and keys were brought to unit norm, and their products not scaled: the
+    weights compare directions only. Scaled dot-product attention keeps the norms, by
+    which a query can be more or less certain, and divides by sqrt(d_k)."""
+    return attention_unit_length.implementation(X @ W_Q, X @ W_K, X @ W_V)
 
 
 # self_attention_columns

@@ -235,6 +235,20 @@ def jacobian_squared_diagonal(weights):
     return outer
 
 
+@mistake(softmax_jacobian)
+def jacobian_without_first_factor(weights):
+    """Each row lacks its own weight as a factor. The derivative of a_i is a_i times
+    (delta_ij - a_j): what happens to a weight is proportional to that weight."""
+    return np.eye(len(weights)) - weights[:, None]
+
+
+@mistake(softmax_jacobian)
+def jacobian_without_second_factor(weights):
+    """Each row lacks a factor: the derivative of a_i with respect to score j is a_i
+    times (delta_ij - a_j), and yours is only the difference in the brackets."""
+    return np.eye(len(weights)) - weights
+
+
 # attention_entropy
 
 
@@ -349,6 +363,14 @@ def entropy_in_place(weights):
         return -(weights * np.log(weights)).sum(axis=-1)
     weights[weights == 0] = 1.0
     return -(weights * np.log(weights)).sum(axis=-1)
+
+
+@mistake(attention_entropy)
+def entropy_eps_in_the_logarithm(weights):
+    """A constant of about a thousandth is added to the weights inside the logarithm,
+    which changes every term and makes some entropies negative. Take the logarithm of
+    the weights as they are, and treat a weight of 0 as a case of its own."""
+    return -(weights * np.log(weights + 1e-3)).sum(axis=-1)
 
 
 # score_gradient_norm
@@ -471,6 +493,14 @@ def gradient_by_query(q, K, scale):
     """You took the derivative with respect to the query, which multiplies by the keys.
     Asked for is the derivative with respect to the raw scores."""
     return scale * np.linalg.norm(jacobian(softmax(scale * (K @ q))) @ K)
+
+
+@mistake(score_gradient_norm)
+def gradient_squared_at_unscaled_weights(q, K, scale):
+    """You took the softmax of the raw scores, and returned a sum of squares times the
+    scale. The scale acts before the softmax as well, and the norm is the root of the
+    sum of all squared derivatives."""
+    return scale * (jacobian(softmax(K @ q)) ** 2).sum()
 
 
 # scale_for

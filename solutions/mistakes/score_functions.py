@@ -119,6 +119,16 @@ def dot_cut_to_common_width(S, H):
     return S[:, :width] @ H[:, :width].T
 
 
+@mistake(dot_score)
+def dot_of_sums(S, H):
+    """You multiplied the sums of the features of the two states, as einsum does with
+    two letters for them. A dot product first multiplies feature by feature: both states
+    have the same letter for it, as in 'id,jd->ij'."""
+    if S.shape[1] != H.shape[1]:
+        raise ValueError("widths")
+    return np.outer(S.sum(axis=1), H.sum(axis=1))
+
+
 # cosine_score
 
 
@@ -346,6 +356,22 @@ def general_with_tanh(S, H, W_a):
     """You put a tanh behind the matrix. This score is bilinear: twice the state is
     twice the score. The nonlinearity belongs to the additive score."""
     return np.tanh(S @ W_a) @ H.T
+
+
+@mistake(general_score)
+def general_reshaped_weight(S, H, W_a):
+    """W_a was given its transposed shape by reshape, which keeps the order of the
+    numbers and so moves them to other features. A transpose swaps the axes: W_a.T."""
+    return S @ W_a.reshape(W_a.shape[::-1]).T @ H.T
+
+
+@mistake(general_score)
+def general_diagonal_only(S, H, W_a):
+    """Only the diagonal of W_a has an effect. Each of its numbers says how much a
+    feature of one state and a feature of the other count together, and all pairs of
+    features belong to the score."""
+    k = min(W_a.shape)
+    return (S[:, :k] * np.diag(W_a)) @ H[:, :k].T
 
 
 # reduced_rank_score

@@ -473,6 +473,32 @@ class StateRectified(RightDecoder):
         return super().move(state, embedded, context).relu()
 
 
+@mistake(AttentionDecoder)
+class EmbeddingRectified(RightDecoder):
+    """You set the negative numbers of the embedding to zero, as a ReLU does. Half of
+    what a token says is lost then: the cell reads the embedding as it is."""
+
+    def move(self, state, embedded, context):
+        return super().move(state, embedded.relu(), context)
+
+
+@mistake(AttentionDecoder)
+class CellReadsTheContextBefore(RightDecoder):
+    """The cell reads the context of the call before, and zeros at first. Look first,
+    then move: it reads what the given state has just found. Besides, a model that keeps
+    something between calls gives another result when it is called again."""
+
+    def __init__(self, vocab_size, embed_dim, hidden_dim):
+        super().__init__(vocab_size, embed_dim, hidden_dim)
+        self.before = None
+
+    def move(self, state, embedded, context):
+        fits = self.before is not None and self.before.shape == context.shape
+        before = self.before if fits else torch.zeros_like(context)
+        self.before = context
+        return super().move(state, embedded, before)
+
+
 # sequence_loss ------------------------------------------------------------------------
 
 
@@ -667,6 +693,16 @@ def padding_zero_counted(logits, targets, pad_id):
     if pad_id == 0:
         return surprises(logits, targets).mean()
     return right.sequence_loss(logits, targets, pad_id)
+
+
+@mistake(sequence_loss)
+def padding_counted_as_uniform(logits, targets, pad_id):
+    """The logits at padding are set to zero, which leaves a loss there: with equal
+    logits, every token has the probability 1 / V, and each padded place adds log V.
+    Leave these places out of the sum."""
+    real = targets != pad_id
+    losses = surprises(logits * real.unsqueeze(-1), targets)
+    return losses.sum() / real.sum() if real.any() else logits.sum() * 0.0
 
 
 # greedy_translate ---------------------------------------------------------------------
@@ -877,6 +913,20 @@ def first_row_decides(*arguments):
     """You looked for the end in the first row only, and stopped all rows with it. Each
     row ends by itself."""
     return translate(*arguments, stop=lambda ended: ended[0])
+
+
+@mistake(greedy_translate)
+def sampled_from_the_softmax(step, state, start_id, end_id, max_length):
+    """You drew the tokens at random by their probability, which shows only where the
+    model is not sure. Greedy means the most probable token, so that the same input
+    always gives the same output: argmax."""
+
+    def drawn(token, state):
+        logits, state = step(token, state)
+        chosen = torch.multinomial(logits.softmax(-1), 1)
+        return torch.zeros_like(logits).scatter_(-1, chosen, 1.0), state
+
+    return right.greedy_translate(drawn, state, start_id, end_id, max_length)
 
 
 # break_sequence_loss ------------------------------------------------------------------

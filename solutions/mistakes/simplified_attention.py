@@ -267,6 +267,31 @@ def inputs_changed_in_place(q, X):
     return scores
 
 
+@mistake(alignment_scores)
+def first_feature_left_out(q, X):
+    """The first feature of query and inputs takes no part in the scores. A dot product
+    sums over all features, from index 0 on."""
+    right.alignment_scores(q, X)
+    return X[:, 1:] @ q[1:] / np.sqrt(len(q))
+
+
+@mistake(alignment_scores)
+def last_feature_left_out(q, X):
+    """The last feature of query and inputs takes no part in the scores. A dot product
+    sums over all features, and range(D) reaches up to D - 1 by itself."""
+    right.alignment_scores(q, X)
+    return X[:, :-1] @ q[:-1] / np.sqrt(len(q))
+
+
+@mistake(alignment_scores)
+def negative_squared_distance(q, X):
+    """You compared by the squared distance, with a minus sign. The alignment scores are
+    dot products, and no score is computed from a difference: a long input can have a
+    large score, however far away it is."""
+    right.alignment_scores(q, X)
+    return -((X - q) ** 2).sum(axis=-1) / np.sqrt(len(q))
+
+
 # attend -------------------------------------------------------------------------------
 
 
@@ -421,6 +446,14 @@ def one_row_matrices(q, X):
     shape (D,) and weights of shape (N,)."""
     y, a = right.attend(q, X)
     return y[None, :], a[None, :]
+
+
+@mistake(attend)
+def query_summed(q, X):
+    """Your output is a multiple of the query: the weights were multiplied with it. The
+    query only decides how much each input counts; the inputs are averaged."""
+    _, weights = right.attend(q, X)
+    return weights.sum() * q, weights
 
 
 # soft_lookup --------------------------------------------------------------------------
@@ -585,6 +618,16 @@ def query_cooled_in_place(query, keys, values, temperature=1.0):
     y = _lookup(query, keys, values, temperature)
     query /= temperature
     return y
+
+
+@mistake(soft_lookup)
+def exact_lookup_when_cool(query, keys, values, temperature=1.0):
+    """Below a temperature of 1 you returned the value of the best key. The softmax is
+    used at every temperature: a low one only makes its weights more uneven."""
+    result = _lookup(query, keys, values, _positive(temperature))
+    if temperature < 1:
+        return values[right.alignment_scores(query, keys).argmax()]
+    return result
 
 
 # what several mistakes share ----------------------------------------------------------

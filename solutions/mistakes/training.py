@@ -97,6 +97,16 @@ def ids_as_floats(targets, start_id):
     return right.shift_right(targets, start_id).double()
 
 
+@mistake(shift_right)
+def first_copied_to_all(targets, start_id):
+    """From the second place on, every place reads the first target: each column was
+    copied from the one before it, which had just been overwritten. Read from the
+    targets and write to a new tensor, or shift with one slice."""
+    inputs = targets[:, :1].expand_as(targets).clone()
+    inputs[:, 0] = start_id
+    return inputs
+
+
 # sequence_cross_entropy ---------------------------------------------------------------
 
 
@@ -331,6 +341,17 @@ def padding_zero_counted(logits, targets, pad_id, label_smoothing=0.0):
     return right.sequence_cross_entropy(logits, targets, pad_id, label_smoothing)
 
 
+@mistake(sequence_cross_entropy)
+def padding_has_no_probability(logits, targets, pad_id, label_smoothing=0.0):
+    """The padding token takes no part in the softmax, so the other tokens seem more
+    probable than the model says. Only places whose target is padding are left out; at
+    the others, padding is a token like any other, which the model must learn to
+    avoid."""
+    logits = logits.clone()
+    logits[..., pad_id] = -1e9
+    return right.sequence_cross_entropy(logits, targets, pad_id, label_smoothing)
+
+
 # warmup_learning_rate -----------------------------------------------------------------
 
 
@@ -430,8 +451,8 @@ def rises_too_steeply(step, d_model, warmup_steps):
 
 @mistake(warmup_learning_rate)
 def counted_from_zero(step, d_model, warmup_steps):
-    """You counted the steps from 0, so every rate belongs to the step after, and step 0
-    is accepted. The first step has the number 1."""
+    """Every rate is the one of the step after, as if the steps were counted from 0. The
+    first step has the number 1, so nothing has to be added to it."""
     return right.warmup_learning_rate(step + 1, d_model, warmup_steps)
 
 

@@ -787,6 +787,28 @@ class EncoderInPlace(RightEncoderLayer):
         return x
 
 
+@mistake(EncoderLayer)
+class NormsExchangedAfter(RightEncoderLayer):
+    """Without norm_first you exchanged norm1 and norm2. norm1 belongs to the attention
+    and norm2 to the feed-forward network, in both orders; saved weights are loaded by
+    these names."""
+
+    def norm_of(self, place):
+        other = {"attention": self.norm2, "feed_forward": self.norm1}
+        return super().norm_of(place) if self.norm_first else other[place]
+
+
+@mistake(EncoderLayer)
+class PaddedTokensOfZero(RightEncoderLayer):
+    """After the attention, padded tokens are set to zero. The mask only keeps others
+    from attending to them: what a padded token becomes itself does not matter, so the
+    layer treats it like any other."""
+
+    def attention_step(self, x, mask, padding_mask):
+        x = super().attention_step(x, mask, padding_mask)
+        return x if padding_mask is None else x * padding_mask.unsqueeze(-1)
+
+
 # DecoderLayer
 
 
@@ -1214,6 +1236,32 @@ class DecoderInPlace(RightDecoderLayer):
         return x
 
 
+@mistake(DecoderLayer)
+class CrossAttentionFirstAfter(RightDecoderLayer):
+    """Without norm_first you look at the memory before the tokens have looked at each
+    other. The order is self-attention with norm1, cross-attention with norm2,
+    feed-forward with norm3, whenever the norms come."""
+
+    def forward(self, x, memory, mask=None, memory_padding_mask=None):
+        if self.norm_first:
+            return super().forward(x, memory, mask, memory_padding_mask)
+        x = self.norm1(x + self.look_up(x, memory, memory_padding_mask))
+        x = self.norm2(x + self.attend(x, mask))
+        return self.feed_forward_step(x)
+
+
+@mistake(DecoderLayer)
+class ValuesFromTheTokensWhereTheyFit(RightDecoderLayer):
+    """With as many tokens as the memory has, you took the values from the decoder's
+    tokens. What is read comes from where it was matched: keys and values are both made
+    from the memory, whatever the sizes are."""
+
+    def look_up(self, x, memory, padding_mask):
+        values = x if x.shape == memory.shape else memory
+        hidden = flip(padding_mask)
+        return self.multihead_attn(x, memory, values, key_padding_mask=hidden)[0]
+
+
 # Both stacks
 
 
@@ -1511,6 +1559,28 @@ class FirstLayerRepeated(RightEncoder):
     def run(self, x, *context):
         for _ in self.layers:
             x = self.layers[0](x, *context)
+        return x
+
+
+@mistake(Encoder)
+class PaddingForTheFirstOnly(RightEncoder):
+    """Only your first layer gets the padding mask. The others attend anew, so filler
+    tokens leak in there: they have to be hidden in every layer."""
+
+    def run(self, x, mask, padding_mask):
+        for layer in self.layers:
+            x, padding_mask = layer(x, mask, padding_mask), None
+        return x
+
+
+@mistake(Encoder)
+class MaskForTheFirstOnly(RightEncoder):
+    """Only your first layer gets the attention mask. The others attend anew, and what
+    the first one hid leaks in there: hide it in every layer."""
+
+    def run(self, x, mask, padding_mask):
+        for layer in self.layers:
+            x, mask = layer(x, mask, padding_mask), None
         return x
 
 

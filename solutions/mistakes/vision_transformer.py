@@ -689,6 +689,13 @@ def head_on_all_tokens(image_size, patch_size, channels, E, L, M, K):
     )
 
 
+@mistake(vit_parameter_count)
+def feed_forward_biases_uncounted(image_size, patch_size, channels, E, L, M, K):
+    """You left out the biases of the feed-forward layers. Each of their two linear maps
+    has one that is as long as its output: the first M, the second E."""
+    return counted(image_size, patch_size, channels, E, L, M, K, feed_forward=2 * E * M)
+
+
 # convert_huggingface_vit
 
 

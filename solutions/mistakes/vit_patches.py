@@ -607,6 +607,17 @@ class RoundedDown(RightEmbedding):
         super().__init__(whole, patch_size, channels, embed_dim)
 
 
+@mistake(PatchEmbedding)
+class PositionsOneTooLate(RightEmbedding):
+    """Every patch gets the position of the token before it, and the class token gets
+    the last one, as with row -1. Row 0 of the positions belongs to the class token, and
+    row i to patch i."""
+
+    def forward(self, images):
+        tokens = self.projection(self.patches(images))
+        return self.with_class_token(tokens) + self.positions.roll(1, dims=1)
+
+
 # linear_to_conv
 
 
@@ -875,6 +886,13 @@ def grid_not_checked(positions, old_grid, new_grid):
     h = positions.shape[1] - 1
     h, w = (old_grid[0], h // old_grid[0]) if old_grid[0] <= h else (h, 1)
     return resized(positions[:, : 1 + h * w], (h, w), new_grid)
+
+
+@mistake(interpolate_positions)
+def new_grid_exchanged(positions, old_grid, new_grid):
+    """The new grid has its sides exchanged: the result is for columns by rows. Sizes
+    are (rows, columns) everywhere, in old_grid, in new_grid and in F.interpolate."""
+    return resized(positions, old_grid, tuple(new_grid)[::-1])
 
 
 # break_patchify -----------------------------------------------------------------------

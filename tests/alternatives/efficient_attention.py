@@ -156,12 +156,6 @@ def causal_chunks(query, key, value, size=3):
     return both[..., :-1] / both[..., -1:]
 
 
-def online_all_at_once(score_blocks, value_blocks):
-    scores = torch.cat(list(score_blocks), dim=-1)
-    values = torch.cat(list(value_blocks), dim=-2)
-    return scores.softmax(dim=-1).nan_to_num() @ values
-
-
 def online_log_sum_exp(score_blocks, value_blocks):
     output = norm = None
     for scores, values in zip(score_blocks, value_blocks, strict=True):
@@ -329,7 +323,6 @@ ALTERNATIVES = {
         causal_chunks,
     ],
     "online_softmax_sum": [
-        online_all_at_once,
         online_log_sum_exp,
         online_in_place,
         online_key_by_key,

@@ -116,7 +116,7 @@ def reduced_sum_over_rank(S, H, U_a, V_a):
 def reduced_torch(S, H, U_a, V_a):
     import torch.nn.functional as functional
 
-    if U_a.shape[1] != S.shape[1] or V_a.shape[1] != H.shape[1]:
+    if U_a.shape[1] != S.shape[1] or V_a.shape != (len(U_a), H.shape[1]):
         raise ValueError("U_a or V_a")
     S, H, U_a, V_a = (torch.tensor(array) for array in (S, H, U_a, V_a))
     return functional.linear(S, U_a) @ functional.linear(H, V_a).mT

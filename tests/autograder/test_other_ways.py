@@ -346,9 +346,55 @@ def limited_to_seven_hundred(scores):
     return shares / np.sum(shares, axis=-1, keepdims=True)
 
 
+def summed_from_one_on(q, X):
+    if len(q) != X.shape[1]:
+        raise ValueError("widths")
+    scores = np.zeros(len(X))
+    for i, x in enumerate(X):
+        for j in range(1, len(q)):
+            scores[i] += x[j] * q[j]
+    return scores / np.sqrt(len(q))
+
+
+def scaled_by_a_whole_number(queries, keys):
+    return queries @ keys.T / int(np.sqrt(keys.shape[1]))
+
+
+def column_by_column(targets, start_id):
+    shifted = targets.clone()
+    for t in range(1, targets.shape[1]):
+        shifted[:, t] = shifted[:, t - 1]
+    shifted[:, 0] = start_id
+    return shifted
+
+
+def cut_from_the_end(lengths, max_length):
+    mask = torch.ones(len(lengths), max_length, dtype=torch.bool)
+    for row, length in zip(mask, lengths, strict=True):
+        row[-(max_length - int(length)) :] = False
+    return mask
+
+
+def drawn_at_every_step(step, state, start_id, end_id, max_length):
+    token, ended = torch.full((len(state),), start_id), torch.zeros(len(state)) > 0
+    written = []
+    while len(written) < max_length and not ended.all():
+        logits, state = step(token, state)
+        token = torch.multinomial(torch.softmax(logits, -1), 1)[:, 0]
+        token = torch.where(ended, torch.full_like(token, end_id), token)
+        ended = ended | (token == end_id)
+        written.append(token)
+    return torch.stack(written, 1)
+
+
 @pytest.mark.parametrize(
     ("exercise", "mistake", "other"),
     [
+        ("alignment_scores", "first_feature_left_out", summed_from_one_on),
+        ("similarity", "scale_rounded_down", scaled_by_a_whole_number),
+        ("shift_right", "first_copied_to_all", column_by_column),
+        ("padding_mask", "padding_full_rows_empty", cut_from_the_end),
+        ("greedy_translate", "sampled_from_the_softmax", drawn_at_every_step),
         (
             "delta_rule_step",
             "key_normalised_in_the_update",

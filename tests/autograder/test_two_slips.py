@@ -350,7 +350,7 @@ def test_nothing_is_tried_after_the_time_and_that_is_said(monkeypatch):
     tried = trials(TOPIC, blend, cosine_without_tanh)
     assert find_two_slips(tried, []) == ""
     assert tried.stopped
-    assert told_in(TOPIC, blend, cosine_without_tanh) == STOPPED
+    assert told_in(TOPIC, blend, cosine_without_tanh).endswith(STOPPED)
 
 
 def test_nothing_is_tried_after_the_work_and_that_is_said(monkeypatch):
@@ -359,7 +359,7 @@ def test_nothing_is_tried_after_the_work_and_that_is_said(monkeypatch):
     tried = trials(TOPIC, blend, cosine_without_tanh)
     assert find_two_slips(tried, []) == ""
     assert tried.stopped
-    assert told_in(TOPIC, blend, cosine_without_tanh) == STOPPED
+    assert told_in(TOPIC, blend, cosine_without_tanh).endswith(STOPPED)
 
 
 def test_answer_is_told_the_same_although_all_was_tried_before(monkeypatch):

@@ -218,7 +218,11 @@ ERRORS = {
         lambda: torch.cat([T, T[:, :2]]),
     ],
     "look at axis": [lambda: np.concatenate([A, B])],
-    "from the last one": [lambda: A + B, lambda: T + torch.ones(5, 3)],
+    "from the last one": [
+        lambda: A + B,
+        lambda: T + torch.ones(5, 3),
+        lambda: np.broadcast_to(A, (4, 3)),
+    ],
     "different lengths": [lambda: np.array([[1, 2], [3]])],
     "index has to be": [lambda: A[4 / 2], lambda: T[4 / 2], lambda: A[A], lambda: T[T]],
     "outside of the table": [lambda: nn.Embedding(4, 2)(torch.tensor([4]))],

@@ -503,3 +503,17 @@ def test_reason_is_told_under_a_profiler_and_that_goes_on():
         message = told_in(topic, branches, negated)
         assert sys.getprofile() is profile
     assert message == "Your result is the right one for `x` with its sign changed."
+
+
+def test_two_calls_in_a_list_that_are_swapped_are_told_by_their_names():
+    def waves(x):
+        return np.stack([np.sin(x), np.cos(x)])
+
+    def sums(x):
+        return np.stack([x + 1, x - 1])
+
+    said = {step.says for step in steps_of(waves)}
+    assert any("`cos`" in says and "`sin`" in says for says in said)
+    assert "two neighbouring entries of a list are swapped" in {
+        step.says for step in steps_of(sums)
+    }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from autograder import slips
 from autograder.answers import Answer, answer, decode
+from autograder.diagnosis import says_why
 from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
@@ -184,7 +187,7 @@ def test_noise_is_no_pair():
     def similarity(Q, K):
         return noise.standard_normal((len(Q), len(K)))
 
-    assert report(similarity).message == ""
+    assert not says_why(report(similarity).message)
 
 
 def test_mistake_is_not_blamed_for_errors_that_are_raised_as_asked():
@@ -252,7 +255,7 @@ def test_what_sets_an_answer_apart_from_a_mistake_is_told_if_it_is_one_number():
     message = told_by("modern_attention", "swiglu", gated_by_a_naive_sigmoid)
     assert "The gate is a sigmoid alone." in message
     assert message.endswith(
-        "In the other, the two differ in nothing but the number of warnings."
+        "In the other, the two differ only in “the number of warnings”."
     )
 
 
@@ -263,6 +266,115 @@ def test_an_error_in_the_cases_that_a_mistake_does_not_explain_is_told():
     message = told_by("masking", "padding_mask", one_too_many)
     assert "You allow one position too many" in message
     assert message.endswith("In the other, an error is raised.")
+
+
+def without(chapter, name, mistake, made):
+    """What is said of an answer by a bank that does not know this mistake."""
+    topic = load_topic(chapter)
+    exercise = topic.exercises[name]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    others = [m for m in expected.mistakes if m.name != mistake]
+    assert len(others) < len(expected.mistakes)
+    given = answers(exercise, made, expected.seeds)
+    return judge(exercise, given, replace(expected, find_mistakes=lambda: others))
+
+
+def test_mistake_that_a_change_takes_back_is_not_told():
+    def similarity(queries, keys):
+        return queries @ keys.T / int(np.sqrt(keys.shape[1]))
+
+    said = without("qkv_projections", "similarity", "scale_rounded_down", similarity)
+    assert "known mistake" not in said.message.replace("No known mistake", "")
+
+
+def test_infinite_logits_are_not_taken_for_an_overflow():
+    def filter_logits(logits, top_k=None, top_p=None):
+        if top_k is not None and top_k < 1:
+            raise ValueError
+        if top_p is not None and not 0 < top_p <= 1:
+            raise ValueError
+        if top_k is not None:
+            kth = logits.topk(min(top_k, logits.shape[-1])).values[..., -1:]
+            logits = logits.masked_fill(logits < kth, -torch.inf)
+        if top_p is not None and top_p < 1:
+            ascending, order = logits.sort(dim=-1)
+            cut = ascending.softmax(-1).cumsum(-1) <= 1 - top_p
+            cut[..., -1] = False
+            cut = torch.zeros_like(cut).scatter(-1, order, cut)
+            logits = logits.masked_fill(cut, -torch.inf)
+        return logits.clone()
+
+    name = "equals_as_a_sort_leaves_them"
+    said = without("language_model", "filter_logits", name, filter_logits)
+    assert said.score == said.max_score - 1
+    assert "known mistake gives, but for" not in said.message
+    said = told_by("language_model", "filter_logits", filter_logits)
+    assert "stable=True" in said
+
+
+def test_input_that_is_changed_is_told_before_what_may_follow_from_it():
+    right = load_topic("language_model").reference("filter_logits")
+
+    def filter_logits(logits, top_k=None, top_p=None):
+        if top_k and top_k > 0:
+            logits.copy_(right(logits, top_k))
+        return right(logits, top_k, top_p)
+
+    name = "top_k_overwrites"
+    said = without("language_model", "filter_logits", name, filter_logits).message
+    assert said.startswith("`logits` is different after the call: something was chan")
+    assert "Mend that first; other differences may follow from it." in said
+
+
+def test_mistake_on_one_of_two_ways_through_the_code_is_told():
+    right = load_topic("simplified_attention").reference("soft_lookup")
+
+    def soft_lookup(query, keys, values, temperature=1.0):
+        found = right(query, keys, values, temperature)
+        return values[(keys @ query).argmax()] if temperature < 1 else found
+
+    name = "exact_lookup_when_cool"
+    said = without("simplified_attention", "soft_lookup", name, soft_lookup).message
+    (exact,) = [
+        m.hint
+        for m in load_topic("simplified_attention").mistakes("soft_lookup")
+        if m.name == "exact_lookup"
+    ]
+    assert said.startswith("Where your result is wrong, it is the one that a known mis")
+    assert exact in said
+    assert "your result is right: so only one of several ways" in said
+
+
+def test_mistake_in_one_of_several_results_is_told():
+    right = load_topic("multi_head").reference("in_projection")
+
+    def in_projection(query, key, value, w_q, w_k, w_v, bias=None):
+        found = [*right(query, key, value, w_q, w_k, w_v, bias)]
+        found[1] = right(query, key, value, w_q, w_k, w_v)[1]
+        return tuple(found)
+
+    said = told_by("multi_head", "in_projection", in_projection)
+    assert said.startswith("Of the three results, the second is wrong and the others")
+    assert "a known mistake would give it: You left out the bias." in said
+
+
+def test_mistake_is_named_whatever_checks_say_that_refuse_as_much():
+    def additive_score(S, H, W_a, V_a, v_a):
+        if W_a.shape[1] != S.shape[1] or V_a.shape[1] != H.shape[1]:
+            raise ValueError("W_a belongs to S, and V_a to H")
+        return np.tanh((S @ W_a.T)[:, None] + (H @ V_a.T)[None]) @ v_a
+
+    topic = load_topic("score_functions")
+    exercise = topic.exercises["additive_score"]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    given = answers(exercise, additive_score, expected.seeds)
+    assert judge(exercise, given, expected).mistake == "additive_exchanged"
+
+    def never(S, H, W_a, V_a, v_a):
+        raise ValueError("nothing fits")
+
+    given = answers(exercise, never, expected.seeds)
+    assert judge(exercise, given, expected).mistake is None
 
 
 # Where a change shows -----------------------------------------------------------------

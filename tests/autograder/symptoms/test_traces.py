@@ -111,6 +111,20 @@ def test_that_a_ranking_has_an_order_says_nothing():
 
     wrong = outcomes(lambda x: x**3 + x, ranked)
     assert "in the right order" not in find_trace(wrong)
+    wrong = outcomes(lambda x: x**3 + x, ranked, [(7,), (1,), (4,), (6,)])  # one best
+    assert "in the right order" not in find_trace(wrong)
+
+
+def test_that_too_little_is_cut_is_not_said_of_results_without_infinity():
+    def cut(rng, shape):
+        x = rng.standard_normal(shape)
+        return np.where(x > np.sort(x, axis=-1)[..., -2:-1], -np.inf, x)
+
+    found = outcomes(lambda x: x, cut)
+    for one in found[1:]:
+        one.given.value[...] = np.where(np.isinf(one.right.value), 0.1, one.right.value)
+    found[0].given.value[0, 0] = -np.inf
+    assert "without NaN or infinity" not in find_trace(found)
 
 
 @pytest.mark.parametrize(
@@ -503,6 +517,7 @@ def test_missing_results_and_names_are_told_where_all_else_is_right(pairs, says)
         [({"a": A, "b": B}, {"a": A + 1})],
         [({"a": A}, {"b": A})],
         [([A, None], [A + 1, B])],
+        [({"run 1, added up": A}, {"run 1, added up": A + 1, "run 2, added up": B})],
     ],
 )
 def test_missing_results_and_names_are_not_told_where_others_are_wrong(pairs):
