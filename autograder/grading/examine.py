@@ -23,7 +23,7 @@ from autograder.grading.client import SelectorLoop
 from autograder.grading.clock import Clock
 from autograder.grading.execution import Execution
 from autograder.grading.kept import kept_notebook
-from autograder.grading.missing_names import name_missing_names
+from autograder.grading.missing_names import name_missing_names, note_answers_below
 from autograder.grading.other_names import name_renamed
 from autograder.grading.own_helpers import name_wrong_helpers
 from autograder.grading.rewritten import DIGESTS
@@ -117,7 +117,8 @@ def examine(
     reports = name_renamed(master, rebuilt, reports, run.given)
     reports = name_missing_names(rebuilt, reports, run.given)
     reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
-    report = summary(topic, reports, notes=rebuilt.notes + run.notes)
+    below = note_answers_below(rebuilt, reports)
+    report = summary(topic, reports, notes=[*rebuilt.notes, *run.notes, *below])
     if by_hand := _to_mark_by_hand(topic, rebuilt):
         report[DIGESTS] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)

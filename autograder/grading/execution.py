@@ -190,10 +190,10 @@ class Execution:
         for _ in range(MOST_STOPS):
             self._note_limit(cell, client.failed)
             rest = _rest(source, client.failed_in)
+            if source is cell.source:
+                self._note_stop(number, cell, first, line, bool(rest))
             if not rest:
                 break
-            if source is cell.source:
-                self._note(self._why_it_went_on(number, cell, first, line))
             below = NotebookNode(cell, source=rest, outputs=[])
             ended = await client.run(below, number)
             cell.outputs = cell.outputs + below.outputs
@@ -204,17 +204,20 @@ class Execution:
             self.cell_errors[cell.metadata.exercise] = f"its cell stopped with {first}"
         return None
 
-    def _why_it_went_on(
-        self, number: int, cell: NotebookNode, failed: str, line: int
-    ) -> str:
+    def _note_stop(
+        self, number: int, cell: NotebookNode, failed: str, line: int, goes_on: bool
+    ) -> None:
+        """Say that a cell stopped; that of an exercise may say so itself."""
         made = made_by_demonstrations(self.rebuilt.code(), number)
         if looks_at_one(failed, made):
-            return (
+            self._note(
                 f"{_where(cell)} looks at what a demonstration of the book made; these "
                 "are not run here, so it was run without such lines"
             )
-        where = f" in line {line}" if line else ""
-        return f"{_where(cell)} stopped{where} ({failed}); what is below was run"
+        elif goes_on or cell.metadata.role == STUDENT:
+            where = f" in line {line}" if line else ""
+            below = "; what is below was run" if goes_on else ""
+            self._note(f"{_where(cell)} stopped{where} ({failed}){below}")
 
     async def _ask(
         self, client: SubmissionClient, cell: NotebookNode, seeds: list[int]

@@ -7,8 +7,9 @@ Nothing in the answer shows that, and Python's own words sound like a typo.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from autograder.answers import Answer
 from autograder.demonstrations import made_by_demonstrations
@@ -23,6 +24,10 @@ _MISSING = re.compile(r"name '([A-Za-z_]\w{0,59})' is not defined\b.*", re.ASCII
 _BELOW = (
     "is set in a cell below the check, and cells are graded from top to bottom. Move "
     "that cell above the check."
+)
+_NOT_SET = (
+    "is set above, in a line that did not run through here: see what the notes say "
+    "about your cells."
 )
 _OF_A_DEMONSTRATION = (
     "is made by a demonstration of the book. These are not run in grading: make what "
@@ -54,7 +59,7 @@ def name_missing_names(
         return list(reports)
 
     def add_remarks() -> list[Report]:
-        below, cells = _bound_below(rebuilt), rebuilt.code()
+        places, cells = _bound(rebuilt), rebuilt.code()
         made = made_by_demonstrations(cells, len(cells))
         return [
             _telling(
@@ -62,7 +67,8 @@ def name_missing_names(
                 missing.get(report.name, set()),
                 {
                     **dict.fromkeys(made, _OF_A_DEMONSTRATION),
-                    **dict.fromkeys(below.get(report.name, ()), _BELOW),
+                    **dict.fromkeys(places[report.name].below, _BELOW),
+                    **dict.fromkeys(places[report.name].above, _NOT_SET),
                     **{
                         name: _NOT_INSTALLED.format(printable_part(module, 40))
                         for name, module in rebuilt.not_installed.items()
@@ -75,24 +81,50 @@ def name_missing_names(
     return in_reading_time(reports, add_remarks)
 
 
+def note_answers_below(rebuilt: Rebuilt, reports: Sequence[Report]) -> list[str]:
+    """A note on each answer that lacks points and is defined again below its check."""
+    lacking = [report.name for report in reports if report.score < report.max_score]
+    if not lacking:
+        return []
+
+    def look() -> list[str]:
+        places = _bound(rebuilt)
+        return [
+            f"{name}: it is defined again below its check, which does not count"
+            for name in lacking
+            if name in places[name].below
+        ]
+
+    return in_reading_time([], look)
+
+
 def _missing_in(answers: Sequence[Answer]) -> set[str]:
     """The names that Python did not find, as it says then."""
     told = (_MISSING.fullmatch(a.detail) for a in answers if a.raised == "NameError")
     return {found[1] for found in told if found}
 
 
-def _bound_below(rebuilt: Rebuilt) -> dict[str, set[str]]:
-    """The names that cells of the student set below the check of each exercise."""
-    found: dict[str, set[str]] = {}
+@dataclass
+class _Names:
+    """What cells of the student bind above and below a check."""
+
+    above: set[str] = field(default_factory=set)
+    below: set[str] = field(default_factory=set)
+
+
+def _bound(rebuilt: Rebuilt) -> dict[str, _Names]:
+    """The names that cells of the student bind around the check of each exercise."""
+    found: dict[str, _Names] = defaultdict(_Names)
+    above: set[str] = set()
     for cell in rebuilt.notebook.cells:
         if cell.metadata.role == "check":
-            found[cell.metadata.exercise] = set()
+            found[cell.metadata.exercise] = _Names(above=set(above))
         elif cell.metadata.role in (STUDENT, "exercise"):
             tree = parsed(cell.source)
-            for node in tree.body if tree else ():
-                names = bound_by(node)
-                for below in found.values():
-                    below |= names
+            names = set().union(*map(bound_by, tree.body if tree else ()))
+            above |= names
+            for places in found.values():
+                places.below |= names
     return found
 
 

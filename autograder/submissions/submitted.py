@@ -20,12 +20,12 @@ from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
 from autograder.submissions.titles import likeness
 
 _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
-_MODULE = re.compile(r"[A-Za-z_]\w{0,59}\.py", re.ASCII)
+_MODULE = re.compile(r"(?:[A-Za-z_]\w{0,59}/)?[A-Za-z_]\w{0,59}\.py", re.ASCII)
 _NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
 MAX_NAME = 216  # bytes, so that files may be named after a student
 
 
-MAX_MODULE = 100_000  # bytes of a file of Python beside a notebook
+MAX_MODULES = 200_000  # bytes of the files of Python beside a notebook
 MOST_MODULES = 10
 MOST_COPIES = 3  # that are read to find work in them
 
@@ -210,17 +210,31 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
 
 
 def _modules_beside(path: Path, content: bytes) -> tuple[tuple[str, str], ...]:
-    """Files of Python in the folder of a notebook which it names."""
-    found = []
-    for file in sorted(path.parent.glob("*.py")):
-        if not _MODULE.fullmatch(file.name) or file.stem.encode() not in content:
-            continue
-        try:
-            text = plain_file(file, MAX_MODULE).decode("utf-8-sig")
-        except (Unusable, UnicodeDecodeError):
-            continue
-        found.append((file.name, text))
-    return tuple(found[:MOST_MODULES])
+    """Files of Python beside a notebook, or in packages there, which it names.
+
+    What these name in turn is among them.
+    """
+    files = [*path.parent.glob("*.py"), *path.parent.glob("*/*.py")]
+    waiting = {
+        name: file
+        for file in sorted(files)
+        if _MODULE.fullmatch(name := str(file.relative_to(path.parent)))
+        and not file.parent.is_symlink()
+    }
+    found: dict[str, str] = {}
+    said, room = content, MAX_MODULES
+    while named := [n for n in waiting if re.split(r"[/.]", n)[0].encode() in said]:
+        said = b""
+        for name in named[: MOST_MODULES - len(found)]:
+            try:
+                text = plain_file(waiting[name], room)
+                found[name] = text.decode("utf-8-sig")
+            except (Unusable, UnicodeDecodeError):
+                continue
+            said += text
+            room -= len(text)
+        waiting = {n: file for n, file in waiting.items() if n not in named}
+    return tuple(found.items())
 
 
 def _copies_in(folder: Path, chapter: str) -> list[Path]:

@@ -27,10 +27,13 @@ def written_in(
         data: of the notebook, from ``notebooks.parse_notebook``.
         modules: files that were handed in with it; a cell above all writes each.
     """
-    files = [
-        {"cell_type": "code", "source": f"%%writefile {name}\n{text}"}
-        for name, text in modules
-    ]
+    sources = []
+    for name, text in modules:
+        folder = name.rpartition("/")[0]
+        if folder:
+            sources.append(f"__import__('os').makedirs({folder!r}, exist_ok=True)")
+        sources.append(f"%%writefile {name}\n{text}")
+    files = [{"cell_type": "code", "source": source} for source in sources]
     cells = [*files, *data["cells"]]
     return {
         "cells": [_cell(cell) for cell in cells if isinstance(cell, dict)],

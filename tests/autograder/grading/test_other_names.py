@@ -121,6 +121,10 @@ def test_a_name_that_is_set_below_the_check_is_told_so(examined, solved, below, 
             RIGHT.format("softmax").replace("np.exp(", "X.take("),
             "`X` is made by a demonstration of the book. These are not run in grading",
         ),
+        (
+            "mine = X.take\n" + RIGHT.format("softmax").replace("np.exp(", "mine("),
+            "`mine` is set above, in a line that did not run through here",
+        ),
     ],
 )
 def test_a_name_that_was_there_in_the_students_session_is_no_typo(
@@ -129,6 +133,17 @@ def test_a_name_that_was_there_in_the_students_session_is_no_typo(
     report = examined(solved(softmax=cell))
     softmax = next(e for e in report["exercises"] if e["name"] == "softmax")
     assert softmax["message"].startswith(f"NameError: {says}")
+
+
+@pytest.mark.parametrize("right_above", [True, False])
+def test_an_answer_that_is_right_below_its_check_alone_is_told_so(
+    examined, solved, right_above
+):
+    wrong = RIGHT.format("softmax").replace("np.exp(", "np.sin(")
+    data = solved(softmax=RIGHT.format("softmax") if right_above else wrong)
+    data["cells"].append(code_cell(RIGHT.format("softmax")))
+    note = "softmax: it is defined again below its check, which does not count"
+    assert (note in examined(data)["notes"]) is not right_above
 
 
 @pytest.mark.parametrize("cell", HARD_TO_READ.values(), ids=HARD_TO_READ)

@@ -517,15 +517,31 @@ def test_files_of_python_beside_a_notebook_are_part_of_it(tmp_path, master, righ
     folder.mkdir(parents=True)
     (folder / f"{TOPIC}.ipynb").write_text(json.dumps(data))
     without = read(tmp_path, "ada", TOPIC)
+    (folder / "package").mkdir()
+    helper = "import package.core, __init__\nattend = None\n"
     for name in ("helpers.py", "not_named.py", "no name.py"):
-        (folder / name).write_text("attend = None\n")
+        (folder / name).write_text(helper)
+    for name in ("package/core.py", "package/__init__.py"):
+        (folder / name).write_text("1\n")
     (folder / "numpy.py").symlink_to("/etc/passwd")
     found = read(tmp_path, "ada", TOPIC)
-    assert found.modules == (("helpers.py", "attend = None\n"),)
-    assert found.note == "used as well: helpers.py"
+    assert found.modules == (
+        ("helpers.py", helper),
+        ("package/__init__.py", "1\n"),
+        ("package/core.py", "1\n"),
+    )
+    assert found.note == (
+        "used as well: helpers.py, package/__init__.py, package/core.py"
+    )
     assert found.digest != without.digest
     rebuilt = rebuild(master, written_in(parse_notebook(found.content), found.modules))
-    assert sources(rebuilt, "student") == ["%%writefile helpers.py\nattend = None\n"]
+    assert sources(rebuilt, "student") == [
+        f"%%writefile helpers.py\n{helper}",
+        "__import__('os').makedirs('package', exist_ok=True)",
+        "%%writefile package/__init__.py\n1\n",
+        "__import__('os').makedirs('package', exist_ok=True)",
+        "%%writefile package/core.py\n1\n",
+    ]
     assert rebuilt.answers["attend"] == mine
 
 
