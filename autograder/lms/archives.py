@@ -1,4 +1,4 @@
-"""Extract notebooks from untrusted archives into one folder.
+"""Extract notebooks, and modules beside them, from untrusted archives into one folder.
 
 Nothing is written outside that folder, and no file that is larger than a notebook may
 be. A file that cannot be read is reported, and does not affect other students. An
@@ -24,9 +24,11 @@ from pathlib import Path
 
 from autograder.errors import GraderFault
 from autograder.files import printable
+from autograder.lms.beside import MODULE
 from autograder.lms.members import Member, in_tar, in_zip, is_notebook, shown
 from autograder.lms.names import of_a_person, whose
 from autograder.notebooks import MAX_FILE_BYTES
+from autograder.submissions.submitted import MAX_MODULES
 
 MAX_UPLOAD = 64 * 2**20  # bytes of an archive that a student handed in
 MAX_UNPACKED = 128 * 2**20  # bytes of all notebooks that one person handed in
@@ -134,6 +136,8 @@ class _Unpacked:
             _write(self.target.joinpath(*place, *parts), member.read(MAX_LIST))
             return
         self.others.append((*place, *parts))
+        if _is_small_module(member):
+            self._keep(member, [*place, *parts])
         if Path(member.name).suffix.lower() == ".zip":
             self._take_upload(member.read(MAX_UPLOAD), [*place, *parts], name)
 
@@ -145,7 +149,8 @@ class _Unpacked:
             if number >= MAX_MEMBERS:
                 raise ValueError(f"more than {MAX_MEMBERS} files")
             parts = member.parts
-            if is_notebook(member.name) and parts and "__MACOSX" not in parts:
+            wanted = is_notebook(member.name) or _is_small_module(member)
+            if wanted and parts and "__MACOSX" not in parts:
                 with self._told(f"{name}/{member.name}"):
                     self._keep(member, [*place, *parts])
 
@@ -177,6 +182,10 @@ class _Unpacked:
         except Exception as error:  # each decoder has errors of its own
             what = " ".join(printable(str(error)).split())[:100]
             self.tell(shown(name), f"{type(error).__name__}: {what}")
+
+
+def _is_small_module(member: Member) -> bool:
+    return member.name.endswith(MODULE) and member.size <= MAX_MODULES
 
 
 def _write(path: Path, content: bytes) -> None:

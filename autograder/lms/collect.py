@@ -8,6 +8,7 @@ from pathlib import Path
 
 from autograder.files import write_atomically
 from autograder.lms.archives import is_archive, unpack
+from autograder.lms.beside import modules_beside
 from autograder.lms.members import shown
 from autograder.lms.names import MOODLE, Notebook, Shape, choose
 from autograder.lms.packed import (
@@ -95,7 +96,7 @@ def collect(
     system: str | None = None,
     roster: Path | None = None,
 ) -> Collected:
-    """Take one notebook of each person into ``submitted/``.
+    """Take one notebook of each person into ``submitted/``, with modules beside it.
 
     Args:
         chapter: name of the chapter.
@@ -255,12 +256,16 @@ def _entry(notebook: Notebook, person: Person | None) -> HandedIn:
 def _write(folder: Path, chapter: str, notebook: Notebook, outcome: Collected) -> None:
     """Store a notebook before its time, so that no earlier one is marked late."""
     path = folder / f"{chapter}.ipynb"
-    content = notebook.path.read_bytes()[:MAX_FILE_BYTES]
-    there = outcome.changed if path.exists() else outcome.new
-    if path.exists() and path.read_bytes() == content:
-        there = outcome.same
-    else:
-        write_atomically(path, content)
+    files = {path.name: notebook.path.read_bytes()[:MAX_FILE_BYTES]}
+    files |= modules_beside(notebook)
+    there = outcome.same
+    if not path.exists():
+        there = outcome.new
+    for name, content in files.items():
+        file = folder / name
+        if not file.exists() or file.read_bytes() != content:
+            there = outcome.new if there is outcome.new else outcome.changed
+            write_atomically(file, content)
     if notebook.shape.time:
         write_atomically(folder / "timestamp.txt", notebook.shape.time)
     there.append(folder.parent.name)

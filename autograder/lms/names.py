@@ -24,8 +24,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from autograder.files import Unusable
 from autograder.lms.members import is_notebook, title_of
-from autograder.submissions.submitted import MAX_NAME
+from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
+from autograder.submissions.submitted import MAX_NAME, MOST_COPIES
 from autograder.submissions.titles import OTHER_CHAPTER, chapter_in, likeness
 
 CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
@@ -248,7 +250,8 @@ def choose(
         handed_in.setdefault(notebook.shape.student, []).append(notebook)
     chosen, left = {}, []
     for student, found in handed_in.items():
-        best, *others = sorted(found, key=lambda n: _preference(n, chapter))
+        ranked = sorted(found, key=lambda n: _preference(n, chapter))
+        best, *others = _with_work_first(ranked, chapter)
         for other in others:
             if not _is_checkpoint(other):
                 left.append((other, f"{student} handed in {best.path.name} as well"))
@@ -259,6 +262,24 @@ def choose(
         late = any(n.shape.late for n in found if n.shape.upload >= best.shape.upload)
         chosen[student] = replace(best, shape=replace(best.shape, late=late))
     return chosen, left
+
+
+def _with_work_first(ranked: list[Notebook], chapter: str) -> list[Notebook]:
+    """The notebooks of one person; before a blank one, a copy that has work in it."""
+    best, *others = ranked
+    copies = [n for n in others if likeness(n.title, chapter) < 2][:MOST_COPIES]
+    if copies and _is_untouched(best):
+        best = next((n for n in copies if not _is_untouched(n)), best)
+    return [best, *(notebook for notebook in ranked if notebook is not best)]
+
+
+def _is_untouched(notebook: Notebook) -> bool:
+    """Whether all exercises are as they were released, or it is Jupyter's own copy."""
+    try:
+        data = parse_notebook(notebook.path.read_bytes()[:MAX_FILE_BYTES])
+    except Unusable:
+        return _is_checkpoint(notebook)
+    return _is_checkpoint(notebook) or is_untouched(data)
 
 
 def _is_checkpoint(notebook: Notebook) -> bool:

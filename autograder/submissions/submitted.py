@@ -209,6 +209,11 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
     return Submission(student, content, None, timestamp, note, modules)
 
 
+def is_module(name: str) -> bool:
+    """Whether a file, or one in a folder, is called as a module of Python is."""
+    return _MODULE.fullmatch(name) is not None
+
+
 def _modules_beside(path: Path, content: bytes) -> tuple[tuple[str, str], ...]:
     """Files of Python beside a notebook, or in packages there, which it names.
 
@@ -218,7 +223,7 @@ def _modules_beside(path: Path, content: bytes) -> tuple[tuple[str, str], ...]:
     waiting = {
         name: file
         for file in sorted(files)
-        if _MODULE.fullmatch(name := str(file.relative_to(path.parent)))
+        if is_module(name := str(file.relative_to(path.parent)))
         and not file.parent.is_symlink()
     }
     found: dict[str, str] = {}

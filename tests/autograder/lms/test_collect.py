@@ -13,6 +13,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.lms.collect import collect
 from autograder.lms.names import shape_of
+from autograder.notebooks import METADATA_KEY
 from tests.autograder.conftest import TOPIC
 
 MOODLE = "_assignsubmission_file"
@@ -375,3 +376,74 @@ def test_roster_with_faults_is_refused_line_by_line(course, packed, tmp_path, ca
     ]
     assert submitted(course) == {}
     assert not (course / "collected").exists()
+
+
+def lying_in(folder):
+    """The files in a folder, by the path from there."""
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in sorted(folder.rglob("*.*"))
+    }
+
+
+def test_modules_beside_a_notebook_come_along(packed, tmp_path):
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr(f"work/{TOPIC}.ipynb", "bo's")
+        archive.writestr("work/helpers.py", "b = 1")
+        archive.writestr("work/package/core.py", "c = 1")
+    archive = packed(
+        {
+            f"Ada Long_101{MOODLE}_/{TOPIC}.ipynb": "ada's",
+            f"Ada Long_101{MOODLE}_/helpers.py": "a = 1",
+            f"Ada Long_101{MOODLE}_/report.docx": "no module",
+            f"Bo Short_102{MOODLE}_/all.zip": inner.getvalue(),
+        }
+    )
+    outcome = collect(TOPIC, archive, tmp_path)
+    assert outcome.new == ["Ada Long_101", "Bo Short_102"]
+    submitted = tmp_path / "submitted"
+    assert lying_in(submitted / "Ada Long_101" / TOPIC) == {
+        f"{TOPIC}.ipynb": "ada's",
+        "helpers.py": "a = 1",
+    }
+    assert lying_in(submitted / "Bo Short_102" / TOPIC) == {
+        f"{TOPIC}.ipynb": "bo's",
+        "helpers.py": "b = 1",
+        "package/core.py": "c = 1",
+    }
+
+
+def test_modules_in_an_archive_of_canvas_go_to_those_who_handed_them_in(
+    packed, tmp_path
+):
+    files = {
+        f"doeada_101_501_{TOPIC}.ipynb": "ada's",
+        "doeada_101_502_helpers.py": "a = 1",
+        f"roebo_102_503_{TOPIC}.ipynb": "bo's",
+        "roebo_102_504_helpers.py": "b = 1",
+        "roebo_102_505_..py": "no name",
+    }
+    outcome = collect(TOPIC, packed(files), tmp_path)
+    assert len(outcome.new) == 2
+    for student, text in (("doeada_101", "a = 1"), ("roebo_102", "b = 1")):
+        found = lying_in(tmp_path / "submitted" / student / TOPIC)
+        assert set(found) == {f"{TOPIC}.ipynb", "helpers.py"}
+        assert found["helpers.py"] == text
+    later = collect(TOPIC, packed(files), tmp_path)
+    assert len(later.same) == 2
+    files["doeada_101_502_helpers.py"] = "a = 2"
+    assert collect(TOPIC, packed(files), tmp_path).changed == ["doeada_101"]
+
+
+def test_a_copy_with_work_is_taken_before_a_blank_notebook(packed, tmp_path, master):
+    blank, data = json.dumps(master), json.loads(json.dumps(master))
+    cell = next(c for c in data["cells"] if c["metadata"].get(METADATA_KEY))
+    cell["source"] += "\n# mine"
+    work = json.dumps(data)
+    folder = f"Ada Long_101{MOODLE}_"
+    archive = packed(
+        {f"{folder}/{TOPIC}.ipynb": blank, f"{folder}/{TOPIC} (1).ipynb": work}
+    )
+    collect(TOPIC, archive, tmp_path)
+    assert submitted(tmp_path) == {"Ada Long_101": work.encode()}
