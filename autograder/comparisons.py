@@ -8,7 +8,7 @@ nothing of theirs.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
 from autograder.statements import RUNS, looked_up, mentioned, name_of, names_bound
 
@@ -50,14 +50,37 @@ def without_comparisons(
             kept.add(id(node))
             waiting += mentioned(node)
             continue
-        for name in names_bound(node) | _changed_in(node, made, forbidden):
+        for name in names_bound(node) | _changed_in(node, made - {answer}, forbidden):
             binding.setdefault(name, []).append(node)
+    own = _definition(binding.get(answer, ()), answer)
+    if own is not None:  # what had its name before is replaced, unless it is used above
+        above = body[: body.index(own)]
+        if not any(answer in mentioned(node) for node in above) and not any(
+            answer in looked_up(part) for part in _parts_run_at_once(own)
+        ):
+            bound = binding[answer]
+            binding[answer] = bound[bound.index(own) :]
     while waiting:
         for node in binding.pop(waiting.pop(), ()):
             if id(node) not in kept:
                 kept.add(id(node))
                 waiting += mentioned(node)
     return [node for node in body if id(node) in kept]
+
+
+def _definition(binding: Sequence[ast.stmt], answer: str) -> ast.stmt | None:
+    """The last function or class of the answer's name among those that bind it."""
+    kinds = ast.FunctionDef | ast.ClassDef
+    own = [n for n in binding if isinstance(n, kinds) and n.name == answer]
+    return own[-1] if own else None
+
+
+def _parts_run_at_once(node: ast.stmt) -> Iterator[ast.AST]:
+    """The parts of a definition that are evaluated before anybody calls it."""
+    if isinstance(node, ast.ClassDef):
+        yield node
+        return
+    yield from (node.args, *node.decorator_list, *filter(None, [node.returns]))
 
 
 def _may_bind_anything(node: ast.stmt) -> bool:

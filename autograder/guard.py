@@ -6,7 +6,8 @@ that is run, behind another name) is found here, when it is called:
 * torch's operators are overridden through ``torch.library`` for as long as a case runs:
   below every Python name, in every thread, for compiled code as well;
 * of a function or class that is written in Python, the frame is seen
-  (``sys.setprofile``) when it begins, by the name that it, or its module, has;
+  (``sys.setprofile``) when it begins, by the name that it, or its module, has; those
+  of torch have code that refuses, for threads that are not watched;
 * code that implements torch once more is refused whole, whatever it is called: parts of
   torch that are neither its public functions nor what carries them out, and modules of
   other packages that compute with torch;
@@ -39,6 +40,7 @@ from autograder.library_code import (
     place_of,
     site_folders,
 )
+from autograder.named_functions import NamedFunctions
 from autograder.unseen import (
     NOBODY_SEES,
     PROFILED,
@@ -104,6 +106,8 @@ class Guard:
             self._modules = self._watch_modules()
             self._compiled = Compiled(self._refusal(COMPILED))
             self._compiled.close()
+            self._functions = NamedFunctions(self._names)
+            self._functions.close()
             self._unseen = Unseen(self._refuse_unseen, self._hook)
             for way in self._unseen.close():
                 self._note(way)
@@ -114,6 +118,7 @@ class Guard:
             return
         watched = sys.getprofile() is self._hook
         self._unseen.open()
+        self._functions.open()
         watched = self._compiled.open() and watched
         if self._modules is not None:
             self._modules.remove()

@@ -177,11 +177,12 @@ def _run(
 def _run_below(client: NotebookClient, cell: nbformat.NotebookNode, at: int) -> None:
     """Go on below the lines in which a cell fails, as grading does."""
     below = cell
-    for _ in range(MOST_STOPS):
+    for stop in range(MOST_STOPS):
         stopped = [o for o in below.outputs if o.output_type == "error"]
         if not stopped or stopped[-1].ename == "KeyboardInterrupt":
             return
-        rest = rest_below(below.source, stopped_in_line(stopped[-1].traceback))
+        line = stopped_in_line(stopped[-1].traceback)
+        rest = rest_below(below.source, line if stop < MOST_STOPS - 1 else 0)
         if not rest:
             return
         below = new_code_cell(rest)

@@ -23,7 +23,7 @@ from autograder.magics import (
 from autograder.parsing import UNREADABLE
 from autograder.statements import IMPORTS, only_defines
 
-MOST_STOPS = 20  # of one cell
+MOST_STOPS = 20  # of one cell; after the last, it is only asked what it defines
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 # In a kernel, or elsewhere; of a frame in a function, ", in f(x)" follows.
 _AT = re.compile(

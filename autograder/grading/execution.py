@@ -187,9 +187,9 @@ class Execution:
         The cell itself stays as it was written.
         """
         first, line, source = client.failed, client.failed_in, cell.source
-        for _ in range(MOST_STOPS):
+        for stop in range(MOST_STOPS):
             self._note_limit(cell, client.failed)
-            rest = _rest(source, client.failed_in)
+            rest = _rest(source, client.failed_in if stop < MOST_STOPS - 1 else 0)
             if source is cell.source:
                 self._note_stop(number, cell, first, line, bool(rest))
             if not rest:

@@ -32,7 +32,8 @@ FLOORS = [
     {
         *("autograder.answers", "autograder.compare", "autograder.compiled"),
         *("autograder.encoding", "autograder.expected", "autograder.guard"),
-        *("autograder.library_code", "autograder.origin", "autograder.own_answers"),
+        *("autograder.library_code", "autograder.named_functions"),
+        *("autograder.origin", "autograder.own_answers"),
         *("autograder.parts", "autograder.rows", "autograder.steps"),
         *("autograder.unseen", "autograder.usual", "autograder.variants"),
         "autograder.verdict",

@@ -238,6 +238,7 @@ COMPARISONS = {
     "list(own.parameters())[0].data[...] = 1",
     "below no_grad, unpacked": "with torch.no_grad():\n"
     "    x, shape = torch.randn(2, 3), nn.LayerNorm(3)(y)\n    print(x, shape)",
+    "handed to the answer": "layer_norm.compared_with(nn.LayerNorm(3))",
     "handed to somebody": "register(F.layer_norm)",
     "written into something else": "_g = y\nF.layer_norm(x, out=_g)",
     "a test": "def test():\n    y = F.layer_norm(x, (3,))\n    assert y.any()\ntest()",
@@ -247,6 +248,8 @@ ANSWERS = {  # they use the same names for other things
     "modules": "def layer_norm(x):\n    return torch.mean(x) + M.f(plt, unittest)\n",
     "attributes": "def layer_norm(x):\n    return x.shape, x.max(), x.q, x.i, x._\n",
     "names of its own": "def layer_norm(x, y=1):\n    l = ln = x\n    return l\n",
+    "what had its name": "from torch.nn.functional import layer_norm\n"
+    "def layer_norm(x):\n    return layer_norm(x) if x else x\n",
     "its own attributes": "def layer_norm(x):\n    return getattr(x, 'a').shape\n",
     "a comprehension": "def layer_norm(x):\n"
     "    q, y = (x for x in (x, x))\n    return [d for d in x for e in d] + [q, y]\n",
@@ -283,6 +286,11 @@ USES_IT = "def layer_norm(x):\n    return _f(x)\n"
         "f = F.layer_norm\nprint(f)\ndef layer_norm(x):\n    return eval('f(x) + 0')",
         "f = F.layer_norm\nprint(f)\ndef layer_norm(x):\n    return __main__.f(x)",
         "f = F.layer_norm\nprint(f)\nlayer_norm = f",
+        "layer_norm = F.layer_norm\n_f = layer_norm\n" + USES_IT,
+        "layer_norm = F.layer_norm\ndef layer_norm(x, f=layer_norm): return f(x)",
+        "layer_norm = F.layer_norm\n@partial(of, layer_norm)\ndef layer_norm(x): pass",
+        "def layer_norm(x): return x\nlayer_norm = F.layer_norm",
+        "def layer_norm(x): return x\nfor layer_norm in [F.layer_norm]: pass",
         "def _g(x):\n    return F.layer_norm(x, (3,))\nprint(_g)\nlayer_norm = _g",
         "f = []\nprint(f.append(F.layer_norm))\ndef layer_norm(x):\n    return f[0](x)",
         "def put():\n    global f\n    f = F.layer_norm\nput()\n"

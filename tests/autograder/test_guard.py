@@ -21,7 +21,7 @@ from torch import nn
 
 from autograder.answers import answer, decode
 from autograder.compiled import COMPILED
-from autograder.exercise import load_topic
+from autograder.exercise import Exercise, load_topic
 from autograder.expected import expect, public_seeds
 from autograder.grading.examine import examine
 from autograder.grading.seeds import draw_seeds, expected_answers
@@ -737,6 +737,45 @@ def test_a_layer_that_runs_unseen_is_refused(way):
     assert free.score == free.max_score, [case.message for case in free.cases]
     assert guarded.score == 0
     assert told in guarded.message
+
+
+IN_A_THREAD = """
+import queue, threading
+asked, given = queue.Queue(), queue.Queue()
+_forward = getattr(F, "multi_head_attention" + "_forward")
+def work():
+    while True:
+        arguments, options = asked.get()
+        try: given.put(_forward(*arguments, **options))
+        except BaseException as error: given.put(error)
+threading.Thread(target=work, daemon=True).start()
+def attend(*arguments, **options):
+    asked.put((arguments, options))
+    found = given.get()
+    if isinstance(found, BaseException): raise found
+    return found
+"""
+
+
+def test_a_function_of_torch_refuses_in_a_thread_of_an_earlier_cell():
+    names = {"F": torch.nn.functional}
+    exec(IN_A_THREAD, names)
+    x, w = torch.randn(3, 1, 4), torch.eye(4)
+
+    def run(attend, rng):
+        options = {"training": False, "need_weights": False}
+        weights = (w.repeat(3, 1), None, None, None, False, 0.0, w, None)
+        return attend(x, x, x, 4, 2, *weights, **options)[0].detach()
+
+    exercise = Exercise("attend", forbidden=("multi_head_attention_forward",))
+    exercise.case(title="any", points=1)(run)
+    free = decode(answer(exercise.cases[0], names["attend"], 1))
+    assert free.is_value
+    given = decode(guarded_answer(exercise, exercise.cases[0], names["attend"], 1))
+    assert given.raised == "RuntimeError"
+    assert given.detail.startswith("uses multi_head_attention_forward, which this")
+    again = decode(answer(exercise.cases[0], names["attend"], 1))
+    assert (again.value == free.value).all()
 
 
 # As above, without layers, which would tell of themselves.

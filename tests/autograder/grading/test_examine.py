@@ -351,6 +351,12 @@ def test_cells_of_ones_own_that_use_up_all_the_time_cost_no_answer(examined, sol
     ]
 
 
+def test_very_many_lines_that_fail_cost_nothing(examined, solved, right):
+    looks = "".join(f"print(X[{n}])\n" for n in range(60))
+    report = examined(solved(attend=f"{looks}{right['attend']}"))
+    assert report["score"] == report["max_score"]
+
+
 def test_each_line_around_a_failure_runs_once(examined, solved, right):
     source = (
         "try:\n    count += 1\nexcept NameError:\n    count = 1\n"
