@@ -8,7 +8,7 @@ nothing of theirs.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from autograder.statements import RUNS, looked_up, mentioned, name_of, names_bound
 
@@ -52,19 +52,19 @@ def without_comparisons(
             continue
         for name in names_bound(node) | _changed_in(node, made - {answer}, forbidden):
             binding.setdefault(name, []).append(node)
-    own = _definition(binding.get(answer, ()), answer)
-    if own is not None:  # what had its name before is replaced, unless it is used above
-        above = body[: body.index(own)]
-        if not any(answer in mentioned(node) for node in above) and not any(
-            answer in looked_up(part) for part in _parts_run_at_once(own)
-        ):
-            bound = binding[answer]
-            binding[answer] = bound[bound.index(own) :]
+    # What had the answer's name before is replaced, unless it is used before that.
+    replaced, own = [], _definition(binding.get(answer, ()), answer)
+    if own is not None and not _looks_up_at_once(own, answer):
+        place = binding[answer].index(own)
+        replaced, binding[answer] = binding[answer][:place], binding[answer][place:]
     while waiting:
         for node in binding.pop(waiting.pop(), ()):
             if id(node) not in kept:
                 kept.add(id(node))
                 waiting += mentioned(node)
+        above = body[: body.index(own)] if replaced else ()
+        if not waiting and any(id(n) in kept and answer in mentioned(n) for n in above):
+            binding[answer], replaced, waiting = replaced, [], [answer]
     return [node for node in body if id(node) in kept]
 
 
@@ -75,12 +75,12 @@ def _definition(binding: Sequence[ast.stmt], answer: str) -> ast.stmt | None:
     return own[-1] if own else None
 
 
-def _parts_run_at_once(node: ast.stmt) -> Iterator[ast.AST]:
-    """The parts of a definition that are evaluated before anybody calls it."""
-    if isinstance(node, ast.ClassDef):
-        yield node
-        return
-    yield from (node.args, *node.decorator_list, *filter(None, [node.returns]))
+def _looks_up_at_once(node: ast.stmt, name: str) -> bool:
+    """Whether a definition looks a name up before anybody calls it."""
+    parts = [node]
+    if isinstance(node, ast.FunctionDef):
+        parts = [node.args, *node.decorator_list, *filter(None, [node.returns])]
+    return any(name in looked_up(part) for part in parts)
 
 
 def _may_bind_anything(node: ast.stmt) -> bool:
@@ -120,13 +120,16 @@ def _changed_in(
         forbidden: what they may be handed that is not allowed.
     """
     found: set[str] = set()
+    called = _only_calls(node, forbidden)
     for part in ast.walk(node):
-        if _may_change(part):
-            found.add(_root(part))
-        elif isinstance(part, ast.Global):
+        if isinstance(part, ast.Global):
             found |= set(part.names)
         elif isinstance(part, ast.NamedExpr):
             found.add(part.target.id)
+        elif called:
+            continue
+        elif _may_change(part):
+            found.add(_root(part))
         elif isinstance(part, ast.keyword) and part.arg in _CHANGED:
             found |= looked_up(part.value)
         elif isinstance(part, ast.Call) and name_of(part.func) in ("setattr", "vars"):
@@ -134,6 +137,14 @@ def _changed_in(
         elif isinstance(part, ast.Expr) and _is_handed(part.value, forbidden):
             found |= {_root(part.value)} & set(made)
     return found - {""}
+
+
+def _only_calls(node: ast.stmt, forbidden: Collection[str]) -> bool:
+    """Whether forbidden functions are called here, so that their results are kept."""
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
+    calls = {id(part.func) for part in parts if isinstance(part, ast.Call)}
+    named = [part for part in parts if name_of(part) in forbidden]
+    return bool(named) and all(id(part) in calls for part in named)
 
 
 def _may_change(part: ast.AST) -> bool:

@@ -238,6 +238,8 @@ COMPARISONS = {
     "list(own.parameters())[0].data[...] = 1",
     "below no_grad, unpacked": "with torch.no_grad():\n"
     "    x, shape = torch.randn(2, 3), nn.LayerNorm(3)(y)\n    print(x, shape)",
+    "results kept with others": "M.b = F.layer_norm(x, (3,))\n"
+    "by['theirs'] = sum(p.numel() for p in nn.LayerNorm(3).parameters())",
     "handed to the answer": "layer_norm.compared_with(nn.LayerNorm(3))",
     "handed to somebody": "register(F.layer_norm)",
     "written into something else": "_g = y\nF.layer_norm(x, out=_g)",
@@ -250,6 +252,9 @@ ANSWERS = {  # they use the same names for other things
     "names of its own": "def layer_norm(x, y=1):\n    l = ln = x\n    return l\n",
     "what had its name": "from torch.nn.functional import layer_norm\n"
     "def layer_norm(x):\n    return layer_norm(x) if x else x\n",
+    "what had its name, kept": "from torch.nn.functional import layer_norm\n"
+    "theirs = layer_norm\ndef layer_norm(x):\n    return x\nprint(theirs(1))\n",
+    "what has results": "def layer_norm(x):\n    return x * len(by) + M.a\n",
     "its own attributes": "def layer_norm(x):\n    return getattr(x, 'a').shape\n",
     "a comprehension": "def layer_norm(x):\n"
     "    q, y = (x for x in (x, x))\n    return [d for d in x for e in d] + [q, y]\n",
