@@ -48,7 +48,10 @@ FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."
 )
-STOPPED = "Not every known slip was tried: the search for one took too long."
+STOPPED = (
+    "There may be a more exact reason: the search for known slips took too long, and "
+    "was stopped."
+)
 UNKNOWN = "No known mistake alone gives your result."
 SMALLEST = (
     "Of the cases that fail, “{}” has the smallest input: work it out by hand, and "

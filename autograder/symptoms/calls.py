@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from autograder.symptoms.conditions import (
@@ -74,8 +74,38 @@ def find_condition(
         return ""  # no argument of a call is what is wrong there
     for told, holds in conditions(known, optional):
         if _separates(known, holds):
+            others = (other for _, other in conditions(known, optional))
+            if _mixed(known, holds) and _may_be_others(known, holds, others):
+                continue
             return told.format(what=_what(known, holds))
     return only_large(known)
+
+
+def _may_be_others(
+    known: Sequence[Judged], holds: Test, others: Iterable[Test]
+) -> bool:
+    """Whether it may as well be another call of a case that is wrong.
+
+    So it is if a case asks for two things at once that no other asks for, and its
+    answer does not tell which of them is wrong.
+    """
+    unknown = [case for case in _mixed(known, holds) if None in case.verdicts]
+    return bool(unknown) and any(
+        _separates(known, other)
+        and any(
+            other(call) and not holds(call) for case in unknown for call in case.calls
+        )
+        for other in others
+    )
+
+
+def _mixed(known: Sequence[Judged], holds: Test) -> list[Judged]:
+    """The wrong cases in which a condition holds for some of the calls."""
+    return [
+        case
+        for case in known
+        if case.wrong and not all(holds(call) for call in case.calls)
+    ]
 
 
 def _separates(known: Sequence[Judged], holds: Test) -> bool:
@@ -94,10 +124,6 @@ def _separates(known: Sequence[Judged], holds: Test) -> bool:
 
 def _what(known: Sequence[Judged], holds: Test) -> str:
     """What a condition is told of: calls, if they are known one by one, or cases."""
-    mixed = [
-        case
-        for case in known
-        if case.wrong and not all(holds(call) for call in case.calls)
-    ]
+    mixed = _mixed(known, holds)
     told_apart = all(None not in case.verdicts for case in mixed)
     return "calls" if mixed and told_apart else "cases"

@@ -62,7 +62,7 @@ def find_pair(outcomes: Sequence[Outcome], mistakes: Iterable[Known]) -> str:
             return (
                 "Your answer is the one that a known mistake gives, changed once more. "
                 f"Of the mistake alone this would be said: {hint} "
-                f"The change, if what it gives were right: {told}"
+                f"Besides, compared with what it gives: {told}"
             )
     return ""
 

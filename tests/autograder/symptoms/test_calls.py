@@ -21,6 +21,7 @@ KNOWN = {
     "three": {"x": 1, "pad_id": 3},
     "both": {"x": 1, "pad_id": 3, "causal": True},
     "dot": {"score": "dot"},
+    "cosine": {"score": "cosine"},
     "general": {"score": "general"},
     "general r": {"score": "general", "r": 3},
 }
@@ -65,6 +66,8 @@ def judged(right, wrong, verdicts=None):
         (["plain, three", "three"], ["zero"], "in which `pad_id` is 0 are wrong. Whe"),
         (["dot", "dot"], ["general", "general r"], "in which `score` is 'general' are"),
         (["plain, mask", "plain"], ["mask"], ""),  # both have a mask
+        (["general", "general r"], ["dot, cosine"], ""),  # which of the two?
+        (["general", "general r"], ["dot", "dot, cosine"], "`score` is 'dot' are"),
         (["plain"], ["mask"], ""),  # one case is right: too few to say
         (["plain", "causal"], ["plain"], ""),
         (["zero, three", "three"], ["zero"], ""),
