@@ -199,7 +199,8 @@ def _symptom(
     told, changed = _usual_error(failed), different_inputs(outcomes)
     if not told:
         told = find_cause(outcomes)
-        if told and changed and "in place" not in told:
+        first = changed and "in place" not in told and NOTHING_RETURNED not in told
+        if told and first:
             return f"{changed} {CHANGED_FIRST} {told}"
     if probe and not told:
         told = find_excess(counted(outcomes, probe))
