@@ -684,6 +684,17 @@ class MaskTurnedRound(RightModel):
 
 
 @mistake(LanguageModel)
+class MaskAsForThisBook(RightModel):
+    """Your mask is the wrong way round: it hides a token and all before it, so each
+    position reads what comes later, and the last one reads nothing, which may give NaN.
+    torch's layer marks with True what is to be ignored, and this book what may be
+    attended to."""
+
+    def hidden(self, length):
+        return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+@mistake(LanguageModel)
 class HiddenFromItself(RightModel):
     """Your mask hides each token from itself, and the first one from everything, which
     gives NaN. The token at a position is known; what it should predict is the next

@@ -251,6 +251,17 @@ def smoothing_of_padding_too(logits, targets, pad_id, label_smoothing=0.0):
 
 
 @mistake(sequence_cross_entropy)
+def smoothing_summed_over_padding(logits, targets, pad_id, label_smoothing=0.0):
+    """You left padding out of the sum for the true tokens and out of the number that
+    you divide by, but not out of the sum for the even part. Where the target is padding
+    nothing is to be predicted, however smooth: leave these places out of both sums."""
+    real = targets != pad_id
+    even = -logits.log_softmax(dim=-1).mean(dim=-1).sum() / real.sum()
+    true = token_losses(logits, targets)[real].mean()
+    return (1 - label_smoothing) * true + label_smoothing * even
+
+
+@mistake(sequence_cross_entropy)
 def smoothing_exchanged(logits, targets, pad_id, label_smoothing=0.0):
     """The true token gets the share that should be spread, and what is spread gets the
     rest. Without smoothing, the true token has all of the probability."""
