@@ -434,9 +434,10 @@ def multiplied_by_width(step, d_model, warmup_steps):
 
 @mistake(warmup_learning_rate)
 def parts_do_not_meet(step, d_model, warmup_steps):
-    """You let the rate rise to the power of the step divided by the warm-up, without
-    the root of the warm-up. Then the two parts do not meet, and the peak is not at the
-    end of the warm-up."""
+    """Your rate rises with step / warmup_steps, which is too steep by the square root
+    of warmup_steps, so it peaks long before the warm-up ends. Multiply the step by
+    warmup_steps^-3/2: then the rise meets step^-1/2 exactly at the end of the
+    warm-up."""
     check_step(step)
     return d_model**-0.5 * min(step**-0.5, step / warmup_steps)
 
