@@ -658,8 +658,8 @@ def count_dot_by_width(score, s, h, k=None, r=None):
 
 @mistake(parameter_count)
 def count_dot_by_both_widths(score, s, h, k=None, r=None):
-    """You counted s + h numbers for dot and cosine. They learn nothing: the numbers
-    that they multiply are the states themselves."""
+    """You counted a number for each feature of both states for dot and cosine. They
+    learn nothing: the numbers that they multiply are the states themselves."""
     refuse(score, k, r)
     return s + h if score in ("dot", "cosine") else count(score, s, h, k, r)
 
