@@ -224,6 +224,10 @@ def encode_in_order(bpe_encode, rng):
     return {
         "the ids of a long text": array(bpe_encode(text, merges)),
         "the ids of three letters": array(bpe_encode(a + b + c, merges)),
+        # Sorting the pairs of ids gives the right order above, and here the wrong one.
+        "the ids of three letters with other merges": array(
+            bpe_encode(c + b + a, [(ord(c), ord(b)), (ord(b), ord(a))])
+        ),
     }
 
 

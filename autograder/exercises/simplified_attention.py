@@ -134,7 +134,7 @@ def query_of_one_feature(alignment_scores, rng):
 # attend -------------------------------------------------------------------------------
 
 
-@attend.case(title="output and weights, in this order", points=2)
+@attend.case(title="output and weights, in this order", points=1)
 def attend_to_random_inputs(attend, rng):
     n, d = sizes(rng, 2)
     return attend(rng.standard_normal(d), rng.standard_normal((n, d)))
@@ -171,6 +171,12 @@ def attend_leaves_inputs_alone(attend, rng):
     q = rng.standard_normal((d, 2))[:, 1]  # views: not contiguous
     X = rng.standard_normal((d, n)).T
     return attend(q, X), q, X
+
+
+@attend.case(title="one feature does not stretch to many: ValueError", points=1)
+def attend_with_one_feature(attend, rng):
+    n, d = sizes(rng, 2)
+    return attend(rng.standard_normal(1), rng.standard_normal((n, d)))
 
 
 # soft_lookup --------------------------------------------------------------------------

@@ -866,6 +866,18 @@ def cache_not_read(query, key, value, cache):
 
 
 @mistake(cached_attention)
+def values_of_the_new_alone(query, key, value, cache):
+    """The weights are those of all keys, but only the values of the new tokens are
+    added up with them, so what the tokens before get is lost. Each weight has a value:
+    multiply all the weights with all the values that the cache returns."""
+    keys, _ = cache.append(key, value)
+    past = keys.shape[2] - key.shape[2]
+    hidden = value.new_zeros(*value.shape[:2], past, value.shape[3])
+    values = torch.cat([hidden, value], dim=2)
+    return attend(query, keys, values, last_rows(query, keys))
+
+
+@mistake(cached_attention)
 def without_the_new_tokens(query, key, value, cache):
     """You attended to the cache before the new keys and values were in it. A token
     reads itself and its neighbours in the chunk too."""

@@ -613,6 +613,33 @@ def online_mean_of_softmaxes(score_blocks, value_blocks):
 
 
 @mistake(online_softmax_sum)
+def online_running_mean_of_softmaxes(score_blocks, value_blocks):
+    """You took the softmax of each block on its own, and the mean of its output and of
+    what was there before. Then the last block counts for half, whatever its scores are:
+    keep the sum of the weights, and divide once, at the end."""
+    y = None
+    for e, v in zip(score_blocks, value_blocks, strict=True):
+        own = e.softmax(-1).nan_to_num() @ v
+        y = own if y is None else (y + own) / 2
+    return y
+
+
+@mistake(online_softmax_sum)
+def online_running_mean_measured_alike(score_blocks, value_blocks):
+    """You divided the output of each block by the sum of its own weights, and took the
+    mean of it and of what was there before. Then a block counts for half, whatever its
+    scores are: keep the sum of the weights, and divide once, at the end."""
+    m = y = None
+    for e, v in zip(score_blocks, value_blocks, strict=True):
+        largest = e.amax(-1, keepdim=True).clamp(min=-1e300)
+        m = largest if m is None else torch.maximum(m, largest)
+        p = (e - m).exp()
+        own = divide(p @ v, p.sum(-1, keepdim=True))
+        y = own if y is None else (y + own) / 2
+    return y
+
+
+@mistake(online_softmax_sum)
 def online_no_maximum(score_blocks, value_blocks):
     """You did not subtract a maximum. The exponential of a score of 1000 is infinite,
     and of -1000 zero, so large scores give NaN or nothing."""
@@ -938,6 +965,20 @@ def blockwise_triangle_in_each_block(*inputs, **options):
     beside its first key. Which keys come later depends on where both stand in the whole
     sequence."""
     hide = _later_within(inputs[3] if len(inputs) > 3 else options["block_size"])
+    return blockwise(*inputs, **options, hide=hide)
+
+
+@mistake(blockwise_attention)
+def blockwise_triangle_in_each_earlier_block(*inputs, **options):
+    """With causal, later blocks are hidden, as they should be, but each earlier block
+    hides a triangle too, as if its first key stood beside the first query. All keys of
+    an earlier block come before the query: compare positions in the whole sequence."""
+    size = inputs[3] if len(inputs) > 3 else options["block_size"]
+    within = _later_within(size)
+
+    def hide(row, column):
+        return within(row, column) | (column // size > row // size)
+
     return blockwise(*inputs, **options, hide=hide)
 
 

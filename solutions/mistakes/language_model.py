@@ -466,6 +466,16 @@ def greedy_pass_of_pairs(text, merges):
 
 
 @mistake(bpe_encode)
+def merges_sorted_by_pair(text, merges):
+    """You sorted the merges by the ids of their pairs. Those say nothing about which
+    merge was learned first: go through the list in the order that it has."""
+    ids = list(text.encode("utf-8"))
+    for i in sorted(range(len(merges)), key=lambda i: tuple(merges[i])):
+        ids = right.merge_pair(ids, merges[i], 256 + i)
+    return ids
+
+
+@mistake(bpe_encode)
 def runs_from_the_right(text, merges):
     """You merged equal neighbours from the right, so a run of odd length has its single
     byte at the front. Occurrences are found from the left, as merge_pair does."""
@@ -681,6 +691,17 @@ class MaskTurnedRound(RightModel):
 
     def hidden(self, length):
         return torch.ones(length, length, dtype=torch.bool).tril(-1)
+
+
+@mistake(LanguageModel)
+class MaskAsForThisBook(RightModel):
+    """Your mask is the wrong way round: it hides a token and all before it, so each
+    position reads what comes later, and the last one reads nothing, which may give NaN.
+    torch's layer marks with True what is to be ignored, and this book what may be
+    attended to."""
+
+    def hidden(self, length):
+        return torch.ones(length, length, dtype=torch.bool).tril()
 
 
 @mistake(LanguageModel)

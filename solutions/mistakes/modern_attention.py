@@ -955,6 +955,16 @@ def rescaled(scores, sink):
 
 
 @mistake(softmax_with_sink)
+def rescaled_until_nan(scores, sink):
+    """Rows sum to one again, and a row in which all scores are -inf becomes NaN.
+    Dividing by the sum that is left undoes what the sink does: a query with nothing to
+    find should be able to return little, or nothing at all."""
+    weights = right.softmax_with_sink(scores, sink)
+    with np.errstate(invalid="ignore"):
+        return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@mistake(softmax_with_sink)
 def sink_without_exponential(scores, sink):
     """The sink was added to the sum as it is. It is a score, so its exponential
     belongs there; a negative sink could even make the sum negative."""

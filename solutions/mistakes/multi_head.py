@@ -123,6 +123,14 @@ def merge_by_averaging(x):
 
 
 @mistake(merge_heads)
+def merge_by_averaging_and_repeating(x):
+    """You averaged the heads and repeated the mean until the width was right. Each head
+    has its own slice of the result, side by side with the others, so that nothing of
+    what it found is lost."""
+    return x.mean(dim=1).repeat(1, 1, x.shape[1])
+
+
+@mistake(merge_heads)
 def merge_interleaved(x):
     """You joined the features as (d, h) and not as (h, d): the heads are shuffled like
     two halves of a pack of cards. All of the first head comes first, then the next."""
@@ -313,6 +321,16 @@ def separate_bias_order(query, key, value, w_q, w_k, w_v, bias=None):
     """You took the thirds of the bias in another order than the weights. Queries come
     first, then keys, then values, though all thirds have one length."""
     bias = None if bias is None else bias.roll(len(w_q))
+    return separate_linear(query, key, value, w_q, w_k, w_v, bias)
+
+
+@mistake(in_projection)
+def separate_bias_in_steps_of_three(query, key, value, w_q, w_k, w_v, bias=None):
+    """You took every third number of the bias for each projection. The bias is three
+    blocks of E numbers, one after the other: cut it into thirds, or reshape it to
+    (3, E) and take the rows."""
+    if bias is not None and len(bias) == 3 * len(w_q):
+        bias = bias.reshape(-1, 3).T.flatten()
     return separate_linear(query, key, value, w_q, w_k, w_v, bias)
 
 

@@ -440,6 +440,15 @@ def embed_guessed_padding(texts, tokenizer, model):
 
 @mistake(embed)
 @torch.no_grad()
+def embed_padding_is_zero(texts, tokenizer, model):
+    """You took the id 0 for padding. Which id fills up is the tokenizer's choice, and 0
+    may be a word like any other: use the mask that the tokenizer gave."""
+    ids, mask = tokenizer(texts)
+    return pooled(model(ids, mask), ids != 0)
+
+
+@mistake(embed)
+@torch.no_grad()
 def embed_without_start(texts, tokenizer, model):
     """You left out the first token. It marks the start of a text, and the mean that
     this model was trained with includes it."""

@@ -893,6 +893,19 @@ def self_diagonal_hidden(X, W_Q, W_K, W_V):
 
 
 @mistake(self_attention)
+def self_diagonal_hidden_until_nan(X, W_Q, W_K, W_V):
+    """You hid each token from itself, and a single token, which then has nothing to
+    look at, gives NaN. A token may look at itself too: the diagonal of the scores is
+    like the rest of them."""
+
+    def weigh(scores):
+        with np.errstate(invalid="ignore"):
+            return softmax(np.where(np.eye(len(X), dtype=bool), -np.inf, scores))
+
+    return read(X @ W_Q, X @ W_K, X @ W_V, weigh=weigh)
+
+
+@mistake(self_attention)
 def self_diagonal_hidden_among_others(X, W_Q, W_K, W_V):
     """You hid each token from itself wherever there are others. A token may look at
     itself too: the diagonal of the scores is like the rest of them."""

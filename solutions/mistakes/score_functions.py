@@ -246,6 +246,14 @@ def cosine_large_epsilon(S, H):
 
 
 @mistake(cosine_score)
+def cosine_epsilon_of_a_thousandth(S, H):
+    """You added a thousandth to the denominator, which is not small beside short
+    states: it shrinks their scores, while the cosine does not depend on length. Treat
+    zero as the special case that it is."""
+    return S @ H.T / (np.outer(lengths(S), lengths(H)) + 1e-3)
+
+
+@mistake(cosine_score)
 def cosine_distance(S, H):
     """You returned one minus the cosine, a distance. A score is large where the match
     is good."""
@@ -646,6 +654,34 @@ def count_dot_by_width(score, s, h, k=None, r=None):
     numbers that they multiply are the states themselves."""
     refuse(score, k, r)
     return s if score in ("dot", "cosine") else count(score, s, h, k, r)
+
+
+@mistake(parameter_count)
+def count_dot_by_both_widths(score, s, h, k=None, r=None):
+    """You counted a number for each feature of both states for dot and cosine. They
+    learn nothing: the numbers that they multiply are the states themselves."""
+    refuse(score, k, r)
+    return s + h if score in ("dot", "cosine") else count(score, s, h, k, r)
+
+
+@mistake(parameter_count)
+def count_two_biases(score, s, h, k=None, r=None):
+    """You counted two times r numbers too many for the additive score, as for a bias of
+    each of its two projections. It has no biases: learned are the entries of the two
+    matrices and of v_a."""
+    refuse(score, k, r)
+    more = 2 * (r or 0) if score == "additive" else 0
+    return count(score, s, h, k, r) + more
+
+
+@mistake(parameter_count)
+def count_bias_of_hidden_layer(score, s, h, k=None, r=None):
+    """You counted r numbers too many for the additive score, as for a bias of its
+    hidden layer. It has none: learned are the entries of the two matrices and of
+    v_a."""
+    refuse(score, k, r)
+    more = (r or 0) if score == "additive" else 0
+    return count(score, s, h, k, r) + more
 
 
 @mistake(parameter_count)

@@ -415,6 +415,25 @@ def inputs_transposed(q, X):
 
 
 @mistake(attend)
+def attends_by_broadcasting(q, X):
+    """You did not compare the numbers of features, and a query of one feature was
+    stretched to fit. Check that the query has as many features as the inputs, and raise
+    a ValueError otherwise: weights from a silent broadcast mean nothing."""
+    a = right.softmax((X * q).sum(axis=1) / np.sqrt(X.shape[1]))
+    return a @ X, a
+
+
+@mistake(attend)
+def attends_to_the_first_features(q, X):
+    """You stopped at the shorter of the two vectors, so features of the inputs were
+    dropped without a word. Check that the query has as many features as the inputs, and
+    raise a ValueError otherwise."""
+    pairs = [sum(a * b for a, b in zip(q, x, strict=False)) for x in X]
+    a = right.softmax(np.array(pairs) / np.sqrt(len(q)))
+    return a @ X, a
+
+
+@mistake(attend)
 def query_added(q, X):
     """You added the query to the output. That connection comes later, with the
     transformer; here the output is an average of the inputs and nothing else."""

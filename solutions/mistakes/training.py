@@ -251,6 +251,17 @@ def smoothing_of_padding_too(logits, targets, pad_id, label_smoothing=0.0):
 
 
 @mistake(sequence_cross_entropy)
+def smoothing_summed_over_padding(logits, targets, pad_id, label_smoothing=0.0):
+    """You left padding out of the sum for the true tokens and out of the number that
+    you divide by, but not out of the sum for the even part. Where the target is padding
+    nothing is to be predicted, however smooth: leave these places out of both sums."""
+    real = targets != pad_id
+    even = -logits.log_softmax(dim=-1).mean(dim=-1).sum() / real.sum()
+    true = token_losses(logits, targets)[real].mean()
+    return (1 - label_smoothing) * true + label_smoothing * even
+
+
+@mistake(sequence_cross_entropy)
 def smoothing_exchanged(logits, targets, pad_id, label_smoothing=0.0):
     """The true token gets the share that should be spread, and what is spread gets the
     rest. Without smoothing, the true token has all of the probability."""
@@ -423,9 +434,10 @@ def multiplied_by_width(step, d_model, warmup_steps):
 
 @mistake(warmup_learning_rate)
 def parts_do_not_meet(step, d_model, warmup_steps):
-    """You let the rate rise to the power of the step divided by the warm-up, without
-    the root of the warm-up. Then the two parts do not meet, and the peak is not at the
-    end of the warm-up."""
+    """Your rate rises with step / warmup_steps, which is too steep by the square root
+    of warmup_steps, so it peaks long before the warm-up ends. Multiply the step by
+    warmup_steps^-3/2: then the rise meets step^-1/2 exactly at the end of the
+    warm-up."""
     check_step(step)
     return d_model**-0.5 * min(step**-0.5, step / warmup_steps)
 

@@ -852,6 +852,16 @@ def one_digit_layers(state_dict):
 
 
 @mistake(convert_huggingface_vit)
+def always_twelve_layers(state_dict):
+    """You ask for a fixed number of layers, such as the twelve of a base model, and a
+    smaller model does not have their names. How many layers there are is to be read
+    from the names in the dictionary."""
+    for i in range(12):
+        state_dict[f"vit.encoder.layer.{i}.attention.attention.query.weight"]
+    return converted(state_dict)
+
+
+@mistake(convert_huggingface_vit)
 def layers_numbered_alphabetically(state_dict):
     """You numbered the layers in the alphabetical order of their names, where 10 comes
     before 2. Take the number from the name."""

@@ -222,6 +222,16 @@ def sides_exchanged(patches, patch_size, height, width):
 
 
 @mistake(unpatchify)
+def grid_with_sides_exchanged(patches, patch_size, height, width):
+    """You took the patches for a grid of W/p rows and H/p columns. Square images come
+    out right, and in all others most patches are out of place: there are H/p rows of
+    W/p patches."""
+    pieces(patches, patch_size, height, width)
+    whole = join(pieces(patches, patch_size, width, height))
+    return whole.reshape(*whole.shape[:2], height, width)
+
+
+@mistake(unpatchify)
 def patches_turned(patches, patch_size, height, width):
     """Each patch lies on its side in your image: its columns were taken for its rows.
     The numbers of a patch go channel, row, column."""
