@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from autograder.answers import Answer
@@ -88,7 +88,7 @@ def note_answers_below(rebuilt: Rebuilt, reports: Sequence[Report]) -> list[str]
         return []
 
     def look() -> list[str]:
-        places = _bound(rebuilt)
+        places = _bound(rebuilt, (STUDENT,))  # a helper beside another answer is none
         return [
             f"{name}: it is defined again below its check, which does not count"
             for name in lacking
@@ -112,14 +112,16 @@ class _Names:
     below: set[str] = field(default_factory=set)
 
 
-def _bound(rebuilt: Rebuilt) -> dict[str, _Names]:
-    """The names that cells of the student bind around the check of each exercise."""
+def _bound(
+    rebuilt: Rebuilt, roles: Collection[str] = (STUDENT, "exercise")
+) -> dict[str, _Names]:
+    """The names that cells of these roles bind around the check of each exercise."""
     found: dict[str, _Names] = defaultdict(_Names)
     above: set[str] = set()
     for cell in rebuilt.notebook.cells:
         if cell.metadata.role == "check":
             found[cell.metadata.exercise] = _Names(above=set(above))
-        elif cell.metadata.role in (STUDENT, "exercise"):
+        elif cell.metadata.role in roles:
             tree = parsed(cell.source)
             names = set().union(*map(bound_by, tree.body if tree else ()))
             above |= names

@@ -370,7 +370,7 @@ def test_the_neighbours_of_gluttons_have_all_their_points(graded, everything):
 def test_a_submission_of_many_slow_cells_ends_at_its_own_limit(examination, attacking):
     slow = attacking(cells=["import time; time.sleep(1)"] * 90)
     report = examination(slow, submission_seconds=4).report
-    assert scores(report)["attend"] == 0
+    assert scores(report)["attend"] > 0  # which needs none of them
     assert "time limit of 4 s" in about(report)
     assert report["seconds"] < 60
 
@@ -396,7 +396,7 @@ def test_a_right_answer_may_display_much(examination, attacking, right, everythi
 def test_a_submission_that_dies_again_and_again_is_given_up(graded):
     report = graded.reports["killing answers"]
     assert report["score"] == 0
-    assert "soft_lookup: not examined: the cell of" in about(report)
+    assert "not examined: the cell of" in about(report, "soft_lookup")
 
 
 def test_cells_beside_the_answers_that_end_the_kernel_are_left_out(graded, topic):
