@@ -50,7 +50,8 @@ def without_comparisons(
             kept.add(id(node))
             waiting += mentioned(node)
             continue
-        for name in names_bound(node) | _changed_in(node, made - {answer}, forbidden):
+        changed = _changed_in(node, made, forbidden) - {answer}
+        for name in names_bound(node) | changed:
             binding.setdefault(name, []).append(node)
     # What had the answer's name before is replaced, unless it is used before that.
     replaced, own = [], _definition(binding.get(answer, ()), answer)

@@ -21,6 +21,7 @@ from typing import Any
 
 from autograder.comparisons import without_comparisons
 from autograder.errors import AutograderError
+from autograder.installed import is_here
 from autograder.own_names import OwnNames
 from autograder.parsing import UNREADABLE, parse
 from autograder.statements import name_of
@@ -158,6 +159,12 @@ def _names_used(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Attribute):
         own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         return set() if own else {node.attr}
+    if (
+        isinstance(node, ast.ImportFrom)
+        and not is_here(node.module or "")
+        or (isinstance(node, ast.ImportFrom) and node.level)
+    ):
+        return set()  # a module of one's own, in which the guard sees what is called
     if isinstance(node, ast.ImportFrom | ast.Import):
         return {alias.name.rpartition(".")[2] for alias in node.names}
     if isinstance(node, ast.Call) and _looks_up(node.func):

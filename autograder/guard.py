@@ -72,9 +72,10 @@ _KEYS = (  # of the dispatcher, under which a processor finds what to call
 )
 _UNUSED = "_test_functorch_fallback"  # torch has it for tests of its own
 _COMPILED = (  # files of torch in which a call of compiled code begins
-    *("jit/_script.py", "_dynamo/eval_frame.py", "fx/graph_module.py"),
-    "fx/interpreter.py",
+    *("jit/_script.py", "fx/graph_module.py", "fx/interpreter.py"),
 )
+_DYNAMO = "_dynamo/eval_frame.py"  # of which these begin one, and others avoid it
+_COMPILING = ("_TorchDynamoContext.__call__.", "OptimizeContext", "OptimizedModule")
 FORGED = "code that forges its own name"
 REMOVED = "something that takes away the guard"
 _MOST_NAMED = 200  # characters of what was called: the reason behind it is not cut off
@@ -236,7 +237,7 @@ class Guard:
             name = self._named(code, place.modules)
             if place.why:
                 second[id(code)] = code, place.why
-            if name is None and (place.why or file.endswith(_COMPILED)):
+            if name is None and (place.why or _begins_compiled(code)):
                 name = sys.call_tracing(self._refused_whole, (frame, place.why))
             if name is not None:
                 self._refusal(name)()
@@ -255,7 +256,7 @@ class Guard:
 
     def _refused_whole(self, frame: FrameType, why: str) -> str | None:
         """Why the file of a function is refused whole, if there is what to compute."""
-        if frame.f_code.co_filename.endswith(_COMPILED):
+        if _begins_compiled(frame.f_code):
             return None if is_imported(frame, self._site) else COMPILED
         if why and is_given_numbers(frame) and not is_imported(frame, self._site):
             return why
@@ -268,6 +269,14 @@ class Guard:
     def _note(self, name: str) -> None:
         if name not in self.used:
             self.used.append(name)
+
+
+def _begins_compiled(code: CodeType) -> bool:
+    """Whether compiled code is called here, or what torch was told not to compile."""
+    file = code.co_filename
+    if file.endswith(_DYNAMO):
+        return code.co_qualname.startswith(_COMPILING)
+    return file.endswith(_COMPILED)
 
 
 class _Libraries:

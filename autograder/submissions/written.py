@@ -32,7 +32,8 @@ def written_in(
         folder = name.rpartition("/")[0]
         if folder:
             sources.append(f"__import__('os').makedirs({folder!r}, exist_ok=True)")
-        sources.append(f"%%writefile {name}\n{text}")
+        touch = f"__import__('pathlib').Path({name!r}).touch()"
+        sources.append(f"%%writefile {name}\n{text}" if text.strip() else touch)
     files = [{"cell_type": "code", "source": source} for source in sources]
     cells = [*files, *data["cells"]]
     return {

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = [
     {"toolkit"},
     {
-        *("autograder.errors", "autograder.files", "autograder.interrupts"),
+        *("autograder.errors", "autograder.files", "autograder.installed"),
+        "autograder.interrupts",
         *("autograder.magics", "autograder.notebooks", "autograder.parsing"),
         *("autograder.processors", "autograder.rest_of_cell"),
         *("autograder.shell", "autograder.statements", "autograder.tables"),

@@ -162,6 +162,8 @@ def test_forbidden_calls_are_found_in_the_syntax_tree(source):
         "def layer_norm(x):\n    return x\nassert torch.equal(y, nn.LayerNorm(3)(y))",
         "torch.testing.assert_close(layer_norm(x), torch.layer_norm(x, (3,)))",
         "def f(x):\n    layer_norm = x / 2\n    return layer_norm + 1",
+        "from my_own_norms import layer_norm",
+        "from .norms import layer_norm",
         "def f(x, layer_norm):\n    return layer_norm(x)",
         "def f(x):\n    return [layer_norm(x) for layer_norm in x]",
         f"{OWN}Own.layer_norm(x)",
@@ -240,6 +242,7 @@ COMPARISONS = {
     "    x, shape = torch.randn(2, 3), nn.LayerNorm(3)(y)\n    print(x, shape)",
     "results kept with others": "M.b = F.layer_norm(x, (3,))\n"
     "by['theirs'] = sum(p.numel() for p in nn.LayerNorm(3).parameters())",
+    "put into the answer": "layer_norm.reference = lambda: F.layer_norm",
     "handed to the answer": "layer_norm.compared_with(nn.LayerNorm(3))",
     "handed to somebody": "register(F.layer_norm)",
     "written into something else": "_g = y\nF.layer_norm(x, out=_g)",

@@ -739,6 +739,27 @@ def test_a_layer_that_runs_unseen_is_refused(way):
     assert told in guarded.message
 
 
+def test_a_function_that_torch_does_not_compile_is_no_compiled_code():
+    """As the blocks in ``torch.utils.checkpoint``, which is wrapped in one."""
+
+    def checkpointed(query, key, value, mask=None, *args, **kwargs):
+        def attend(query, key, value):
+            return torch.utils.checkpoint.checkpoint(
+                lambda q, k, v: (q @ k.mT).softmax(-1) @ v,
+                *(query, key, value),
+                use_reentrant=False,
+            )
+
+        return attend(query, key, value)
+
+    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
+    exercise.case(title="any", points=1)(
+        lambda attend, rng: attend(*torch.ones(3, 1, 4, 2)).detach()
+    )
+    given = decode(guarded_answer(exercise, exercise.cases[0], checkpointed, 1))
+    assert given.is_value, given.detail
+
+
 IN_A_THREAD = """
 import queue, threading
 asked, given = queue.Queue(), queue.Queue()

@@ -9,13 +9,13 @@ import threading
 import nbformat
 import pytest
 
+from autograder import installed
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import Exercise, Topic
 from autograder.grading import examine as examination
 from autograder.grading import worker
 from autograder.grading.worker import Job, examine_submission
 from autograder.sandbox.limits import Limits
-from autograder.submissions import absent
 from autograder.submissions.absent import Absent
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
@@ -152,8 +152,8 @@ def test_nobody_swallows_the_limit():
 
 
 def test_a_search_for_a_module_does_not_swallow_the_limit(monkeypatch):
-    monkeypatch.setattr(absent.PathFinder, "find_spec", spin)
-    absent.is_here.cache_clear()
+    monkeypatch.setattr(installed.PathFinder, "find_spec", spin)
+    installed.is_here.cache_clear()
     with pytest.raises(SubmissionFault, match="more than"), reading_limit(SECONDS):
         Absent().left_out_of("import nothing_of_this_name")
 
@@ -166,8 +166,8 @@ def test_a_module_is_not_taken_for_installed_because_nobody_could_look(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(absent.PathFinder, "find_spec", fails)
-        absent.is_here.cache_clear()
+        patch.setattr(installed.PathFinder, "find_spec", fails)
+        installed.is_here.cache_clear()
         with pytest.raises(type(error)):
             Absent().left_out_of("import nothing_of_this_name")
     assert "import" not in Absent().left_out_of("import nothing_of_this_name")
