@@ -181,6 +181,11 @@ def _names_used(node: ast.AST) -> set[str]:
     }
 
 
+def _is_of_ones_own(node: ast.ImportFrom) -> bool:
+    """Whether a module is the student's, and of no library that is installed."""
+    return bool(node.level) or not is_here(node.module or "")
+
+
 _LOOKS_UP = ("getattr", "attrgetter", "methodcaller", "eval", "exec")
 
 

@@ -59,16 +59,21 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
 
 def _graded(options: argparse.Namespace) -> dict[str, Any]:
     """The report on a notebook, as grading makes it."""
+    from autograder.files import plain_file
     from autograder.grading.seeds import draw_seeds, expected_answers
     from autograder.grading.single import examine_single
-    from autograder.notebooks import chapter_of, read_notebook
+    from autograder.notebooks import MAX_FILE_BYTES, chapter_of, parse_notebook
     from autograder.release.source import source_notebook
     from autograder.release.student import student_notebook
     from autograder.sandbox.bubblewrap import require_bubblewrap
     from autograder.sandbox.connection import ForkServers
     from autograder.sandbox.limits import Limits
+    from autograder.submissions.submitted import modules_named_in
+    from autograder.submissions.written import written_in
 
-    data = read_notebook(options.notebook)
+    content = plain_file(options.notebook, MAX_FILE_BYTES, follow=True)
+    modules = modules_named_in(options.notebook, content)
+    data = written_in(parse_notebook(content), modules)
     topic = load_topic(chapter_of(data, options.notebook))
     if not options.no_sandbox:
         require_bubblewrap()

@@ -384,8 +384,8 @@ def _choose(rebuilt: Rebuilt, name: str, stub: str, sources: list[str]) -> str:
         return stub
     if len(sources) > 1:
         rebuilt.notes.append(
-            f"{name}: {len(sources)} cells have its grade id; the last one above its "
-            "check counts that is no stub and that Python can read"
+            f"{name}: {len(sources)} cells are for it; the last one above its check "
+            "counts that is no stub and that Python can read"
         )
     chosen = answer_among(sources, stub)
     if len(chosen) > MAX_SOURCE:

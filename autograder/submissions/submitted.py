@@ -202,7 +202,7 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
         raise
     except Unusable as error:
         return Submission(student, b"", str(error), timestamp, note)
-    modules = _modules_beside(path, content)
+    modules = modules_named_in(path, content)
     if modules:
         names = ", ".join(name for name, _ in modules)
         note = "; ".join(filter(None, (note, f"used as well: {names}")))
@@ -214,7 +214,7 @@ def is_module(name: str) -> bool:
     return _MODULE.fullmatch(name) is not None
 
 
-def _modules_beside(path: Path, content: bytes) -> tuple[tuple[str, str], ...]:
+def modules_named_in(path: Path, content: bytes) -> tuple[tuple[str, str], ...]:
     """Files of Python beside a notebook, or in packages there, which it names.
 
     What these name in turn is among them.

@@ -35,6 +35,21 @@ def test_check_prints_the_report_as_json(needs_sandbox, solved, tmp_path):
     assert {"title", "points", "passed", "message"} <= set(attend["cases"][0])
 
 
+def test_check_takes_modules_beside_a_notebook(needs_sandbox, solved, tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\ndef f(x): return np.exp(x)\n"
+    )
+    answer = (
+        "from mine import f\ndef softmax(scores): return f(scores) / f(scores).sum()"
+    )
+    path = tmp_path / f"{TOPIC}.ipynb"
+    path.write_text(json.dumps(solved(softmax=answer)))
+    assert main(["check", str(path), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    softmax = next(e for e in report["exercises"] if e["name"] == "softmax")
+    assert softmax["score"] > 0  # not all: it overflows
+
+
 def test_check_prints_a_table(needs_sandbox, master, tmp_path, capsys):
     path = tmp_path / "x.ipynb"
     path.write_text(json.dumps(master))

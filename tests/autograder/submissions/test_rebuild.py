@@ -263,7 +263,7 @@ def test_first_of_several_answers_below_the_check_counts(master, solved):
         data["cells"].append(cell)
     rebuilt = rebuild(master, data)
     assert rebuilt.answers["softmax"] == "a = 1"
-    assert any("2 cells have its grade id" in note for note in rebuilt.notes)
+    assert any("2 cells are for it" in note for note in rebuilt.notes)
     assert sources(rebuilt, "student") == ["a = 2"]  # it runs below, as in the notebook
 
 
