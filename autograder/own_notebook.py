@@ -8,6 +8,7 @@ grades in a sandbox instead, on seeds of its own.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ from autograder.exercise import Exercise, Topic, find_topic, load_topic
 from autograder.files import Unusable
 from autograder.judge import Report, refuse
 from autograder.notebooks import chapter_of, read_notebook, source
-from autograder.rest_of_cell import MOST_STOPS, rest_below, stopped_in_line
+from autograder.rest_of_cell import rest_below, stopped_in_line
 from autograder.show import executed_cells, names_in_notebook
 
 CELL_SECONDS = 60  # twice what the grader allows: a student's machine may be slower
@@ -177,12 +178,12 @@ def _run(
 def _run_below(client: NotebookClient, cell: nbformat.NotebookNode, at: int) -> None:
     """Go on below the lines in which a cell fails, as grading does."""
     below = cell
-    for stop in range(MOST_STOPS):
+    for stops in itertools.count():
         stopped = [o for o in below.outputs if o.output_type == "error"]
         if not stopped or stopped[-1].ename == "KeyboardInterrupt":
             return
         line = stopped_in_line(stopped[-1].traceback)
-        rest = rest_below(below.source, line if stop < MOST_STOPS - 1 else 0)
+        rest = rest_below(below.source, line, stops)
         if not rest:
             return
         below = new_code_cell(rest)

@@ -42,7 +42,7 @@ def stopped_in_line(traceback: Iterable[str]) -> int:
     return 0
 
 
-def rest_below(source: str, line: int) -> str:
+def rest_below(source: str, line: int, stops: int = 0) -> str:
     """The statements below one that failed, on the lines on which they stand.
 
     Of a statement that imports several names, those that can be had are not lost: it
@@ -53,13 +53,16 @@ def rest_below(source: str, line: int) -> str:
     Args:
         source: of a cell.
         line: in which it failed, as IPython counts, or 0.
+        stops: how often the cell had stopped before.
 
     Returns:
         What is to be run instead; empty if that is nothing.
     """
+    if stops >= MOST_STOPS:
+        return ""
     if has_cell_magic(source):
         return _without_its_magic(source)
-    if not line:
+    if not line or stops == MOST_STOPS - 1:
         rest = definitions_in(source)
         return rest if rest != source else ""
     tree, lines = parsed(source), lines_in(source)

@@ -14,7 +14,7 @@ _REACHES = {"globals", "locals", "vars", "__main__", "modules", "user_ns"}
 _REACHES |= {"__dict__", *RUNS}
 
 IMPORTS = ast.Import | ast.ImportFrom
-DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | IMPORTS
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | IMPORTS
 _QUICK = ("float", "int", "complex", "bool", "str")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -128,7 +128,7 @@ def only_defines(node: ast.stmt) -> bool:
     """Whether a statement does nothing but define or import, or names a constant."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
         return names_bound(node).isdisjoint(dir(builtins)) and not _calls(node)
-    return isinstance(node, DEFINITIONS)
+    return isinstance(node, _DEFINITIONS)
 
 
 def _calls(node: ast.stmt) -> bool:

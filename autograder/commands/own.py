@@ -68,7 +68,7 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
     from autograder.sandbox.bubblewrap import require_bubblewrap
     from autograder.sandbox.connection import ForkServers
     from autograder.sandbox.limits import Limits
-    from autograder.submissions.submitted import modules_named_in
+    from autograder.submissions.modules import modules_named_in
     from autograder.submissions.written import written_in
 
     content = plain_file(options.notebook, MAX_FILE_BYTES, follow=True)

@@ -6,6 +6,7 @@ left out of the next.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from autograder.expected import Expected, expect_anew
 from autograder.grading.client import SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.judge import Report, explain, judge, mark, refuse
-from autograder.rest_of_cell import MOST_STOPS, definitions_in, rest_below
+from autograder.rest_of_cell import definitions_in, rest_below
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits, megabytes
@@ -187,10 +188,10 @@ class Execution:
         The cell itself stays as it was written.
         """
         first, line, source = client.failed, client.failed_in, cell.source
-        for stop in range(MOST_STOPS):
+        for stops in itertools.count():
             self._note_limit(cell, client.failed)
-            rest = _rest(source, client.failed_in if stop < MOST_STOPS - 1 else 0)
-            if source is cell.source:
+            rest = _rest(source, client.failed_in, stops)
+            if stops == 0:
                 self._note_stop(number, cell, first, line, bool(rest))
             if not rest:
                 break
@@ -326,10 +327,10 @@ class Execution:
         return report
 
 
-def _rest(source: str, line: int) -> str:
+def _rest(source: str, line: int, stops: int) -> str:
     try:
         with reading_limit():
-            return rest_below(source, line)
+            return rest_below(source, line, stops)
     except SubmissionFault:
         return ""
 

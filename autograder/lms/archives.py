@@ -24,11 +24,10 @@ from pathlib import Path
 
 from autograder.errors import GraderFault
 from autograder.files import printable
-from autograder.lms.beside import MODULE
 from autograder.lms.members import Member, in_tar, in_zip, is_notebook, shown
 from autograder.lms.names import of_a_person, whose
 from autograder.notebooks import MAX_FILE_BYTES
-from autograder.submissions.submitted import MAX_MODULES
+from autograder.submissions.modules import MAX_MODULES, MODULE
 
 MAX_UPLOAD = 64 * 2**20  # bytes of an archive that a student handed in
 MAX_UNPACKED = 128 * 2**20  # bytes of all notebooks that one person handed in

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.lms.names import Notebook, readings
-from autograder.submissions.submitted import MAX_MODULES, MOST_MODULES, is_module
-
-MODULE = ".py"
+from autograder.submissions.modules import (
+    MAX_MODULES,
+    MODULE,
+    MOST_MODULES,
+    is_module,
+)
 
 
 def modules_beside(notebook: Notebook) -> dict[str, bytes]:

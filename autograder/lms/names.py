@@ -24,10 +24,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from autograder.files import Unusable
 from autograder.lms.members import is_notebook, title_of
-from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
-from autograder.submissions.submitted import MAX_NAME, MOST_COPIES
+from autograder.submissions.copies import worked_in
+from autograder.submissions.submitted import MAX_NAME
 from autograder.submissions.titles import OTHER_CHAPTER, chapter_in, likeness
 
 CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
@@ -267,19 +266,13 @@ def choose(
 def _with_work_first(ranked: list[Notebook], chapter: str) -> list[Notebook]:
     """The notebooks of one person; before a blank one, a copy that has work in it."""
     best, *others = ranked
-    copies = [n for n in others if likeness(n.title, chapter) < 2][:MOST_COPIES]
-    if copies and _is_untouched(best):
-        best = next((n for n in copies if not _is_untouched(n)), best)
-    return [best, *(notebook for notebook in ranked if notebook is not best)]
-
-
-def _is_untouched(notebook: Notebook) -> bool:
-    """Whether all exercises are as they were released, or it is Jupyter's own copy."""
-    try:
-        data = parse_notebook(notebook.path.read_bytes()[:MAX_FILE_BYTES])
-    except Unusable:
-        return _is_checkpoint(notebook)
-    return _is_checkpoint(notebook) or is_untouched(data)
+    copies = [
+        notebook.path
+        for notebook in others
+        if likeness(notebook.title, chapter) < 2 and not _is_checkpoint(notebook)
+    ]
+    path = worked_in(best.path, copies)
+    return sorted(ranked, key=lambda notebook: notebook.path != path)
 
 
 def _is_checkpoint(notebook: Notebook) -> bool:

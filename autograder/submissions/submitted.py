@@ -16,18 +16,14 @@ from typing import Any
 
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import Inaccessible, Unusable, plain_file, printable
-from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
+from autograder.notebooks import MAX_FILE_BYTES
+from autograder.submissions.copies import worked_in
+from autograder.submissions.modules import modules_named_in
 from autograder.submissions.titles import likeness
 
 _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
-_MODULE = re.compile(r"(?:[A-Za-z_]\w{0,59}/)?[A-Za-z_]\w{0,59}\.py", re.ASCII)
 _NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
 MAX_NAME = 216  # bytes, so that files may be named after a student
-
-
-MAX_MODULES = 200_000  # bytes of the files of Python beside a notebook
-MOST_MODULES = 10
-MOST_COPIES = 3  # that are read to find work in them
 
 
 class NothingSubmitted(AutograderError):
@@ -178,13 +174,12 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
     path, others = folder / f"{chapter}.ipynb", _copies_in(folder, chapter)
     if os.path.lexists(path):
         others = [file for file in others if file != path]
-        if others and _is_untouched(path):
-            some = (f for f in others[:MOST_COPIES] if _is_touched(f, chapter))
-            worked = next(some, path)
-            if worked != path:
-                others.remove(worked)
-                note = f"{path.name} is as it was released, so {{}} was examined"
-                path, note = worked, note.format(printable(worked.name))
+        best = worked_in(path, (f for f in others if _likeness(f, chapter) < 2))
+        if best != path:
+            others.remove(best)
+            name = printable(best.name)
+            note = f"{path.name} is as it was released, so {name} was examined"
+            path = best
     elif not others or len(others) > 1 and _likeness(others[0], chapter) > 1:
         found = ", ".join(printable(file.name) for file in _files_in(folder))
         reason = f"no notebook {chapter}.ipynb was submitted"
@@ -207,39 +202,6 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
         names = ", ".join(name for name, _ in modules)
         note = "; ".join(filter(None, (note, f"used as well: {names}")))
     return Submission(student, content, None, timestamp, note, modules)
-
-
-def is_module(name: str) -> bool:
-    """Whether a file, or one in a folder, is called as a module of Python is."""
-    return _MODULE.fullmatch(name) is not None
-
-
-def modules_named_in(path: Path, content: bytes) -> tuple[tuple[str, str], ...]:
-    """Files of Python beside a notebook, or in packages there, which it names.
-
-    What these name in turn is among them.
-    """
-    files = [*path.parent.glob("*.py"), *path.parent.glob("*/*.py")]
-    waiting = {
-        name: file
-        for file in sorted(files)
-        if is_module(name := str(file.relative_to(path.parent)))
-        and not file.parent.is_symlink()
-    }
-    found: dict[str, str] = {}
-    said, room = content, MAX_MODULES
-    while named := [n for n in waiting if re.split(r"[/.]", n)[0].encode() in said]:
-        said = b""
-        for name in named[: MOST_MODULES - len(found)]:
-            try:
-                text = plain_file(waiting[name], room)
-                found[name] = text.decode("utf-8-sig")
-            except (Unusable, UnicodeDecodeError):
-                continue
-            said += text
-            room -= len(text)
-        waiting = {n: file for n, file in waiting.items() if n not in named}
-    return tuple(found.items())
 
 
 def _copies_in(folder: Path, chapter: str) -> list[Path]:
@@ -273,21 +235,6 @@ def _stem(file: Path) -> str | None:
 
 def _likeness(file: Path, chapter: str) -> int:
     return likeness(_stem(file) or "", chapter)
-
-
-def _is_untouched(path: Path) -> bool:
-    """Whether all exercises of a notebook are as they were released."""
-    try:
-        data = parse_notebook(plain_file(path, MAX_FILE_BYTES))
-    except Inaccessible:
-        raise
-    except Unusable:
-        return False
-    return is_untouched(data)
-
-
-def _is_touched(path: Path, chapter: str) -> bool:
-    return _likeness(path, chapter) < 2 and not _is_untouched(path)
 
 
 def read_secret(submitted: Path, student: str, chapter: str) -> str | None:
