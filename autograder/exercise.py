@@ -159,12 +159,8 @@ def _names_used(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Attribute):
         own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         return set() if own else {node.attr}
-    if (
-        isinstance(node, ast.ImportFrom)
-        and not is_here(node.module or "")
-        or (isinstance(node, ast.ImportFrom) and node.level)
-    ):
-        return set()  # a module of one's own, in which the guard sees what is called
+    if isinstance(node, ast.ImportFrom) and _is_of_ones_own(node):
+        return set()  # in it, the guard sees what is called
     if isinstance(node, ast.ImportFrom | ast.Import):
         return {alias.name.rpartition(".")[2] for alias in node.names}
     if isinstance(node, ast.Call) and _looks_up(node.func):
