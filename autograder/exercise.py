@@ -12,6 +12,7 @@ import difflib
 import importlib
 import pkgutil
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -138,14 +139,14 @@ class Exercise:
     def _found(self, tree: ast.Module) -> dict[str, int]:
         """The numbers of the lines in which something forbidden stands."""
         nodes = list(ast.walk(tree))
+        own = OwnNames(tree)
         # Before the definition, what has the name may be the library's.
-        starred = any("*" in _names_used(node) for node in nodes)
-        own = None if starred else OwnNames(tree)
+        brought = {n for n in self.forbidden if any(_may_bring(x, n) for x in nodes)}
         found: dict[str, int] = {}
         for node in nodes:
             names = _names_used(node)
-            if own and isinstance(node, ast.Name | ast.Attribute):
-                names = set() if own.looked_up(node) else names
+            if isinstance(node, ast.Name | ast.Attribute) and own.looked_up(node):
+                names &= brought
             for name in self.forbidden:
                 if name in names:
                     found.setdefault(name, node.lineno)
@@ -175,6 +176,17 @@ def _names_used(node: ast.AST) -> set[str]:
         for text in ast.walk(argument)
         if isinstance(text, ast.Constant) and isinstance(text.value, str)
     }
+
+
+def _may_bring(node: ast.AST, name: str) -> bool:
+    """Whether it is an ``import *`` that may bring a name in."""
+    if not isinstance(node, ast.ImportFrom) or node.names[0].name != "*":
+        return False
+    module = node.module or ""
+    if _is_of_ones_own(node) or module.partition(".")[0] in sys.stdlib_module_names:
+        return False
+    loaded = sys.modules.get(module)
+    return loaded is None or hasattr(loaded, name)
 
 
 def _is_of_ones_own(node: ast.ImportFrom) -> bool:

@@ -86,13 +86,23 @@ class Chapter:
 def progress(folder: Path | str = ".") -> None:
     """Print what is done in the notebooks of a folder, or in one, and where to go on.
 
+    This is for notebooks: where there is nothing to show, it prints why.
+    """
+    try:
+        print(table_of(Path(folder)))
+    except AutograderError as error:
+        print(error)
+
+
+def table_of(place: Path) -> str:
+    """What is done in the notebooks of a folder, or in one, and where to go on.
+
     Raises:
         NoNotebooks: there are no notebooks of the course.
         Unusable: one file was named, which is no notebook.
     """
-    place = Path(folder)
     chapters, notes = read_folder(place) if not place.is_file() else read_one(place)
-    print(as_table(chapters, notes))
+    return as_table(chapters, notes)
 
 
 def read_one(path: Path) -> tuple[list[Chapter], list[str]]:

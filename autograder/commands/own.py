@@ -109,9 +109,9 @@ def _as_text(report: dict[str, Any]) -> str:
 
 
 def _progress(options: argparse.Namespace) -> int:
-    from autograder.progress import progress
+    from autograder.progress import table_of
 
-    progress(options.folder)
+    print(table_of(options.folder))
     return 0
 
 

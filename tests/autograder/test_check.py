@@ -140,6 +140,7 @@ OWN = "class Own:\n    def layer_norm(x):\n        return x\n\n\n"
         f"{OWN}Own().its.layer_norm(x)",
         f"{OWN}layer_norm = F.layer_norm",
         f"from torch.nn.functional import *\n{OWN}Own.layer_norm(x)",
+        "from torch import *\ny = layer_norm(x, 3)\ndef layer_norm(x):\n    return y",
     ],
 )
 def test_forbidden_calls_are_found_in_the_syntax_tree(source):
@@ -163,6 +164,8 @@ def test_forbidden_calls_are_found_in_the_syntax_tree(source):
         "torch.testing.assert_close(layer_norm(x), torch.layer_norm(x, (3,)))",
         "def f(x):\n    layer_norm = x / 2\n    return layer_norm + 1",
         "from my_own_norms import layer_norm",
+        "from torch import *\ndef f(x):\n    LayerNorm = x\n    return LayerNorm",
+        "from math import *\ndef layer_norm(x):\n    return layer_norm(x) if x else x",
         "from .norms import layer_norm",
         "def f(x, layer_norm):\n    return layer_norm(x)",
         "def f(x):\n    return [layer_norm(x) for layer_norm in x]",

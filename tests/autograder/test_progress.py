@@ -23,6 +23,7 @@ from autograder.progress import (
     as_run,
     as_table,
     next_step,
+    progress,
     read_chapter,
     read_folder,
 )
@@ -142,6 +143,13 @@ def test_copy_is_not_counted_twice_and_said_so(saved, tmp_path):
     chapters, notes = read_folder(tmp_path)
     assert [chapter.path for chapter in chapters] == [path]
     assert "Copy1" in notes[0]
+
+
+def test_in_a_notebook_there_is_a_line_and_no_traceback_where_nothing_is(
+    tmp_path, capsys
+):
+    progress(tmp_path)
+    assert f"{tmp_path} holds no notebooks of the course" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
