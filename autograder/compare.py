@@ -117,7 +117,7 @@ def _names_differ(right: set[str], given: set[str]) -> str:
     A name that is not expected was made up by the student, and may hold anything.
     """
     lacks = ", ".join(sorted(right - given)[:3])
-    extra = f"{len(given - right)} not expected" if given - right else ""
+    extra = f"{len(given - right)} too many" if given - right else ""
     return "the names differ: " + ", ".join(
         part for part in (f"{lacks} missing" if lacks else "", extra) if part
     )

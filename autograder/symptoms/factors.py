@@ -96,12 +96,12 @@ def numbers_times_sizes(pairs: Sequence[Pair]) -> str | None:
 def _of_sizes(factors: Sequence[float]) -> str | None:
     """What is told of factors that are sizes, or powers of sizes; one is a size."""
     for power, told in (
-        (1, "a size"),
-        (-1, "one over a size"),
-        (2, "the square root of a size"),
-        (-2, "one over the square root of a size"),
-        (0.5, "the square of a size"),
-        (-0.5, "one over the square of a size"),
+        (1, "times a size"),
+        (-1, "divided by a size"),
+        (2, "times the square root of a size"),
+        (-2, "divided by the square root of a size"),
+        (0.5, "times the square of a size"),
+        (-0.5, "divided by the square of a size"),
     ):
         sizes = [
             1 if abs(factor - 1) < 1e-9 else _whole(abs(factor) ** power)
@@ -110,7 +110,7 @@ def _of_sizes(factors: Sequence[float]) -> str | None:
         if all(sizes) and len(set(sizes)) > 1 and all(f > 0 for f in factors):
             listed = ", ".join(str(size) for size in dict.fromkeys(sizes))
             return (
-                f"Every value is the right one times {told}, which depends on the case "
+                f"Every value is the right one {told}, which differs from case to case "
                 f"(the sizes were {listed})."
             )
     return None

@@ -14,9 +14,9 @@ MOST_NAMES = 4  # that are listed
 MOST_SIZES = 8  # of a shape
 _NAME = re.compile(r"[\w.]+")  # and nothing that a case counts, in several words
 NAMES_TOO_MANY = (
-    "A dictionary has all the names that are asked for, and others besides, such as "
-    "those of parameters that the task does not name. Other differences may follow "
-    "from what they stand for."
+    "All the names that are asked for are there, and others besides, such as those of "
+    "parameters that the task does not name. Other differences may follow from what "
+    "they stand for."
 )
 
 
@@ -39,10 +39,12 @@ def names_differ(outcomes: Sequence[Outcome]) -> str:
         return ""
     some_lack, some_more = (any(side) for side in zip(*found, strict=True))
     if some_lack and some_more:
-        what = "names are missing and others are too many: some are spelled otherwise"
+        what = "Names are missing and others are too many: some are spelled otherwise"
     else:
-        what = "names are missing" if some_lack else "there are names too many"
-    return f"In the dictionary, {what}. Everything under the other names is right."
+        what = (
+            "Names are missing" if some_lack else "There are more names than asked for"
+        )
+    return f"{what}. Everything under the other names is right."
 
 
 def other_names(outcomes: Sequence[Outcome]) -> str:
@@ -64,7 +66,7 @@ def other_names(outcomes: Sequence[Outcome]) -> str:
     if not missing:
         return NAMES_TOO_MANY if some_more else ""
     first = ", ".join(f"`{name}`" for name in list(missing)[:MOST_NAMES])
-    told = f"Names are missing in a dictionary: {first}"
+    told = f"Names are missing: {first}"
     if len(missing) > MOST_NAMES:
         told += f" and {len(missing) - MOST_NAMES} more"
     if any(".N." in name for name in missing):

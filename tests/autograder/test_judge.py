@@ -229,8 +229,8 @@ HERE = Origin("a + b", 3, (Variable("a", kind="None"),))
         ([A, A], [A, A + 1], "part 2: 6 of 6"),
         (A, A.astype("f2"), "Yours are float16, not float64"),
         (A, None, "nothing (None), expected an array"),
-        ({"a": A}, {"b": A}, "the names differ: a missing, 1 not expected"),
-        ({"a": A}, {"a": A, "3.14": A}, "the names differ: 1 not expected"),
+        ({"a": A}, {"b": A}, "the names differ: a missing, 1 too many"),
+        ({"a": A}, {"a": A, "3.14": A}, "the names differ: 1 too many"),
         (A, Answer(raised="TypeError", detail="x"), "TypeError was raised: x"),
         (
             A,

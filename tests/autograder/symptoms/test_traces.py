@@ -497,10 +497,10 @@ A, B = np.arange(4.0), np.arange(3.0) ** 2
 @pytest.mark.parametrize(
     ("pairs", "says"),
     [
-        ([({"a": A, "b": B}, {"a": A})], "names are missing. Everything"),
-        ([({"a": A}, {"a": A, "b": B})], "there are names too many"),
+        ([({"a": A, "b": B}, {"a": A})], "Names are missing. Everything"),
+        ([({"a": A}, {"a": A, "b": B})], "There are more names than asked for"),
         ([({"a": A, "b": B}, {"a": A, "B": B})], "some are spelled otherwise"),
-        ([([{"a": A, "b": B}, A], [{"a": A}, A])], "names are missing. Everything"),
+        ([([{"a": A, "b": B}, A], [{"a": A}, A])], "Names are missing. Everything"),
         ([([A, None], [A, B]), ([A, B], [A, None])], "the wrong way round"),
         ([([A, B], [None, None])], "All results are None"),
         ([([A, B], [A, B]), ([A, B], [A, None])], "One result is None where"),

@@ -118,7 +118,7 @@ def transposed_if_square(weights, values, W_O):
         (
             "EncoderLayer",
             Sequential,
-            "Names are missing in a dictionary: `linear1.bias`, `linear1.weight`, "
+            "Names are missing: `linear1.bias`, `linear1.weight`, "
             "`linear2.bias`, `linear2.weight`. What is there under other names has the "
             "same shapes",
         ),
@@ -183,7 +183,7 @@ def test_missing_names_are_listed_once_for_all_layers():
     right = named("layers.0.a", "layers.1.a", "b")
     said = other_names([outcome(right, named("stack.0.a", "stack.1.a", "b"))])
     assert said.startswith(
-        "Names are missing in a dictionary: `layers.N.a` (N stands for any number). "
+        "Names are missing: `layers.N.a` (N stands for any number). "
         "What is there under other names has the same shapes"
     )
     assert "stack" not in said  # a name that a student made up
