@@ -10,7 +10,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
-from autograder.statements import RUNS, looked_up, mentioned, name_of, names_bound
+from autograder.statements import (
+    RUNS,
+    looked_up,
+    mentioned,
+    mentioned_at_once,
+    name_of,
+    names_bound,
+)
 
 # What shows or compares values, by the last part of its name.
 _LOOKS = {"print", "display", "allclose", "isclose", "equal", "assert_close"}
@@ -30,58 +37,102 @@ def without_comparisons(
     """The statements that an answer depends on by name, in their order.
 
     These are its definition, and those that bind or change what it looks up, in turn.
-    A test below it, in whatever form, is none of them. What an answer reaches in
-    another way is seen when it is called (``guard``).
+    A test below it, in whatever form, is none of them, nor what had a name before, and
+    has lost it when the answer is called. What an answer reaches in another way is seen
+    when it is called (``guard``).
 
     Args:
-        body: the statements of a cell, or of several.
+        body: the statements of a cell, or of several, in the order in which they run.
         answer: the name of the answer.
         forbidden: the names of functions that the answer may not use.
     """
     if not any(answer in names_bound(node) for node in body):
         return [node for node in body if not _looks(node)]  # it is bound elsewhere
-    binding: dict[str, list[ast.stmt]] = {}
+    bindings = _Bindings(body, answer, forbidden)
     kept: set[int] = set()
-    waiting = [answer]
-    imports = ast.Import | ast.ImportFrom
-    made = set().union(*(names_bound(n) for n in body if not isinstance(n, imports)))
+    waiting = [(answer, False)]
     for node in body:
         if _may_bind_anything(node):
             kept.add(id(node))
-            waiting += mentioned(node)
-            continue
-        changed = _changed_in(node, made, forbidden) - {answer}
-        for name in names_bound(node) | changed:
-            binding.setdefault(name, []).append(node)
-    # What had the answer's name before is replaced, unless it is used before that.
-    replaced, own = [], _definition(binding.get(answer, ()), answer)
-    if own is not None and not _looks_up_at_once(own, answer):
-        place = binding[answer].index(own)
-        replaced, binding[answer] = binding[answer][:place], binding[answer][place:]
+            waiting += [(name, True) for name in mentioned(node)]
+    followed: set[tuple[str | int, bool]] = set()
     while waiting:
-        for node in binding.pop(waiting.pop(), ()):
-            if id(node) not in kept:
+        name, at_once = waiting.pop()
+        if (name, at_once) in followed:
+            continue
+        followed.add((name, at_once))
+        for node in bindings.of(name, at_once):
+            if (id(node), at_once) not in followed:
+                followed.add((id(node), at_once))
                 kept.add(id(node))
-                waiting += mentioned(node)
-        above = body[: body.index(own)] if replaced else ()
-        if not waiting and any(id(n) in kept and answer in mentioned(n) for n in above):
-            binding[answer], replaced, waiting = replaced, [], [answer]
+                now, later = _mentioned_by(node)
+                waiting += [(name, True) for name in now]
+                waiting += [(name, at_once) for name in later]
     return [node for node in body if id(node) in kept]
 
 
-def _definition(binding: Sequence[ast.stmt], answer: str) -> ast.stmt | None:
-    """The last function or class of the answer's name among those that bind it."""
-    kinds = ast.FunctionDef | ast.ClassDef
-    own = [n for n in binding if isinstance(n, kinds) and n.name == answer]
-    return own[-1] if own else None
+class _Bindings:
+    """Which statements bind or change the object that a name stands for."""
+
+    def __init__(
+        self, body: list[ast.stmt], answer: str, forbidden: Collection[str]
+    ) -> None:
+        imports = ast.Import | ast.ImportFrom
+        made = set().union(
+            *(names_bound(node) for node in body if not isinstance(node, imports))
+        )
+        self._all: dict[str, list[ast.stmt]] = {}
+        self._lasting: dict[str, list[ast.stmt]] = {}  # since it was bound last
+        later: dict[str, list[ast.stmt]] = {}  # in a function, whenever that is called
+        for node in body:
+            if _may_bind_anything(node):
+                continue
+            changed = _changed_in(node, made, forbidden) - {answer}
+            for name in names_bound(node) | changed:
+                self._all.setdefault(name, []).append(node)
+                if _surely_binds(node, name):
+                    self._lasting[name] = []
+                self._lasting.setdefault(name, []).append(node)
+            for name in _global_in(node):
+                later.setdefault(name, []).append(node)
+        for name, nodes in later.items():
+            self._lasting.setdefault(name, []).extend(nodes)
+
+    def of(self, name: str, at_once: bool) -> Sequence[ast.stmt]:
+        """The statements, in their order.
+
+        Args:
+            name: that is looked up.
+            at_once: whether this is before the answer is called, when the name may
+                have stood for anything that it was bound to.
+        """
+        return (self._all if at_once else self._lasting).get(name, ())
 
 
-def _looks_up_at_once(node: ast.stmt, name: str) -> bool:
-    """Whether a definition looks a name up before anybody calls it."""
-    parts = [node]
-    if isinstance(node, ast.FunctionDef):
-        parts = [node.args, *node.decorator_list, *filter(None, [node.returns])]
-    return any(name in looked_up(part) for part in parts)
+def _surely_binds(node: ast.stmt, name: str) -> bool:
+    """Whether a statement binds a name whatever happens, if it runs through."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+    if isinstance(node, ast.AnnAssign) and node.value is None:
+        return False
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
+    return isinstance(node, kinds | ast.Import | ast.ImportFrom) and (
+        name in names_bound(node)
+    )
+
+
+def _mentioned_by(node: ast.stmt) -> tuple[set[str], set[str]]:
+    """What a statement looks up as it runs, and when what it defines is called."""
+    names = mentioned(node)
+    defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    now = mentioned_at_once(node) if isinstance(node, defines) else names
+    return now, names - now
+
+
+def _global_in(node: ast.stmt) -> set[str]:
+    """The names that a function inside a statement binds at the top level."""
+    parts = (part for part in ast.walk(node) if isinstance(part, ast.Global))
+    return set().union(*(part.names for part in parts))
 
 
 def _may_bind_anything(node: ast.stmt) -> bool:
@@ -120,12 +171,10 @@ def _changed_in(
         made: the names of objects that may keep what they are handed.
         forbidden: what they may be handed that is not allowed.
     """
-    found: set[str] = set()
+    found = _global_in(node)
     called = _only_calls(node, forbidden)
     for part in ast.walk(node):
-        if isinstance(part, ast.Global):
-            found |= set(part.names)
-        elif isinstance(part, ast.NamedExpr):
+        if isinstance(part, ast.NamedExpr):
             found.add(part.target.id)
         elif called:
             continue

@@ -9,7 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+from autograder.statements import bound_by, names_bound
+
+# Of what these bind, somebody else is the author.
+_NOT_OWN = ast.alias | ast.ExceptHandler
 
 
 class OwnNames:
@@ -22,33 +25,49 @@ class OwnNames:
     def __init__(self, tree: ast.Module) -> None:
         self._tree = tree
         nodes = list(ast.walk(tree))
-        stored = {n.id for n in nodes if _is_stored(n)}
-        functions = {n.name for n in nodes if isinstance(n, _FUNCTIONS)}
-        classes = {n.name for n in nodes if isinstance(n, ast.ClassDef)}
-        given = {n.arg for n in nodes if isinstance(n, ast.arg)}
-        self._names = stored | functions | classes | given
-        others = stored | functions | given | {m for n in nodes for m in _caught(n)}
-        others |= {name for n in nodes for name in _imported(n)}
-        self._methods = {  # of classes whose names mean nothing else
-            n.name: {inner.name for inner in n.body if isinstance(inner, _FUNCTIONS)}
-            for n in nodes
-            if isinstance(n, ast.ClassDef) and n.name not in others
+        classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+        others = {
+            name
+            for node in nodes
+            if not isinstance(node, ast.ClassDef)
+            for name in _given_or_bound(node)
+        }
+        self._names = {
+            name
+            for node in nodes
+            if not isinstance(node, _NOT_OWN)
+            for name in _given_or_bound(node)
+        }
+        self._attributes = {  # of classes whose names mean nothing else
+            node.name: _attributes_of(node)
+            for node in classes
+            if node.name not in others
         }
         self._objects = self._made()
+        self._attributes_of_objects = {  # that are stored outside of the class
+            (of, node.attr)
+            for node in nodes
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and (of := self._objects.get(_place(node.value) or ""))
+        }
 
     def looked_up(self, node: ast.Name | ast.Attribute) -> bool:
         """Whether what a node looks up is defined in the source.
 
-        A name may be a variable, a parameter, a function or a class; an attribute, a
-        method of a class, looked up in the class or in an object of it.
+        A name may be a variable, a parameter, a function or a class; an attribute, one
+        of a class or of an object of it.
         """
         if isinstance(node, ast.Name):
             return node.id in self._names
         value = node.value
-        if isinstance(value, ast.Name) and value.id in self._methods:
-            return node.attr in self._methods[value.id]
         of = self._class_of(value) or self._objects.get(_place(value) or "")
-        return of is not None and node.attr in self._methods[of]
+        if of is None and isinstance(value, ast.Name) and value.id in self._attributes:
+            of = value.id
+        return of is not None and (
+            node.attr in self._attributes.get(of, ())
+            or (of, node.attr) in self._attributes_of_objects
+        )
 
     def _made(self) -> dict[str, str]:
         """The variables that hold an object of a class, and nothing else, with it."""
@@ -65,8 +84,19 @@ class OwnNames:
     def _class_of(self, value: ast.expr | None) -> str | None:
         """The class whose object a call makes."""
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-            return value.func.id if value.func.id in self._methods else None
+            return value.func.id if value.func.id in self._attributes else None
         return None
+
+
+def _attributes_of(node: ast.ClassDef) -> set[str]:
+    """What a class defines in its body, or its methods store in an object of it."""
+    found = set().union(*map(names_bound, node.body))
+    stored = (part for part in ast.walk(node) if isinstance(part, ast.Attribute))
+    return found | {
+        part.attr
+        for part in stored
+        if isinstance(part.ctx, ast.Store) and (_place(part) or "").startswith("self.")
+    }
 
 
 def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
@@ -78,14 +108,16 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
             plain |= {id(target) for target in targets}
             yield from ((p, node.value) for t in targets if (p := _place(t)))
     for node in ast.walk(tree):
-        stored = isinstance(getattr(node, "ctx", None), ast.Store)
-        if stored and id(node) not in plain and (place := _place(node)):
-            yield place, None
-        if isinstance(node, ast.arg):
-            yield node.arg, None
-        if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
-            yield node.name, None
-        yield from ((name, None) for name in (*_imported(node), *_caught(node)))
+        if id(node) in plain:
+            continue
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield from ((place, None) for place in filter(None, [_place(node)]))
+        yield from ((name, None) for name in _given_or_bound(node))
+
+
+def _given_or_bound(node: ast.AST) -> set[str]:
+    """The names that one node binds, be it as a parameter."""
+    return {node.arg} if isinstance(node, ast.arg) else bound_by(node)
 
 
 def _place(node: ast.expr) -> str | None:
@@ -94,22 +126,3 @@ def _place(node: ast.expr) -> str | None:
         return node.id
     own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     return f"self.{node.attr}" if own and node.value.id == "self" else None
-
-
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-
-
-def _imported(node: ast.AST) -> Iterator[str]:
-    """The names that an import binds."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
-
-
-def _caught(node: ast.AST) -> Iterator[str]:
-    """The names that an ``except`` or a pattern of ``match`` binds."""
-    if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
-        yield node.name
-    if isinstance(node, ast.MatchMapping) and node.rest:
-        yield node.rest

@@ -19,20 +19,31 @@ _QUICK = ("float", "int", "complex", "bool", "str")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
+_NAMED += (ast.MatchAs, ast.MatchStar)
 
 
-def names_bound(node: ast.stmt) -> set[str]:
-    """The names that a statement binds at the top level of the notebook."""
+def bound_by(node: ast.AST) -> set[str]:
+    """The names that one node of a tree binds, without those inside it."""
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    if isinstance(node, ast.alias):
+        return {node.asname or node.name.partition(".")[0]}
+    if isinstance(node, _NAMED):
+        return {node.name} - {None}  # a handler or a pattern may have none
+    return {node.rest} - {None} if isinstance(node, ast.MatchMapping) else set()
+
+
+def names_bound(node: ast.AST) -> set[str]:
+    """The names that code binds in its scope, as at the top level of the notebook."""
     found, waiting = set(), [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
-            found.add(one.id)
-        elif isinstance(one, ast.alias):
-            found.add(one.asname or one.name.partition(".")[0])
-        elif isinstance(one, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler):
-            found |= {one.name} - {None}  # a handler may have none
-        if not isinstance(one, _SCOPES):
+        found |= bound_by(one)
+        if isinstance(one, _COMPREHENSIONS):  # a walrus binds outside of it
+            walruses = (n for n in ast.walk(one) if isinstance(n, ast.NamedExpr))
+            found |= {walrus.target.id for walrus in walruses}
+        elif not isinstance(one, _SCOPES):
             waiting += ast.iter_child_nodes(one)
     return found
 
@@ -41,27 +52,45 @@ def looked_up(statement: ast.AST) -> set[str]:
     """The names that code looks up at the top level of the notebook by writing them.
 
     What a function binds itself, its parameters first of all, does not count, nor what
-    a comprehension does.
+    a class binds for its own body, or a comprehension.
     """
     return _mentioned(statement)[0]
 
 
 def mentioned(statement: ast.stmt) -> set[str]:
     """The names that a statement may look up; by a text, too, if it runs some."""
-    names, attributes, texts = _mentioned(statement)
+    return _with_texts(*_mentioned(statement))
+
+
+def mentioned_at_once(statement: ast.stmt) -> set[str]:
+    """Those that it may look up as it runs, not when a function of it is called."""
+    return _with_texts(*_mentioned(statement, bodies=False))
+
+
+def _with_texts(names: set[str], attributes: set[str], texts: list[str]) -> set[str]:
     if not _REACHES.isdisjoint(names | attributes):
         names |= attributes.union(*(re.findall(r"\w+", text) for text in texts))
     return names
 
 
-def _mentioned(statement: ast.AST) -> tuple[set[str], set[str], list[str]]:
-    """The names that are looked up, the attributes, and the texts."""
+def _mentioned(
+    statement: ast.AST, bodies: bool = True
+) -> tuple[set[str], set[str], list[str]]:
+    """The names that are looked up, the attributes, and the texts.
+
+    Args:
+        statement: the code.
+        bodies: whether those of functions count.
+    """
     found: set[str] = set()
     attributes: set[str] = set()
     texts: list[str] = []
-    waiting: list[tuple[ast.AST, frozenset[str]]] = [(statement, frozenset())]
+    nothing: frozenset[str] = frozenset()
+    # Each node with the names of its scope, and those that scopes inside it see.
+    waiting: list[tuple[ast.AST, frozenset[str], frozenset[str]]]
+    waiting = [(statement, nothing, nothing)]
     while waiting:
-        node, own = waiting.pop()
+        node, own, seen = waiting.pop()
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             found |= {node.id} - own
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
@@ -69,26 +98,44 @@ def _mentioned(statement: ast.AST) -> tuple[set[str], set[str], list[str]]:
         elif isinstance(node, ast.Attribute):
             attributes.add(node.attr)
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            found |= set(node.names)
+            found |= set(node.names) - (
+                own if isinstance(node, ast.Nonlocal) else nothing
+            )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             texts.append(node.value)
         if isinstance(node, _FUNCTIONS):
-            inside = own | _own_names(node)
+            inside = seen | _own_names(node) if bodies else nothing
             body = [node.body] if isinstance(node, ast.Lambda) else node.body
-            waiting += [(part, inside) for part in body]
+            waiting += [(part, inside, inside) for part in body if bodies]
             outside = [node.args, getattr(node, "returns", None)]
             outside += getattr(node, "decorator_list", ())
-            waiting += [(part, own) for part in outside if part is not None]
+            waiting += [(part, own, seen) for part in outside if part is not None]
+        elif isinstance(node, ast.ClassDef):
+            inside = own | _names_of_class(node)
+            waiting += [(part, inside, seen) for part in node.body]
+            outside = [*node.bases, *node.keywords, *node.decorator_list]
+            waiting += [(part, own, seen) for part in outside]
         elif isinstance(node, _COMPREHENSIONS):
             first, *others = node.generators
-            inside = own | _targets(node.generators)
-            waiting += [(first.iter, own), (first.target, inside)]
+            inside = seen | _targets(node.generators)
+            waiting += [(first.iter, own, seen), (first.target, inside, inside)]
             inner = [*first.ifs, *others]
             inner += [p for p in ast.iter_child_nodes(node) if p not in node.generators]
-            waiting += [(part, inside) for part in inner]
+            waiting += [(part, inside, inside) for part in inner]
         else:
-            waiting += [(part, own) for part in ast.iter_child_nodes(node)]
+            waiting += [(part, own, seen) for part in ast.iter_child_nodes(node)]
     return found, attributes, texts
+
+
+def _names_of_class(node: ast.ClassDef) -> frozenset[str]:
+    """The names that the body of a class binds before it looks them up."""
+    bound: set[str] = set()
+    before: set[str] = set()
+    for statement in node.body:
+        loaded = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+        before |= {n.id for n in loaded if isinstance(n.ctx, ast.Load)} - bound
+        bound |= names_bound(statement)
+    return frozenset(bound - before)
 
 
 def _targets(generators: list[ast.comprehension]) -> frozenset[str]:
@@ -99,22 +146,24 @@ def _targets(generators: list[ast.comprehension]) -> frozenset[str]:
 
 def _own_names(function: ast.AST) -> frozenset[str]:
     """The names that a function binds itself, not in what is nested in it."""
-    own = {
-        one.arg
-        for one in ast.iter_child_nodes(function.args)
-        if isinstance(one, ast.arg)
-    }
-    others: set[str] = set()
-    waiting = [] if isinstance(function, ast.Lambda) else list(function.body)
+    arguments = ast.iter_child_nodes(function.args)
+    own = {one.arg for one in arguments if isinstance(one, ast.arg)}
+    if isinstance(function, ast.Lambda):
+        return frozenset(own | names_bound(function.body))
+    own = own.union(*map(names_bound, function.body))
+    return frozenset(own.difference(*map(_from_elsewhere, function.body)))
+
+
+def _from_elsewhere(node: ast.stmt) -> set[str]:
+    """The names that a function says are not its own."""
+    found, waiting = set(), [node]
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            own.add(node.id)
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            others |= set(node.names)
-        if not isinstance(node, _SCOPES):
-            waiting += ast.iter_child_nodes(node)
-    return frozenset(own - others)
+        one = waiting.pop()
+        if isinstance(one, ast.Global | ast.Nonlocal):
+            found |= set(one.names)
+        if not isinstance(one, _SCOPES):
+            waiting += ast.iter_child_nodes(one)
+    return found
 
 
 def name_of(function: ast.expr) -> str:

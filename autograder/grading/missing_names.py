@@ -17,7 +17,7 @@ from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
 from autograder.magics import parsed
 from autograder.submissions.cells import printable_part
-from autograder.submissions.reachable import bound_by
+from autograder.submissions.reachable import may_bind
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _MISSING = re.compile(r"name '([A-Za-z_]\w{0,59})' is not defined\b.*", re.ASCII)
@@ -123,7 +123,7 @@ def _bound(
             found[cell.metadata.exercise] = _Names(above=set(above))
         elif cell.metadata.role in roles:
             tree = parsed(cell.source)
-            names = set().union(*map(bound_by, tree.body if tree else ()))
+            names = set().union(*map(may_bind, tree.body if tree else ()))
             above |= names
             for places in found.values():
                 places.below |= names

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 from nbformat import NotebookNode
 
@@ -23,7 +24,7 @@ from autograder.magics import (
     sharing_lines,
 )
 from autograder.parsing import UNREADABLE
-from autograder.statements import looked_up
+from autograder.statements import bound_by, looked_up, mentioned_at_once
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 
@@ -35,11 +36,13 @@ class _Statement:
         node: its syntax tree, if there is one.
         names: which it may bind.
         source: its lines, with the statements that share them; or all of its cell.
+        place: the numbers of its cell and of its statement in it.
     """
 
     node: ast.stmt | None
     names: set[str]
     source: str
+    place: tuple[int, int]
 
     @cached_property
     def text(self) -> str:
@@ -69,14 +72,15 @@ class StudentCode:
 
     @cached_property
     def _cells(self) -> list[tuple[NotebookNode, list[_Statement]]]:
-        cells = self._rebuilt.notebook.cells
-        return [(cell.metadata, _definitions(cell)) for cell in cells]
+        cells = enumerate(self._rebuilt.notebook.cells)
+        return [(cell.metadata, _definitions(cell, n)) for n, cell in cells]
 
     def reachable(self, exercise: str) -> str:
         """The answer to an exercise with every definition of the student that it uses.
 
         Definitions are followed by name through the cells that the student wrote, but
-        not into what answers other exercises.
+        not into what answers other exercises. They stand in the order in which they
+        run: which of several of one name counts is decided in ``comparisons``.
         """
         definitions = self._before_the_check(exercise)
         definitions[exercise] = [
@@ -84,18 +88,25 @@ class StudentCode:
             *self._attempts(exercise),
         ]
         answer = self._rebuilt.answers.get(exercise, "")
-        reached = {python_in(answer): None}
+        reached = {self._place_of(exercise): python_in(answer)}
         names = ["*", *sorted(_names(answer) - {exercise})]  # * may bring in any name
         if _needs_earlier(answer, exercise):
             names.append(exercise)
         waiting = self._below(exercise)  # these define it anew
         while waiting or names:
             for one in waiting or definitions.pop(names.pop(), ()):
-                if one.text not in reached:
-                    reached[one.text] = None
+                if one.place not in reached:
+                    reached[one.place] = one.text
                     names += sorted(one.used & definitions.keys())
             waiting = []
-        return "\n".join(reached)
+        return "\n".join(reached[place] for place in sorted(reached))
+
+    def _place_of(self, exercise: str) -> tuple[int, int]:
+        """The place of an answer."""
+        for number, (metadata, _) in enumerate(self._cells):
+            if metadata.role == "exercise" and metadata.exercise == exercise:
+                return number, 0
+        return -1, 0
 
     def _before_the_check(self, exercise: str) -> dict[str, list[_Statement]]:
         """The statements that run before a check, by the names that they bind.
@@ -105,8 +116,10 @@ class StudentCode:
         """
         found: dict[str, list[_Statement]] = {}
         for metadata, statements in self._cells:
-            if metadata.role == "check" and metadata.exercise == exercise:
-                break
+            if metadata.get("exercise") == exercise:
+                if metadata.role == "check":
+                    break
+                continue  # the cell of the answer is read whole
             for statement in statements:
                 for name in statement.names:
                     found.setdefault(name, []).append(statement)
@@ -125,9 +138,9 @@ class StudentCode:
 
     def _attempts(self, exercise: str) -> Iterator[_Statement]:
         """The statements of earlier attempts at an exercise that define its answer."""
-        for cell in self._rebuilt.notebook.cells:
+        for number, cell in enumerate(self._rebuilt.notebook.cells):
             if cell.metadata.get("attempt") == exercise:
-                for statement in _top_level(cell.source, None):
+                for statement in _top_level(cell.source, None, number):
                     if exercise in statement.names:
                         yield statement
 
@@ -140,34 +153,26 @@ def _needs_earlier(answer: str, exercise: str) -> bool:
     """
     tree = parsed(answer)
     body = tree.body if tree else []
-    places = [n for n, node in enumerate(body) if exercise in bound_by(node)]
+    places = [n for n, node in enumerate(body) if exercise in may_bind(node)]
     if not places:
         return True
-    waiting: list[ast.AST] = list(body[: places[-1] + 1])
-    while waiting:
-        node = waiting.pop()
-        if _reaches_names(node):
-            return True
-        loaded = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
-        if loaded and node.id == exercise:
-            return True
-        parts = list(ast.iter_child_nodes(node))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            parts = [part for part in parts if part not in node.body]
-        waiting += parts
-    return False
+    above = body[: places[-1] + 1]
+    return any(
+        exercise in mentioned_at_once(node) or any(map(_reaches_names, ast.walk(node)))
+        for node in above
+    )
 
 
-def _definitions(cell: NotebookNode) -> list[_Statement]:
+def _definitions(cell: NotebookNode, number: int) -> list[_Statement]:
     """The statements of a cell that the student wrote."""
     metadata = cell.metadata
     if metadata.role not in (STUDENT, "exercise"):
         return []
     answer = metadata.get("exercise", metadata.get("attempt"))
-    return list(_top_level(cell.source, answer))
+    return list(_top_level(cell.source, answer, number))
 
 
-def _top_level(source: str, answer: str | None) -> Iterator[_Statement]:
+def _top_level(source: str, answer: str | None, number: int) -> Iterator[_Statement]:
     """The statements of a cell, without its answer.
 
     What cannot be read, but may run, may bind every word that is in it.
@@ -175,26 +180,22 @@ def _top_level(source: str, answer: str | None) -> Iterator[_Statement]:
     tree = parsed(source)
     if tree is None:
         if not never_runs(source):
-            yield _Statement(None, _words(source) - {answer}, source)
+            yield _Statement(None, _words(source) - {answer}, source, (number, 0))
         return
-    lines = lines_in(source)
+    lines, places = lines_in(source), count()
     for group in sharing_lines(tree.body):
         text = "\n".join(lines[rows_of(group)])
         for node in group:
+            place = number, next(places)
             if answer is None or getattr(node, "name", None) != answer:
-                yield _Statement(node, bound_by(node) - {answer}, text)
+                yield _Statement(node, may_bind(node) - {answer}, text, place)
 
 
-def bound_by(node: ast.stmt) -> set[str]:
+def may_bind(node: ast.stmt) -> set[str]:
     """The names that a statement may bind."""
     inner = list(ast.walk(node))
-    bound = {
-        n.id for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        bound = {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        bound = {a.asname or a.name.partition(".")[0] for a in node.names}
+    single = isinstance(node, ast.FunctionDef | ast.ClassDef)
+    bound = bound_by(node) if single else set().union(*map(bound_by, inner))
     if any(map(_reaches_names, inner)):
         bound |= {n.value for n in inner if _is_text(n)}
     return bound

@@ -138,6 +138,9 @@ OWN = "class Own:\n    def layer_norm(x):\n        return x\n\n\n"
         f"{OWN}own = Own()\ntry:\n    g()\nexcept E as own:\n    own.layer_norm(x)",
         f"{OWN}own = Own()\ndef own(): pass\nown.layer_norm(x)",
         f"{OWN}Own().its.layer_norm(x)",
+        f"{OWN}def f(own):\n    own.LayerNorm = own.LayerNorm(3)",
+        "class S:\n    pass\ns, t = S(), F\nt.layer_norm = x\ny = t.layer_norm(x)",
+        "class S:\n    pass\ns = S()\ny = s.layer_norm",
         f"{OWN}layer_norm = F.layer_norm",
         f"from torch.nn.functional import *\n{OWN}Own.layer_norm(x)",
         "from torch import *\ny = layer_norm(x, 3)\ndef layer_norm(x):\n    return y",
@@ -174,6 +177,14 @@ def test_forbidden_calls_are_found_in_the_syntax_tree(source):
         f"{OWN}own = Own()\nown.layer_norm(x)",
         f"{OWN}class B:\n    def f(self, x):\n        self.n: Own = Own()\n"
         "        return self.n.layer_norm(x)",
+        "class Parts(NamedTuple):\n    layer_norm: Tensor\n"
+        "p = Parts(layer_norm=x)\nq = p.layer_norm + Parts(x).layer_norm",
+        "class Kind(Enum):\n    layer_norm = 1\n    LayerNorm = 2\n"
+        "def f(kind):\n    return kind is Kind.layer_norm or Kind.LayerNorm",
+        "class Block(nn.Module):\n    def __init__(self, eps):\n"
+        "        self.layer_norm = lambda x: x / eps\n"
+        "block = Block(3)\ny = block.layer_norm(x)",
+        "class S:\n    pass\ns = S()\ns.layer_norm = x / 2\ny = s.layer_norm",
     ],
 )
 def test_own_name_comments_and_docstrings_are_not_forbidden(source):
