@@ -48,6 +48,7 @@ def without_comparisons(
     """
     if not any(answer in names_bound(node) for node in body):
         return [node for node in body if not _looks(node)]  # it is bound elsewhere
+    body = [one for node in body for one in _name_by_name(node)]
     bindings = _Bindings(body, answer, forbidden)
     kept: set[int] = set()
     waiting = [(answer, False)]
@@ -69,6 +70,18 @@ def without_comparisons(
                 waiting += [(name, True) for name in now]
                 waiting += [(name, at_once) for name in later]
     return [node for node in body if id(node) in kept]
+
+
+def _name_by_name(node: ast.stmt) -> list[ast.stmt]:
+    """An import, with a statement for each of its names: not all may be needed."""
+    if isinstance(node, ast.Import):
+        parts: list[ast.stmt] = [ast.Import([alias]) for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        where = node.module, node.level
+        parts = [ast.ImportFrom(where[0], [n], where[1]) for n in node.names]
+    else:
+        return [node]
+    return [ast.copy_location(part, node) for part in parts]
 
 
 class _Bindings:

@@ -13,7 +13,7 @@ import importlib
 import pkgutil
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -139,12 +139,12 @@ class Exercise:
     def _found(self, tree: ast.Module) -> dict[str, int]:
         """The numbers of the lines in which something forbidden stands."""
         nodes = list(ast.walk(tree))
-        own = OwnNames(tree)
+        own, calls_nothing = OwnNames(tree), _that_call_nothing(nodes)
         # Before the definition, what has the name may be the library's.
         brought = {n for n in self.forbidden if any(_may_bring(x, n) for x in nodes)}
         found: dict[str, int] = {}
         for node in nodes:
-            names = _names_used(node)
+            names = set() if id(node) in calls_nothing else _names_used(node)
             if isinstance(node, ast.Name | ast.Attribute) and own.looked_up(node):
                 names &= brought
             for name in self.forbidden:
@@ -178,6 +178,19 @@ def _names_used(node: ast.AST) -> set[str]:
     }
 
 
+def _that_call_nothing(nodes: Iterable[ast.AST]) -> set[int]:
+    """The nodes, by their ids, that only say of which kind something is."""
+    kinds: list[ast.AST | None] = []
+    for node in nodes:
+        if isinstance(node, ast.arg | ast.AnnAssign):
+            kinds.append(node.annotation)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            kinds.append(node.returns)
+        elif isinstance(node, ast.Call) and name_of(node.func) in _ASK_FOR_A_KIND:
+            kinds += node.args[1:]
+    return {id(part) for kind in kinds if kind is not None for part in ast.walk(kind)}
+
+
 def _may_bring(node: ast.AST, name: str) -> bool:
     """Whether it is an ``import *`` that may bring a name in."""
     if not isinstance(node, ast.ImportFrom) or node.names[0].name != "*":
@@ -194,6 +207,7 @@ def _is_of_ones_own(node: ast.ImportFrom) -> bool:
     return bool(node.level) or not is_here(node.module or "")
 
 
+_ASK_FOR_A_KIND = ("isinstance", "issubclass")
 _LOOKS_UP = ("getattr", "attrgetter", "methodcaller", "eval", "exec")
 
 

@@ -7,12 +7,14 @@ called ``zscore``, and a method ``layer_norm``.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from autograder.statements import bound_by, names_bound
+from autograder.installed import is_here
+from autograder.statements import bound_by, name_of, names_bound
 
 # Of what these bind, somebody else is the author.
 _NOT_OWN = ast.alias | ast.ExceptHandler
+_NAMESPACE = "SimpleNamespace"  # like a class, with what it is given
 
 
 class OwnNames:
@@ -38,11 +40,15 @@ class OwnNames:
             if not isinstance(node, _NOT_OWN)
             for name in _given_or_bound(node)
         }
+        self._modules = _own_modules(nodes)
         self._attributes = {  # of classes whose names mean nothing else
-            node.name: _attributes_of(node)
-            for node in classes
-            if node.name not in others
+            _NAMESPACE: _given_to_namespaces(nodes),
+            **{n.name: _attributes_of(n) for n in classes if n.name not in others},
         }
+        for node in classes:  # those above are complete by now
+            bases = [b.id for b in node.bases if isinstance(b, ast.Name)]
+            for base in bases if node.name in self._attributes else ():
+                self._attributes[node.name] |= self._attributes.get(base, set())
         self._objects = self._made()
         self._attributes_of_objects = {  # that are stored outside of the class
             (of, node.attr)
@@ -56,11 +62,13 @@ class OwnNames:
         """Whether what a node looks up is defined in the source.
 
         A name may be a variable, a parameter, a function or a class; an attribute, one
-        of a class or of an object of it.
+        of a class, of an object of it, or of a module that is no library.
         """
         if isinstance(node, ast.Name):
             return node.id in self._names
         value = node.value
+        if _root(value) in self._modules or _is_super(value):
+            return True
         of = self._class_of(value) or self._objects.get(_place(value) or "")
         if of is None and isinstance(value, ast.Name) and value.id in self._attributes:
             of = value.id
@@ -83,9 +91,46 @@ class OwnNames:
 
     def _class_of(self, value: ast.expr | None) -> str | None:
         """The class whose object a call makes."""
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-            return value.func.id if value.func.id in self._attributes else None
+        if not isinstance(value, ast.Call):
+            return None
+        if name_of(value.func) == _NAMESPACE or isinstance(value.func, ast.Name):
+            name = name_of(value.func)
+            return name if name in self._attributes else None
         return None
+
+
+def _own_modules(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names that modules have which are no library, and nothing else has."""
+    found: set[str] = set()
+    others: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                (others if is_here(alias.name) else found).update(bound_by(alias))
+        elif isinstance(node, ast.ImportFrom):
+            own = node.level or not is_here(node.module or "")
+            (found if own else others).update(*map(bound_by, node.names))
+        elif not isinstance(node, ast.alias):
+            others |= _given_or_bound(node)
+    return found - others
+
+
+def _given_to_namespaces(nodes: Sequence[ast.AST]) -> set[str]:
+    """The attributes that a ``SimpleNamespace`` is made with somewhere."""
+    calls = (n for n in nodes if isinstance(n, ast.Call))
+    made = (call for call in calls if name_of(call.func) == _NAMESPACE)
+    return {key.arg for call in made for key in call.keywords if key.arg}
+
+
+def _root(value: ast.expr) -> str:
+    """The name that an expression such as ``package.module`` begins with, if any."""
+    while isinstance(value, ast.Attribute):
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def _is_super(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and name_of(value.func) == "super"
 
 
 def _attributes_of(node: ast.ClassDef) -> set[str]:

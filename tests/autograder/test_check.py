@@ -141,6 +141,11 @@ OWN = "class Own:\n    def layer_norm(x):\n        return x\n\n\n"
         f"{OWN}def f(own):\n    own.LayerNorm = own.LayerNorm(3)",
         "class S:\n    pass\ns, t = S(), F\nt.layer_norm = x\ny = t.layer_norm(x)",
         "class S:\n    pass\ns = S()\ny = s.layer_norm",
+        "import own_norms as F\nimport torch.nn.functional as F\ny = F.layer_norm(x)",
+        "my = SimpleNamespace(f=1)\ny = my.layer_norm(x)",
+        "def layer_norm(x):\n    return isinstance(nn.LayerNorm(3)(x), Tensor)",
+        "from torch.nn import LayerNorm, Linear\ndef layer_norm(x):\n"
+        "    return LayerNorm(x)",
         f"{OWN}layer_norm = F.layer_norm",
         f"from torch.nn.functional import *\n{OWN}Own.layer_norm(x)",
         "from torch import *\ny = layer_norm(x, 3)\ndef layer_norm(x):\n    return y",
@@ -185,6 +190,17 @@ def test_forbidden_calls_are_found_in_the_syntax_tree(source):
         "        self.layer_norm = lambda x: x / eps\n"
         "block = Block(3)\ny = block.layer_norm(x)",
         "class S:\n    pass\ns = S()\ns.layer_norm = x / 2\ny = s.layer_norm",
+        "my = types.SimpleNamespace(layer_norm=f)\ny = my.layer_norm(x)",
+        "import my_own_norms\ny = my_own_norms.layer_norm(x)",
+        "from my_own import norms\ny = norms.inner.layer_norm(x)",
+        f"{OWN}class B(Own):\n    def f(x):\n        return super().layer_norm(x)",
+        f"{OWN}class B(Own):\n    pass\ny = B().layer_norm(x)",
+        "def layer_norm(x: nn.LayerNorm) -> F.layer_norm:\n    y: LayerNorm = x",
+        "def layer_norm(x):\n    return isinstance(x, (nn.LayerNorm, nn.Linear))",
+        "from torch.nn import LayerNorm, Linear\ndef layer_norm(x):\n"
+        "    return Linear(x)\nprint(LayerNorm(3))",
+        "import torch, torch.nn.LayerNorm as N\ndef layer_norm(x):\n"
+        "    return torch.ones(x)",
     ],
 )
 def test_own_name_comments_and_docstrings_are_not_forbidden(source):
@@ -284,6 +300,63 @@ ANSWERS = {  # they use the same names for other things
 def test_a_comparison_with_the_library_below_an_answer_is_no_call(way, answer):
     source = ANSWERS[answer] + BELOW + COMPARISONS[way]
     assert forbidding.forbidden_lines(source) == {}
+
+
+OWN_NORM = "def norm(t):\n    return t - t.mean()\n"
+ANSWER = "def layer_norm(x):\n    return norm(x)\n"
+LIBRARY_NORM = "def norm(x):\n    return F.layer_norm(x, x.shape)\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"norm = nn.LayerNorm(4)\nprint(norm(x))\n{OWN_NORM}{ANSWER}",
+        f"{LIBRARY_NORM}want = norm(x)\n{OWN_NORM}{ANSWER}assert want.any()",
+        f"from torch import layer_norm as norm\nnorm = rescale\n{ANSWER}",
+        f"{LIBRARY_NORM}{ANSWER}{OWN_NORM}",
+        f"{LIBRARY_NORM}class norm:\n    pass\n{ANSWER}",
+        f"norm: Any = F.layer_norm\nimport my_own as norm\n{ANSWER}",
+        f"{LIBRARY_NORM}def layer_norm(x):\n    def norm(t):\n        return t\n"
+        "    return norm(x)",
+        f"{LIBRARY_NORM}def layer_norm(x):\n    class norm:\n        t = x\n"
+        "    return norm.t",
+        f"{LIBRARY_NORM}def layer_norm(x):\n    from math import sqrt as norm\n"
+        "    return norm(x)",
+        f"{LIBRARY_NORM}def layer_norm(x):\n    match x:\n        case norm:\n"
+        "            return norm",
+        f"{LIBRARY_NORM}def layer_norm(x):\n    try:\n        return x\n"
+        "    except ValueError as norm:\n        raise norm",
+        f"{LIBRARY_NORM}class Parts:\n    norm = 1\n    both = norm + 1\n"
+        "def layer_norm(x):\n    return Parts.both * x",
+    ],
+)
+def test_what_a_name_was_before_is_no_part_of_an_answer(source):
+    assert forbidding.forbidden_lines(source) == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"{OWN_NORM}{LIBRARY_NORM}{ANSWER}",
+        f"{OWN_NORM}{ANSWER}{LIBRARY_NORM}",
+        f"{LIBRARY_NORM}if x:\n    {OWN_NORM.splitlines()[0]} return t\n{ANSWER}",
+        f"{LIBRARY_NORM}norm: Any\n{ANSWER}",
+        f"{LIBRARY_NORM}theirs = norm\n{OWN_NORM}def layer_norm(x):\n"
+        "    return theirs(x)",
+        f"{LIBRARY_NORM}{OWN_NORM}theirs = norm\ndef layer_norm(x, f=norm):\n"
+        "    return f(x)",
+        f"def late():\n    global norm\n    norm = F.layer_norm\n{OWN_NORM}late()\n"
+        f"{ANSWER}",
+        f"{LIBRARY_NORM}def layer_norm(x):\n    def f():\n        global norm\n"
+        "        return norm(x)\n    norm = 1\n    return f()",
+        f"{LIBRARY_NORM}class Parts:\n    both = norm\n    norm = 1\n"
+        "def layer_norm(x):\n    return Parts.both(x)",
+        f"{LIBRARY_NORM}class Parts:\n    norm = 1\n    def f(x):\n"
+        "        return norm(x)\ndef layer_norm(x):\n    return Parts.f(x)",
+    ],
+)
+def test_what_a_name_is_or_was_when_it_was_looked_up_is_part_of_an_answer(source):
+    assert forbidding.forbidden_lines(source)
 
 
 USES_IT = "def layer_norm(x):\n    return _f(x)\n"
