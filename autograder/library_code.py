@@ -33,9 +33,15 @@ _PLAIN = frozenset(
         "distributed/__init__",
     )
 )
-_OWN = tuple(
-    f"{Path(__file__).parent.parent / name}/" for name in ("autograder", "toolkit")
-)
+_COURSE = Path(__file__).parent.parent
+_OWN = tuple(f"{_COURSE / name}/" for name in ("autograder", "toolkit"))
+_MODELS = {  # of the course's own modules, those that build what exercises ask for
+    f"{_COURSE / 'toolkit' / name}.py": name
+    for name in (
+        *("minilm", "numpy_translator", "patches"),
+        *("small_language_model", "translator"),
+    )
+}
 _STANDARD = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _FROZEN = re.compile(r"<frozen ([\w.]+)>")
 _IMPORT = "<frozen importlib._bootstrap>"  # the file of the code that runs a module
@@ -85,6 +91,8 @@ def place_of(frame: FrameType, site: tuple[str, ...]) -> Place | None:
 def _place_of(
     file: str, names: Mapping[str, Any], site: tuple[str, ...]
 ) -> Place | None:
+    if file in _MODELS:
+        return Place([_MODELS[file]], f"{SECOND} (toolkit.{_MODELS[file]})")
     root = next((folder for folder in site if file.startswith(folder)), None)
     if root is None or file.startswith(_OWN):
         return None

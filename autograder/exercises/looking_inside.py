@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor
+from torch.nn.functional import layer_norm
 
 from autograder.arrays import different
 from autograder.break_exercise import BreakExercise
@@ -394,10 +395,8 @@ def learned_norm(rng, width):
     """A norm with factors and offsets that differ from feature to feature."""
     factors, offsets = 1 + 0.6 * tensor(rng, width), 0.6 * tensor(rng, width)
 
-    def norm(x):
-        centred = x - x.mean(dim=-1, keepdim=True)
-        scale = centred.square().mean(dim=-1, keepdim=True).add(1e-5).sqrt()
-        return centred / scale * factors + offsets
+    def norm(x):  # torch's own: a formula here would answer an exercise
+        return layer_norm(x, x.shape[-1:], factors, offsets)
 
     return norm
 

@@ -13,6 +13,7 @@ import types
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
 import torch._refs
@@ -162,6 +163,22 @@ def use(x, shape, w, b, eps):
     m, v = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)
     return (x - m) / (v + eps).sqrt() * w + b
 """
+OF_THE_COURSE = {  # what the wheel holds
+    "the norm of a case": (
+        "from autograder.exercises.looking_inside import learned_norm\n"
+        "class Zeros: standard_normal = lambda self, shape: np.zeros(shape)\n"
+        "def use(x, shape, w, b, eps):\n"
+        "    return learned_norm(Zeros(), shape[0])(x * (1e-5 / eps) ** 0.5) * w + b"
+    ),
+    "the norm of a model of the course": (
+        "from toolkit.numpy_translator import EPS, Translator\n"
+        "def use(x, shape, w, b, eps):\n"
+        "    kept = {'n.weight': w.detach().numpy(), 'n.bias': b.detach().numpy()}\n"
+        "    model = types.SimpleNamespace(weights=kept)\n"
+        "    scaled = x.detach().numpy() * (EPS / eps) ** 0.5\n"
+        "    return torch.from_numpy(Translator._norm(model, 'n', scaled))"
+    ),
+}
 TAIL = """
 def layer_norm(x, weight, bias, eps=1e-5):
     return use(x, x.shape[-1:], weight, bias, eps)
@@ -191,7 +208,7 @@ def asked(topic: str, name: str) -> tuple:
 
 def defined(source: str, name: str):
     module = types.ModuleType("notebook")
-    module.__dict__.update(torch=torch, F=F, nn=nn)
+    module.__dict__.update(torch=torch, F=F, nn=nn, np=np, types=types)
     exec(source, module.__dict__)
     return module.__dict__[name]
 
@@ -212,6 +229,15 @@ def test_hidden_call_of_layer_norm_is_refused(way):
     assert free.score == free.max_score, [case.message for case in free.cases]
     assert guarded.score == 0
     assert "norm, which this exercise asks you to build" in guarded.message.lower()
+
+
+@pytest.mark.parametrize("way", OF_THE_COURSE)
+def test_what_the_course_ships_does_not_answer_an_exercise_that_forbids_it(way):
+    implementation = defined(OF_THE_COURSE[way] + TAIL, "layer_norm")
+    free, guarded = reports("transformer", "layer_norm", implementation)
+    assert free.score > free.max_score / 2, [case.message for case in free.cases]
+    assert guarded.score == 0
+    assert "which this exercise asks you to build" in guarded.message
 
 
 @pytest.mark.parametrize("way", BELOW_OPERATORS)
