@@ -195,5 +195,6 @@ def _number(value: np.generic) -> str:
         return "NaN"
     if value.dtype.kind == "b":
         return str(bool(value))
-    count = value.dtype.kind in "iuf" and abs(value) < 1e12 and value == np.rint(value)
+    number = float(value)  # the smallest integer of a type has no absolute value in it
+    count = abs(number) < 1e12 and number == round(number)
     return f"{value:.0f}" if count else f"{value:.3g}"

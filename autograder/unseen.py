@@ -22,14 +22,20 @@ from functools import partial
 from types import BuiltinFunctionType, CodeType, FrameType
 from typing import Any
 
-TRACED, PROFILED = "sys.settrace", "sys.setprofile"
-MONITORED, AUDITED = "sys.monitoring", "sys.addaudithook"
-THREAD = "_thread.start_new_thread"
+# As people know them: of pdb or cProfile, nobody has written the function's name.
+TRACED = "a debugger or other trace function (sys.settrace)"
+PROFILED = "a profiler (sys.setprofile)"
+MONITORED = "a profiler or debugger (sys.monitoring)"
+AUDITED = "an audit hook (sys.addaudithook)"
+THREAD = "a bare thread (_thread.start_new_thread)"
 WAYS = (TRACED, PROFILED, MONITORED, AUDITED, THREAD)
 NOBODY_SEES = "which can run code where the grader does not see what it calls"
 
 _ANNOUNCED = {
-    **{event: event for event in (TRACED, PROFILED, AUDITED, THREAD)},
+    "sys.settrace": TRACED,
+    "sys.setprofile": PROFILED,
+    "sys.addaudithook": AUDITED,
+    "_thread.start_new_thread": THREAD,
     "_thread.start_joinable_thread": THREAD,
     "sys.monitoring.register_callback": MONITORED,
 }
@@ -57,11 +63,12 @@ def listen() -> None:
 
 
 def _hear(event: str, _: tuple[Any, ...]) -> None:
-    if event not in _ANNOUNCED:
+    way = _ANNOUNCED.get(event)
+    if way is None:
         return
     if _closed:
-        _closed[-1].asked(_ANNOUNCED[event], sys._getframe(1))
-    elif event == AUDITED and AUDITED not in _told:
+        _closed[-1].asked(way, sys._getframe(1))
+    elif way == AUDITED and AUDITED not in _told:
         _told.append(AUDITED)
 
 

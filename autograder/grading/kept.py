@@ -11,6 +11,7 @@ import base64
 import binascii
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import nbformat
@@ -25,6 +26,8 @@ KEPT_OUTPUTS = 100  # outputs of one cell
 KEPT_SOURCE = 30_000  # characters of one cell
 KEPT_TOTAL = 3_000_000  # bytes of all that a student wrote, in the kept notebook
 KEPT_PIXELS = 25_000_000  # of all pictures together
+KEPT_NOTES = 30
+KEPT_NOTE = 400  # characters of one note
 _END = "\n[cut]"
 # Terminal escapes; then control characters and those that change the reading direction.
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -34,6 +37,9 @@ _CONTROLS = re.compile(
 COLOURED = 60_000  # characters of code that are coloured; the rest is shown plain
 LONG_LINE = 400  # characters; code with a longer line is shown plain
 _LONG_BLANK = re.compile(r"\s{100}")
+_MARKUP = re.compile(
+    r"[^\w\s.,;:()/-]|_"
+)  # may mean something in HTML, Markdown or TeX
 
 
 def kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
@@ -69,6 +75,39 @@ def kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
                 room -= size
                 pixels -= drawn
     return notebook
+
+
+def with_notes(notebook: NotebookNode, notes: Sequence[str]) -> NotebookNode:
+    """A kept notebook with the notes of its report in a cell at the head, if any.
+
+    Args:
+        notebook: from ``kept_notebook``.
+        notes: in which names and errors of the student occur.
+    """
+    if not notes:
+        return notebook
+    shown = [f"<li>{_escaped(note)}</li>" for note in notes[:KEPT_NOTES]]
+    if len(notes) > KEPT_NOTES:
+        shown.append(f"<li>and {len(notes) - KEPT_NOTES} more</li>")
+    # Markdown leaves a block of HTML alone up to the first empty line.
+    lines = [
+        '<div class="tex2jax_ignore mathjax_ignore" style="overflow-wrap: anywhere">',
+        "<strong>Notes on your notebook</strong>",
+        *("<ul>", *shown, "</ul>", "</div>"),
+    ]
+    head = NotebookNode(
+        cell_type="markdown",
+        id="notes",
+        metadata=NotebookNode(),
+        source="\n".join(lines),
+    )
+    return NotebookNode(notebook, cells=[head, *notebook.cells])
+
+
+def _escaped(note: str) -> str:
+    """One line of text that neither HTML nor Markdown nor MathJax reads as markup."""
+    line = " ".join(_cut(note, KEPT_NOTE).split())
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", line)
 
 
 def _can_be_coloured(source: str) -> bool:

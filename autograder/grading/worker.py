@@ -26,7 +26,8 @@ from autograder.errors import GraderFault, SubmissionFault
 from autograder.exercise import Topic, load_topic
 from autograder.expected import Expected, uncached
 from autograder.files import Unusable
-from autograder.grading.examine import examine, refused_examination
+from autograder.grading.examine import Examination, examine, refused_examination
+from autograder.grading.kept import with_notes
 from autograder.grading.seeds import draw_seeds, expected_answers
 from autograder.interrupts import end_with_parent
 from autograder.notebooks import parse_notebook, points_in
@@ -111,29 +112,29 @@ def examine_submission(
         GraderFault: it could not be examined, and is not provably to blame.
     """
     try:
-        return _examined(job, submission, workplace)
+        done = _examined(job, submission, workplace)
+        notes = [*done.report["notes"], *filter(None, [submission.note])]
+        return done.report, json.dumps(with_notes(done.notebook, notes))
     except GraderFault:
         raise
     except Exception as error:  # as a text, since not every error can be sent
         raise GraderFault(f"{type(error).__name__}: {error}") from error
 
 
-def _examined(
-    job: Job, submission: Submission, workplace: Workplace
-) -> tuple[dict, str]:
+def _examined(job: Job, submission: Submission, workplace: Workplace) -> Examination:
     if submission.unusable:
-        return refuse_submission(job, submission.unusable)
+        return _refused(job, submission.unusable)
     try:
         with reading_limit():
             data = written_in(parse_notebook(submission.content), submission.modules)
             other = other_chapter(data, job.chapter)
         if other is not None:
             reason = f"it is the notebook of another chapter, {other}"
-            return refuse_submission(job, reason)
+            return _refused(job, reason)
     except (Unusable, SubmissionFault) as error:
-        return refuse_submission(job, str(error))
+        return _refused(job, str(error))
     master, topic = _master(job.master), _topic(job)
-    done = examine(
+    return examine(
         master,
         data,
         topic,
@@ -142,13 +143,11 @@ def _examined(
         servers=fork_servers(workplace.sandbox),
         alone=workplace.alone,
     )
-    return done.report, json.dumps(done.notebook)
 
 
-def refuse_submission(job: Job, reason: str) -> tuple[dict, str]:
-    """A report of zero points with the reason, and the notebook as it was released."""
-    done = refused_examination(_master(job.master), _topic(job), reason)
-    return done.report, json.dumps(done.notebook)
+def _refused(job: Job, reason: str) -> Examination:
+    """Zero points with the reason, and the notebook as it was released."""
+    return refused_examination(_master(job.master), _topic(job), reason)
 
 
 @lru_cache(maxsize=4)

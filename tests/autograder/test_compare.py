@@ -73,8 +73,12 @@ def test_nothing_in_the_place_of_named_parts_is_not_said_to_lack_a_dictionary():
         (np.array(5.5e5 + 0.5), "5.5e+05"),
         (np.array(1e300), "1e+300"),
         (np.array(np.inf), "inf"),
+        (np.array(-(2**63)), "-9.22e+18"),
+        (np.array(-128, dtype=np.int8), "-128"),
     ],
 )
 def test_a_count_is_shown_with_all_its_digits(given, shown):
     right = np.array(1.0).astype(given.dtype)
-    assert difference(right, given, 0.0, 0.0) == f"the value differs; yours is {shown}"
+    with np.errstate(all="raise"):
+        told = difference(right, given, 0.0, 0.0)
+    assert told == f"the value differs; yours is {shown}"

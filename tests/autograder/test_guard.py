@@ -669,7 +669,7 @@ def operators_given_back(*_):
 @pytest.mark.parametrize(
     ("take_away", "told"),
     [
-        (unwatched, "uses sys.setprofile, which can run code"),
+        (unwatched, "uses a profiler (sys.setprofile), which can run code"),
         (operators_given_back, "takes away the guard"),
     ],
 )
@@ -763,6 +763,24 @@ def test_a_layer_that_runs_unseen_is_refused(way):
     assert free.score == free.max_score, [case.message for case in free.cases]
     assert guarded.score == 0
     assert told in guarded.message
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        ("import pdb; pdb.Pdb().set_trace()", "uses a debugger"),
+        ("import cProfile; cProfile.Profile().enable()", "uses a profiler"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_tool_that_was_left_in_an_answer_is_called_what_people_call_it(left, told):
+    right = defined(BY_HAND + TAIL, "layer_norm")
+
+    def layer_norm(*inputs):
+        exec(left)
+        return right(*inputs)
+
+    assert reports("transformer", "layer_norm", layer_norm)[1].message.startswith(told)
 
 
 def test_a_function_that_torch_does_not_compile_is_no_compiled_code():
@@ -876,7 +894,7 @@ def test_a_profile_function_set_in_the_name_of_threads_is_refused():
     inner = types.FunctionType(threading.Thread._bootstrap_inner.__code__, names)
     with Guard(["layer_norm"]) as guard, contextlib.suppress(Exception):
         inner(thread)
-    assert guard.used == ["sys.setprofile"]
+    assert guard.used == ["a profiler (sys.setprofile)"]
 
 
 @pytest.mark.parametrize("way", CALLS)
@@ -936,7 +954,7 @@ def test_callbacks_of_monitoring_are_set_aside_and_no_more_are_taken(monkeypatch
         with pytest.raises(ForbiddenCall, match="sys.monitoring"):
             monitoring.register_callback(1, 1, print)
     assert monitoring.callbacks == {(3, 32): print}
-    assert guard.used == ["sys.monitoring"]
+    assert guard.used == ["a profiler or debugger (sys.monitoring)"]
 
 
 HOOKS = """
@@ -963,7 +981,7 @@ def test_audit_hooks_are_refused_also_those_of_earlier_cells():
     done = subprocess.run(
         [sys.executable, "-c", HOOKS], capture_output=True, text=True, check=True
     )
-    refused = ["sys.addaudithook"]
+    refused = ["an audit hook (sys.addaudithook)"]
     assert done.stdout.splitlines() == [str(refused), "[]", str(refused)]
 
 
@@ -1161,6 +1179,9 @@ def test_an_audit_hook_of_an_earlier_cell_costs_what_may_not_call_all(told, chap
     for found in told(["import sys\nsys.addaudithook(lambda *_: None)"]):
         if exercises[found["name"]].forbidden:
             assert found["score"] == 0
-            assert "uses sys.addaudithook, which can run code" in found["message"]
+            assert (
+                "uses an audit hook (sys.addaudithook), which can run code"
+                in found["message"]
+            )
         else:
             assert found["score"] == found["max_score"]

@@ -20,7 +20,7 @@ from autograder.reporting.feedback import make_feedback, page_of
 from autograder.reporting.feedback_page import PageMaker
 from autograder.sandbox.limits import Limits
 from classroom.submissions import cell_source, hand_in, submission
-from tests.autograder.conftest import TOPIC
+from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import nbgrader
 from tools.chromium import headless_chromium
 
@@ -269,3 +269,51 @@ def test_nothing_graded_is_one_line(released_course, capsys):
     assert main(["feedback", TOPIC, "--course", str(released_course)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "nobody was graded" in line
+
+
+def test_notes_are_on_the_page_at_its_head_and_are_text(
+    grade, released_course, right, tmp_path, needs_chromium
+):
+    """Names and errors in notes are the student's own, and may be meant to do harm."""
+    course = tmp_path / "course"
+    shutil.copytree(released_course, course)
+    path = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    data = submission(json.loads(path.read_text()), right)
+    harm = "</div>\n\n<b id=harm>x</b> $x^2$ `y` *z* \\u202e\\x1b[1m" + "w" * 500
+    data["cells"].insert(
+        1, code_cell(f"raise ValueError({harm!r})".replace("\\\\", "\\"))
+    )
+    hand_in(course, TOPIC, {"ada": data})
+    (course / "submitted" / "ada" / TOPIC / f"{TOPIC}.ipynb").rename(
+        course / "submitted" / "ada" / TOPIC / "my work.ipynb"
+    )
+    grade(TOPIC, course, limits=LIMITS)
+    page = page_of(course, "ada", TOPIC)
+
+    def seen():
+        with headless_chromium() as browser:
+            tab = browser.new_page(viewport={"width": 360, "height": 800})
+            tab.route("http*://**", lambda route: route.abort())  # MathJax
+            tab.goto(page.as_uri(), wait_until="domcontentloaded")
+            notes = tab.locator("#notebook .cell").first.locator("li")
+            wide = "document.documentElement.scrollWidth"
+            return (
+                notes.all_inner_texts(),
+                tab.locator("#harm").count(),
+                tab.evaluate(wide),
+            )
+
+    def as_nbgrader_does(chapter, course):
+        nbgrader(course, "generate_feedback", chapter)
+
+    for make in (as_nbgrader_does, make_feedback):
+        page.unlink(missing_ok=True)
+        make(TOPIC, course)
+        with ThreadPoolExecutor(1) as thread:
+            notes, harmful, width = thread.submit(seen).result()
+        (stopped,) = [note for note in notes if "stopped" in note]
+        assert "</div> <b id=harm>x</b> $x^2$ `y` *z*" in stopped
+        assert not any(character in stopped for character in "\u202e\x1b")
+        assert any("named my work.ipynb" in note for note in notes)
+        assert harmful == 0
+    assert width <= 360  # only ours is made for phones
