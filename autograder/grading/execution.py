@@ -88,10 +88,12 @@ class Execution:
             SandboxUnavailable: no kernel started.
             GraderFault: a kernel was lost through no provable fault of its own.
         """
-        for _ in range(1 + MAX_RESTARTS):
+        for ended in itertools.count(1):
             defined_only = self.only_defines
             if await self._one_kernel():
                 return
+            if ended - self._ended_once() > MAX_RESTARTS:
+                break
             if self.clock.is_up:
                 if defined_only or not self.only_defines:
                     break
@@ -99,6 +101,11 @@ class Execution:
         for name in self.topic.exercises:
             if name not in self.given and name not in self.refused:
                 self.refused[name] = "not examined: " + self.notes[-1]
+
+    def _ended_once(self) -> int:
+        """How many cells of exercises have ended a kernel, and may do so once."""
+        cells = self.rebuilt.notebook.cells
+        return sum(cells[n].metadata.role == "exercise" for n in {*self.ended_by})
 
     async def _one_kernel(self) -> bool:
         """Run what is still to be run in a new kernel; whether it got through.
@@ -174,7 +181,7 @@ class Execution:
             if ended is None and client.failed:
                 ended = await self._below(client, number, cell)
             return ended
-        if ended_before > 1 or role != STUDENT:
+        if ended_before > 1 or role == "setup":
             return None
         return await client.run(
             NotebookNode(cell, source=definitions_in(cell.source), outputs=[]), number
@@ -288,20 +295,24 @@ class Execution:
     def _blame(self, number: int, cell: NotebookNode, ended: str) -> None:
         """Remember which cell ended the kernel, so that the next one skips it.
 
-        Of a cell that the student has added, it runs what that defines; and so with all
-        of these once they have ended as many as ``MOST_ENDED``, or used up the time.
+        Of a cell that the student wrote, it runs what that defines, unless it ends that
+        one, too; and of all cells that the student added, once they have ended as many
+        as ``MOST_ENDED``, or the time was used up.
         """
         note = f"{_where(cell)} ended the kernel: {ended}"
         self._note(note)
-        name, asked = cell.metadata.get("exercise"), cell.metadata.role == "check"
-        if name and not (asked and name in self.given):  # or only a hint is lost
+        role, name = cell.metadata.role, cell.metadata.get("exercise")
+        if role == "exercise" and number not in self.ended_by:
+            self.cell_errors[name] = note
+        elif name and not (role == "check" and name in self.given):  # or a hint is lost
             self.refused[name] = note
-        if not asked:
+        if role != "check":
             self.ended_by.append(number)
         cells = self.rebuilt.notebook.cells
-        own = sum(cells[n].metadata.role == STUDENT for n in self.ended_by)
-        is_own = cell.metadata.role == STUDENT
-        if is_own and (own >= MOST_ENDED or self.clock.is_up) and not self.only_defines:
+        added = sum(cells[n].metadata.role == STUDENT for n in self.ended_by)
+        too_many = role == STUDENT and added >= MOST_ENDED
+        used_up = role in (STUDENT, "exercise") and self.clock.is_up
+        if (too_many or used_up) and not self.only_defines:
             self.only_defines = True
             self._note(
                 "of the cells that you added, only what they define was run then"

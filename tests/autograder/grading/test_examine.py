@@ -186,12 +186,40 @@ def test_odd_partial_credit_is_only_a_wrong_answer(examined, solved, result):
     assert scores(examined(solved(softmax=answer)))["softmax"] == 0
 
 
-def test_killed_kernel_costs_its_own_exercise_only(examined, solved, right):
-    report = examined(solved(attend="import os\nos._exit(0)\n" + right["attend"]))
+@pytest.mark.parametrize("role", ["above", "below"])
+@pytest.mark.parametrize("left", ["import os\nos._exit(0)", "while True: pass"])
+def test_an_experiment_beside_an_answer_costs_nothing(
+    examined, solved, right, role, left
+):
+    """The next kernel runs what the cell defines."""
+    cell = [left, right["attend"]]
+    source = "\n".join(cell if role == "above" else cell[::-1])
+    report = examined(solved(attend=source), Limits(cell_seconds=3))
+    assert report["score"] == report["max_score"]
+    assert any("cell of attend ended the kernel" in note for note in report["notes"])
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "import os\n@lambda f: os._exit(0)\ndef attend(q, X): return q",
+        "import os\nattend = os._exit(0)",
+    ],
+)
+def test_killed_kernel_costs_its_own_exercise_only(examined, solved, ending):
+    report = examined(solved(attend=ending))
     marks = {e["name"]: e["score"] == e["max_score"] for e in report["exercises"]}
     assert marks.pop("attend") is False
     assert all(marks.values())
     assert "ended the kernel" in report["exercises"][2]["message"]
+
+
+def test_every_answer_with_such_an_experiment_has_its_chance(examined, solved, right):
+    answers = {
+        name: f"{source}\nimport os; os._exit(1)" for name, source in right.items()
+    }
+    report = examined(solved(**answers))
+    assert report["score"] == report["max_score"]
 
 
 def test_hanging_answer_costs_its_own_exercise_only(examined, solved):
