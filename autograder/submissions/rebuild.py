@@ -28,7 +28,6 @@ from autograder.submissions.attempts import (
     answer_among,
     changed_among,
     is_stub,
-    latest_first,
 )
 from autograder.submissions.cells import (
     Cell,
@@ -107,12 +106,9 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     cells = _pieces_together(rebuilt, by_id, master, submitted)
     answered = _answered(by_id, master, cells)
     cells = [c for c in cells if c.source.strip() or c.grade_id not in answered]
-    places = Places(master, by_id, answered)
-    for cell in cells:
-        places.put(cell)
-    places.arrange()
+    places = Places(master, by_id, answered, cells)
     written, added = places.written, places.added
-    _find_by_name(rebuilt, master, written, places.writable, added)
+    _find_by_name(rebuilt, master, places)
     _add_student_cells(rebuilt, added.pop(-1, []))
     task: str | None = None  # to which what the student adds is the answer
     for number, cell in enumerate(master.cells):
@@ -245,19 +241,16 @@ def _what_is_beside(cells: Iterable[Cell], answered: Mapping[str, bool]) -> list
     ]
 
 
-def _find_by_name(
-    rebuilt: Rebuilt,
-    master: NotebookNode,
-    written: dict[str, list[str]],
-    writable: list[tuple[int, Cell]],
-    added: dict[int, list[Cell]],
-) -> None:
+def _find_by_name(rebuilt: Rebuilt, master: NotebookNode, places: Places) -> None:
     """Look in other cells of the student for answers that are not in their own.
 
     Of several, the last above the check counts, or else the first. It is put into
     ``written``. The cell that it comes from leaves ``added``, unless it runs long
-    before: others may need what it does.
+    before: others may need what it does. Where the exercise has no cell at all and its
+    name was last given to something in another way, as in ``softmax = _softmax``, it
+    gets an empty one: what is there stands.
     """
+    written, added = places.written, places.added
     asked = {
         grade_id_of(cell): n
         for n, cell in enumerate(master.cells)
@@ -271,11 +264,15 @@ def _find_by_name(
             for text in written.get(name, [])
         )
     }
-    read: list[tuple[int, Cell, by_name.Cell]] = []
+    without_cell = wanted.keys() - {name for name, texts in written.items() if texts}
+    read: list[tuple[int, int, Cell, by_name.Cell]] = []
     length, found = 0, []
-    for place, cell in writable:
+    for order, (place, cell) in enumerate(places.writable):
         of_cell = by_name.Cell(cell.source)
-        if of_cell.defined.isdisjoint(wanted) or len(cell.source) > MAX_SOURCE:
+        if len(cell.source) > MAX_SOURCE or (
+            of_cell.defined.isdisjoint(wanted)
+            and not of_cell.mentions_any(without_cell)
+        ):
             continue
         length += len(cell.source)
         if length > MAX_ADDED:
@@ -283,11 +280,14 @@ def _find_by_name(
                 f"by name, answers were looked for in {MAX_ADDED} characters only"
             )
             break
-        read.append((place, cell, of_cell))
+        read.append((order, place, cell, of_cell))
     for name, number in wanted.items():
-        ordered = sorted(read, key=lambda found: found[0] > number)  # above it, below
-        above = sum(place <= number for place, _, _ in read)
-        for place, cell, of_cell in latest_first(ordered, above):
+        count = places.above_check.get(name)
+        above, below = [], []
+        for one in read:
+            is_above = one[1] <= number if count is None else one[0] < count
+            (above if is_above else below).append(one)
+        for _, place, cell, of_cell in [*reversed(above), *below]:
             if cell.grade_id == name:
                 continue
             before = place < number - 1  # one directly above can be moved
@@ -298,6 +298,10 @@ def _find_by_name(
                 found.append(name)
                 if not before and cell in added.get(place, []):
                     added[place].remove(cell)
+                break
+            if name in without_cell and place <= number and of_cell.binds(name):
+                written[name] = [""]
+                found.append(name)
                 break
     if found:
         rebuilt.notes.append(f"found in another cell, by name: {', '.join(found)}")
