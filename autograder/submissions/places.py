@@ -38,7 +38,6 @@ class Places:
         in_place: tasks of the instructor's own that were written into.
         locked: locked cells to which something was added.
         further: questions of the instructor's own that are answered in several cells.
-        below: exercises that are attempted below their checks as well.
         above_check: by exercise, how many of ``writable`` stand above its check.
     """
 
@@ -65,7 +64,6 @@ class Places:
         self.in_place: list[str] = []
         self.locked: list[str] = []
         self.further: list[str] = []
-        self.below: list[str] = []
         self.above_check: dict[str, int] = {}
         for place, cell in enumerate(cells):
             self._put(place, cell)
@@ -164,7 +162,6 @@ class Places:
         if below and not all(is_stub(source, stub) for source in earlier):
             if not is_stub(cell.source, stub):  # it is run, as in the notebook
                 self._add(self._place, replace(cell, attempt=True))
-                self.below.append(cell.grade_id)
             return
         self._place = number
         earlier.append(cell.source)

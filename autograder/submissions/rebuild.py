@@ -8,7 +8,7 @@ unlocking a cell changes nothing, and of copies, the last above its check counts
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -32,6 +32,7 @@ from autograder.submissions.attempts import (
 from autograder.submissions.cells import (
     Cell,
     grade_id_of,
+    has_name,
     is_task,
     printable_part,
     role_of,
@@ -129,7 +130,6 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     for names, what in (
         (places.in_place, "what was written into the task stands below it"),
         (places.locked, "what was added to this locked cell is run beside it"),
-        (places.below, "a cell with its grade id below the check does not count"),
         (places.further, "several cells have its grade id; the later ones stand below"),
     ):
         rebuilt.notes += [f"{name}: {what}" for name in dict.fromkeys(names)]
@@ -190,13 +190,14 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[Cell]) -> list[Cel
 
 
 def _answered(
-    by_id: Mapping[str, int], master: NotebookNode, cells: Iterable[Cell]
+    by_id: Mapping[str, int], master: NotebookNode, cells: Sequence[Cell]
 ) -> dict[str, bool]:
     """The exercises that are defined in a cell with their grade id.
 
     Returns:
         Whether code defines it, and not only a cell that was retyped as text, for each
-        of them. A stub defines nothing, even with a comment in it.
+        of them. That code may be in any cell: an attempt was set aside as text, and the
+        next one stands elsewhere. A stub defines nothing, even with a comment in it.
     """
     stubs = {name: master.cells[number] for name, number in by_id.items()}
     found: dict[str, bool] = {}
@@ -210,7 +211,47 @@ def _answered(
             and not is_stub(cell.source, stub.source)
         ):
             found[name] = code
+    for name in _given_by_code(stubs, cells):
+        found[name] = True
     return found
+
+
+def _given_by_code(
+    stubs: Mapping[str, NotebookNode], cells: Sequence[Cell]
+) -> Iterator[str]:
+    """The exercises that only texts have the grade id of, and that other code answers.
+
+    It does if it gives the name to something above the check, by a ``def`` or not.
+    """
+    as_text = {c.grade_id for c in cells if c.kind != "code" and c.grade_id in stubs}
+    as_text -= {
+        c.grade_id
+        for c in cells
+        if c.kind == "code"
+        and c.grade_id in as_text
+        and not is_stub(c.source, stubs[c.grade_id].source)
+    }
+    waiting = {name for name in as_text if has_name(stubs[name])}
+    checks = {cell.grade_id: place for place, cell in enumerate(cells)}
+    released = {stub.source.strip() for stub in stubs.values()}
+    length = 0
+    for place, cell in enumerate(cells if waiting else ()):
+        of_cell = by_name.Cell(cell.source)
+        if (
+            cell.kind != "code"
+            or cell.source.strip() in released
+            or len(cell.source) > MAX_SOURCE
+            or not of_cell.mentions_any(waiting)
+        ):
+            continue
+        length += len(cell.source)
+        if length > MAX_ADDED:
+            break
+        for name in sorted(waiting):
+            is_above = place < checks.get(f"check-{name}", len(cells))
+            if is_above and of_cell.binds(name):
+                waiting.remove(name)
+                yield name
 
 
 def _task_at(cell: NotebookNode, above: str | None) -> str | None:

@@ -48,7 +48,7 @@ def released_among(
         following = alone.get(number, following)
     released: dict[int, int] = {}
     start = -1
-    after = {places: 0 for places in shared}  # which of them may be taken next
+    after = dict.fromkeys(shared, 0)  # which of them may be taken next
     for number in range(len(master.cells)):
         start = alone.get(number, start)
         places = tuple(found.get(number, ()))
