@@ -337,8 +337,8 @@ def _find_by_name(rebuilt: Rebuilt, master: NotebookNode, places: Places) -> Non
             if answer is not None:
                 written[name] = [answer]
                 found.append(name)
-                if not before and cell in added.get(place, []):
-                    added[place].remove(cell)
+                if not before:
+                    _take_out(cell, place, number, added)
                 break
             if name in without_cell and place <= number and of_cell.binds(name):
                 written[name] = [""]
@@ -346,6 +346,35 @@ def _find_by_name(rebuilt: Rebuilt, master: NotebookNode, places: Places) -> Non
                 break
     if found:
         rebuilt.notes.append(f"found in another cell, by name: {', '.join(found)}")
+
+
+def _take_out(
+    cell: Cell, place: int, number: int, added: dict[int, list[Cell]]
+) -> None:
+    """Take a cell out of those that are added, to be the cell of an exercise.
+
+    What stands around it there runs in the same order as before: an earlier attempt
+    must not run below the answer.
+
+    Args:
+        cell: of the student.
+        place: the number of the cell of the master that it follows.
+        number: that of the exercise.
+        added: see ``Places``.
+    """
+    own = added.get(place, [])
+    at = next((n for n, other in enumerate(own) if other is cell), None)
+    if at is None:
+        return
+    above, below = own[:at], own[at + 1 :]
+    if place == number:
+        added[number - 1] = [*added.get(number - 1, []), *above]
+        added[number] = below
+    elif place == number - 1:
+        added[number - 1] = above
+        added[number] = [*below, *added.get(number, [])]
+    else:
+        added[place] = above + below
 
 
 def _leave_out_what_is_not_here(rebuilt: Rebuilt) -> None:

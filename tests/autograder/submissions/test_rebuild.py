@@ -1193,6 +1193,24 @@ def test_attempts_are_checked_one_by_one(master, worked, bare, copied, first, la
 
 
 @pytest.mark.parametrize("bare", [True, False])
+@pytest.mark.parametrize("is_above", [True, False])
+@pytest.mark.parametrize(
+    "last", [[RIGHT], [RIGHT, f"kept = softmax\n{WRONG}", "softmax = kept"]]
+)
+def test_attempts_beside_a_stub_run_in_their_order(
+    master, worked, bare, is_above, last
+):
+    own = [code_cell(WRONG), code_cell("check(softmax)"), code_cell(HELPER_OF_IT)]
+    own += map(code_cell, last)
+    stub = find(master, "softmax").source
+    if is_above:
+        rebuilt = worked("", above=own, bare=bare)
+    else:
+        rebuilt = worked(stub, *own, bare=bare)
+    assert value_at_check(rebuilt, "softmax")(7) == 7
+
+
+@pytest.mark.parametrize("bare", [True, False])
 def test_what_stands_below_all_copies_of_a_check_comes_too_late(worked, bare):
     rebuilt = worked(
         WRONG, code_cell("check(softmax)"), bare=bare, after_check=[code_cell("x = 3")]
