@@ -57,8 +57,12 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
     if data.get("nbformat") != 4:
         given = data.get("nbformat")  # may be nested too deeply to be printed
         said = str(given)[:20] if isinstance(given, int | float | str) else "unknown"
-        quoted = f'the text "{said}"' if isinstance(given, str) else said
-        raise Unusable(f"notebook format {printable(quoted)}, expected the number 4")
+        if isinstance(given, str):
+            raise Unusable(
+                f'notebook format is the text "{printable(said)}", expected the '
+                "number 4"
+            )
+        raise Unusable(f"notebook format {said}, expected 4")
     if not isinstance(data.get("cells"), list):
         raise Unusable("the notebook has no list of cells")
     if len(data["cells"]) > MAX_CELLS:

@@ -600,7 +600,10 @@ def test_malformed_cells_do_no_harm(master, solved, cell):
         (b"{}", "no notebook"),
         (b'{"nbformat": 3, "worksheets": []}', "format 3"),
         (b'{"nbformat": 99, "cells": []}', "format 99"),
-        (b'{"nbformat": "4", "cells": []}', 'format the text "4", expected the number'),
+        (
+            b'{"nbformat": "4", "cells": []}',
+            'format is the text "4", expected the number 4',
+        ),
         (b'{"nbformat": ' + b"[" * 900 + b"]" * 900 + b', "cells": []}', "unknown"),
         (b'{"nbformat": 4, "cells": null}', "no list of cells"),
         (json.dumps({"nbformat": 4, "cells": [{}] * 100_000}).encode(), "cells"),
