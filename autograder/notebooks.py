@@ -56,8 +56,13 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
         raise Unusable("the file is JSON, but no notebook")
     if data.get("nbformat") != 4:
         given = data.get("nbformat")  # may be nested too deeply to be printed
-        said = str(given) if isinstance(given, int | float | str) else "unknown"
-        raise Unusable(f"notebook format {printable(said[:20])}, expected 4")
+        said = str(given)[:20] if isinstance(given, int | float | str) else "unknown"
+        if isinstance(given, str):
+            raise Unusable(
+                f'notebook format is the text "{printable(said)}", expected the '
+                "number 4"
+            )
+        raise Unusable(f"notebook format {said}, expected 4")
     if not isinstance(data.get("cells"), list):
         raise Unusable("the notebook has no list of cells")
     if len(data["cells"]) > MAX_CELLS:

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from autograder.magics import keeps_names, lines_in, parsed, rows_of
 from autograder.parsing import UNREADABLE
 from autograder.record import only_stubs
+from autograder.statements import names_bound
 
 _DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 
@@ -67,10 +68,31 @@ class Cell:
         self.defined = defined_in(source) if keeps_names(source) else set()
 
     @cached_property
+    def _tree(self) -> ast.Module | None:
+        return parsed(self.source)
+
+    @cached_property
     def _definitions(self) -> list[ast.stmt] | None:
         """What has a name of its own, in order; ``None`` if Python cannot read it."""
-        tree = parsed(self.source)
+        tree = self._tree
         return tree and [node for node in tree.body if _name(node) is not None]
+
+    @cached_property
+    def _bound(self) -> set[str]:
+        """The names that are bound in any way, but for those of stubs."""
+        if self._tree is None or not keeps_names(self.source):
+            return set()
+        return set().union(
+            *(names_bound(n) for n in self._tree.body if not only_stubs([n]))
+        )
+
+    def mentions_any(self, names: Collection[str]) -> bool:
+        """Whether any of these names stands in the text of the cell."""
+        return any(name in self.source for name in names)
+
+    def binds(self, name: str) -> bool:
+        """Whether a cell gives a name to something, be it by ``softmax = _softmax``."""
+        return name in self.source and name in self._bound
 
     def answer(
         self, name: str, stub: str, asked: Collection[str], runs_before: bool

@@ -9,6 +9,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from autograder.magics import lines_in
 from autograder.submissions import by_name
 
 
@@ -47,12 +48,18 @@ def submitted_cells(data: dict[str, Any]) -> Iterator[Cell]:
         grade_id = entry.get("grade_id")
         yield Cell(
             str(cell.get("cell_type")),
-            source.encode("utf-8", "replace").decode("utf-8"),  # lone surrogates
+            _as_read_by_python(source),
             grade_id if isinstance(grade_id, str) else None,
             cell.get("id") if isinstance(cell.get("id"), str) else None,
             entry,
             metadata.get("tags", []),
         )
+
+
+def _as_read_by_python(source: str) -> str:
+    """A source with Python's own line ends, and no half characters."""
+    whole = source.encode("utf-8", "replace").decode("utf-8")
+    return "\n".join(lines_in(whole))
 
 
 def grade_id_of(cell: NotebookNode) -> str | None:

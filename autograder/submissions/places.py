@@ -17,6 +17,7 @@ from autograder.submissions.attempts import (
 )
 from autograder.submissions.cells import Cell, grade_id_of, has_name, is_task, role_of
 from autograder.submissions.locked import added_to
+from autograder.submissions.released import is_locked, released_among
 
 
 class Places:
@@ -26,6 +27,7 @@ class Places:
         master: the notebook as it was released to students.
         by_id: the numbers of its cells with a grade id.
         answered: see ``_answered``.
+        cells: of the submission.
 
     Attributes:
         written: by grade id, what stands where an answer is asked for, in the order in
@@ -36,7 +38,7 @@ class Places:
         in_place: tasks of the instructor's own that were written into.
         locked: locked cells to which something was added.
         further: questions of the instructor's own that are answered in several cells.
-        below: exercises that are attempted below their checks as well.
+        above_check: by exercise, how many of ``writable`` stand above its check.
     """
 
     def __init__(
@@ -44,16 +46,14 @@ class Places:
         master: NotebookNode,
         by_id: Mapping[str, int],
         answered: Mapping[str, bool],
+        cells: Sequence[Cell],
     ) -> None:
         self._master, self._by_id, self._answered = master, by_id, answered
-        self._by_cell_id = {cell.get("id"): n for n, cell in enumerate(master.cells)}
-        self._by_stub: dict[str, int] = {}
-        self._by_source: dict[str, list[int]] = {}  # "May be used" stands often
-        for number, cell in enumerate(master.cells):
-            if role_of(cell) == "exercise":
-                self._by_stub[cell.source.strip()] = number
-            elif role_of(cell) != "essay":
-                self._by_source.setdefault(cell.source.strip(), []).append(number)
+        self._released, self._copied = released_among(master, by_id, cells)
+        self._role_of_text: dict[str, str] = {}
+        for asked in master.cells:
+            if role_of(asked) == "exercise" or is_locked(asked):
+                self._role_of_text.setdefault(asked.source.strip(), role_of(asked))
         self._place = -1  # the cell of the master that the next one follows
         self._attempts: set[int] = set()  # which cells are some, by their identity
         self._above: dict[str, int] = {}  # attempts above the last check of an exercise
@@ -64,30 +64,79 @@ class Places:
         self.in_place: list[str] = []
         self.locked: list[str] = []
         self.further: list[str] = []
-        self.below: list[str] = []
+        self.above_check: dict[str, int] = {}
+        for place, cell in enumerate(cells):
+            self._put(place, cell)
+        self._arrange()
 
-    def put(self, cell: Cell) -> None:
-        """Place the next cell."""
-        text = cell.source.strip()
+    def _put(self, place: int, cell: Cell) -> None:
+        """Place the next cell; ``place`` is its number in the submission."""
+        text, number = cell.source.strip(), self._released.get(place)
         if is_beside(cell, self._answered):
             self._add(self._place, cell)
+        elif number is not None:
+            self._put_locked(cell, number)
         elif cell.grade_id in self._by_id:
-            self._put_released(cell, self._by_id[cell.grade_id])
-        elif text in self._by_stub:
-            self._place = self._by_stub[text]
-            self._bare.append(grade_id_of(self._master.cells[self._place]))
-        elif text in self._by_source:
-            numbers = self._by_source[text]
-            self._place = next((n for n in numbers if n > self._place), numbers[0])
-        elif cell.kind == "markdown" and cell.cell_id in self._by_cell_id:
-            self._place = self._by_cell_id[cell.cell_id]
-        elif text:
+            number = self._by_id[cell.grade_id]
+            if is_locked(self._master.cells[number]):
+                self._put_copy(cell, number)
+            else:
+                self._put_released(cell, number)
+        elif text and self._role_of_text.get(text, "setup") == "setup":
             self._add(self._place, cell)
 
     def _add(self, place: int, cell: Cell) -> None:
         self.added.setdefault(place, []).append(cell)
         if cell.kind == "code":
             self.writable.append((place, cell))
+
+    def _put_locked(self, cell: Cell, number: int) -> None:
+        asked = self._master.cells[number]
+        # A check that is repeated far below must not take along what follows it there.
+        if number > self._place or number not in self._copied:
+            self._place = number
+        if role_of(asked) == "exercise":
+            self._bare.append(grade_id_of(asked))
+            return
+        above, below = self._added_to(cell, asked)
+        self._run_beside(number - 1, above)
+        if role_of(asked) == "check":
+            exercise = grade_id_of(asked).removeprefix("check-")
+            self._above[exercise] = len(self.written.get(exercise, []))
+            self.above_check[exercise] = len(self.writable)
+        self._run_beside(number, below)
+
+    def _put_copy(self, cell: Cell, number: int) -> None:
+        """Place a copy of a locked cell, with its grade id.
+
+        A setup that is pasted again may be needed, after ``%reset`` for instance. Any
+        other copy does nothing that the released cell does not.
+        """
+        asked = self._master.cells[number]
+        if cell.source.strip() != asked.source.strip():
+            for parts in self._added_to(cell, asked):
+                self._run_beside(self._place, parts)
+        elif role_of(asked) == "setup":
+            self._add(self._place, replace(cell, grade_id=None))
+
+    def _added_to(self, cell: Cell, asked: NotebookNode) -> Sequence[Sequence[Cell]]:
+        """What was added to a locked cell, above and below what it was released with.
+
+        Each statement is a cell of its own: one that fails stops no other.
+        """
+        if not asked.cell_type == cell.kind == "code":
+            return [], []
+        text = cell.source[: MAX_SOURCE + 1]
+        found = added_to(text, asked.source, role_of(asked) == "demo")
+        self.locked += [grade_id_of(asked)] * any(found)
+        return [
+            [replace(cell, source=part, grade_id=None) for part in parts]
+            for parts in found
+        ]
+
+    def _run_beside(self, place: int, parts: Sequence[Cell]) -> None:
+        for part in parts:
+            self._add(place, part)
 
     def _put_released(self, cell: Cell, number: int) -> None:
         name, asked = cell.grade_id, self._master.cells[number]
@@ -101,7 +150,11 @@ class Places:
         else:
             self._place = number
             earlier.append(cell.source)
-            self._put_what_was_added(cell, number)
+            if role_of(asked) == "exercise":
+                self.writable.append((number, cell))
+            elif _answers_in_place(cell, asked):
+                self.added.setdefault(number, []).append(cell)
+                self.in_place.append(name)
 
     def _put_attempt(self, cell: Cell, number: int, earlier: list[str]) -> None:
         stub = self._master.cells[number].source
@@ -109,32 +162,13 @@ class Places:
         if below and not all(is_stub(source, stub) for source in earlier):
             if not is_stub(cell.source, stub):  # it is run, as in the notebook
                 self._add(self._place, replace(cell, attempt=True))
-                self.below.append(cell.grade_id)
             return
         self._place = number
         earlier.append(cell.source)
         self._attempts.add(id(cell))
         self._add(number, cell)
 
-    def _put_what_was_added(self, cell: Cell, number: int) -> None:
-        released = self._master.cells[number]
-        if role_of(released) == "exercise":
-            self.writable.append((number, cell))
-        elif _answers_in_place(cell, released):
-            self.added.setdefault(number, []).append(cell)
-            self.in_place.append(cell.grade_id)
-        elif released.cell_type == cell.kind == "code":
-            text, demo = cell.source[: MAX_SOURCE + 1], role_of(released) == "demo"
-            texts = added_to(text, released.source, demo)
-            for place, parts in zip((number - 1, number), texts, strict=True):
-                for part in parts:  # each alone: one that fails stops no other
-                    self._add(place, replace(cell, source=part, grade_id=None))
-                    self.locked.append(cell.grade_id)
-        if role_of(released) == "check":
-            exercise = cell.grade_id.removeprefix("check-")
-            self._above[exercise] = len(self.written.get(exercise, []))
-
-    def arrange(self) -> None:
+    def _arrange(self) -> None:
         """Have each exercise answered by the attempt that counts, after the last cell.
 
         Other attempts are run as well, and so is what stands between them: what they

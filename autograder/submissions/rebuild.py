@@ -8,7 +8,7 @@ unlocking a cell changes nothing, and of copies, the last above its check counts
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -28,11 +28,11 @@ from autograder.submissions.attempts import (
     answer_among,
     changed_among,
     is_stub,
-    latest_first,
 )
 from autograder.submissions.cells import (
     Cell,
     grade_id_of,
+    has_name,
     is_task,
     printable_part,
     role_of,
@@ -107,12 +107,9 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     cells = _pieces_together(rebuilt, by_id, master, submitted)
     answered = _answered(by_id, master, cells)
     cells = [c for c in cells if c.source.strip() or c.grade_id not in answered]
-    places = Places(master, by_id, answered)
-    for cell in cells:
-        places.put(cell)
-    places.arrange()
+    places = Places(master, by_id, answered, cells)
     written, added = places.written, places.added
-    _find_by_name(rebuilt, master, written, places.writable, added)
+    _find_by_name(rebuilt, master, places)
     _add_student_cells(rebuilt, added.pop(-1, []))
     task: str | None = None  # to which what the student adds is the answer
     for number, cell in enumerate(master.cells):
@@ -133,7 +130,6 @@ def rebuild(master: NotebookNode, data: dict[str, Any]) -> Rebuilt:
     for names, what in (
         (places.in_place, "what was written into the task stands below it"),
         (places.locked, "what was added to this locked cell is run beside it"),
-        (places.below, "a cell with its grade id below the check does not count"),
         (places.further, "several cells have its grade id; the later ones stand below"),
     ):
         rebuilt.notes += [f"{name}: {what}" for name in dict.fromkeys(names)]
@@ -194,13 +190,14 @@ def _together(rebuilt: Rebuilt, stub: NotebookNode, run: list[Cell]) -> list[Cel
 
 
 def _answered(
-    by_id: Mapping[str, int], master: NotebookNode, cells: Iterable[Cell]
+    by_id: Mapping[str, int], master: NotebookNode, cells: Sequence[Cell]
 ) -> dict[str, bool]:
     """The exercises that are defined in a cell with their grade id.
 
     Returns:
         Whether code defines it, and not only a cell that was retyped as text, for each
-        of them. A stub defines nothing, even with a comment in it.
+        of them. That code may be in any cell: an attempt was set aside as text, and the
+        next one stands elsewhere. A stub defines nothing, even with a comment in it.
     """
     stubs = {name: master.cells[number] for name, number in by_id.items()}
     found: dict[str, bool] = {}
@@ -214,7 +211,47 @@ def _answered(
             and not is_stub(cell.source, stub.source)
         ):
             found[name] = code
+    for name in _given_by_code(stubs, cells):
+        found[name] = True
     return found
+
+
+def _given_by_code(
+    stubs: Mapping[str, NotebookNode], cells: Sequence[Cell]
+) -> Iterator[str]:
+    """The exercises that only texts have the grade id of, and that other code answers.
+
+    It does if it gives the name to something above the check, by a ``def`` or not.
+    """
+    as_text = {c.grade_id for c in cells if c.kind != "code" and c.grade_id in stubs}
+    as_text -= {
+        c.grade_id
+        for c in cells
+        if c.kind == "code"
+        and c.grade_id in as_text
+        and not is_stub(c.source, stubs[c.grade_id].source)
+    }
+    waiting = {name for name in as_text if has_name(stubs[name])}
+    checks = {cell.grade_id: place for place, cell in enumerate(cells)}
+    released = {stub.source.strip() for stub in stubs.values()}
+    length = 0
+    for place, cell in enumerate(cells if waiting else ()):
+        of_cell = by_name.Cell(cell.source)
+        if (
+            cell.kind != "code"
+            or cell.source.strip() in released
+            or len(cell.source) > MAX_SOURCE
+            or not of_cell.mentions_any(waiting)
+        ):
+            continue
+        length += len(cell.source)
+        if length > MAX_ADDED:
+            break
+        for name in sorted(waiting):
+            is_above = place < checks.get(f"check-{name}", len(cells))
+            if is_above and of_cell.binds(name):
+                waiting.remove(name)
+                yield name
 
 
 def _task_at(cell: NotebookNode, above: str | None) -> str | None:
@@ -245,19 +282,16 @@ def _what_is_beside(cells: Iterable[Cell], answered: Mapping[str, bool]) -> list
     ]
 
 
-def _find_by_name(
-    rebuilt: Rebuilt,
-    master: NotebookNode,
-    written: dict[str, list[str]],
-    writable: list[tuple[int, Cell]],
-    added: dict[int, list[Cell]],
-) -> None:
+def _find_by_name(rebuilt: Rebuilt, master: NotebookNode, places: Places) -> None:
     """Look in other cells of the student for answers that are not in their own.
 
     Of several, the last above the check counts, or else the first. It is put into
     ``written``. The cell that it comes from leaves ``added``, unless it runs long
-    before: others may need what it does.
+    before: others may need what it does. Where the exercise has no cell at all and its
+    name was last given to something in another way, as in ``softmax = _softmax``, it
+    gets an empty one: what is there stands.
     """
+    written, added = places.written, places.added
     asked = {
         grade_id_of(cell): n
         for n, cell in enumerate(master.cells)
@@ -271,11 +305,15 @@ def _find_by_name(
             for text in written.get(name, [])
         )
     }
-    read: list[tuple[int, Cell, by_name.Cell]] = []
+    without_cell = wanted.keys() - {name for name, texts in written.items() if texts}
+    read: list[tuple[int, int, Cell, by_name.Cell]] = []
     length, found = 0, []
-    for place, cell in writable:
+    for order, (place, cell) in enumerate(places.writable):
         of_cell = by_name.Cell(cell.source)
-        if of_cell.defined.isdisjoint(wanted) or len(cell.source) > MAX_SOURCE:
+        if len(cell.source) > MAX_SOURCE or (
+            of_cell.defined.isdisjoint(wanted)
+            and not of_cell.mentions_any(without_cell)
+        ):
             continue
         length += len(cell.source)
         if length > MAX_ADDED:
@@ -283,11 +321,14 @@ def _find_by_name(
                 f"by name, answers were looked for in {MAX_ADDED} characters only"
             )
             break
-        read.append((place, cell, of_cell))
+        read.append((order, place, cell, of_cell))
     for name, number in wanted.items():
-        ordered = sorted(read, key=lambda found: found[0] > number)  # above it, below
-        above = sum(place <= number for place, _, _ in read)
-        for place, cell, of_cell in latest_first(ordered, above):
+        count = places.above_check.get(name)
+        above, below = [], []
+        for one in read:
+            is_above = one[1] <= number if count is None else one[0] < count
+            (above if is_above else below).append(one)
+        for _, place, cell, of_cell in [*reversed(above), *below]:
             if cell.grade_id == name:
                 continue
             before = place < number - 1  # one directly above can be moved
@@ -296,11 +337,44 @@ def _find_by_name(
             if answer is not None:
                 written[name] = [answer]
                 found.append(name)
-                if not before and cell in added.get(place, []):
-                    added[place].remove(cell)
+                if not before:
+                    _take_out(cell, place, number, added)
+                break
+            if name in without_cell and place <= number and of_cell.binds(name):
+                written[name] = [""]
+                found.append(name)
                 break
     if found:
         rebuilt.notes.append(f"found in another cell, by name: {', '.join(found)}")
+
+
+def _take_out(
+    cell: Cell, place: int, number: int, added: dict[int, list[Cell]]
+) -> None:
+    """Take a cell out of those that are added, to be the cell of an exercise.
+
+    What stands around it there runs in the same order as before: an earlier attempt
+    must not run below the answer.
+
+    Args:
+        cell: of the student.
+        place: the number of the cell of the master that it follows.
+        number: that of the exercise.
+        added: see ``Places``.
+    """
+    own = added.get(place, [])
+    at = next((n for n, other in enumerate(own) if other is cell), None)
+    if at is None:
+        return
+    above, below = own[:at], own[at + 1 :]
+    if place == number:
+        added[number - 1] = [*added.get(number - 1, []), *above]
+        added[number] = below
+    elif place == number - 1:
+        added[number - 1] = above
+        added[number] = [*below, *added.get(number, [])]
+    else:
+        added[place] = above + below
 
 
 def _leave_out_what_is_not_here(rebuilt: Rebuilt) -> None:

@@ -192,7 +192,7 @@ UNUSABLE = {
     "43 it has format 99": (b'{"nbformat": 99, "cells": []}', "format 99"),
     "43 its format is a text with escapes": (
         json.dumps({"nbformat": "\x1b[31m\n<b>", "cells": []}).encode(),
-        "notebook format \\x1b[31m\\n<b>, expected 4",
+        'notebook format is the text "\\x1b[31m\\n<b>", expected the number 4',
     ),
     "43 its cells are null": (b'{"nbformat": 4, "cells": null}', "no list of cells"),
     "43 its cells are an object": (b'{"nbformat": 4, "cells": {}}', "no list of cells"),
