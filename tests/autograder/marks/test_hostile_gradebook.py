@@ -121,7 +121,7 @@ def test_a_gradebook_that_takes_nothing_keeps_marks_and_rules(course, capsys):
     before = scores(course)
     assert main([*REGRADE, "--course", str(course)]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "the gradebook cannot be written" in line
+    assert "the gradebook cannot be written: database or disk is full; run" in line
     assert scores(course) == before
     assert not read_rules(course, TOPIC)
 
