@@ -21,9 +21,9 @@ from autograder.files import write_atomically
 from autograder.notebooks import points_in, tests_in
 from autograder.release.settings import (
     CourseError,
-    configuration,
     gradebook_address,
     require_no_pattern,
+    usable_configuration,
 )
 from autograder.release.source import source_notebook
 from autograder.release.stubs import STUB, BrokenChapter
@@ -65,9 +65,11 @@ def master_text(course: Path, chapter: str) -> str:
 
     Raises:
         UnknownExercise: there is no such chapter.
-        CourseError: the course has not released it, or with tests of its own.
+        CourseError: the course has not released it, or with tests of its own, or its
+            folders have other names than usual.
     """
     require_topic(chapter)
+    usable_configuration(course)
     path = course / "release" / chapter / f"{chapter}.ipynb"
     if not path.exists():
         raise CourseError(
@@ -136,7 +138,8 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         UnknownExercise: there is no chapter of one of these names.
         BrokenChapter: a chapter could not be released.
         CourseError: a notebook in source/ has tests or points of the instructor's own,
-            or nbgrader would find nothing in such a folder.
+            or nbgrader would find nothing in such a folder, or the settings cannot be
+            used.
     """
     from nbgrader.apps.api import NbGraderAPI
 
@@ -153,6 +156,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         ]
         text = CONFIG_FILE.format(stub=STUB, limits="\n".join(lines))
         write_atomically(settings, text)
+    config = usable_configuration(folder)
     names = names or chapter_names()
     for name in names:
         path = folder / "source" / name / f"{name}.ipynb"
@@ -164,7 +168,6 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
             write_atomically(path, nbformat.writes(source_notebook(name)) + "\n")
         if not (key := path.with_suffix(".key")).exists():
             write_key(name, key)
-    config = configuration(folder)
     config.CourseDirectory.root = str(folder)
     config.CourseDirectory.db_url = gradebook_address(folder, config)
     api = NbGraderAPI(config=config)
