@@ -88,7 +88,8 @@ def require_name(student: object) -> str:
 def first_line(error: BaseException) -> str:
     """The first line of what an error says, or the error of the database behind it.
 
-    SQLAlchemy may begin with a line about its own part in it, and nbgrader repeats that.
+    SQLAlchemy may begin with a line about its own part in it, and nbgrader repeats
+    that.
     """
     if isinstance(error, InvalidEntry) and error.__context__ is not None:
         error = error.__context__

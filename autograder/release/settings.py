@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 from dataclasses import dataclass, fields
@@ -25,9 +24,7 @@ _FOLDERS = {
         f"{step}_directory": step
         for step in ("source", "release", "submitted", "autograded", "feedback")
     },
-    "directory_structure": os.path.join(
-        "{nbgrader_step}", "{student_id}", "{assignment_id}"
-    ),
+    "directory_structure": "{nbgrader_step}/{student_id}/{assignment_id}",
 }
 _ADDRESS = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190}")
 
@@ -104,7 +101,7 @@ def _require_usual_folders(config: Config) -> None:
     """
     for name, usual in _FOLDERS.items():
         given = config.CourseDirectory.get(name, usual)
-        if given != usual:
+        if str(given).replace("\\", "/") != usual:
             raise CourseError(
                 f"nbgrader_config.py sets c.CourseDirectory.{name} = {given!r}; "
                 f"expected {usual!r}, nbgrader's default, since this grader knows the "
