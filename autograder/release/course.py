@@ -30,6 +30,7 @@ from autograder.release.stubs import STUB, BrokenChapter
 from autograder.sandbox.limits import Limits
 from autograder.shell import command
 
+_CELLS_CHANGED = "Cannot add or remove cells"  # as nbgrader says it
 # What nbformat raises where a file holds something else.
 _NO_NOTEBOOK = (
     *(ValueError, TypeError, KeyError, AttributeError),
@@ -74,7 +75,7 @@ def master_text(course: Path, chapter: str) -> str:
     if not path.exists():
         raise CourseError(
             f"the course has no release of {chapter} ({path} is missing): run "
-            f"`{command('course', course)}`"
+            f"`{command('course', course, chapter)}`"
         )
     try:
         text = path.read_text(encoding="utf-8")
@@ -180,8 +181,21 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
                     r"^\s*[\w.]+Error: .*$", result["log"], re.MULTILINE
                 )
                 why = (errors or [result["log"]])[-1].strip()
+                if _CELLS_CHANGED in why:
+                    why = _way_on(folder, name)
                 raise BrokenChapter(f"nbgrader could not release {name}: {why}")
     return names
+
+
+def _way_on(course: Path, chapter: str) -> str:
+    """What to do about cells that changed since the chapter was graded."""
+    return (
+        f"questions were added to source/{chapter} or taken out since it was graded, "
+        "and nbgrader allows other texts only. Put them back as they were; or note the "
+        f"marks by hand (`{command('changes', chapter, '--course', course)}` lists "
+        "marks), give up all marks of the chapter with `nbgrader db assignment remove "
+        f"{chapter} --force` in the course folder, release it and grade it again"
+    )
 
 
 def _source_in(path: Path) -> NotebookNode:
