@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
+import os
 import sys
 from typing import NoReturn
 
@@ -12,12 +13,15 @@ from autograder.commands import course, evidence, handback, marks, own
 from autograder.commands.common import can_grade, say
 from autograder.errors import AutograderError, GraderFault
 
+BROKEN_PIPE = 141  # as a shell says of a command that SIGPIPE ended
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; its exit status.
 
     That is 2 when its input cannot be used, 3 when something was left without an
-    outcome through no fault of its own, and 130 when it was interrupted.
+    outcome through no fault of its own, 130 when it was interrupted, and 141 when
+    nobody reads its output any more.
     """
     options = _parser().parse_args(arguments)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a student's letters
@@ -26,8 +30,12 @@ def main(arguments: list[str] | None = None) -> int:
     logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
     try:
         with _temporary_files(options):
-            return options.run(options)
+            status = options.run(options)
+            sys.stdout.flush()
+            return status
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            return BROKEN_PIPE
         where = f" ({error.filename})" if error.filename else ""
         say(f"autograder: {error.strerror or error}{where}", file=sys.stderr)
         return AutograderError.exit_status
@@ -49,6 +57,19 @@ def main(arguments: list[str] | None = None) -> int:
         for line in getattr(error, "lines", ()):
             say(f"  {line}", file=sys.stderr)
         return error.exit_status
+
+
+def _nobody_reads() -> bool:
+    """Whether the pipe of the output is closed, as `head` does with enough lines.
+
+    What could not be written is given up: Python would try again when it ends.
+    """
+    try:
+        print(flush=True)  # a flush alone may have nothing to write
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 class _Parser(argparse.ArgumentParser):

@@ -79,7 +79,12 @@ def _similar(options: argparse.Namespace) -> int:
     if stand_out_unseen(found, pairs):
         say("  more pairs stand out: show them with --most")
     if found.chance is not None and not any(pair.stands_out for pair in pairs):
-        say("  no pair is more alike than chance explains")
+        say("  no pair is so alike that chance hardly explains it")
+        if pairs:
+            said = in_words(pairs[0].expected)
+            say(
+                f"  most alike: {' and '.join(pairs[0].students)}: {said}; see the page"
+            )
     say("This is evidence and no verdict: read both texts, and talk to both people.")
     for what, path in {"page": page, **written}.items():
         say(f"{what + ':':12} {path}")

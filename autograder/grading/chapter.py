@@ -259,6 +259,9 @@ class ChapterSubmissions:
             name, now = exercise["name"], exercise["score"]
             if before.get(name) not in (None, now):
                 line = f"{student}: {name} {before[name]:g} -> {now:g}"
+                by_hand = self.before[student].by_hand.get(name)
+                if by_hand is not None:
+                    line += f"; your mark of {by_hand:g} by hand stays, and counts"
                 self.outcome.changes.append(line)
 
     def _keep(self, submission: Submission, notebook: str) -> None:

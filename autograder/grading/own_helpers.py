@@ -11,6 +11,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
+from autograder.diagnosis import OWN_HELPER
 from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
 from autograder.magics import parsed
@@ -24,7 +25,8 @@ def name_wrong_helpers(
 ) -> list[Report]:
     """The reports, in which a wrong answer names the wrong ones that it calls.
 
-    A known mistake explains an answer by itself, and is left alone.
+    One that looks like a known mistake does too: a mistake in a function that it calls
+    may give the same values.
 
     Args:
         rebuilt: the notebook that was examined.
@@ -38,7 +40,6 @@ def name_wrong_helpers(
         return [
             report
             if report.name not in wrong
-            or report.mistake is not None
             or report.message == NOT_YET
             or report.name in not_run
             else _naming(report, code, wrong - {report.name})
@@ -56,7 +57,7 @@ def _naming(report: Report, code: StudentCode, wrong: set[str]) -> Report:
     names = " and ".join(f"`{name}`" for name in called)
     itself = "lost points itself" if len(called) == 1 else "lost points themselves"
     says = (
-        f"Your answer calls your own {names}, which {itself}: correct that first, "
+        f"{OWN_HELPER}{names}, which {itself}: correct that first, "
         "since it may be all that is wrong here."
     )
     return replace(report, message=f"{report.message} {says}".strip())

@@ -68,7 +68,8 @@ class ChapterMarks:
         put_scripts_on_path()
         never_released = GradebookError(
             f"the gradebook has no chapter {chapter}: release it first with "
-            "`python -m autograder course DIR` or `nbgrader generate_assignment`"
+            f"`python -m autograder course DIR {chapter}` or `nbgrader "
+            f"generate_assignment {chapter}`"
         )
         if _is_missing(url):  # nbgrader would make an empty one
             raise never_released
@@ -181,7 +182,7 @@ class ChapterMarks:
                 f"source/{chapter}, or released from another version of the book. "
                 "Grade with that version; or put it back, give up the marks of the "
                 f"chapter with `nbgrader db assignment remove {chapter} --force` and "
-                "release it again with `python -m autograder course DIR`"
+                f"release it again with `python -m autograder course DIR {chapter}`"
             ) from error
 
     @contextlib.contextmanager

@@ -85,6 +85,13 @@ def require_name(student: object) -> str:
     return student
 
 
-def first_line(error: Exception) -> str:
-    """The first line of what an error says."""
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says, or the error of the database behind it.
+
+    SQLAlchemy may begin with a line about its own part in it, and nbgrader repeats
+    that.
+    """
+    if isinstance(error, InvalidEntry) and error.__context__ is not None:
+        error = error.__context__
+    error = getattr(error, "orig", None) or error
     return (str(error).splitlines() or [type(error).__name__])[0]

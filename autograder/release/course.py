@@ -21,15 +21,16 @@ from autograder.files import write_atomically
 from autograder.notebooks import points_in, tests_in
 from autograder.release.settings import (
     CourseError,
-    configuration,
     gradebook_address,
     require_no_pattern,
+    usable_configuration,
 )
 from autograder.release.source import source_notebook
 from autograder.release.stubs import STUB, BrokenChapter
 from autograder.sandbox.limits import Limits
 from autograder.shell import command
 
+_CELLS_CHANGED = "Cannot add or remove cells"  # as nbgrader says it
 # What nbformat raises where a file holds something else.
 _NO_NOTEBOOK = (
     *(ValueError, TypeError, KeyError, AttributeError),
@@ -65,14 +66,16 @@ def master_text(course: Path, chapter: str) -> str:
 
     Raises:
         UnknownExercise: there is no such chapter.
-        CourseError: the course has not released it, or with tests of its own.
+        CourseError: the course has not released it, or with tests of its own, or its
+            folders have other names than usual.
     """
     require_topic(chapter)
+    usable_configuration(course)
     path = course / "release" / chapter / f"{chapter}.ipynb"
     if not path.exists():
         raise CourseError(
             f"the course has no release of {chapter} ({path} is missing): run "
-            f"`{command('course', course)}`"
+            f"`{command('course', course, chapter)}`"
         )
     try:
         text = path.read_text(encoding="utf-8")
@@ -136,7 +139,8 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         UnknownExercise: there is no chapter of one of these names.
         BrokenChapter: a chapter could not be released.
         CourseError: a notebook in source/ has tests or points of the instructor's own,
-            or nbgrader would find nothing in such a folder.
+            or nbgrader would find nothing in such a folder, or the settings cannot be
+            used.
     """
     from nbgrader.apps.api import NbGraderAPI
 
@@ -153,6 +157,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         ]
         text = CONFIG_FILE.format(stub=STUB, limits="\n".join(lines))
         write_atomically(settings, text)
+    config = usable_configuration(folder)
     names = names or chapter_names()
     for name in names:
         path = folder / "source" / name / f"{name}.ipynb"
@@ -164,7 +169,6 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
             write_atomically(path, nbformat.writes(source_notebook(name)) + "\n")
         if not (key := path.with_suffix(".key")).exists():
             write_key(name, key)
-    config = configuration(folder)
     config.CourseDirectory.root = str(folder)
     config.CourseDirectory.db_url = gradebook_address(folder, config)
     api = NbGraderAPI(config=config)
@@ -177,8 +181,21 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
                     r"^\s*[\w.]+Error: .*$", result["log"], re.MULTILINE
                 )
                 why = (errors or [result["log"]])[-1].strip()
+                if _CELLS_CHANGED in why:
+                    why = _way_on(folder, name)
                 raise BrokenChapter(f"nbgrader could not release {name}: {why}")
     return names
+
+
+def _way_on(course: Path, chapter: str) -> str:
+    """What to do about cells that changed since the chapter was graded."""
+    return (
+        f"questions were added to source/{chapter} or taken out since it was graded, "
+        "and nbgrader allows other texts only. Put them back as they were; or note the "
+        f"marks by hand (`{command('changes', chapter, '--course', course)}` lists "
+        "marks), give up all marks of the chapter with `nbgrader db assignment remove "
+        f"{chapter} --force` in the course folder, release it and grade it again"
+    )
 
 
 def _source_in(path: Path) -> NotebookNode:

@@ -18,6 +18,14 @@ from autograder.sandbox.bubblewrap import shown_folder
 from autograder.sandbox.limits import LEAST, MOST, Limits
 from autograder.shell import command
 
+# Where this grader looks for everything; nbgrader's settings may say otherwise.
+_FOLDERS = {
+    **{
+        f"{step}_directory": step
+        for step in ("source", "release", "submitted", "autograded", "feedback")
+    },
+    "directory_structure": "{nbgrader_step}/{student_id}/{assignment_id}",
+}
 _ADDRESS = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190}")
 
 
@@ -55,12 +63,7 @@ def settings_of(course: Path) -> Settings:
         raise CourseError(
             f"{course} is no course: make one with `{command('course', course)}`"
         )
-    try:
-        config = configuration(course)
-    except Exception as error:
-        raise CourseError(
-            f"{course / 'nbgrader_config.py'} cannot be read: {error}"
-        ) from error
+    config = usable_configuration(course)
     _require_hidden(config)
     late = {"AssignLatePenalties", "LateSubmissionPlugin"} & set(config)
     if late and str(course) not in sys.path:
@@ -72,6 +75,39 @@ def settings_of(course: Path) -> Settings:
         config if late else None,
         _requests_to(config),
     )
+
+
+def usable_configuration(course: Path) -> Config:
+    """The settings, if the folders of the course have their usual names.
+
+    Raises:
+        CourseError: they have others, or the settings cannot be read.
+    """
+    try:
+        config = configuration(course)
+    except Exception as error:
+        raise CourseError(
+            f"{course / 'nbgrader_config.py'} cannot be read: {error}"
+        ) from error
+    _require_usual_folders(config)
+    return config
+
+
+def _require_usual_folders(config: Config) -> None:
+    """Refuse other names for the folders of a course than nbgrader's defaults.
+
+    Raises:
+        CourseError: the settings have some.
+    """
+    for name, usual in _FOLDERS.items():
+        given = config.CourseDirectory.get(name, usual)
+        if str(given).replace("\\", "/") != usual:
+            raise CourseError(
+                f"nbgrader_config.py sets c.CourseDirectory.{name} = {given!r}; "
+                f"expected {usual!r}, nbgrader's default, since this grader knows the "
+                "folders of a course by these names: remove the line, and rename the "
+                "folder"
+            )
 
 
 def _require_hidden(config: Config) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.diagnosis import NOT_REFUSED, says_why
+from autograder.diagnosis import NOT_REFUSED, OWN_HELPER, says_why
 from autograder.exercise import BUILD_IT_YOURSELF, UnknownExercise
 from autograder.hints import where_to_read
 from autograder.marks.reports import ClassReport
@@ -44,6 +44,11 @@ class Cause:
     lost: float
 
     @property
+    def may_be_elsewhere(self) -> bool:
+        """Whether all that is wrong may be another answer, which these call."""
+        return OWN_HELPER in self.says
+
+    @property
     def reading(self) -> str:
         """Where in the book to read; empty for an exercise that is not in it."""
         try:
@@ -63,9 +68,10 @@ class _Wrong:
 def causes_in(report: ClassReport) -> list[Cause]:
     """The causes in a chapter, those that most students share first.
 
-    An exercise that somebody left as it was is in none of them. Symptoms are one if
-    only the numbers in them differ; wrong answers without a cause are put together if
-    they fail the same cases and the first of these says the same.
+    An exercise that somebody left as it was is in none of them. What looks like a known
+    mistake, but may come from a wrong function that is called, is no mistake. Symptoms
+    are one if only the numbers in them differ; wrong answers without a cause are put
+    together if they fail the same cases and the first of these says the same.
     """
     found: dict[tuple, list[_Wrong]] = {}
     for r in report.examined:
@@ -102,7 +108,7 @@ def ranked(causes: Iterable[Cause]) -> list[Cause]:
 
 def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple, str]:
     """What wrong answers with one cause share, and what is said of this one."""
-    if exercise["mistake"]:
+    if exercise["mistake"] and OWN_HELPER not in exercise["message"]:
         says = exercise["message"].removesuffix(NOT_REFUSED).strip()
         return (MISTAKE, exercise["mistake"]), says
     if says_why(exercise["message"]):

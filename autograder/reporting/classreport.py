@@ -106,6 +106,7 @@ def entry(
         name_chapter: whether the place to read names the chapter.
     """
     here = "" if name_chapter else f"chapter “{chapter_title(report.chapter)}”, "
+    shows = examples is not None and not cause.may_be_elsewhere
     says = cause.says or "Nothing more is known than which cases fail."
     return {
         "count": of(len(cause.students), len(report.examined)),
@@ -118,7 +119,7 @@ def entry(
         "students": ", ".join(cause.students),
         "lost": number(cause.lost),
         "reading": cause.reading.removeprefix(here),
-        "example": examples.of(cause.exercise, cause.students) if examples else "",
+        "example": examples.of(cause.exercise, cause.students) if shows else "",
     }
 
 

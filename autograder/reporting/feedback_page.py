@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +20,12 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 from nbgrader.utils import temp_attrs
+from traitlets import TraitError
 from traitlets.config import Config
 
 from autograder.errors import SubmissionFault
 from autograder.interrupts import end_with_parent
+from autograder.marks.gradebook_errors import first_line
 from autograder.release.settings import configuration
 from autograder.submissions.reading_limit import reading_limit
 
@@ -69,19 +72,29 @@ class PageMaker:
         page = page_of(self.course, student, self.chapter)
         try:
             with reading_limit(PAGE_SECONDS):
-                self._convert(student, form)
+                why = self._convert(student, form)
         except SubmissionFault:
             page.unlink(missing_ok=True)  # half of it, perhaps
             return f"it takes more than {PAGE_SECONDS:g} s to make"
-        return None if page.is_file() else FAILED
+        if page.is_file() and not why:
+            return None
+        reason = f": {why}; mend that, and call the command again" if why else ""
+        return f"{FAILED}{reason}"
 
-    def _convert(self, student: str, form: str) -> None:
-        api, chapter = self._api, self.chapter
-        with temp_attrs(api.coursedir, assignment_id=chapter, student_id=student):
-            converter = _Converter(coursedir=api.coursedir, parent=api)
+    def _convert(self, student: str, form: str) -> str:
+        """Have nbgrader make a page; what keeps it from that, if something does."""
+        failed: list[Exception] = []
+        try:
+            coursedir = self._api.coursedir
+            converter = _Converter(coursedir=coursedir, parent=self._api)
+            converter.failed = failed
             converter.update_config(_template(converter.config, form))
-            with contextlib.suppress(NbGraderException):  # it has said why, in the log
+            chosen = {"assignment_id": self.chapter, "student_id": _pattern(student)}
+            with temp_attrs(coursedir, **chosen):
                 converter.start()
+        except (NbGraderException, TraitError, OSError) as error:
+            return _reason((failed or [error])[0])
+        return ""
 
     @cached_property
     def _api(self) -> NbGraderAPI:
@@ -91,6 +104,23 @@ class PageMaker:
         api = NbGraderAPI(config=config)
         api.log_level = logging.ERROR
         return api
+
+
+def _pattern(student: str) -> str:
+    """What nbgrader, which takes blanks off the ends of a pattern, finds a name by."""
+    bare = student.strip()
+    start, end = student.split(bare) if bare else (student, "")
+    return "".join([*(f"[{c}]" for c in start), bare, *(f"[{c}]" for c in end)])
+
+
+def _reason(error: Exception) -> str:
+    """What an error says, in a line."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return f"{error.strerror}{where}"
+    said = first_line(error)
+    kind = type(error).__name__
+    return said if isinstance(error, NbGraderException) else f"{kind}: {said}"
 
 
 _makers: list[PageMaker] = []  # that of this process, if it was started for pages
@@ -138,7 +168,14 @@ class _Exporter(HTMLExporter):
 
 
 class _Converter(GenerateFeedback):
-    """nbgrader's converter, told by us which page is out of date."""
+    """nbgrader's converter, told by us which page is out of date.
+
+    Attributes:
+        failed: where the errors go that keep it from making a page; nbgrader itself
+            only logs them.
+    """
+
+    failed: list[Exception]
 
     def _exporter_class_default(self) -> type[HTMLExporter]:
         return _Exporter
@@ -146,6 +183,27 @@ class _Converter(GenerateFeedback):
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         shutil.rmtree(self._format_dest(assignment_id, student_id), ignore_errors=True)
         return True
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        with self._kept():
+            super().init_assignment(assignment_id, student_id)
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        with self._kept():
+            super().convert_single_notebook(notebook_filename)
+
+    def set_permissions(self, assignment_id: str, student_id: str) -> None:
+        with self._kept():
+            super().set_permissions(assignment_id, student_id)
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Keep an error in the block."""
+        try:
+            yield
+        except Exception as error:
+            self.failed.append(error)
+            raise
 
 
 def _template(theirs: Config, form: str) -> Config:

@@ -35,6 +35,15 @@ def test_check_prints_the_report_as_json(needs_sandbox, solved, tmp_path):
     assert {"title", "points", "passed", "message"} <= set(attend["cases"][0])
 
 
+def test_a_reader_that_has_enough_ends_a_command_quietly(tmp_path):
+    command = [sys.executable, "-m", "autograder", "course", str(tmp_path), TOPIC]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_check_takes_modules_beside_a_notebook(needs_sandbox, solved, tmp_path, capsys):
     (tmp_path / "mine.py").write_text(
         "import numpy as np\ndef f(x): return np.exp(x)\n"

@@ -201,6 +201,17 @@ def test_changed_submission_is_examined_again_and_the_change_told(
     assert any(line.startswith("wrong: softmax") for line in outcome.changes)
 
 
+def test_a_changed_score_says_that_a_mark_by_hand_counts(grade, again, master, right):
+    with Gradebook(f"sqlite:///{again / 'gradebook.db'}") as book:
+        book.find_grade("check-softmax", TOPIC, TOPIC, "blank").manual_score = 1.5
+        book.db.commit()
+    hand_in(again, TOPIC, {"blank": submission(master, right)})
+    changes = grade(TOPIC, again, limits=LIMITS).changes
+    (line,) = [line for line in changes if line.startswith("blank: softmax 0 ->")]
+    assert line.endswith("; your mark of 1.5 by hand stays, and counts")
+    assert all("by hand" not in other for other in changes if other != line)
+
+
 def test_scores_and_comments_by_hand_survive(grade, again):
     url = f"sqlite:///{again / 'gradebook.db'}"
     with Gradebook(url) as book:

@@ -52,6 +52,21 @@ def test_wrong_answer_that_calls_a_wrong_one_names_it(examined, solved, attend):
     assert (mended["score"], mended["message"]) == (mended["max_score"], "")
 
 
+def test_right_answer_that_looks_like_a_known_mistake_names_the_function(
+    examined, solved
+):
+    helper = (
+        "def alignment_scores(q, X):\n"
+        "    if q.shape[-1] != X.shape[-1]:\n"
+        "        raise ValueError(f'{q.shape} and {X.shape} do not fit')\n"
+        "    return X @ q\n"
+    )
+    report = examined(solved(alignment_scores=helper, attend=BOTH))
+    found = report_on(report, "attend")
+    assert found["mistake"] is not None
+    assert "Your answer calls your own `alignment_scores`" in found["message"]
+
+
 def test_several_are_named(examined, solved):
     report = examined(solved(softmax=WRONG, alignment_scores=OTHER, attend=BOTH))
     named = "your own `alignment_scores` and `softmax`, which lost points themselves"

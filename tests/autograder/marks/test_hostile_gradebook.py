@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import threading
 
+import nbformat
 import pytest
 
 from autograder.__main__ import main
@@ -21,6 +22,7 @@ from autograder.marks.rules import read_rules
 from autograder.release.settings import settings_of
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
+from tests.autograder.grading.test_grade import nbgrader
 from tests.autograder.made_up import exercise, report
 
 STUDENTS = ("student01", "student02")
@@ -121,7 +123,7 @@ def test_a_gradebook_that_takes_nothing_keeps_marks_and_rules(course, capsys):
     before = scores(course)
     assert main([*REGRADE, "--course", str(course)]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "the gradebook cannot be written" in line
+    assert "the gradebook cannot be written: database or disk is full; run" in line
     assert scores(course) == before
     assert not read_rules(course, TOPIC)
 
@@ -153,3 +155,32 @@ def test_a_command_without_memory_says_so_in_a_line(course, monkeypatch, capsys)
     assert main(["changes", TOPIC, "--course", str(course)]) == 3
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert "too little memory" in line
+
+
+def test_a_question_that_is_added_after_grading_gets_a_way_on(course, capsys):
+    path = course / "source" / TOPIC / f"{TOPIC}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    question = nbformat.v4.new_markdown_cell("Why?")
+    question.metadata["nbgrader"] = {
+        **{"grade": True, "solution": True, "locked": False, "task": False},
+        **{"points": 2, "grade_id": "why", "schema_version": 3},
+    }
+    notebook.cells.append(question)
+    nbformat.write(notebook, path)
+    release = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    before = release.read_bytes()
+    assert main(["course", str(course), TOPIC]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert f"questions were added to source/{TOPIC}" in line
+    assert f"nbgrader db assignment remove {TOPIC} --force" in line
+    assert release.read_bytes() == before
+    # The way on is one.
+    nbgrader(course, "db", "assignment", "remove", TOPIC, "--force")
+    assert main(["course", str(course), TOPIC]) == 0
+    assert '"grade_id": "why"' in release.read_text()
+
+
+def test_a_lost_gradebook_is_made_again_for_the_chapter_alone(course, capsys):
+    (course / "gradebook.db").unlink()
+    assert main(["changes", TOPIC, "--course", str(course)]) == 2
+    assert f"autograder course DIR {TOPIC}`" in capsys.readouterr().err

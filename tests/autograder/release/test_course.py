@@ -94,3 +94,28 @@ def test_a_folder_that_nbgrader_cannot_search_is_refused_before_it_is_made(
     assert main(["course", str(folder), TOPIC]) != 0
     assert "has a square bracket in its path" in capsys.readouterr().err
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["source", "release", "submitted", "feedback"])
+def test_other_names_for_the_folders_of_a_course_are_refused_everywhere(
+    course, capsys, name
+):
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write(f"c.CourseDirectory.{name}_directory = 'mappe'\n")
+    at = ["--course", str(course)]
+    for command in (
+        ["course", str(course), TOPIC],
+        ["grade", TOPIC, *at],
+        ["similar", TOPIC, *at],
+        ["changes", TOPIC, *at],
+    ):
+        assert main(command) == 2
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert f"c.CourseDirectory.{name}_directory = 'mappe'" in line
+        assert f"expected {name!r}" in line
+
+
+def test_the_usual_names_may_be_written_down(course):
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write("c.CourseDirectory.source_directory = 'source'\n")
+    assert main(["changes", TOPIC, "--course", str(course)]) == 0

@@ -9,7 +9,7 @@ import pytest
 
 from autograder.answers import answer, decode
 from autograder.book import chapter_title
-from autograder.diagnosis import NOT_REFUSED, STOPPED
+from autograder.diagnosis import NOT_REFUSED, OWN_HELPER, STOPPED
 from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.grading.examine import summary
@@ -24,10 +24,12 @@ from autograder.reporting.causes import (
     left_as_they_were,
     unexplained,
 )
+from autograder.reporting.classreport import entry
 from autograder.reporting.examples import Examples, definition
 from autograder.reporting.items import item_analysis
 from autograder.reporting.suspects import suspects
 from autograder.rows import NOT_YET
+from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.made_up import exercise, report
 
@@ -44,6 +46,24 @@ def wrong(mistake=None, message="", passed=(False, True), first=""):
 
 def class_of(**answers):
     return ClassReport(TOPIC, [report(name, a) for name, a in answers.items()])
+
+
+def test_what_a_wrong_helper_may_cause_is_no_known_mistake_and_no_example(
+    tmp_path, master, right
+):
+    hint = "You left out the scale."
+    helper = f"{hint} {OWN_HELPER}`f`, which lost points itself: correct that first."
+    class_ = class_of(zoe=wrong("no_scale", hint), quinn=wrong("no_scale", helper))
+    found = {cause.students: cause for cause in causes_in(class_)}
+    assert found["zoe",].kind == MISTAKE
+    assert (found["quinn",].kind, found["quinn",].says) == (SYMPTOM, helper)
+    for name in ("zoe", "quinn"):
+        path = tmp_path / "autograded" / name / TOPIC / f"{TOPIC}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(submission(master, right)))
+    shown = {s: entry(c, class_, Examples(tmp_path, TOPIC)) for s, c in found.items()}
+    assert "def attend" in shown["zoe",]["example"]
+    assert shown["quinn",]["example"] == ""
 
 
 def test_causes_are_ranked_by_how_many_share_them():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import re
+import resource
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import active_children
@@ -317,3 +318,35 @@ def test_notes_are_on_the_page_at_its_head_and_are_text(
         assert any("named my work.ipynb" in note for note in notes)
         assert harmful == 0
     assert width <= 360  # only ours is made for phones
+
+
+def test_a_page_that_cannot_be_made_has_its_reason(several, capsys):
+    """As on a full disk: no file may be longer than the pages need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        assert main(["feedback", TOPIC, "--course", str(several), "--jobs", "1"]) == 3
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    lines = [x for x in capsys.readouterr().out.splitlines() if "no page: " in x]
+    assert len(lines) == 3
+    assert all("nbgrader could not make it: File too large" in line for line in lines)
+    assert all("call the command again" in line for line in lines)
+
+
+def test_settings_that_nbgrader_cannot_use_are_the_reason(several, capsys):
+    with (several / "nbgrader_config.py").open("a") as config:
+        config.write("c.GenerateFeedback.permissions = 'many'\n")
+    assert main(["feedback", TOPIC, "--course", str(several), "--jobs", "1"]) == 3
+    said = capsys.readouterr().out
+    assert said.count("nbgrader could not make it: TraitError: ") == 3
+
+
+@pytest.mark.parametrize("name", [" ann", "ann ", "  an n "])
+def test_a_name_with_blanks_at_its_ends_has_a_page(grade, several, right, name):
+    shutil.rmtree(several / "submitted")
+    master = json.loads((several / "release" / TOPIC / f"{TOPIC}.ipynb").read_text())
+    hand_in(several, TOPIC, {name: submission(master, right)})
+    grade(TOPIC, several, limits=LIMITS)
+    assert name in make_feedback(TOPIC, several, jobs=1).made
+    assert "Score:" in page_of(several, name, TOPIC).read_text()

@@ -460,6 +460,29 @@ def test_the_command_writes_a_page_that_runs_nothing(handed_in, capsys):
     assert text.index("b<i>ob") < text.index("ann")
 
 
+def test_where_no_pair_stands_out_the_first_of_the_page_is_named(course, capsys):
+    path = course / "release" / TOPIC / f"{TOPIC}.ipynb"
+    master = nbformat.read(path, 4)
+    answers = {
+        f"s{n:02}": f"def softmax(zoo):\n    return zoo.{'abcdefg'[n // 2] * 9}(zoo)"
+        for n in range(14)
+    }
+    hand_in(
+        course,
+        TOPIC,
+        {s: submission(master, {"softmax": a}) for s, a in answers.items()},
+    )
+    assert main(["similar", TOPIC, "--course", str(course)]) == 0
+    said = capsys.readouterr().out
+    assert "no pair is so alike that chance hardly explains it" in said
+    (line,) = [line for line in said.splitlines() if "most alike:" in line]
+    page = Page((course / "reports" / f"{TOPIC}_similar.html").read_text())
+    one, other = line.split("most alike: ")[1].split(": ")[0].split(" and ")
+    first = next(word for word in page.words if "s0" in word or "s1" in word)
+    assert {one, other} <= set(first.split())
+    assert int(one[1:]) // 2 == int(other[1:]) // 2
+
+
 def test_the_export_is_what_dolos_and_jplag_read(handed_in, tmp_path):
     folder = tmp_path / "out"
     command = ["similar", TOPIC, "--course", str(handed_in), "--export", str(folder)]
