@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from autograder.lms.roster import BY_HAND, Person, Roster
 from autograder.lms.told import told
 from autograder.lms.upload_ids import (
     HandedIn,
+    addresses_of_sids,
     keep_roster,
     kept_roster,
     kept_worksheet,
@@ -35,6 +37,7 @@ from autograder.lms.whose import (
     name_so_far,
     names_differ,
     settled,
+    with_sids_compared,
 )
 from autograder.notebooks import MAX_FILE_BYTES
 from autograder.submissions.submitted import bad_name
@@ -53,6 +56,7 @@ class Collected:
         missing: those whom a class list names, and who have handed in nothing.
         unusable: of these, those in whose upload there is no notebook.
         unlisted: those who handed in and are in no class list.
+        apart: new students whose SID is that of another address, and these two.
         left_out: what was not collected, with the reason.
     """
 
@@ -64,6 +68,7 @@ class Collected:
     missing: list[str] = field(default_factory=list)
     unusable: list[str] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)
+    apart: dict[str, str] = field(default_factory=dict)
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
     def lines(self, chapter: str) -> list[str]:
@@ -84,6 +89,10 @@ class Collected:
         if self.unlisted:
             names = ", ".join(sorted(self.unlisted))
             found.append(f"  collected, but in no class list: {names}")
+        found += [
+            f"  collected under a name of its own: {student}: its SID, {other}"
+            for student, other in sorted(self.apart.items())
+        ]
         return found + [
             f"  not collected: {w}: {why}" for w, why in told(self.left_out)
         ]
@@ -126,6 +135,9 @@ def collect(
         root = Path(folder)
         others = unpack(archive, root, lambda name, why: left_out.append((name, why)))
         system, notebooks = notebooks_in(root, archive, system, left_out)
+        notebooks, moved = with_sids_compared(
+            notebooks, lists, addresses_of_sids(course)
+        )
         certain, doubtful = settled(notebooks, lists, names_so_far(course, chapter))
         chosen, left = choose(certain, chapter)
         left_out += [
@@ -149,7 +161,7 @@ def collect(
                 "their members cannot be told from these"
             )
         outcome = Collected(system or "several", left_out=left_out)
-        _file(chapter, course, chosen, lists, outcome)
+        _file(chapter, course, chosen, lists, outcome, moved)
     if given:
         keep_roster(course, chapter, given)
         outcome.missing = [
@@ -196,8 +208,18 @@ def _file(
     chosen: dict[str, Notebook],
     lists: list[Roster],
     outcome: Collected,
+    moved: Mapping[Shape, str],
 ) -> None:
-    """Put the notebooks where grading looks for them, and keep what they were."""
+    """Put the notebooks where grading looks for them, and keep what they were.
+
+    Args:
+        chapter: name of the chapter.
+        course: folder of the course.
+        chosen: the notebooks by what their students would be called.
+        lists: those that there are of the class.
+        outcome: takes what was done.
+        moved: whose SID is that of somebody else, in words.
+    """
     uploads, so_far = read_upload_ids(course, chapter), names_so_far(course, chapter)
     people = {student: find_person(lists, n.shape) for student, n in chosen.items()}
     named: dict[str, list[str]] = {}
@@ -232,6 +254,9 @@ def _file(
             outcome.left_out.append((shown(notebook.place), why))
             continue
         uploads[student] = entry
+        is_new = person is None and student not in so_far.values()
+        if is_new and notebook.shape in moved:
+            outcome.apart[student] = shown(moved[notebook.shape])
         if lists and person is None:
             outcome.unlisted.append(student)
         if entry.late:

@@ -108,6 +108,17 @@ def names_so_far(course: Path, chapter: str) -> dict[tuple[str, str], str]:
     return found
 
 
+def addresses_of_sids(course: Path) -> dict[str, set[str]]:
+    """The addresses that SIDs of Gradescope were collected with, in lower case."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((course / "collected").glob("*.json")):
+        for entry in read_upload_ids(course, path.stem).values():
+            if entry.system == GRADESCOPE and entry.email:
+                sid, email = entry.person.casefold(), entry.email.casefold()
+                found.setdefault(sid, set()).add(email)
+    return found
+
+
 def read_class_list(course: Path, chapter: str, path: Path) -> Roster:
     """A class list; whoever was collected under another name before keeps that.
 
