@@ -40,7 +40,7 @@ from autograder.lms.whose import (
     with_sids_compared,
 )
 from autograder.notebooks import MAX_FILE_BYTES
-from autograder.submissions.submitted import bad_name
+from autograder.submissions.submitted import bad_name, folder_of
 
 
 @dataclass
@@ -167,7 +167,7 @@ def collect(
         outcome.missing = [
             person.student
             for person in given.people
-            if not (course / "submitted" / person.student / chapter).exists()
+            if not (folder_of(course / "submitted", person.student) / chapter).exists()
         ]
         found = (find_person([given], shape) for _, _, shape in useless)
         came = {person.student for person in found if person}
@@ -246,9 +246,9 @@ def _file(
         if why:
             outcome.left_out.append((shown(notebook.place), why))
             continue
-        folder = course / "submitted" / student / chapter
+        folder = folder_of(course / "submitted", student) / chapter
         try:
-            _write(folder, chapter, notebook, outcome)
+            _write(folder, student, chapter, notebook, outcome)
         except OSError as error:
             why = f"it cannot be kept: {error.strerror}"
             outcome.left_out.append((shown(notebook.place), why))
@@ -278,7 +278,9 @@ def _entry(notebook: Notebook, person: Person | None) -> HandedIn:
     )
 
 
-def _write(folder: Path, chapter: str, notebook: Notebook, outcome: Collected) -> None:
+def _write(
+    folder: Path, student: str, chapter: str, notebook: Notebook, outcome: Collected
+) -> None:
     """Store a notebook before its time, so that no earlier one is marked late."""
     path = folder / f"{chapter}.ipynb"
     files = {path.name: notebook.path.read_bytes()[:MAX_FILE_BYTES]}
@@ -293,4 +295,4 @@ def _write(folder: Path, chapter: str, notebook: Notebook, outcome: Collected) -
             write_atomically(file, content)
     if notebook.shape.time:
         write_atomically(folder / "timestamp.txt", notebook.shape.time)
-    there.append(folder.parent.name)
+    there.append(student)

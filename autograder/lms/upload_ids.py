@@ -18,6 +18,7 @@ from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import Person, Roster, read_roster
 from autograder.lms.whose import with_names_kept
+from autograder.submissions.submitted import folder_of
 
 # What identifies a person in a whole course, by system; Moodle numbers anew each time.
 COURSE_WIDE = (CANVAS, GRADESCOPE)
@@ -144,7 +145,7 @@ def read_class_list(course: Path, chapter: str, path: Path) -> Roster:
 
 def _chapters(course: Path, student: str) -> set[str]:
     """What a student has handed in, or was graded in."""
-    found = {path.name for path in (course / "submitted" / student).glob("*")}
+    found = {p.name for p in folder_of(course / "submitted", student).glob("*")}
     reports = (course / "reports").glob(f"*/{student}.json")
     return found | {path.parent.name for path in reports}
 
