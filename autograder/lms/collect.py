@@ -40,7 +40,7 @@ from autograder.lms.whose import (
     with_sids_compared,
 )
 from autograder.notebooks import MAX_FILE_BYTES
-from autograder.submissions.submitted import bad_name, folder_of
+from autograder.submissions.submitted import bad_name, folder_of, handed_in
 
 
 @dataclass
@@ -57,6 +57,8 @@ class Collected:
         unusable: of these, those in whose upload there is no notebook.
         unlisted: those who handed in and are in no class list.
         apart: new students whose SID is that of another address, and these two.
+        untaken: of the missing, those to whom something may belong that was left out.
+        unkept: how many submissions could not be written.
         left_out: what was not collected, with the reason.
     """
 
@@ -69,6 +71,8 @@ class Collected:
     unusable: list[str] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)
     apart: dict[str, str] = field(default_factory=dict)
+    untaken: list[str] = field(default_factory=list)
+    unkept: int = 0
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
     def lines(self, chapter: str) -> list[str]:
@@ -78,11 +82,12 @@ class Collected:
             f"{chapter}: {count} collected from {self.system.title()}: {len(self.new)} "
             f"new, {len(self.changed)} changed, {len(self.same)} as before"
         ]
-        nothing = sorted(set(self.missing) - set(self.unusable))
+        nothing = sorted({*self.missing} - {*self.unusable, *self.untaken})
         for what, names in (
             ("late", sorted(self.late)),
             ("not handed in", nothing),
             ("handed in, but no notebook", sorted(self.unusable)),
+            ("handed in, as it seems, but not collected", sorted(self.untaken)),
         ):
             if names:
                 found.append(f"  {what}: {', '.join(names)}")
@@ -93,9 +98,10 @@ class Collected:
             f"  collected under a name of its own: {student}: its SID, {other}"
             for student, other in sorted(self.apart.items())
         ]
-        return found + [
-            f"  not collected: {w}: {why}" for w, why in told(self.left_out)
-        ]
+        found += [f"  not collected: {w}: {why}" for w, why in told(self.left_out)]
+        if self.unkept:
+            found.append(f"{self.unkept} not kept: make room and call again")
+        return found
 
 
 def collect(
@@ -167,11 +173,15 @@ def collect(
         outcome.missing = [
             person.student
             for person in given.people
-            if not (folder_of(course / "submitted", person.student) / chapter).exists()
+            if not handed_in(course / "submitted", person.student, chapter)
         ]
         found = (find_person([given], shape) for _, _, shape in useless)
         came = {person.student for person in found if person}
         outcome.unusable = [name for name in outcome.missing if name in came]
+        shapes = (shape for n in notebooks for shape in (n.shape, *n.others))
+        found = (find_person([given], shape) for shape in shapes)
+        came = {person.student for person in found if person} - {*outcome.unusable}
+        outcome.untaken = [name for name in outcome.missing if name in came]
     return outcome
 
 
@@ -252,6 +262,7 @@ def _file(
         except OSError as error:
             why = f"it cannot be kept: {error.strerror}"
             outcome.left_out.append((shown(notebook.place), why))
+            outcome.unkept += 1
             continue
         uploads[student] = entry
         is_new = person is None and student not in so_far.values()

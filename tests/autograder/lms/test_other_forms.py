@@ -221,6 +221,22 @@ def test_who_handed_in_something_else_is_not_called_missing(collected):
     assert "  handed in, but no notebook: bo" in lines
 
 
+def test_whose_upload_was_not_taken_is_not_called_missing(collected):
+    """Another chapter's notebook, and names that may be of two people."""
+    people = [("Al", 1), ("Bo", 2), ("Cy", 3), ("Di", 4), ("Ed", 5)]
+    listed = CANVAS_LIST + "".join(f'"Roe, {n}",{i},{n.lower()}\n' for n, i in people)
+    files = {
+        f"roeal_1_11_{TOPIC}.ipynb": "al",
+        "roebo_2_12_masking.ipynb": "other chapter",
+        f"roecy_3_4_13_{TOPIC}.ipynb": "of Cy, or of somebody called roecy_3, Di",
+    }
+    done, found = collected(files, listed)
+    assert found == {"al": "al"}
+    lines = done.lines(TOPIC)
+    assert "  not handed in: ed" in lines
+    assert "  handed in, as it seems, but not collected: bo, cy, di" in lines
+
+
 @pytest.mark.parametrize("content", [b"ID,Student\n", b"PK\3\4 and no more", b""])
 def test_what_is_no_archive_is_one_line(course, tmp_path, content):
     path = tmp_path / "submissions.zip"
