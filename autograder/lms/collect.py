@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 from autograder.files import write_atomically
 from autograder.lms.archives import is_archive, unpack
 from autograder.lms.beside import modules_beside
-from autograder.lms.members import shown
+from autograder.lms.members import of_unknown_encoding, shown
 from autograder.lms.names import MOODLE, Notebook, Shape, choose
 from autograder.lms.packed import (
     NothingCollected,
@@ -60,6 +62,7 @@ class Collected:
         untaken: of the missing, those to whom something may belong that was left out.
         unkept: how many submissions could not be written.
         left_out: what was not collected, with the reason.
+        garbled: what to do if names look wrong, where they may be.
     """
 
     system: str
@@ -74,6 +77,7 @@ class Collected:
     untaken: list[str] = field(default_factory=list)
     unkept: int = 0
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    garbled: str = ""
 
     def lines(self, chapter: str) -> list[str]:
         """What to tell an instructor; what was left out comes last."""
@@ -99,6 +103,8 @@ class Collected:
             for student, other in sorted(self.apart.items())
         ]
         found += [f"  not collected: {w}: {why}" for w, why in told(self.left_out)]
+        if self.garbled:
+            found.append(f"  {self.garbled}")
         if self.unkept:
             found.append(f"{self.unkept} not kept: make room and call again")
         return found
@@ -133,6 +139,7 @@ def collect(
             f"{archive} is no archive, or a damaged one: give the ZIP or tar file that "
             "the system packed, or a folder with what was in it"
         )
+    garbled = _advice_on_names(archive)
     given = read_class_list(course, chapter, roster) if roster else None
     kept = (given, kept_worksheet(course, chapter), kept_roster(course))
     lists = [roster for roster in kept if roster]
@@ -153,20 +160,29 @@ def collect(
         left_out += [(what, why) for what, why, _ in useless]
         if not chosen:
             whose = system.title() if system else "Canvas, Moodle or Gradescope"
+            way_on = (
+                ""
+                if notebooks
+                else "; if it is of another system, put each notebook into submitted/"
+                f"STUDENT/{chapter}/{chapter}.ipynb yourself"
+            )
             raise NothingCollected(
                 f"{archive}: no notebook of {chapter} in it is named as {whose} names "
-                "what it packs",
+                f"what it packs{way_on}",
                 left_out,
             )
         if given and not any(_is_in(given, n.shape) for n in chosen.values()):
             _require_list_of(given, system)
         if both := names_differ(lists, [n.shape for n in chosen.values()]):
+            groups = (
+                "is it of groups? Moodle gives them numbers of their own, and their "
+                "members cannot be told from these"
+            )
             raise NothingCollected(
                 f"{archive} has numbers of the class list, but with other names: "
-                f"{both}; is it of groups? Moodle gives them numbers of their own, and "
-                "their members cannot be told from these"
+                f"{both}; {garbled or groups}"
             )
-        outcome = Collected(system or "several", left_out=left_out)
+        outcome = Collected(system or "several", left_out=left_out, garbled=garbled)
         _file(chapter, course, chosen, lists, outcome, moved)
     if given:
         keep_roster(course, chapter, given)
@@ -183,6 +199,20 @@ def collect(
         came = {person.student for person in found if person} - {*outcome.unusable}
         outcome.untaken = [name for name in outcome.missing if name in came]
     return outcome
+
+
+def _advice_on_names(archive: Path) -> str:
+    """What to do if names look wrong, where an archive does not say how to read it."""
+    name = None
+    if archive.is_file() and zipfile.is_zipfile(archive):
+        with contextlib.suppress(Exception):  # what is damaged is told by unpacking it
+            name = of_unknown_encoding(archive)
+    if name is None:
+        return ""
+    return (
+        f"the archive does not say in which code page names such as {shown(name)} are: "
+        "if they look wrong, unpack it with the right one and give the folder"
+    )
 
 
 def _is_in(roster: Roster, shape: Shape) -> bool:
