@@ -104,7 +104,7 @@ def _collect(options: argparse.Namespace) -> int:
     people = people_in(course, options.chapter).values()
     add_students(settings.gradebook, settings.course_id, people)
     say("\n".join(done.lines(options.chapter)))
-    return 0
+    return GraderFault.exit_status if done.unkept else 0
 
 
 def _deadlines(options: argparse.Namespace) -> int:

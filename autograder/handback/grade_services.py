@@ -12,7 +12,9 @@ Source:
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -24,8 +26,10 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
 from autograder.handback.lti_errors import (
+    TIMEOUT,
     Refused,
     ScoreFailed,
+    ScoreNotNewer,
     ScoreRefused,
     json_of,
     one_line,
@@ -45,7 +49,7 @@ TAG = "attention-from-scratch"  # of columns that we made
 TRIES_AGAIN = 5
 BACKOFF = 1.0  # seconds before the second try; then it doubles
 LONGEST_PAUSE = 60  # seconds, also if the platform asks for more
-TIMEOUT = (10, 60)  # seconds to connect, and to answer
+TRIES_AGAIN_UNHEARD = 1  # without an answer, each try takes the whole timeout
 MAX_PAGES = 100  # of the list of columns
 
 
@@ -106,8 +110,9 @@ class GradeServices:
         self._session.max_redirects = 0  # neither token nor assertion goes elsewhere
         again = Retry(
             TRIES_AGAIN,
+            read=TRIES_AGAIN_UNHEARD,
             redirect=0,
-            allowed_methods=("GET", "POST"),  # a score that came twice changes nothing
+            allowed_methods=("GET", "POST"),  # at worst, a score is called not newer
             status_forcelist=(429, 500, 502, 503, 504),
             backoff_factor=BACKOFF,
             backoff_max=LONGEST_PAUSE,
@@ -150,6 +155,17 @@ class GradeServices:
         require_token(response, self._platform)
         return response
 
+    def _granted(self, ask: Callable[[], requests.Response]) -> requests.Response:
+        """The answer to a request; with a new token if the platform ended this one.
+
+        It may do so at any time, whatever it said about how long a token is good for.
+        """
+        response = ask()
+        if response.status_code == 401:
+            self._get_token()
+            response = ask()
+        return response
+
     def line_items(self) -> list[LineItem]:
         """All columns of the course that this client can see.
 
@@ -160,7 +176,9 @@ class GradeServices:
         url = self._platform.line_items_url
         for _ in range(MAX_PAGES):
             with one_line(url):
-                response = self._session.get(url, headers={"Accept": LINE_ITEMS})
+                response = self._granted(
+                    partial(self._session.get, url, headers={"Accept": LINE_ITEMS})
+                )
             require_done(response, url)
             entries = json_of(response)
             if not isinstance(entries, list):
@@ -175,8 +193,8 @@ class GradeServices:
     def create(self, chapter: str, label: str, max_score: float) -> LineItem:
         """Make the column of a chapter.
 
-        It is asked for once: after an error that does not say whether there is one now,
-        the next run looks first.
+        After an error that does not say whether there is one now, it is not asked for
+        again: the next run looks first.
 
         Raises:
             Refused: it was not made.
@@ -189,13 +207,15 @@ class GradeServices:
             "tag": TAG,
         }
         with one_line(url):
-            response = requests.post(
-                url,
-                json=body,
-                headers={"Content-Type": LINE_ITEM, "Accept": LINE_ITEM},
-                auth=self._session.token_auth,
-                timeout=TIMEOUT,
-                allow_redirects=False,
+            response = self._granted(
+                lambda: requests.post(
+                    url,
+                    json=body,
+                    headers={"Content-Type": LINE_ITEM, "Accept": LINE_ITEM},
+                    auth=self._session.token_auth,
+                    timeout=TIMEOUT,
+                    allow_redirects=False,
+                )
             )
         require_done(response, url)
         return self._line_item(json_of(response), url, response)
@@ -213,6 +233,7 @@ class GradeServices:
             when: the time of this score, in ISO 8601 with parts of seconds.
 
         Raises:
+            ScoreNotNewer: it has one that is not older, perhaps this one.
             ScoreRefused: it does not take this one.
             ScoreFailed: it fails at this one, however often it is asked.
             Refused: it takes none, or cannot be reached.
@@ -225,10 +246,14 @@ class GradeServices:
             body |= {"activityProgress": "Completed", "gradingProgress": "FullyGraded"}
         url = line_item.scores_url
         with one_line(url):
-            response = self._session.post(
-                url, json=body, headers={"Content-Type": SCORE}
+            response = self._granted(
+                partial(
+                    self._session.post, url, json=body, headers={"Content-Type": SCORE}
+                )
             )
-        if response.status_code in (400, 404, 409, 422):
+        if response.status_code == 409:
+            raise ScoreNotNewer(said(response))
+        if response.status_code in (400, 404, 422):
             raise ScoreRefused(said(response))
         if response.status_code >= 500:
             raise ScoreFailed(f"{url} answered {said(response)}")

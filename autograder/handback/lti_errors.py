@@ -10,11 +10,18 @@ from urllib.parse import parse_qsl, unquote
 
 import requests
 from authlib.integrations.base_client import OAuthError
+from urllib3.exceptions import (
+    NameResolutionError,
+    NewConnectionError,
+    ProtocolError,
+    ReadTimeoutError,
+)
 
 from autograder.errors import AutograderError
 from autograder.files import printable
 from autograder.handback.lti_settings import Platform
 
+TIMEOUT = (10, 60)  # seconds to connect, and to answer
 SHOWN = 200  # characters of what a platform says
 READ = 10_000  # characters in which a secret is looked for
 TELLING = 12  # letters of a secret that are not shown
@@ -26,6 +33,10 @@ class Refused(AutograderError):
 
 class ScoreRefused(AutograderError):
     """The platform refused one score, and may take others."""
+
+
+class ScoreNotNewer(ScoreRefused):
+    """The platform has a score whose time is not before that of this one."""
 
 
 class ScoreFailed(Refused):
@@ -46,11 +57,28 @@ def one_line(url: str) -> Iterator[None]:
     except requests.exceptions.SSLError:
         raise Refused(f"{url} has no certificate that this machine trusts") from None
     except requests.RequestException as error:
-        why = type(error).__name__
-        raise Refused(f"{url} cannot be reached: {why}") from None
+        raise Refused(f"{url} cannot be reached: {_why_unreached(error)}") from None
     except (OAuthError, ValueError, RecursionError) as error:  # may quote a token
         why = type(error).__name__
         raise Refused(f"{url} answered with what cannot be used: {why}") from None
+
+
+def _why_unreached(error: requests.RequestException) -> str:
+    """What became of a request that got no answer, after the last try."""
+    inner = error.args[0] if error.args else None
+    why = getattr(inner, "reason", inner)  # of the last try, where there were several
+    if isinstance(error, requests.ConnectTimeout):
+        return f"no connection within {TIMEOUT[0]} s"
+    if isinstance(error, requests.ReadTimeout) or isinstance(why, ReadTimeoutError):
+        return f"no answer within {TIMEOUT[1]} s"
+    if isinstance(why, NameResolutionError):
+        return "no such host is known, or this machine has no network"
+    system = why.__cause__ if isinstance(why, BaseException) else None
+    if isinstance(why, NewConnectionError) and isinstance(system, OSError):
+        return system.strerror or type(error).__name__
+    if isinstance(why, ProtocolError):
+        return "the connection was broken off before the answer"
+    return type(error).__name__
 
 
 def require_token(response: requests.Response, platform: Platform) -> None:

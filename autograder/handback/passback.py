@@ -9,7 +9,12 @@ from pathlib import Path
 
 from autograder.files import printable
 from autograder.handback.grade_services import TAG, GradeServices, LineItem
-from autograder.handback.lti_errors import Refused, ScoreFailed, ScoreRefused
+from autograder.handback.lti_errors import (
+    Refused,
+    ScoreFailed,
+    ScoreNotNewer,
+    ScoreRefused,
+)
 from autograder.handback.lti_settings import Platform
 from autograder.handback.sent import Sent, keep_sent, read_sent, time_after
 from autograder.lms.names import CANVAS
@@ -153,11 +158,9 @@ def pass_back(
             changes = progress(changes, len(found.changes))
         failed = 0  # one after the other
         for change in changes:
-            when = time_after(before.get(change.user))
+            last = before.get(change.user)
             try:
-                services.publish(
-                    column, change.user, change.now, report.max_score, when
-                )
+                sent = _publish(services, column, change, report.max_score, last)
             except ScoreRefused as error:
                 found.refused[change.student] = (
                     f"{error} (its id in the class list is {change.user})"
@@ -174,7 +177,6 @@ def pass_back(
                 found.refused[change.student] = str(error)  # perhaps the only one
                 continue
             failed = 0
-            sent = Sent(change.student, change.user, change.now, report.max_score, when)
             try:
                 keep_sent(course, chapter, column.url, sent)
             except OSError as error:
@@ -185,6 +187,33 @@ def pass_back(
                 ) from None
             found.sent.append(change)
     return found
+
+
+def _publish(
+    services: GradeServices,
+    column: LineItem,
+    change: Change,
+    of: float,
+    last: Sent | None,
+) -> Sent:
+    """Publish a score, and say what the platform has then.
+
+    It may have stored a score, and failed before it said so. The same score is then not
+    newer than itself, so it is given a later time, once.
+
+    Raises:
+        ScoreRefused, Refused: as ``GradeServices.publish`` does.
+    """
+
+    def publish(when: str) -> Sent:
+        services.publish(column, change.user, change.now, of, when)
+        return Sent(change.student, change.user, change.now, of, when)
+
+    when = time_after(last)
+    try:
+        return publish(when)
+    except ScoreNotNewer:
+        return publish(time_after(Sent(change.student, change.user, None, of, when)))
 
 
 def _also(refused: Mapping[str, str]) -> str:

@@ -1,7 +1,9 @@
 """Read the list of owners that Gradescope packs with a class's submissions.
 
 Students may enter their SID themselves, and a typing error makes it a classmate's. They
-log in with their address. So an SID that goes with two addresses stands for nobody.
+log in with their address. So an SID that goes with two addresses stands for nobody, nor
+does one that has the form of an address. What is known from elsewhere of the person
+with an SID is compared in ``whose``.
 """
 
 from __future__ import annotations
@@ -78,6 +80,8 @@ def _submitters(number: str, entry: Mapping[str, Any]) -> Iterator[Shape]:
     for person in entry[":submitters"]:
         sid, email = _text(person.get(":sid")), _text(person.get(":email"))
         called = safe(_text(person.get(":name"))).replace("_", " ")
+        if email and "@" in sid:  # it is their own address, or that of somebody else
+            sid = ""
         if sid or email:
             told = {"upload": upload, "email": email, "time": time}
             yield Shape(GRADESCOPE, safe(sid or email), called, **told)

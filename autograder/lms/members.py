@@ -78,12 +78,29 @@ def _open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
 
 def _name_in_zip(info: zipfile.ZipInfo) -> str:
     """The name; where an archive does not say so, it may be in UTF-8 all the same."""
-    if not info.flag_bits & _UTF_8:
-        try:
-            return info.filename.encode("cp437").decode("utf-8")
-        except UnicodeError:
-            pass
-    return info.filename
+    return info.filename if info.flag_bits & _UTF_8 else _as_utf_8(info.filename)
+
+
+def _as_utf_8(name: str) -> str:
+    """A name that was read as the ZIP format's first code page, if it is in UTF-8."""
+    try:
+        return name.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return name
+
+
+def of_unknown_encoding(file: Path) -> str | None:
+    """A name in a ZIP archive that may be garbled, as it would be read; else ``None``.
+
+    The archive says of no name but one in UTF-8 how it is encoded.
+    """
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            name = info.filename
+            told = name.isascii() or info.flag_bits & _UTF_8
+            if not told and _as_utf_8(name) == name:
+                return name
+    return None
 
 
 def in_tar(file: Path) -> Iterator[Member]:

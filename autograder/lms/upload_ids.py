@@ -18,6 +18,7 @@ from autograder.lms.members import safe
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import Person, Roster, read_roster
 from autograder.lms.whose import with_names_kept
+from autograder.submissions.submitted import folder_of
 
 # What identifies a person in a whole course, by system; Moodle numbers anew each time.
 COURSE_WIDE = (CANVAS, GRADESCOPE)
@@ -108,6 +109,17 @@ def names_so_far(course: Path, chapter: str) -> dict[tuple[str, str], str]:
     return found
 
 
+def addresses_of_sids(course: Path) -> dict[str, set[str]]:
+    """The addresses that SIDs of Gradescope were collected with, in lower case."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((course / "collected").glob("*.json")):
+        for entry in read_upload_ids(course, path.stem).values():
+            if entry.system == GRADESCOPE and entry.email:
+                sid, email = entry.person.casefold(), entry.email.casefold()
+                found.setdefault(sid, set()).add(email)
+    return found
+
+
 def read_class_list(course: Path, chapter: str, path: Path) -> Roster:
     """A class list; whoever was collected under another name before keeps that.
 
@@ -133,7 +145,7 @@ def read_class_list(course: Path, chapter: str, path: Path) -> Roster:
 
 def _chapters(course: Path, student: str) -> set[str]:
     """What a student has handed in, or was graded in."""
-    found = {path.name for path in (course / "submitted" / student).glob("*")}
+    found = {p.name for p in folder_of(course / "submitted", student).glob("*")}
     reports = (course / "reports").glob(f"*/{student}.json")
     return found | {path.parent.name for path in reports}
 

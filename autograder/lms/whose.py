@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from autograder.lms.members import safe
@@ -39,15 +39,17 @@ def with_names_kept(
         BadTable: somebody else in the list has a name that is kept.
     """
     ids = {(system, value.casefold()): s for (system, value), s in collected.items()}
+    known = set(addresses.values())
 
     def kept(person: Person) -> str:
-        told = [
-            (system, person.ids.get(kind, "").casefold())
-            for system, kinds in _KINDS.items()
-            for kind in kinds
-        ]
-        names = [ids[key] for key in told if key in ids]
         email = person.ids.get("email", "").casefold()
+        names = []
+        for system, kinds in _KINDS.items():
+            for kind in kinds:
+                name = ids.get((system, person.ids.get(kind, "").casefold()))
+                other = email and name in known and addresses.get(email) != name
+                if name and not (kind == "sid" and other):
+                    names.append(name)
         name = names[0] if names else addresses.get(email, person.student)
         return person.student if are_two(person.student, name) else name
 
@@ -62,6 +64,43 @@ def with_names_kept(
     if problems:
         raise BadTable(roster.table.path, problems)
     return replace(roster, people=people)
+
+
+def with_sids_compared(
+    notebooks: Iterable[Notebook],
+    lists: Iterable[Roster],
+    collected: Mapping[str, Collection[str]],
+) -> tuple[list[Notebook], dict[Shape, str]]:
+    """The notebooks, with the address as the id where the SID may be somebody else's.
+
+    An SID identifies a person in Gradescope unless another address is known of the
+    person who has it.
+
+    Args:
+        notebooks: of one archive.
+        lists: those that there are of the class.
+        collected: the addresses with which an SID was collected, both in lower case.
+
+    Returns:
+        The notebooks, and for those whose id is another now, the SID with the address
+        that is known of it.
+    """
+    known = {sid: set(addresses) for sid, addresses in collected.items()}
+    for roster in lists:
+        for person in roster.people:
+            sid, email = person.ids.get("sid", ""), person.ids.get("email", "")
+            if sid and email:
+                known.setdefault(safe(sid).casefold(), set()).add(email.casefold())
+    found, changed = [], {}
+    for notebook in notebooks:
+        shape, email = notebook.shape, notebook.shape.email
+        if shape.system == GRADESCOPE and email and shape.person != safe(email):
+            others = known.get(shape.person.casefold(), set()) - {email.casefold()}
+            if others:
+                shape = replace(shape, person=safe(email))
+                changed[shape] = f"{notebook.shape.person}, is that of {min(others)}"
+        found.append(replace(notebook, shape=shape))
+    return found, changed
 
 
 def find_person(lists: Iterable[Roster], shape: Shape) -> Person | None:

@@ -2,6 +2,9 @@
 
 Nothing of a folder is trusted: links are not followed, only a plain file of moderate
 size is read, and a name that could act as a path or a pattern is refused.
+
+Some copies of a course have a letter such as ü in two parts, which Unicode calls NFD.
+A student is named in NFC, and the folder is found whichever form its name has.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,17 +79,24 @@ def students(
         NothingSubmitted: there are no folders.
     """
     usable, refused = [], {}
+    named: dict[str, str] = {}  # folders, by the name of the student
     for entry in sorted(submitted.iterdir()) if submitted.is_dir() else []:
         folder = entry.is_dir() and not entry.is_symlink()
         if not folder and entry.name.startswith("."):
             continue  # a file such as .DS_Store
         if not folder:
             refused[printable(entry.name)] = "not a folder"
-        elif why := bad_name(entry.name, longest):
+        elif why := bad_name(name := _composed(entry.name), longest):
             dots = "..." if len(entry.name) > 40 else ""
             refused[printable(entry.name[:40]) + dots] = f"{why}: rename the folder"
+        elif named.setdefault(name, entry.name) != entry.name:
+            refused[name] = (
+                f"two folders have this name, {ascii(named[name])} and "
+                f"{ascii(entry.name)}: put what was handed in into one of them"
+            )
         else:
-            usable.append(entry.name)
+            usable.append(name)
+    usable = [name for name in usable if name not in refused]
     if not usable and not refused:
         raise NothingSubmitted(
             f"nothing was submitted: {submitted} has no folders; each is to hold "
@@ -111,13 +122,27 @@ def bad_name(name: str, longest: int = MAX_NAME) -> str | None:
     return None
 
 
+def folder_of(submitted: Path, student: str) -> Path:
+    """The folder of a student, in whichever form of Unicode its name is."""
+    folder = submitted / student
+    if student.isascii() or os.path.lexists(folder) or not submitted.is_dir():
+        return folder
+    wanted = _composed(student)
+    names = (entry.name for entry in os.scandir(submitted))
+    return submitted / next((n for n in names if _composed(n) == wanted), student)
+
+
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
+
+
 def handed_in(submitted: Path, student: str, chapter: str) -> bool:
     """Whether there is anything of a student for a chapter, usable or not.
 
     An empty folder is nothing: collecting and syncing make such folders. Nor is one in
     which only hidden files are, such as those that a killed command had not finished.
     """
-    folder = submitted / student / chapter
+    folder = folder_of(submitted, student) / chapter
     try:
         names = [entry.name for entry in folder.iterdir()]
         return any(not n.startswith(".") or n.endswith(".ipynb") for n in names)
@@ -132,7 +157,7 @@ def handed_in(submitted: Path, student: str, chapter: str) -> bool:
 def misplaced(submitted: Path, student: str, chapter: str) -> str | None:
     """What may be a submission, where there is none in its place."""
     try:
-        found = sorted(entry.name for entry in (submitted / student).iterdir())
+        found = sorted(e.name for e in folder_of(submitted, student).iterdir())
     except OSError:
         return None
     for name in found:
@@ -148,7 +173,7 @@ def read(submitted: Path, student: str, chapter: str) -> Submission:
     Raises:
         GraderFault: this machine could not read it.
     """
-    return read_folder(submitted / student / chapter, student, chapter)
+    return read_folder(folder_of(submitted, student) / chapter, student, chapter)
 
 
 def read_folder(folder: Path, student: str, chapter: str) -> Submission:
@@ -242,7 +267,7 @@ def read_secret(submitted: Path, student: str, chapter: str) -> str | None:
 
     There is one if it came through nbgrader's exchange.
     """
-    path = submitted / student / chapter / "submission_secret.txt"
+    path = folder_of(submitted, student) / chapter / "submission_secret.txt"
     try:
         text = plain_file(path, 1000).decode("ascii")
     except (Unusable, UnicodeDecodeError):

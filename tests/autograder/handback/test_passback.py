@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, quote_plus
 
@@ -19,7 +20,7 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.exercise import load_topic
 from autograder.grading.examine import summary
-from autograder.handback import grade_services, passback, sent
+from autograder.handback import grade_services, lti_errors, passback, sent
 from autograder.judge import refuse
 from autograder.marks.gradebook import ChapterMarks
 from tests.autograder.conftest import TOPIC
@@ -361,6 +362,79 @@ def test_token_that_runs_out_is_got_anew(course, platform):
     assert platform.asked["token"] > 2
 
 
+@pytest.mark.parametrize("said", ["an hour", "nothing"])
+def test_token_that_ends_before_its_time_is_got_anew(course, platform, said):
+    number = platform.add_column(TOPIC)
+    issue, store = platform.token, platform.score
+
+    def token(form):
+        issued = issue(form)
+        return issued if said == "an hour" else issued | {"expires_in": None}
+
+    def score(number, body):
+        store(number, body)
+        platform.tokens.clear()
+
+    platform.token, platform.score = token, score
+    assert send(course) == 0
+    assert platform.scores[number] == {"101": 7, "u-202": 0, "104": 3}
+    assert platform.asked["token"] == 3
+
+
+@pytest.mark.parametrize("kind", ["list", "create", "scores"])
+def test_each_request_gets_one_new_token_and_then_the_advice(
+    course, platform, capsys, kind
+):
+    if kind == "scores":
+        platform.add_column(TOPIC)
+    platform.faults = {kind: [(401, {})]}
+    assert send(course, "--create") == 0
+    assert platform.asked["token"] == 2
+    platform.columns.clear()
+    if kind == "scores":
+        platform.add_column(TOPIC)
+    (course / "passback" / f"{TOPIC}.jsonl").unlink()
+    platform.faults = {kind: [(401, {})] * 9}
+    assert send(course, "--create") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "let the client use Assignment and Grade Services in this course" in line
+    assert (platform.asked["token"], len(platform.faults[kind])) == (4, 7)
+
+
+@pytest.mark.parametrize("words", ["failed", "cut off"])
+def test_score_that_was_stored_before_the_platform_failed_counts_as_sent(
+    course, platform, capsys, words
+):
+    number = platform.add_column(TOPIC)
+    store, stored = platform.score, []
+
+    def score(number, body):
+        store(number, body)
+        stored.append(body)
+        if len(stored) == 1:
+            if words == "cut off":
+                raise ConnectionAbortedError
+            raise Wrong(500, "stored, and then failed")
+
+    platform.score = score
+    assert send(course) == 0
+    assert "3 marks sent" in capsys.readouterr().out
+    assert platform.scores[number] == {"101": 7, "u-202": 0, "104": 3}
+    asked = platform.asked["scores"]
+    assert send(course) == 0
+    assert platform.asked["scores"] == asked
+
+
+def test_score_that_is_never_new_enough_is_refused_after_a_second_try(
+    course, platform, capsys
+):
+    platform.add_column(TOPIC)
+    platform.lies["scores"] = (409, "a later score is known", {})
+    assert send(course) == 3
+    assert capsys.readouterr().out.count("a later score is known") == 3
+    assert platform.asked["scores"] == 2 * 3
+
+
 def test_key_that_is_not_registered_is_one_line_without_the_key(
     course, platform, capsys
 ):
@@ -575,7 +649,50 @@ def test_nobody_there_is_one_line(course, platform, capsys):
         )
         assert send(course) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "cannot be reached" in line
+    assert line.endswith("cannot be reached: Connection refused")
+
+
+def test_host_that_has_no_name_is_one_line(course, platform, capsys, monkeypatch):
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "*")
+    settle(course, platform, token_url="https://nowhere.invalid/token")  # RFC 2606
+    assert send(course) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "no such host is known" in line
+
+
+def test_platform_that_hangs_is_one_line_after_two_tries(
+    course, platform, capsys, monkeypatch
+):
+    for module in (grade_services, lti_errors):
+        monkeypatch.setattr(module, "TIMEOUT", (5, 0.2))
+    platform.add_column(TOPIC)
+    over = threading.Event()
+
+    def hang(*_):
+        over.wait(20)
+        raise ConnectionAbortedError
+
+    platform.score = hang
+    try:
+        assert send(course) == 2
+    finally:
+        over.set()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "cannot be reached: no answer within 0.2 s" in line
+    assert platform.asked["scores"] == 2
+
+
+def test_connection_that_is_broken_off_is_one_line(course, platform, capsys):
+    platform.add_column(TOPIC)
+
+    def broken_off(*_):
+        raise ConnectionAbortedError
+
+    platform.score = broken_off
+    assert send(course) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the connection was broken off" in line
 
 
 def test_two_students_with_one_id_are_refused(course, platform, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import resource
+import shutil
 
 import pytest
 
@@ -132,6 +133,21 @@ def test_who_could_not_be_collected_has_handed_in_nothing(
     ]
     (student,) = (path.name for path in collected.submitted.iterdir())
     assert not handed_in(collected.submitted, student, TOPIC)
+
+
+def test_what_could_not_be_kept_is_counted_last_and_in_the_status(
+    collected, full_for_notebooks, released_course, tmp_path, capsys
+):
+    archive = tmp_path / "class.zip"
+    archive.write_bytes(zipped(exported("first", "2026-11-01 10:00:00 Z")))
+    course = shutil.copytree(released_course, tmp_path / "released")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,sid\njane,12345\n")
+    words = ["--course", str(course), "--roster", str(roster)]
+    assert main(["collect", TOPIC, str(archive), *words]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "1 not kept: make room and call again"
+    assert "  handed in, as it seems, but not collected: jane" in lines
 
 
 def test_an_earlier_submission_keeps_its_own_time(collected, request):

@@ -35,14 +35,14 @@ def laid_out(place, files):
 def collected(course, tmp_path):
     """What collecting files told, and who has a submission."""
 
-    def run(files, folder=False, **words):
+    def run(files, folder=False, chapter=TOPIC, **words):
         if folder:
             source = laid_out(tmp_path / "download", files)
         else:
             source = tmp_path / "class.zip"
             source.write_bytes(zipped(files))
-        done = collect(TOPIC, source, course, **words)
-        found = (course / "submitted").rglob("*.ipynb")
+        done = collect(chapter, source, course, **words)
+        found = (course / "submitted").rglob(f"{chapter}/*.ipynb")
         return done, {
             path.parent.parent.name: path.read_text()
             for path in found
@@ -115,7 +115,7 @@ def owners(*people, first=11):
     for number, (name, sid, email) in enumerate(people, start=first):
         told = submitter(name=name, sid=f"'{sid}'", email=email)
         lists += told.replace("submission_11", f"submission_{number}")
-        files[f"submission_{number}/{TOPIC}.ipynb"] = email
+        files[f"submission_{number}/notebook.ipynb"] = email
     return {"submission_metadata.yml": lists, **files}
 
 
@@ -150,6 +150,59 @@ def test_name_of_before_stays_when_somebody_else_enters_that_sid(collected):
     assert found == {"Ann A_1": "ann@x.edu"}
     _, found = collected(owners(ann, ("Ann A", "1", "eve@x.edu")))
     assert found == {"Ann A_1": "ann@x.edu", "Ann A_eve@x.edu": "eve@x.edu"}
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_sid_of_somebody_who_has_not_handed_in_yet_is_nobody_elses(
+    collected, tmp_path, listed
+):
+    """Of an earlier chapter, or the class list, her address is known."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,name,email,sid\nvera,Vera V,v@x.edu,123\n")
+    words = {"roster": roster} if listed else {}
+    vera, eve = ("Vera V", "123", "v@x.edu"), ("Vera V", "123", "e@y.org")
+    name = "vera" if listed else "Vera V_123"
+    if not listed:
+        collected(owners(vera), chapter="masking")
+    done, found = collected(owners(eve, first=20), **words)
+    assert found == {"Vera V_e@y.org": "e@y.org"}
+    line = (
+        "  collected under a name of its own: Vera V_e@y.org: its SID, 123, is that of "
+        "v@x.edu"
+    )
+    assert line in done.lines(TOPIC)
+    assert done.unlisted == ([*found] if listed else [])
+    done, found = collected(owners(eve, vera, first=20), **words)
+    assert found == {"Vera V_e@y.org": "e@y.org", name: "v@x.edu"}
+    assert (done.left_out, done.apart) == ([], {})
+
+
+def test_sid_in_the_form_of_an_address_is_that_of_nobody_else(collected):
+    collected(owners(("Vera V", "v@x.edu", "e@x.edu")))
+    done, found = collected(owners(("Vera V", "123", "v@x.edu"), first=20))
+    assert (sorted(found.values()), done.left_out) == (["e@x.edu", "v@x.edu"], [])
+
+
+def test_who_came_first_with_the_sid_of_somebody_else_is_not_that_person(
+    collected, tmp_path
+):
+    """With a class list that comes later too."""
+    _, first = collected(owners(("Eve E", "1", "eve@x.edu")), chapter="masking")
+    roster = tmp_path / "roster.csv"
+    roster.write_text(ROSTER)
+    ann = ("Ann A", "1", "ann@x.edu")
+    done, found = collected(owners(ann, first=20), roster=roster)
+    assert (found, done.left_out) == ({"ann@x.edu": "ann@x.edu"}, [])
+
+
+def test_class_list_without_addresses_joins_by_sid(collected, tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,sid\nann,1\nbo,2\n")
+    collected(owners(("Ann A", "1", "ann@x.edu")), chapter="masking")
+    people = ("Ann A", "1", "ann@x.edu"), ("Bo B", "2", "bo@x.edu")
+    done, found = collected(owners(*people), roster=roster)
+    assert found == {"Ann A_1": "ann@x.edu", "bo": "bo@x.edu"}
+    assert (done.missing, done.unlisted, done.apart) == ([], [], {})
 
 
 def test_address_in_the_class_list_counts_before_an_sid(collected, tmp_path):

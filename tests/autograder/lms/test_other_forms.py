@@ -221,6 +221,59 @@ def test_who_handed_in_something_else_is_not_called_missing(collected):
     assert "  handed in, but no notebook: bo" in lines
 
 
+def test_whose_upload_was_not_taken_is_not_called_missing(collected):
+    """Another chapter's notebook, and names that may be of two people."""
+    people = [("Al", 1), ("Bo", 2), ("Cy", 3), ("Di", 4), ("Ed", 5)]
+    listed = CANVAS_LIST + "".join(f'"Roe, {n}",{i},{n.lower()}\n' for n, i in people)
+    files = {
+        f"roeal_1_11_{TOPIC}.ipynb": "al",
+        "roebo_2_12_masking.ipynb": "other chapter",
+        f"roecy_3_4_13_{TOPIC}.ipynb": "of Cy, or of somebody called roecy_3, Di",
+    }
+    done, found = collected(files, listed)
+    assert found == {"al": "al"}
+    lines = done.lines(TOPIC)
+    assert "  not handed in: ed" in lines
+    assert "  handed in, as it seems, but not collected: bo, cy, di" in lines
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared", "told"),
+    [("cp866", False, True), ("utf-8", False, False), ("utf-8", True, False)],
+)
+def test_names_in_a_code_page_that_is_not_declared_come_with_advice(
+    course, tmp_path, encoding, declared, told
+):
+    """As archives that were packed anew on Windows have them."""
+    path = tmp_path / "class.zip"
+    name = "\u0418\u0432\u0430\u043d_501_assignsubmission_file"
+    shown = name if declared else "x" * len(name.encode(encoding))
+    content = zipped({f"{shown}/{TOPIC}.ipynb": "ivan"})  # it declares what is no ASCII
+    content = content.replace(shown.encode(), name.encode(encoding))
+    path.write_bytes(content)
+    done = collect(TOPIC, path, course)
+    advice = "if they look wrong, unpack it with the right one and give the folder"
+    assert done.lines(TOPIC)[-1].endswith(advice) == told
+    if not told:
+        assert done.new == ["\u0418\u0432\u0430\u043d_501"]
+        return
+    roster = tmp_path / "list.csv"
+    roster.write_text(
+        MOODLE_LIST + "Participant 501,\u0418\u0432\u0430\u043d,i@x.ru,\n"
+    )
+    with pytest.raises(NothingCollected) as refused:
+        collect(TOPIC, path, course, roster=roster)
+    assert str(refused.value).endswith(advice)
+
+
+def test_way_on_with_an_archive_of_another_system_is_told(course, tmp_path):
+    path = tmp_path / "class.zip"
+    path.write_bytes(zipped({f"12345-67890 - Jane Doe/{TOPIC}.ipynb": "jane"}))
+    with pytest.raises(NothingCollected) as refused:
+        collect(TOPIC, path, course)
+    assert f"submitted/STUDENT/{TOPIC}/{TOPIC}.ipynb yourself" in str(refused.value)
+
+
 @pytest.mark.parametrize("content", [b"ID,Student\n", b"PK\3\4 and no more", b""])
 def test_what_is_no_archive_is_one_line(course, tmp_path, content):
     path = tmp_path / "submissions.zip"
