@@ -37,9 +37,7 @@ _CONTROLS = re.compile(
 COLOURED = 60_000  # characters of code that are coloured; the rest is shown plain
 LONG_LINE = 400  # characters; code with a longer line is shown plain
 _LONG_BLANK = re.compile(r"\s{100}")
-_MARKUP = re.compile(
-    r"[^\w\s.,;:()/-]|_"
-)  # may mean something in HTML, Markdown or TeX
+_MARKUP = re.compile(r"[^\w\s.,;:()/-]|_")  # what may be some in HTML or Markdown
 
 
 def kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
