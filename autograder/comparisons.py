@@ -8,7 +8,11 @@ nothing of theirs.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 
 from autograder.statements import (
     RUNS,
@@ -26,6 +30,9 @@ _LOOKS |= {"assert_almost_equal", "assert_array_almost_equal"}
 
 # What changes the object before the dot.
 _CHANGES = {"append", "extend", "insert", "setdefault", "update", "__setattr__"}
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_CALLED_BY_OTHERS = ("forward",)  # by nn.Module
+_WHEN_CALLED, _EVER = -1, -2  # in place of the place of a statement
 _NAMESPACES = {"globals", "locals", "vars", "get_ipython", "__import__"}
 _NAMESPACES |= {"import_module"}
 _CHANGED = {"out", "inplace"}  # arguments that say what else is changed
@@ -48,98 +55,202 @@ def without_comparisons(
     """
     if not any(answer in names_bound(node) for node in body):
         return [node for node in body if not _looks(node)]  # it is bound elsewhere
-    body = [one for node in body for one in _name_by_name(node)]
-    bindings = _Bindings(body, answer, forbidden)
+    parts = [
+        (place, part) for place, node in enumerate(body) for part in _name_by_name(node)
+    ]
+    bindings = _Bindings(parts, answer, forbidden)
     kept: set[int] = set()
-    waiting = [(answer, False)]
-    for node in body:
+    waiting: list[tuple[str, int, bool]] = [(answer, _WHEN_CALLED, False)]
+    for _, node in parts:
         if _may_bind_anything(node):
             kept.add(id(node))
-            waiting += [(name, True) for name in mentioned(node)]
-    followed: set[tuple[str | int, bool]] = set()
+            waiting += [(name, _EVER, True) for name in mentioned(node)]
+    followed: set[tuple[int, bool]] = set()
     while waiting:
-        name, at_once = waiting.pop()
-        if (name, at_once) in followed:
-            continue
-        followed.add((name, at_once))
-        for node in bindings.of(name, at_once):
-            if (id(node), at_once) not in followed:
-                followed.add((id(node), at_once))
+        name, when, ever = waiting.pop()
+        for place, node in bindings.of(name, when, ever):
+            if (id(node), ever) not in followed:
+                followed.add((id(node), ever))
                 kept.add(id(node))
                 now, later = _mentioned_by(node)
-                waiting += [(name, True) for name in now]
-                waiting += [(name, at_once) for name in later]
-    return [node for node in body if id(node) in kept]
+                # What is called at once looks up its names at once as well.
+                called = ever or _calls(node)
+                waiting += [(name, place, called) for name in now]
+                called = ever or (_calls(node) and not isinstance(node, _DEFINITIONS))
+                when = _EVER if called else _WHEN_CALLED
+                waiting += [(name, when, called) for name in later]
+    return _without_idle_methods([node for _, node in parts if id(node) in kept])
 
 
 def _name_by_name(node: ast.stmt) -> list[ast.stmt]:
-    """An import, with a statement for each of its names: not all may be needed."""
+    """An import, or ``a, b = 1, 2``, with a statement for each name.
+
+    Not all of them may be needed.
+    """
+    parts: list[ast.stmt] = [node]
     if isinstance(node, ast.Import):
-        parts: list[ast.stmt] = [ast.Import([alias]) for alias in node.names]
+        parts = [ast.Import([alias]) for alias in node.names]
     elif isinstance(node, ast.ImportFrom):
         where = node.module, node.level
         parts = [ast.ImportFrom(where[0], [n], where[1]) for n in node.names]
-    else:
-        return [node]
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+        sides = node.targets[0], node.value
+        if all(isinstance(side, ast.Tuple | ast.List) for side in sides):
+            pairs = list(zip(sides[0].elts, sides[1].elts, strict=False))
+            equal = len(sides[0].elts) == len(sides[1].elts)
+            if equal and not any(isinstance(n, ast.Starred) for p in pairs for n in p):
+                parts = [ast.Assign([target], value) for target, value in pairs]
     return [ast.copy_location(part, node) for part in parts]
 
 
 class _Bindings:
-    """Which statements bind or change the object that a name stands for."""
+    """Which statements bind or change the object that a name stands for, and when.
+
+    Args:
+        parts: statements in their order, each with the number of its place.
+        answer: the name of the answer.
+        forbidden: the names of functions that the answer may not use.
+    """
 
     def __init__(
-        self, body: list[ast.stmt], answer: str, forbidden: Collection[str]
+        self,
+        parts: Sequence[tuple[int, ast.stmt]],
+        answer: str,
+        forbidden: Collection[str],
     ) -> None:
         imports = ast.Import | ast.ImportFrom
         made = set().union(
-            *(names_bound(node) for node in body if not isinstance(node, imports))
+            *(names_bound(node) for _, node in parts if not isinstance(node, imports))
         )
-        self._all: dict[str, list[ast.stmt]] = {}
-        self._lasting: dict[str, list[ast.stmt]] = {}  # since it was bound last
-        later: dict[str, list[ast.stmt]] = {}  # in a function, whenever that is called
-        for node in body:
+        # By name: what was bound or changed each time since it was surely bound anew.
+        self._runs: dict[str, list[list[tuple[int, ast.stmt]]]] = {}
+        # What functions bind, whenever they are called.
+        self._by_calls: dict[str, list[tuple[int, ast.stmt]]] = {}
+        self._told: dict[tuple[str, int, bool], int] = {}  # how many, of each run
+        for place, node in parts:
             if _may_bind_anything(node):
                 continue
             changed = _changed_in(node, made, forbidden) - {answer}
             for name in names_bound(node) | changed:
-                self._all.setdefault(name, []).append(node)
-                if _surely_binds(node, name):
-                    self._lasting[name] = []
-                self._lasting.setdefault(name, []).append(node)
+                runs = self._runs.setdefault(name, [])
+                if not runs or _surely_binds(node, name):
+                    runs.append([])
+                runs[-1].append((place, node))
             for name in _global_in(node):
-                later.setdefault(name, []).append(node)
-        for name, nodes in later.items():
-            self._lasting.setdefault(name, []).extend(nodes)
+                self._by_calls.setdefault(name, []).append((place, node))
 
-    def of(self, name: str, at_once: bool) -> Sequence[ast.stmt]:
-        """The statements, in their order.
+    def of(self, name: str, when: int, ever: bool) -> Iterator[tuple[int, ast.stmt]]:
+        """The statements on which the meaning of a name depends, with their places.
+
+        None is given twice for the same run of statements and the same ``ever``.
 
         Args:
             name: that is looked up.
-            at_once: whether this is before the answer is called, when the name may
-                have stood for anything that it was bound to.
+            when: the place of the statement that does so; or ``_WHEN_CALLED`` for the
+                time at which the answer is called; or ``_EVER``.
+            ever: what the caller keeps apart.
         """
-        return (self._all if at_once else self._lasting).get(name, ())
+        yield from self._by_calls.get(name, ())
+        runs = self._runs.get(name, [])
+        last = len(runs)
+        if when >= 0:
+            last = bisect_left(runs, when, key=lambda run: run[0][0])
+        for number in range(0 if when == _EVER else max(0, last - 1), last):
+            run = runs[number]
+            end = len(run)
+            if when >= 0:
+                end = bisect_left(run, when, key=lambda entry: entry[0])
+            told = self._told.get((name, number, ever), 0)
+            self._told[name, number, ever] = max(told, end)
+            yield from run[told:end]
 
 
 def _surely_binds(node: ast.stmt, name: str) -> bool:
     """Whether a statement binds a name whatever happens, if it runs through."""
     if isinstance(node, ast.Assign):
-        return any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
+        return name in set().union(*map(_targets, node.targets))
+    if isinstance(node, ast.AugAssign):  # it looks up what was there before
+        return name in _targets(node.target)
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return False
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign
-    return isinstance(node, kinds | ast.Import | ast.ImportFrom) and (
-        name in names_bound(node)
-    )
+    kinds = _DEFINITIONS | ast.AnnAssign | ast.Import | ast.ImportFrom
+    return isinstance(node, kinds) and name in names_bound(node)
+
+
+def _targets(target: ast.expr) -> set[str]:
+    """The names that an assignment to a target binds."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return set().union(*map(_targets, target.elts))
+    if isinstance(target, ast.Starred):
+        return _targets(target.value)
+    return {target.id} if isinstance(target, ast.Name) else set()
 
 
 def _mentioned_by(node: ast.stmt) -> tuple[set[str], set[str]]:
     """What a statement looks up as it runs, and when what it defines is called."""
-    names = mentioned(node)
-    defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    now = mentioned_at_once(node) if isinstance(node, defines) else names
-    return now, names - now
+    now = mentioned_at_once(node)
+    return now, mentioned(node) - now
+
+
+def _calls(node: ast.stmt) -> bool:
+    """Whether a statement calls anything as it runs, in a decorator for instance."""
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Call):
+            return True
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += [*part.decorator_list, part.args]
+        elif not isinstance(part, ast.Lambda):
+            waiting += ast.iter_child_nodes(part)
+    return False
+
+
+def _without_idle_methods(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements, without the methods of classes whose names nothing else mentions.
+
+    Nobody calls these by name; a test of a class may be one of its methods.
+    """
+    classes = [node for node in body if isinstance(node, ast.ClassDef)]
+    if not classes:
+        return body
+    used = Counter(name for node in body for name in _words_in(node))
+    shorter: dict[int, ast.stmt] = {}
+    for node in classes:
+        idle = [m for m in node.body if _is_plain_method(m) and _is_idle(m, used)]
+        if idle:
+            kept = [part for part in node.body if part not in idle] or [ast.Pass()]
+            shorter[id(node)] = copy(node)
+            shorter[id(node)].body = kept
+    return [shorter.get(id(node), node) for node in body]
+
+
+def _is_plain_method(node: ast.stmt) -> bool:
+    """Whether it is a method that is called by its name alone."""
+    return (
+        isinstance(node, ast.FunctionDef)
+        and node.name not in _CALLED_BY_OTHERS
+        and not node.name.startswith("__")
+        and all(
+            name_of(d) in ("staticmethod", "classmethod") for d in node.decorator_list
+        )
+    )
+
+
+def _is_idle(method: ast.FunctionDef, used: Counter[str]) -> bool:
+    own = sum(name == method.name for name in _words_in(method))
+    return used[method.name] == own
+
+
+def _words_in(node: ast.AST) -> Iterator[str]:
+    """The names and attributes that code mentions, and the words in its texts."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.Attribute):
+            yield part.attr
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield from re.findall(r"\w+", part.value)
 
 
 def _global_in(node: ast.stmt) -> set[str]:

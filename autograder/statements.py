@@ -97,14 +97,10 @@ def _mentioned(
             found |= {node.target.id} - own
         elif isinstance(node, ast.Attribute):
             attributes.add(node.attr)
-        elif isinstance(node, ast.Global | ast.Nonlocal):
-            found |= set(node.names) - (
-                own if isinstance(node, ast.Nonlocal) else nothing
-            )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             texts.append(node.value)
         if isinstance(node, _FUNCTIONS):
-            inside = seen | _own_names(node) if bodies else nothing
+            inside = _inside(node, seen) if bodies else nothing
             body = [node.body] if isinstance(node, ast.Lambda) else node.body
             waiting += [(part, inside, inside) for part in body if bodies]
             outside = [node.args, getattr(node, "returns", None)]
@@ -144,22 +140,29 @@ def _targets(generators: list[ast.comprehension]) -> frozenset[str]:
     return frozenset(part.id for part in parts if isinstance(part, ast.Name))
 
 
-def _own_names(function: ast.AST) -> frozenset[str]:
-    """The names that a function binds itself, not in what is nested in it."""
+def _inside(function: ast.AST, seen: frozenset[str]) -> frozenset[str]:
+    """The names in a function that are not looked up at the top level.
+
+    Args:
+        function: a ``def`` or a lambda.
+        seen: the names of the scopes around it.
+    """
     arguments = ast.iter_child_nodes(function.args)
     own = {one.arg for one in arguments if isinstance(one, ast.arg)}
     if isinstance(function, ast.Lambda):
-        return frozenset(own | names_bound(function.body))
+        return seen | own | names_bound(function.body)
     own = own.union(*map(names_bound, function.body))
-    return frozenset(own.difference(*map(_from_elsewhere, function.body)))
+    others = set().union(*(_from_elsewhere(n, ast.Nonlocal) for n in function.body))
+    top = set().union(*(_from_elsewhere(n, ast.Global) for n in function.body))
+    return (seen | (own - others)) - top
 
 
-def _from_elsewhere(node: ast.stmt) -> set[str]:
+def _from_elsewhere(node: ast.stmt, kind: type[ast.stmt]) -> set[str]:
     """The names that a function says are not its own."""
     found, waiting = set(), [node]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, ast.Global | ast.Nonlocal):
+        if isinstance(one, kind):
             found |= set(one.names)
         if not isinstance(one, _SCOPES):
             waiting += ast.iter_child_nodes(one)

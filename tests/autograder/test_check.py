@@ -302,6 +302,10 @@ def test_a_comparison_with_the_library_below_an_answer_is_no_call(way, answer):
     assert forbidding.forbidden_lines(source) == {}
 
 
+METHODS = (
+    "class Norm:\n    def __call__(self, x):\n        return own(x)\n"
+    "    @staticmethod\n    def theirs(x):\n        return F.layer_norm(x, (3,))\n"
+)
 OWN_NORM = "def norm(t):\n    return t - t.mean()\n"
 ANSWER = "def layer_norm(x):\n    return norm(x)\n"
 LIBRARY_NORM = "def norm(x):\n    return F.layer_norm(x, x.shape)\n"
@@ -328,6 +332,24 @@ LIBRARY_NORM = "def norm(x):\n    return F.layer_norm(x, x.shape)\n"
         "    except ValueError as norm:\n        raise norm",
         f"{LIBRARY_NORM}class Parts:\n    norm = 1\n    both = norm + 1\n"
         "def layer_norm(x):\n    return Parts.both * x",
+        f"{LIBRARY_NORM}{OWN_NORM}theirs = norm\ndef layer_norm(x, f=norm):\n"
+        "    return f(x)",
+        "for eps in y:\n    F.layer_norm(x, eps=eps)\neps = 1\n"
+        "def layer_norm(x, eps=eps):\n    return x * eps",
+        f"{LIBRARY_NORM}{OWN_NORM}layer_norm = norm",
+        f"{LIBRARY_NORM}{OWN_NORM}layer_norm = lambda x: norm(x)",
+        f"{LIBRARY_NORM}{OWN_NORM}layer_norm = partial(norm, eps=1)",
+        f"{LIBRARY_NORM}{OWN_NORM}layer_norm = norm\n{LIBRARY_NORM}",
+        "class L(nn.LayerNorm):\n    pass\nclass L:\n    pass\nlayer_norm = L()",
+        "L = nn.LayerNorm\nclass L:\n    pass\nclass layer_norm(L):\n    pass",
+        f"{LIBRARY_NORM}{OWN_NORM}if True:\n    def layer_norm(x):\n"
+        "        return norm(x)",
+        "for n, eps in y:\n    F.layer_norm(x, eps=eps)\nn, [eps, *_] = y\n"
+        "def layer_norm(x):\n    return x * eps",
+        "eps, reference = 1, F.layer_norm\ndef layer_norm(x):\n    return x * eps",
+        f"{METHODS}def layer_norm(x):\n    return Norm()(x)",
+        "theirs = F.layer_norm(x, (3,))\ndef layer_norm(x):\n    global theirs\n"
+        "    theirs = x\n    return x",
     ],
 )
 def test_what_a_name_was_before_is_no_part_of_an_answer(source):
@@ -343,8 +365,17 @@ def test_what_a_name_was_before_is_no_part_of_an_answer(source):
         f"{LIBRARY_NORM}norm: Any\n{ANSWER}",
         f"{LIBRARY_NORM}theirs = norm\n{OWN_NORM}def layer_norm(x):\n"
         "    return theirs(x)",
-        f"{LIBRARY_NORM}{OWN_NORM}theirs = norm\ndef layer_norm(x, f=norm):\n"
-        "    return f(x)",
+        f"{LIBRARY_NORM}layer_norm = norm\n{OWN_NORM}",
+        f"{LIBRARY_NORM}first = norm\n{OWN_NORM}layer_norm = first",
+        f"{OWN_NORM}{LIBRARY_NORM}layer_norm = lambda x: norm(x)",
+        f"{LIBRARY_NORM}def first(x):\n    return norm(x)\nlayer_norm = first",
+        f"{LIBRARY_NORM}def first():\n    return norm\nkept = first()\n{OWN_NORM}"
+        "def layer_norm(x):\n    return kept(x)",
+        f"{LIBRARY_NORM}norm, other = norm, 1\n{ANSWER}",
+        f"{METHODS}def layer_norm(x):\n    return Norm().theirs(x)",
+        f"{METHODS}def layer_norm(x):\n    return methodcaller('theirs', x)(Norm())",
+        METHODS.replace("own(x)", "self.theirs(x)")
+        + "def layer_norm(x):\n    return Norm()(x)",
         f"def late():\n    global norm\n    norm = F.layer_norm\n{OWN_NORM}late()\n"
         f"{ANSWER}",
         f"{LIBRARY_NORM}def layer_norm(x):\n    def f():\n        global norm\n"

@@ -46,8 +46,7 @@ def by_python(table: symtable.SymbolTable) -> Iterator[str]:
     """The names that scopes look up as those of the module."""
     top = table.get_type() == "module"
     for symbol in table.get_symbols():
-        of_module = symbol.is_referenced() and (top or symbol.is_global())
-        if of_module or symbol.is_declared_global():
+        if symbol.is_referenced() and (top or symbol.is_global()):
             yield symbol.get_name()
     for inner in table.get_children():
         yield from by_python(inner)
