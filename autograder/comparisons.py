@@ -217,11 +217,14 @@ def _without_idle_methods(body: list[ast.stmt]) -> list[ast.stmt]:
     used = Counter(name for node in body for name in _words_in(node))
     shorter: dict[int, ast.stmt] = {}
     for node in classes:
-        idle = [m for m in node.body if _is_plain_method(m) and _is_idle(m, used)]
-        if idle:
-            kept = [part for part in node.body if part not in idle] or [ast.Pass()]
+        busy = [
+            part
+            for part in node.body
+            if not (_is_plain_method(part) and _is_idle(part, used))
+        ]
+        if len(busy) < len(node.body):
             shorter[id(node)] = copy(node)
-            shorter[id(node)].body = kept
+            shorter[id(node)].body = busy
     return [shorter.get(id(node), node) for node in body]
 
 

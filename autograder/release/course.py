@@ -182,19 +182,17 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
                 )
                 why = (errors or [result["log"]])[-1].strip()
                 if _CELLS_CHANGED in why:
-                    why = _way_on(folder, name)
+                    why = _way_on(name)
                 raise BrokenChapter(f"nbgrader could not release {name}: {why}")
     return names
 
 
-def _way_on(course: Path, chapter: str) -> str:
+def _way_on(chapter: str) -> str:
     """What to do about cells that changed since the chapter was graded."""
     return (
-        f"questions were added to source/{chapter} or taken out since it was graded, "
-        "and nbgrader allows other texts only. Put them back as they were; or note the "
-        f"marks by hand (`{command('changes', chapter, '--course', course)}` lists "
-        "marks), give up all marks of the chapter with `nbgrader db assignment remove "
-        f"{chapter} --force` in the course folder, release it and grade it again"
+        f"questions were added to source/{chapter} or taken out since it was graded. "
+        "Put them back; or note marks by hand, give all up with `nbgrader db "
+        f"assignment remove {chapter} --force`, release and grade again"
     )
 
 

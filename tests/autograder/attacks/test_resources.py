@@ -332,7 +332,7 @@ def graded(grade_class, attacking, master, right):
     students |= {name: attacking(code) for name, (code, _) in ATTACKS.items()}
     killer = "import os; os._exit(1)"
     students["killers"] = attacking(cells=[killer] * 9)
-    twice = f"{killer}\n@(lambda f: os.kill(os.getpid(), 9))\ndef ends(): pass"
+    twice = f"{killer}\nimport os\n@(lambda f: os._exit(1))\ndef ends(): pass"
     killing = dict.fromkeys({*right} - {"soft_lookup"}, twice)
     students["killing answers"] = submission(master, {**right, **killing})
     students["neighbour z"] = submission(master, right)
