@@ -16,9 +16,11 @@ from copy import copy
 
 from autograder.statements import (
     RUNS,
+    calls_at_once,
     looked_up,
     mentioned,
     mentioned_at_once,
+    name_by_name,
     name_of,
     names_bound,
 )
@@ -74,11 +76,11 @@ def without_comparisons(
                 kept.add(id(node))
                 now, later = _mentioned_by(node)
                 # What is called at once looks up its names at once as well.
-                called = ever or _calls(node)
-                waiting += [(name, place, called) for name in now]
-                called = ever or (_calls(node) and not isinstance(node, _DEFINITIONS))
-                when = _EVER if called else _WHEN_CALLED
-                waiting += [(name, when, called) for name in later]
+                called = any(calls_at_once(node))
+                waiting += [(name, place, ever or called) for name in now]
+                ever_later = ever or (called and not isinstance(node, _DEFINITIONS))
+                when = _EVER if ever_later else _WHEN_CALLED
+                waiting += [(name, when, ever_later) for name in later]
     return _without_idle_methods([node for _, node in parts if id(node) in kept])
 
 
@@ -87,20 +89,15 @@ def _name_by_name(node: ast.stmt) -> list[ast.stmt]:
 
     Not all of them may be needed.
     """
-    parts: list[ast.stmt] = [node]
-    if isinstance(node, ast.Import):
-        parts = [ast.Import([alias]) for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        where = node.module, node.level
-        parts = [ast.ImportFrom(where[0], [n], where[1]) for n in node.names]
-    elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
         sides = node.targets[0], node.value
         if all(isinstance(side, ast.Tuple | ast.List) for side in sides):
             pairs = list(zip(sides[0].elts, sides[1].elts, strict=False))
             equal = len(sides[0].elts) == len(sides[1].elts)
             if equal and not any(isinstance(n, ast.Starred) for p in pairs for n in p):
-                parts = [ast.Assign([target], value) for target, value in pairs]
-    return [ast.copy_location(part, node) for part in parts]
+                parts = (ast.Assign([target], value) for target, value in pairs)
+                return [ast.copy_location(part, node) for part in parts]
+    return name_by_name(node)
 
 
 class _Bindings:
@@ -168,42 +165,19 @@ class _Bindings:
 def _surely_binds(node: ast.stmt, name: str) -> bool:
     """Whether a statement binds a name whatever happens, if it runs through."""
     if isinstance(node, ast.Assign):
-        return name in set().union(*map(_targets, node.targets))
+        return name in set().union(*map(names_bound, node.targets))
     if isinstance(node, ast.AugAssign):  # it looks up what was there before
-        return name in _targets(node.target)
+        return name in names_bound(node.target)
     if isinstance(node, ast.AnnAssign) and node.value is None:
         return False
     kinds = _DEFINITIONS | ast.AnnAssign | ast.Import | ast.ImportFrom
     return isinstance(node, kinds) and name in names_bound(node)
 
 
-def _targets(target: ast.expr) -> set[str]:
-    """The names that an assignment to a target binds."""
-    if isinstance(target, ast.Tuple | ast.List):
-        return set().union(*map(_targets, target.elts))
-    if isinstance(target, ast.Starred):
-        return _targets(target.value)
-    return {target.id} if isinstance(target, ast.Name) else set()
-
-
 def _mentioned_by(node: ast.stmt) -> tuple[set[str], set[str]]:
     """What a statement looks up as it runs, and when what it defines is called."""
     now = mentioned_at_once(node)
     return now, mentioned(node) - now
-
-
-def _calls(node: ast.stmt) -> bool:
-    """Whether a statement calls anything as it runs, in a decorator for instance."""
-    waiting: list[ast.AST] = [node]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ast.Call):
-            return True
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
-            waiting += [*part.decorator_list, part.args]
-        elif not isinstance(part, ast.Lambda):
-            waiting += ast.iter_child_nodes(part)
-    return False
 
 
 def _without_idle_methods(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -21,7 +21,7 @@ from autograder.magics import (
     sharing_lines,
 )
 from autograder.parsing import UNREADABLE
-from autograder.statements import IMPORTS, only_defines
+from autograder.statements import name_by_name, only_defines
 
 MOST_STOPS = 20  # of one cell; after the last, it is only asked what it defines
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
@@ -74,7 +74,8 @@ def rest_below(source: str, line: int, stops: int = 0) -> str:
     (rows, failed), *others = below
     kept = [(other, lines[other]) for other, _ in others]
     with suppress(*UNREADABLE):
-        again = [*_name_by_name(failed[0]), *failed[1:]]
+        names = name_by_name(failed[0])
+        again = [*(names if len(names) > 1 else ()), *failed[1:]]
         if again:
             kept.insert(0, (rows, ["; ".join(map(ast.unparse, again))]))
     return "\n".join(_on_their_lines(kept))
@@ -97,14 +98,6 @@ def _without_its_magic(source: str) -> str:
     lines = lines_in(source)
     first = next(n for n, text in enumerate(lines) if text.strip())
     return "\n".join(["#", *lines[first + 1 :]]) if keeps_names(source) else ""
-
-
-def _name_by_name(node: ast.stmt) -> list[ast.stmt]:
-    if not isinstance(node, IMPORTS) or len(node.names) == 1:
-        return []
-    if isinstance(node, ast.Import):
-        return [ast.Import([name]) for name in node.names]
-    return [ast.ImportFrom(node.module, [name], node.level) for name in node.names]
 
 
 def _on_their_lines(pieces: Iterable[tuple[slice, list[str]]]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from collections.abc import Iterator
 
 # What runs a text.
 RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
@@ -13,8 +14,8 @@ RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
 _REACHES = {"globals", "locals", "vars", "__main__", "modules", "user_ns"}
 _REACHES |= {"__dict__", *RUNS}
 
-IMPORTS = ast.Import | ast.ImportFrom
-_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | IMPORTS
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_DEFINITIONS |= ast.Import | ast.ImportFrom
 _QUICK = ("float", "int", "complex", "bool", "str")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -113,7 +114,7 @@ def _mentioned(
             waiting += [(part, own, seen) for part in outside]
         elif isinstance(node, _COMPREHENSIONS):
             first, *others = node.generators
-            inside = seen | _targets(node.generators)
+            inside = seen.union(*(names_bound(g.target) for g in node.generators))
             waiting += [(first.iter, own, seen), (first.target, inside, inside)]
             inner = [*first.ifs, *others]
             inner += [p for p in ast.iter_child_nodes(node) if p not in node.generators]
@@ -132,12 +133,6 @@ def _names_of_class(node: ast.ClassDef) -> frozenset[str]:
         before |= {n.id for n in loaded if isinstance(n.ctx, ast.Load)} - bound
         bound |= names_bound(statement)
     return frozenset(bound - before)
-
-
-def _targets(generators: list[ast.comprehension]) -> frozenset[str]:
-    """The names that a comprehension binds, which are its own."""
-    parts = [part for one in generators for part in ast.walk(one.target)]
-    return frozenset(part.id for part in parts if isinstance(part, ast.Name))
 
 
 def _inside(function: ast.AST, seen: frozenset[str]) -> frozenset[str]:
@@ -185,13 +180,31 @@ def only_defines(node: ast.stmt) -> bool:
 
 def _calls(node: ast.stmt) -> bool:
     """Whether anything is called that may take long."""
+    functions = (call.func for call in calls_at_once(node))
+    return any(not isinstance(f, ast.Name) or f.id not in _QUICK for f in functions)
+
+
+def calls_at_once(node: ast.stmt) -> Iterator[ast.Call]:
+    """The calls of a statement as it runs, in a decorator for instance.
+
+    Those in the body of a function come later.
+    """
     waiting: list[ast.AST] = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, ast.Call):
-            name = part.func.id if isinstance(part.func, ast.Name) else ""
-            if name not in _QUICK:
-                return True
-        if not isinstance(part, ast.Lambda):
+            yield part
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += [*part.decorator_list, part.args]
+        elif not isinstance(part, ast.Lambda):
             waiting += ast.iter_child_nodes(part)
-    return False
+
+
+def name_by_name(node: ast.stmt) -> list[ast.stmt]:
+    """An import, with a statement for each of its names; any other statement itself."""
+    if isinstance(node, ast.Import):
+        return [ast.copy_location(ast.Import([name]), node) for name in node.names]
+    if isinstance(node, ast.ImportFrom):
+        parts = (ast.ImportFrom(node.module, [n], node.level) for n in node.names)
+        return [ast.copy_location(part, node) for part in parts]
+    return [node]
