@@ -215,6 +215,16 @@ def _symptom(
     return told
 
 
+def alone_at_fault(mistake: str | None, message: str) -> bool:
+    """Whether a report blames a known mistake, and no function that the answer calls.
+
+    Args:
+        mistake: that the report names, if any.
+        message: what the report says to the student.
+    """
+    return mistake is not None and OWN_HELPER not in message
+
+
 def says_why(message: str) -> bool:
     """Whether what is said of a wrong answer is more than how to look for a reason."""
     return message not in ("", STOPPED) and not message.startswith(UNKNOWN)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from autograder.diagnosis import alone_at_fault
 from autograder.errors import GraderFault
 from autograder.files import Unusable, printable, write_atomically
 from autograder.grading.rewritten import rewritten
@@ -84,7 +85,7 @@ class Outcome:
             f"{exercise['name']}: {exercise['mistake']}"
             for _, report in reports
             for exercise in report["exercises"]
-            if exercise["mistake"]
+            if alone_at_fault(exercise["mistake"], exercise["message"])
         )
         ranked = sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
         if ranked:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.diagnosis import NOT_REFUSED, OWN_HELPER, says_why
+from autograder.diagnosis import NOT_REFUSED, OWN_HELPER, alone_at_fault, says_why
 from autograder.exercise import BUILD_IT_YOURSELF, UnknownExercise
 from autograder.hints import where_to_read
 from autograder.marks.reports import ClassReport
@@ -108,7 +108,7 @@ def ranked(causes: Iterable[Cause]) -> list[Cause]:
 
 def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple, str]:
     """What wrong answers with one cause share, and what is said of this one."""
-    if exercise["mistake"] and OWN_HELPER not in exercise["message"]:
+    if alone_at_fault(exercise["mistake"], exercise["message"]):
         says = exercise["message"].removesuffix(NOT_REFUSED).strip()
         return (MISTAKE, exercise["mistake"]), says
     if says_why(exercise["message"]):

@@ -629,6 +629,18 @@ def attention_infinity_with_the_wrong_sign(query, key, value, mask=None):
 
 
 @mistake(scaled_dot_product_attention)
+def attention_infinity_times_zero(query, key, value, mask=None):
+    """With a mask everything is NaN: you multiplied minus infinity by the mask as
+    numbers, and minus infinity times 0 is NaN. Fill in minus infinity where it
+    belongs."""
+    scores = score(query, key)
+    if mask is not None:
+        scores = scores + (~mask).to(scores.dtype) * -torch.inf
+    weights = scores.softmax(dim=-1)
+    return weights @ value, weights
+
+
+@mistake(scaled_dot_product_attention)
 def attention_mask_unused(query, key, value, mask=None):
     """You accepted the mask and never used it. Outputs with and without a mask are the
     same, so the future and the padding are read."""

@@ -627,6 +627,19 @@ class MaskAddedAsNumber(RightLayer):
 
 
 @mistake(MultiHeadAttention)
+class InfinityTimesZero(RightLayer):
+    """With a boolean mask your weights are NaN: you multiplied minus infinity by the
+    mask as numbers, and minus infinity times 0 is NaN. Fill in minus infinity where it
+    belongs."""
+
+    def additive(self, mask, like):
+        return mask.to(like.dtype) * -torch.inf if mask.dtype == torch.bool else mask
+
+    def weigh(self, scores, mask):
+        return (scores + mask).softmax(dim=-1)
+
+
+@mistake(MultiHeadAttention)
 class NumbersReadAsTruth(RightLayer):
     """You treated a mask of numbers as a boolean one. Its numbers are added to the
     scores: a moderate number favours a key a little, and only -inf hides it."""

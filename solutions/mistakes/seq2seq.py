@@ -140,6 +140,17 @@ def empty_row_is_nan(state, encoder_states, source_mask=None):
 
 
 @mistake(context_vector)
+def infinity_times_zero(state, encoder_states, source_mask=None):
+    """With a mask, weights and context are NaN: you multiplied minus infinity by the
+    mask as numbers, and minus infinity times 0 is NaN. Fill in minus infinity where it
+    belongs."""
+    scores = dot_scores(state, encoder_states)
+    if source_mask is not None:
+        scores = scores + (~source_mask).to(scores.dtype) * -torch.inf
+    return weigh(scores, encoder_states)
+
+
+@mistake(context_vector)
 def empty_row_is_even(state, encoder_states, source_mask=None):
     """You used a large negative number for hidden scores, so a row where everything is
     hidden spreads its weight evenly over padding. Where nothing is allowed, weights and
