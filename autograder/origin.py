@@ -15,7 +15,7 @@ from collections import ChainMap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,15 @@ _DTYPE = r"bool|u?int(?:8|16|32|64)|b?float(?:16|32|64)|complex(?:64|128)"
 _NAMES = rf"(?<![\w.]){_NAME}\b"  # those in a line
 _VARIABLE = re.compile(
     rf"({_NAME}) (?:({_SHAPE}) ({_DTYPE})"
-    r"|(None|(?:list|tuple|dict) of \d{1,5}|= -?\d{1,5}|from (?:numpy|torch)))"
+    r"|(None|(?:list|tuple|dict) of \d{1,5}|= -?\d{1,5}|from (?:numpy|torch)"
+    r"|not a module))"
 )
 # Names of Python's that libraries have, too; ``from torch import *`` replaces them.
 _PYTHONS = ("abs", "all", "any", "bool", "complex", "float", "int", "max", "min")
 _PYTHONS += ("pow", "range", "round", "sum")
+# Names that notebooks give to modules, and other cells to a size or an array.
+_MODULES = ("np", "numpy", "torch", "nn", "F", "math")
+_NO_MODULE = "not a module"
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,8 @@ class Variable:
     """A variable as the failing line found it.
 
     ``shape`` and ``dtype`` speak of an array; else ``kind`` says what it is: ``None``,
-    ``list of 3``, ``= 8`` for a whole number, or ``from torch`` for a function whose
-    name is otherwise that of Python's own.
+    ``list of 3``, ``= 8`` for a whole number, ``from torch`` for a function whose name
+    is otherwise that of Python's own, or ``not a module`` in place of one.
     """
 
     name: str
@@ -62,6 +66,11 @@ class Variable:
     def replaces_pythons(self) -> bool:
         """Whether it has taken the name of a function of Python's own."""
         return self.kind.startswith("from ")
+
+    @property
+    def replaces_a_module(self) -> bool:
+        """Whether it has taken the name that a module had."""
+        return self.kind == _NO_MODULE
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,7 @@ class Origin:
 
         The line and its number have to be those of something that the student wrote
         before; of the variables, the arrays in that line, if they are small, and what
-        has taken a name of Python's.
+        has taken a name of Python's or of a module.
 
         Args:
             written: the numbers at which each line stands, from ``lines_of``.
@@ -94,7 +103,11 @@ class Origin:
         shapes = tuple(
             variable
             for variable in self.variables
-            if (variable.shape or variable.replaces_pythons)
+            if (
+                variable.shape
+                or variable.replaces_pythons
+                or variable.replaces_a_module
+            )
             and variable.name in names
             and not re.search(r"\d{4}", variable.shape)
         )
@@ -148,7 +161,8 @@ def origin_of(error: BaseException) -> list[str]:
     """
     try:
         line, number, names, called = _own_frame(error.__traceback__)
-        told = _replaced(line, names, called, error) + _described(line, names.maps[0])
+        told = _replaced(line, names, called, error) or _no_module(line, names)
+        told += _described(line, names.maps[0])
         return [line, number, "; ".join(told[:MAX_VARIABLES])]
     except KeyboardInterrupt:
         raise
@@ -206,6 +220,19 @@ def _replaced(
                 or (no_function and not callable(theirs))
             ):
                 return [f"{name} from {library}"]
+    return []
+
+
+def _no_module(line: str, names: ChainMap[str, Any]) -> list[str]:
+    """A name that is usually a module's, and stands for something else in the notebook.
+
+    A function may call its own variables as it likes.
+    """
+    local, cells = names.maps if len(names.maps) == 2 else ({}, {})
+    for name in re.findall(r"(?<![\w.])([A-Za-z]+)\.", line):
+        known = name in _MODULES and name in cells and name not in local
+        if known and not isinstance(cells[name], ModuleType):
+            return [f"{name} {_NO_MODULE}"]
     return []
 
 

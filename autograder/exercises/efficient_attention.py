@@ -353,7 +353,9 @@ def blockwise_large(blockwise_attention, rng):
     key[..., 0] = 256.0
     query[..., 1], key[..., 1] = 1.0, torch.arange(9.0)
     value = tensor(rng, 2, 9, 3)
-    return [blockwise_attention(query, key, value, 4, causal) for causal in (0, 1)]
+    return [
+        blockwise_attention(query, key, value, 4, causal) for causal in (False, True)
+    ]
 
 
 @blockwise_attention.case(title="one sequence, all sizes equal, one token", points=1)

@@ -22,6 +22,10 @@ _NOT_PYTHONS = (
     "something of that name from a library in its place: import the names that you "
     "need, one by one."
 )
+_NO_MODULE = (
+    "{0} is no longer the module: a line of a cell has given this name to something "
+    "else. Choose another name there."
+)
 
 RAISED_BY_YOU = (
     "An error that you raise yourself meets arguments that are allowed. See when that "
@@ -69,6 +73,8 @@ def _about(answer: Answer) -> str:
     for variable in answer.origin.variables:
         if variable.replaces_pythons:
             return f"{answer.raised}: {_NOT_PYTHONS.format(variable.name)}"
+        if variable.replaces_a_module:
+            return f"{answer.raised}: {_NO_MODULE.format(variable.name)}"
     entries = [*of_results.LESSONS, *_LESSONS] if answer.origin.is_ours else _LESSONS
     return _matching(answer, entries)
 

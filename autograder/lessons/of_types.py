@@ -59,6 +59,12 @@ LESSONS: list[Lesson] = [
     ),
     (
         "TypeError",
+        r"^N?matrix\.\w+\(\) got an unexpected keyword argument",
+        "np.matrix has methods of its own, and always two axes. np.asarray makes an "
+        "array of one.",
+    ),
+    (
+        "TypeError",
         r"keyword argument '?(keepdims|axis)\b|keepdims=|axis=",
         "torch says dim and keepdim where NumPy says axis and keepdims. This is torch.",
     ),

@@ -211,7 +211,8 @@ _PLACES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @detectors.trace
 def sums(pairs: Sequence[Pair]) -> str | None:
     """Weights along the last axis that do not sum to one, or are negative."""
-    if not comparable(pairs) or any(p.right.ndim == 0 for p in pairs):
+    # Without a last axis, or with nothing along it, there is no sum.
+    if not comparable(pairs) or any(p.right.shape[-1:] in ((), (0,)) for p in pairs):
         return None
     if sum(p.right[..., 0].size for p in pairs) < LEAST_VALUES:
         return None

@@ -236,7 +236,7 @@ def blockwise_queries_only(query, key, value, block_size, causal=False):
     for start in range(0, query.shape[-2], block_size):
         q = query[..., start : start + block_size, :]
         scores = q @ key.mT / math.sqrt(q.shape[-1])
-        if causal:
+        if causal is True:
             hidden = torch.ones_like(scores, dtype=torch.bool).triu(start + 1)
             scores = scores.masked_fill(hidden, -torch.inf)
         rows.append(scores.softmax(-1) @ value)

@@ -48,7 +48,7 @@ def rms_norm_in_single_precision(x, weight, eps=1e-6):
 
 
 def swiglu_torch(x, W_gate, W_up, W_down):
-    x, W_gate, W_up, W_down = as_tensors(x, W_gate, W_up, W_down)
+    x, W_gate, W_up, W_down = map(torch.from_numpy, (x, W_gate, W_up, W_down))
     return (F.silu(x @ W_gate) * (x @ W_up)) @ W_down
 
 

@@ -25,6 +25,19 @@ from tests.autograder.grading.test_grade import marks
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
 # As seen from outside of the sandbox, where its process is looked for.
+CALL_ME = (
+    "import ctypes, time\n"
+    "def call_me(name):\n"
+    "    ctypes.CDLL(None).prctl(15, name.encode())  # PR_SET_NAME"
+)
+SLOW = (
+    "def softmax(scores):\n"
+    "    call_me('interrupted')\n"
+    "    time.sleep(0.3)\n"
+    "    call_me('left alone')\n"
+    "    e = np.exp(scores - scores.max(-1, keepdims=True))\n"
+    "    return e / e.sum(-1, keepdims=True)"
+)
 NAMED = (
     "import ctypes, time\n"
     "ctypes.CDLL(None).prctl(15, b'{name}')  # PR_SET_NAME\n"
@@ -119,6 +132,18 @@ def test_who_is_killed_twice_has_no_mark_and_is_named(
     again = grade(TOPIC, course)
     assert sorted(again.unchanged) == ["ada", "zoe"]
     assert marks(course)["victim"] == everything
+
+
+def test_an_answer_that_is_interrupted_from_outside_goes_on(
+    grade, course, master, right, everything
+):
+    notebook = submission(master, {**right, "softmax": SLOW})
+    hand_in(course, TOPIC, {"ada": with_cell(notebook, CALL_ME)})
+    with killing("interrupted", 1, signal.SIGINT) as interrupted:
+        outcome = grade(TOPIC, course, limits=LIMITS)
+    assert len(interrupted) == 1
+    assert marks(course) == {"ada": everything}
+    assert not outcome.graded["ada"]["notes"]
 
 
 def test_who_is_stopped_from_outside_is_not_charged_with_the_time(

@@ -412,6 +412,41 @@ def test_a_library_took_the_name_of_a_function_of_pythons(
 
 
 @pytest.mark.parametrize(
+    ("cell", "expression"),
+    [
+        ("B, T, F = 2, 3, 4", "F.softmax(x, dim=-1)"),
+        ("import numpy as np; np = np.zeros(3)", "np.exp(x)"),
+        ("import torch; F = torch.zeros(3)", "F.softmax(x, dim=0, dtype=1)"),
+    ],
+)
+def test_a_cell_took_the_name_of_a_module(cell, expression, tmp_path):
+    given = raised_after(cell, expression, tmp_path)
+    assert "no longer the module" in lesson([given])
+    kept = in_private(given, lines_of([f"    return {expression}"]))
+    assert "no longer the module" in lesson([kept])
+    assert "is not a module" in kept.origin.shapes()
+
+
+@pytest.mark.parametrize(
+    ("cell", "expression"),
+    [
+        ("import numpy as np", "np.exp(x).dims"),
+        ("import numpy as np; F = 3", "np.full(F, x).dims"),
+        ("F = 3", "(lambda F: F.dims)(x)"),
+    ],
+)
+def test_modules_and_variables_keep_their_names(cell, expression, tmp_path):
+    given = raised_after(cell, expression, tmp_path)
+    assert given.raised == "AttributeError"
+    assert "no longer the module" not in lesson([given])
+
+
+def test_matrices_of_numpy_are_not_taken_for_tensors():
+    given = outcome(lambda: np.asmatrix(np.eye(2)).sum(axis=-1, keepdims=True))
+    assert "np.matrix" in lesson([given])
+
+
+@pytest.mark.parametrize(
     ("import_line", "expression"),
     [
         ("from torch import *", "builtins.min(x)"),
