@@ -118,7 +118,8 @@ class SandboxProvisioner(KernelProvisionerBase):
         """Whose fault it was that the kernel has ended, which it has.
 
         Only the system, or somebody outside of the sandbox, can end the first process
-        of a namespace with SIGKILL: it is deaf to all signals from inside.
+        of a namespace with SIGKILL: it is deaf to all signals from inside. Others that
+        come from outside do nothing, unless the submission has asked for them.
         """
         ended = self.ended or {"exit": None, "limit": None}
         if ended["limit"] in (ABANDONED, OVERDUE) or ended["exit"] is None:
