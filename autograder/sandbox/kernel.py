@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pdb  # noqa: T100
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
@@ -12,6 +13,7 @@ from ipykernel.iostream import IOPubThread, OutStream
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.zmqshell import ZMQInteractiveShell
+from IPython.core import debugger
 from IPython.core.application import BaseIPythonApplication
 from IPython.core.compilerop import CachingCompiler
 from traitlets import Type, observe
@@ -162,6 +164,10 @@ class SubmissionKernelApp(IPKernelApp):
         self.init_gui_pylab()
         self.init_extensions()
         self.init_code()
+
+    def init_pdb(self) -> None:
+        """Have ``set_trace`` not stop the run, like ``breakpoint``: nobody is there."""
+        pdb.set_trace = debugger.set_trace = lambda *_, **__: None
 
     def initialize(self, argv: list[str] | None = None) -> None:
         """The remaining steps, which need sockets or threads."""

@@ -77,9 +77,17 @@ def test_what_an_added_cell_sets_costs_a_right_answer_nothing(examined, solved, 
     assert report["score"] == report["max_score"]
 
 
-def test_a_breakpoint_that_was_left_in_an_answer_costs_nothing(examined, solved, right):
+@pytest.mark.parametrize(
+    "stop",
+    [
+        "breakpoint()",
+        "import pdb; pdb.set_trace()",
+        "from IPython.core.debugger import set_trace; set_trace()",
+    ],
+)
+def test_a_stop_that_was_left_in_an_answer_costs_nothing(examined, solved, right, stop):
     name, rest = right["softmax"].split('"""\n    shifted', 1)
-    stopping = f'{name}"""\n    breakpoint()\n    shifted{rest}'
+    stopping = f'{name}"""\n    {stop}\n    shifted{rest}'
     report = examined(solved(softmax=stopping))
     assert report["score"] == report["max_score"]
 
