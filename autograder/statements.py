@@ -14,8 +14,8 @@ RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
 _REACHES = {"globals", "locals", "vars", "__main__", "modules", "user_ns"}
 _REACHES |= {"__dict__", *RUNS}
 
-_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_DEFINITIONS |= ast.Import | ast.ImportFrom
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+DEFINITIONS |= ast.Import | ast.ImportFrom
 _QUICK = ("float", "int", "complex", "bool", "str")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -164,6 +164,14 @@ def _from_elsewhere(node: ast.stmt, kind: type[ast.stmt]) -> set[str]:
     return found
 
 
+def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """The names of the parameters of a function, those by position first."""
+    arguments = function.args
+    return [
+        a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    ]
+
+
 def name_of(function: ast.expr) -> str:
     """The last part of the name of what is called, if it has one."""
     if isinstance(function, ast.Attribute):
@@ -175,7 +183,7 @@ def only_defines(node: ast.stmt) -> bool:
     """Whether a statement does nothing but define or import, or names a constant."""
     if isinstance(node, ast.Assign | ast.AnnAssign):
         return names_bound(node).isdisjoint(dir(builtins)) and not _calls(node)
-    return isinstance(node, _DEFINITIONS)
+    return isinstance(node, DEFINITIONS)
 
 
 def _calls(node: ast.stmt) -> bool:

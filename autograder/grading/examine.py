@@ -115,7 +115,7 @@ def examine(
         runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]
     reports = name_renamed(master, rebuilt, reports, run.given)
-    reports = name_missing_names(rebuilt, reports, run.given)
+    reports = name_missing_names(master, rebuilt, reports, run.given)
     reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
     below = note_answers_below(rebuilt, reports)
     report = summary(topic, reports, notes=[*rebuilt.notes, *run.notes, *below])

@@ -34,7 +34,7 @@ from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.scratch import submission_folder
 from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.rebuild import STUDENT, Rebuilt
+from autograder.submissions.rebuild import STUDENT, TAKEN_OVER, Rebuilt
 
 MAX_RESTARTS = 3
 MOST_ENDED = 2  # kernels, by cells that the student has added and no answer may need
@@ -173,7 +173,7 @@ class Execution:
             if explained or not quick or self._is_known(name):
                 return None
             return await self._look_for_mistakes(client, cell)
-        if role not in ("setup", "exercise", STUDENT):
+        if role not in ("setup", "exercise", STUDENT, TAKEN_OVER):
             return None
         ended_before = self.ended_by.count(number)
         if not (ended_before or (self.only_defines and role == STUDENT)):
@@ -215,7 +215,13 @@ class Execution:
     def _note_stop(
         self, number: int, cell: NotebookNode, failed: str, line: int, goes_on: bool
     ) -> None:
-        """Say that a cell stopped; that of an exercise may say so itself."""
+        """Say that a cell stopped; that of an exercise may say so itself.
+
+        What was taken over of a demonstration is no cell of the student's: an answer
+        that misses a name of it is told so (``missing_names``).
+        """
+        if cell.metadata.role == TAKEN_OVER:
+            return
         made = made_by_demonstrations(self.rebuilt.code(), number)
         if looks_at_one(failed, made):
             self._note(
@@ -353,4 +359,5 @@ def _where(cell: NotebookNode) -> str:
         "exercise": f"the cell of {name}",
         "check": f"calling {name}",
         STUDENT: "a cell of yours",
+        TAKEN_OVER: "what you use of a demonstration of the book",
     }.get(role, "the notebook")

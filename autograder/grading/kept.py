@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 
 from autograder.judge import Report
 from autograder.show import as_html, as_text
-from autograder.submissions.rebuild import STUDENT, Rebuilt
+from autograder.submissions.rebuild import STUDENT, TAKEN_OVER, Rebuilt
 
 KEPT_TEXT = 20_000  # characters of one output
 KEPT_OUTPUTS = 100  # outputs of one cell
@@ -49,7 +49,7 @@ def kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
         role = cell.metadata.pop("role", None)
         name = cell.metadata.pop("exercise", None)
         cell.metadata.pop("attempt", None)
-        if role in (STUDENT, "exercise", "text"):
+        if role in (STUDENT, TAKEN_OVER, "exercise", "text"):
             kept = _cut(_CONTROLS.sub("\ufffd", cell.source), KEPT_SOURCE)
             room -= len(json.dumps(kept)) + 300
             cell.source = kept if room >= 0 else "[cut]"

@@ -20,6 +20,7 @@ from autograder.magics import parsed
 from autograder.record import only_stubs
 from autograder.rows import NOT_YET
 from autograder.show import STUB
+from autograder.statements import parameters_of
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that is repeated in a report
@@ -111,7 +112,4 @@ def _parameters(node: Definition) -> list[str]:
     if isinstance(node, ast.ClassDef):
         made = [n for n in node.body if getattr(n, "name", "") == "__init__"]
         return _parameters(made[0])[1:] if made else []
-    arguments = node.args
-    return [
-        a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    ]
+    return parameters_of(node)

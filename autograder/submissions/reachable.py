@@ -25,7 +25,7 @@ from autograder.magics import (
 )
 from autograder.parsing import UNREADABLE
 from autograder.statements import bound_by, looked_up, mentioned_at_once
-from autograder.submissions.rebuild import STUDENT, Rebuilt
+from autograder.submissions.rebuild import STUDENT, TAKEN_OVER, Rebuilt
 
 
 @dataclass(eq=False)
@@ -164,9 +164,9 @@ def _needs_earlier(answer: str, exercise: str) -> bool:
 
 
 def _definitions(cell: NotebookNode, number: int) -> list[_Statement]:
-    """The statements of a cell that the student wrote."""
+    """The statements of a cell that the student wrote, or took from the book."""
     metadata = cell.metadata
-    if metadata.role not in (STUDENT, "exercise"):
+    if metadata.role not in (STUDENT, TAKEN_OVER, "exercise"):
         return []
     answer = metadata.get("exercise", metadata.get("attempt"))
     return list(_top_level(cell.source, answer, number))

@@ -44,6 +44,7 @@ from autograder.submissions.places import Places, is_beside
 MAX_ADDED = 500_000  # characters of all cells that a student added
 FOLDED = 200  # characters of a line of text
 STUDENT = "student"  # the role of a cell that the student added
+TAKEN_OVER = "taken over"  # of one with what answers need of a demonstration
 
 
 @dataclass
@@ -52,9 +53,10 @@ class Rebuilt:
 
     Attributes:
         notebook: the cells to run; ``cell.metadata.role`` says what each one is:
-            ``setup``, ``demo``, ``exercise``, ``check``, ``student`` or ``text``, and
-            ``cell.metadata.exercise`` to which exercise it belongs; where a student has
-            attempted one that another cell answers, ``cell.metadata.attempt`` does.
+            ``setup``, ``demo``, ``taken over``, ``exercise``, ``check``, ``student`` or
+            ``text``, and ``cell.metadata.exercise`` to which exercise it belongs; where
+            a student has attempted one that another cell answers,
+            ``cell.metadata.attempt`` does.
         answers: the source a student wrote for each exercise.
         by_hand: by grade id, what was written where an answer is asked for and directly
             below it, and below a task. An instructor marks those that are no exercise.
@@ -76,7 +78,7 @@ class Rebuilt:
     def code(self) -> list[CodeCell]:
         """The cells, in which demonstrations are told from the others."""
         return [
-            CodeCell(cell.source, cell.metadata.role == "demo")
+            CodeCell(cell.source, cell.metadata.role in ("demo", TAKEN_OVER))
             if cell.cell_type == "code"
             else CodeCell("")
             for cell in self.notebook.cells
@@ -84,8 +86,11 @@ class Rebuilt:
 
     @cached_property
     def lines(self) -> dict[str, set[int]]:
-        """All lines of code that the student wrote, and their numbers in the cells."""
-        own = (STUDENT, "exercise")
+        """All lines of code that the student wrote, and their numbers in the cells.
+
+        Those that were taken over are among them: the student can see them.
+        """
+        own = (STUDENT, TAKEN_OVER, "exercise")
         cells = [c for c in self.notebook.cells if c.metadata.get("role") in own]
         return lines_of(cell.source for cell in cells)
 
@@ -399,7 +404,7 @@ def take_over_demonstrations(rebuilt: Rebuilt, exercises: Collection[str]) -> No
     pieces = taken_over(rebuilt.code(), exercises)
     for number in sorted(pieces, reverse=True):
         cell = nbformat.v4.new_code_cell(pieces[number])
-        cell.metadata["role"] = STUDENT
+        cell.metadata["role"] = TAKEN_OVER
         rebuilt.notebook.cells.insert(number + 1, cell)
 
 

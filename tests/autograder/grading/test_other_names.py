@@ -14,7 +14,6 @@ from autograder.rows import NOT_YET as MESSAGE
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.written import written_in
-from tests.autograder.conftest import code_cell
 
 RIGHT = (
     "def {}(scores):\n"
@@ -90,60 +89,6 @@ HARD_TO_READ = {
     "parameters": f"def f({', '.join(f'a{n}' for n in range(12_000))}): return 1\n",
     "branches": "def f(x):\n    if x: pass\n" + "    elif x: pass\n" * 5000,
 }
-
-
-@pytest.mark.parametrize(
-    ("below", "told"),
-    [
-        ("def exponentials(x):\n    return np.exp(x)", True),
-        ("from numpy import exp as exponentials", True),
-        ("def other():\n    exponentials = np.exp", False),
-    ],
-)
-def test_a_name_that_is_set_below_the_check_is_told_so(examined, solved, below, told):
-    data = solved(softmax=RIGHT.format("softmax").replace("np.exp(", "exponentials("))
-    data["cells"].append(code_cell(below))
-    report = examined(data)
-    softmax = next(e for e in report["exercises"] if e["name"] == "softmax")
-    assert softmax["message"].startswith("NameError: ")
-    assert ("`exponentials` is set in a cell below" in softmax["message"]) == told
-
-
-@pytest.mark.parametrize(
-    ("cell", "says"),
-    [
-        (
-            "from einops import reduce, rearrange\n"
-            + RIGHT.format("softmax").replace("np.exp(", "reduce("),
-            "`reduce` comes from einops, which is not installed where your work is",
-        ),
-        (
-            RIGHT.format("softmax").replace("np.exp(", "X.take("),
-            "`X` is made by a demonstration of the book. These are not run in grading",
-        ),
-        (
-            "mine = X.take\n" + RIGHT.format("softmax").replace("np.exp(", "mine("),
-            "`mine` is set above, in a line that did not run through here",
-        ),
-    ],
-)
-def test_a_name_that_was_there_in_the_students_session_is_no_typo(
-    examined, solved, cell, says
-):
-    report = examined(solved(softmax=cell))
-    softmax = next(e for e in report["exercises"] if e["name"] == "softmax")
-    assert softmax["message"].startswith(f"NameError: {says}")
-
-
-@pytest.mark.parametrize("right_above", [True, False])
-def test_an_answer_that_is_right_below_its_check_alone_is_told_so(
-    examined, solved, right_above
-):
-    wrong = RIGHT.format("softmax").replace("np.exp(", "np.sin(")
-    data = solved(softmax=RIGHT.format("softmax") if right_above else wrong)
-    data["cells"].append(code_cell(RIGHT.format("softmax")))
-    note = "softmax: it is defined again below its check, which does not count"
-    assert (note in examined(data)["notes"]) is not right_above
 
 
 @pytest.mark.parametrize("cell", HARD_TO_READ.values(), ids=HARD_TO_READ)

@@ -1,0 +1,137 @@
+"""Which parameter a function may mean by a name that is not there.
+
+A parameter was renamed or misspelt. In the student's session the other name was there
+all the same, made by a demonstration or by a test of the student's own, so that the
+function ran, on a value that is not its argument.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from autograder.statements import looked_up, parameters_of
+
+_CLOSE = 0.8  # how alike names with a typo are, on the scale of difflib
+_SHORTEST = 4  # letters of a name in which a typo can be told
+_MOST = 2  # parameters that are named
+_NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that is repeated in a report
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Meant:
+    """A function that looks up a name, and what it may mean.
+
+    Attributes:
+        function: its name.
+        parameters: which may be meant; none if nothing tells.
+        unused: whether all that speaks for them is that they are not used.
+    """
+
+    function: str
+    parameters: tuple[str, ...] = ()
+    unused: bool = False
+
+
+def meant_by(
+    missing: str,
+    trees: Iterable[ast.Module],
+    stubs: Mapping[tuple[str, str], Sequence[str]],
+) -> Meant | None:
+    """Which parameter is meant, by the first code in which a function needs the name.
+
+    Args:
+        missing: the name.
+        trees: of code, the answer first.
+        stubs: the parameters in the stubs, from ``parameters_in``.
+
+    Returns:
+        What the innermost function may mean, or else one around it; ``None`` if no
+        function looks the name up.
+    """
+    for tree in trees:
+        found = [
+            _meant_in(function, missing, stubs.get(place, ()))
+            for place, function in _functions(tree)
+            if missing in looked_up(function)
+        ]
+        if found:
+            inner_first = found[::-1]
+            sure = [m for m in inner_first if m.parameters and not m.unused]
+            unsure = [m for m in inner_first if m.parameters]
+            return next(iter([*sure, *unsure, *inner_first]))
+    return None
+
+
+def parameters_in(trees: Iterable[ast.Module]) -> dict[tuple[str, str], list[str]]:
+    """The parameters of each function, by the names of its class, if any, and its own.
+
+    Of a function that is in no class, its own name takes the place of that.
+    """
+    return {
+        place: parameters_of(function)
+        for tree in trees
+        for place, function in _functions(tree)
+    }
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[tuple[str, str], _Function]]:
+    """The functions in some code, outer ones first, each with its place there."""
+    for statement in tree.body:
+        for node in ast.walk(statement):
+            if isinstance(node, _Function) and _NAME.fullmatch(node.name):
+                yield (getattr(statement, "name", ""), node.name), node
+
+
+def _meant_in(function: _Function, missing: str, stub: Sequence[str]) -> Meant:
+    parameters = parameters_of(function)
+    own = [p for p in parameters if _NAME.fullmatch(p) and p not in ("self", "cls")]
+    if missing in stub[: len(parameters)]:
+        renamed = parameters[stub.index(missing)]
+        if renamed in own and renamed not in stub:
+            return Meant(function.name, (renamed,))
+    used = {
+        n.id
+        for n in ast.walk(function)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
+    unused = [p for p in own if p not in used]
+    alike = [p for p in unused if _alike(missing, p) or _short_for(missing, p)]
+    alike = alike or [p for p in own if _alike(missing, p)]
+    if alike or len(unused) != 1:
+        return Meant(function.name, tuple(alike[:_MOST]))
+    return Meant(function.name, tuple(unused), unused=True)
+
+
+def _alike(missing: str, parameter: str) -> bool:
+    """Whether a name is the parameter's in another form: X, keys, q for query."""
+    one, other = _stem(missing), _stem(parameter)
+    typo = (
+        min(len(one), len(other)) >= _SHORTEST
+        and difflib.SequenceMatcher(None, one, other).ratio() >= _CLOSE
+    )
+    return one == other or typo or parameter.startswith(missing)
+
+
+def _short_for(missing: str, parameter: str) -> bool:
+    """Whether one name is short for the other, as ps for patch_size, or Q for query.
+
+    A capital is the name of a size more often, so this is asked of parameters that are
+    not used.
+    """
+    one, other = missing.lower(), parameter.lower()
+    initials = "".join(word[0] for word in other.split("_") if word)
+    return other.startswith(one) or one.startswith(other) or one == initials
+
+
+def _stem(name: str) -> str:
+    """A name in small letters and in the singular."""
+    name = name.lower()
+    if name.endswith("ies"):
+        return name.removesuffix("ies") + "y"
+    return name.removesuffix("s") or name
