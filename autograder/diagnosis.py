@@ -44,7 +44,8 @@ CHANGED_FIRST = "Mend that first; other differences may follow from it."
 NOT_REFUSED = (
     "Besides, an error that the docstring asks for is not raised as it should be."
 )
-OWN_HELPER = "Your answer calls your own "  # answer to another exercise, which is wrong
+# Answer to another exercise, which is wrong or was defined anew below its check.
+OWN_HELPER = "Your answer calls your own "
 FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."

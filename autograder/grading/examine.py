@@ -25,7 +25,7 @@ from autograder.grading.execution import Execution
 from autograder.grading.kept import kept_notebook
 from autograder.grading.missing_names import name_missing_names, note_answers_below
 from autograder.grading.other_names import name_renamed
-from autograder.grading.own_helpers import name_wrong_helpers
+from autograder.grading.own_helpers import name_own_helpers
 from autograder.grading.rewritten import DIGESTS
 from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, refuse, refuse_calls
@@ -116,7 +116,7 @@ def examine(
     reports = [run.report(name) for name in topic.exercises]
     reports = name_renamed(master, rebuilt, reports, run.given)
     reports = name_missing_names(master, rebuilt, reports, run.given)
-    reports = name_wrong_helpers(rebuilt, reports, list(run.refused))
+    reports = name_own_helpers(rebuilt, reports, list(run.refused))
     below = note_answers_below(rebuilt, reports)
     report = summary(topic, reports, notes=[*rebuilt.notes, *run.notes, *below])
     if by_hand := _to_mark_by_hand(topic, rebuilt):

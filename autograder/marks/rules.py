@@ -179,7 +179,7 @@ def _was_answered(exercise: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
     """
     if case["passed"] or not case["message"] or not was_tried(case):
         return False
-    nothing = exercise["message"].startswith(NOTHING_RETURNED)
+    nothing = NOTHING_RETURNED in exercise["message"]
     return not nothing and NOTHING not in case["message"]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property, lru_cache
 
 from autograder.magics import keeps_names, lines_in, parsed, rows_of
@@ -17,6 +17,8 @@ from autograder.record import only_stubs
 from autograder.statements import names_bound
 
 _DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
+_IMPORTS_ALL = re.compile(r"\bimport[ \t]+\*")
+_WRITES = re.compile(r"\s*%%(?:write)?file[ \t]+(?:\./)?([\w/]+)\.py[ \t]*\n")
 
 
 def defined_in(source: str) -> set[str]:
@@ -61,10 +63,13 @@ class Cell:
 
     Args:
         source: of a cell that the student wrote.
+        modules: see ``names_in_modules``.
     """
 
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(
+        self, source: str, modules: Mapping[str, Collection[str]] | None = None
+    ) -> None:
+        self.source, self._modules = source, modules or {}
         self.defined = defined_in(source) if keeps_names(source) else set()
 
     @cached_property
@@ -86,13 +91,24 @@ class Cell:
             *(names_bound(n) for n in self._tree.body if not only_stubs([n]))
         )
 
+    @cached_property
+    def _imported_whole(self) -> set[str]:
+        """The modules of the student's of which it imports ``*``."""
+        body = self._tree.body if "*" in self._bound else ()
+        imports = [node for node in body if isinstance(node, ast.ImportFrom)]
+        whole = {node.module for node in imports if "*" in names_bound(node)}
+        return whole & self._modules.keys()
+
     def mentions_any(self, names: Collection[str]) -> bool:
-        """Whether any of these names stands in the text of the cell."""
-        return any(name in self.source for name in names)
+        """Whether any of these names stands in the cell, or ``*`` may stand for it."""
+        may_stand = self._modules and _IMPORTS_ALL.search(self.source)
+        return bool(may_stand) or any(name in self.source for name in names)
 
     def binds(self, name: str) -> bool:
         """Whether a cell gives a name to something, be it by ``softmax = _softmax``."""
-        return name in self.source and name in self._bound
+        if name in self.source and name in self._bound:
+            return True
+        return any(name in self._modules[module] for module in self._imported_whole)
 
     def answer(
         self, name: str, stub: str, asked: Collection[str], runs_before: bool
@@ -122,6 +138,22 @@ class Cell:
             if _name(node) in others:
                 del lines[rows_of([node])]
         return "\n".join(lines)
+
+
+def names_in_modules(sources: Iterable[str]) -> dict[str, set[str]]:
+    """What ``import *`` brings from each module that a cell writes.
+
+    The files beside a notebook are written by such cells, too.
+
+    Args:
+        sources: of the cells.
+    """
+    found: dict[str, set[str]] = {}
+    for source in sources:
+        if written := _WRITES.match(source):
+            module = written[1].replace("/", ".").removesuffix(".__init__")
+            found[module] = Cell(source[written.end() :])._bound
+    return found
 
 
 def _name(node: ast.stmt) -> str | None:

@@ -293,8 +293,8 @@ def _find_by_name(rebuilt: Rebuilt, master: NotebookNode, places: Places) -> Non
     Of several, the last above the check counts, or else the first. It is put into
     ``written``. The cell that it comes from leaves ``added``, unless it runs long
     before: others may need what it does. Where the exercise has no cell at all and its
-    name was last given to something in another way, as in ``softmax = _softmax``, it
-    gets an empty one: what is there stands.
+    name was last given to something in another way, as in ``softmax = _softmax`` or
+    by ``from answers import *``, it gets an empty one: what is there stands.
     """
     written, added = places.written, places.added
     asked = {
@@ -313,8 +313,10 @@ def _find_by_name(rebuilt: Rebuilt, master: NotebookNode, places: Places) -> Non
     without_cell = wanted.keys() - {name for name, texts in written.items() if texts}
     read: list[tuple[int, int, Cell, by_name.Cell]] = []
     length, found = 0, []
+    sources = [c.source for _, c in places.writable if len(c.source) <= MAX_SOURCE]
+    modules = by_name.names_in_modules(sources if without_cell else ())
     for order, (place, cell) in enumerate(places.writable):
-        of_cell = by_name.Cell(cell.source)
+        of_cell = by_name.Cell(cell.source, modules)
         if len(cell.source) > MAX_SOURCE or (
             of_cell.defined.isdisjoint(wanted)
             and not of_cell.mentions_any(without_cell)

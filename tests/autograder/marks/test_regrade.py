@@ -18,6 +18,7 @@ from autograder.exercise import load_topic
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.gradebook_errors import GradebookError
 from autograder.marks.rules import Rule, credited, keep_rules
+from autograder.symptoms.structure import NOTHING_RETURNED
 from classroom.submissions import cell_source, hand_in, submission
 from tests.autograder.conftest import TOPIC
 
@@ -360,3 +361,5 @@ def test_two_rules_give_back_no_more_than_was_lost():
     assert score(rule(1, "case", "a"), rule(2, "mistake", "m")) == 8
     assert score(rule(1, "case", "a", undone="then"), rule(2, "case", "a", 1)) == 2
     assert credited({**whole, "refused": "no"}, [rule(1, "case", "a")])["score"] == 1
+    found["message"] = f"With that definition: {NOTHING_RETURNED}"
+    assert score(rule(1, "case", "a")) == 1

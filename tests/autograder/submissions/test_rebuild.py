@@ -1323,6 +1323,47 @@ def test_a_cell_that_only_mentions_an_exercise_does_not_answer_it(master, other)
     assert rebuild(master, data).missing == ["softmax"]
 
 
+MODULES = {
+    "my_answers.py": ("my_answers", "def softmax(scores):\n    return scores\n"),
+    "./my_answers.py": ("my_answers", "softmax = abs\n"),
+    "package/core.py": ("package.core", "from operator import pos as softmax\n"),
+    "package/__init__.py": ("package", "def softmax(scores):\n    return scores\n"),
+}
+
+
+@pytest.mark.parametrize("file", MODULES)
+def test_an_answer_may_come_with_all_that_a_file_of_the_student_defines(master, file):
+    module, text = MODULES[file]
+    data = submission(master, {})
+    data["cells"].remove(find(data, "softmax"))
+    data["cells"][:0] = map(
+        code_cell, [f"%%writefile {file}\n{text}", f"from {module} import *"]
+    )
+    rebuilt = rebuild(master, data)
+    assert rebuilt.missing == []
+    assert rebuilt.answers["softmax"] == ""  # what was imported stands
+    assert "found in another cell, by name: softmax" in rebuilt.notes
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["%%writefile mine.py\ndef softmax(x): return x", "import mine"],
+        ["%%writefile mine.py\ndef softmax(x): return x", "from other import *"],
+        ["%%writefile mine.py\ndef other(x): return x", "from mine import *"],
+        ["%%writefile mine.py\ndef softmax(x): pass  # TODO", "from mine import *"],
+        ["%%writefile mine.py\ndef softmax(x) return x", "from mine import *"],
+        ["%%writefile mine.py\ndef softmax(x): return x", "# from mine import *"],
+    ],
+    ids=["not its names", "another", "without it", "a stub", "no Python", "a comment"],
+)
+def test_a_file_that_does_not_bring_an_answer_leaves_it_missing(master, cells):
+    data = submission(master, {})
+    data["cells"].remove(find(data, "softmax"))
+    data["cells"][:0] = map(code_cell, cells)
+    assert rebuild(master, data).missing == ["softmax"]
+
+
 def test_what_is_given_to_a_name_below_its_check_is_no_answer(master):
     data = submission(master, {})
     data["cells"].remove(find(data, "softmax"))
