@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from autograder.errors import AutograderError
 from autograder.grading.apart import call_apart
 
 CONNECT_SECONDS = 10
-ENCRYPTED = ("tls", "wss")
+ENCRYPTED = ("tls", "wss", "https")
+# With --no-dashboard, HTTP would still be served, and on every interface.
+OPTIONS = "--host {host} --dashboard-address 127.0.0.1:0"
+GUIDE = '(see "Several machines" in the instructor\'s guide)'
+LOGGERS = ("distributed", "distributed.client")  # with a level and handler of their own
 
 
 class ClusterError(AutograderError):
@@ -28,13 +33,13 @@ def cluster_executor(address: str) -> Iterator[Executor]:
     worker has a process that examines, as on one machine; see ``apart``. Each worker
     needs the same Python packages, this project and bubblewrap.
 
-    What travels is pickled, and a scheduler does what anybody tells it. So one on
-    another machine is used only through TLS, with the certificates that the
-    configuration of dask names.
+    What travels is pickled, and schedulers and workers do what anybody tells them. So
+    they are used only if other machines reach them through TLS alone, with the
+    certificates that the configuration of dask names.
 
     Raises:
-        ClusterError: dask is not installed, the connection would not be encrypted,
-            nobody answers, or there is no worker.
+        ClusterError: dask is not installed, nobody answers, there is no worker, or
+            somebody listens to other machines without TLS.
     """
     _require_encryption(address)
     try:
@@ -44,18 +49,22 @@ def cluster_executor(address: str) -> Iterator[Executor]:
             "dask.distributed is not installed: pip install "
             "'attention-from-scratch[cluster]'"
         ) from None
-    try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError, TimeoutError) as error:
-        reason = str(error) or type(error).__name__
-        raise ClusterError(f"no scheduler answers at {address}: {reason}") from error
-    with client:
-        if not client.scheduler_info()["workers"]:
+    with _quiet():
+        try:
+            client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError, TimeoutError) as error:
+            reason = str(error) or type(error).__name__
             raise ClusterError(
-                f"the scheduler at {address} has no workers: start some with "
-                f"`dask worker {address}`"
-            )
-        yield _InOwnProcesses(client.get_executor(pure=False))
+                f"no scheduler answers at {address}: {reason}"
+            ) from error
+        with client:
+            if not client.scheduler_info()["workers"]:
+                raise ClusterError(
+                    f"the scheduler at {address} has no workers: start some with "
+                    f"`dask worker {address} {_options(address)}`"
+                )
+            _require_closed(client, address)
+            yield _InOwnProcesses(client.get_executor(pure=False))
 
 
 class _InOwnProcesses(Executor):
@@ -69,17 +78,92 @@ class _InOwnProcesses(Executor):
         return self._threads.submit(call_apart, function, *arguments)
 
 
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave it to us to say what becomes of the cluster: dask does so in tracebacks."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
 def _require_encryption(address: str) -> None:
     """Make sure that nobody else on the network can read or send submissions."""
-    url = urlsplit(address if "://" in address else f"tcp://{address}")
-    try:
-        host = url.hostname or ""
-        local = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        local = False
-    if not local and url.scheme not in ENCRYPTED:
+    if _is_exposed(address):
         raise ClusterError(
             f"the connection to {address} would not be encrypted: start scheduler and "
             "workers with --protocol tls and certificates, and give its tls:// address "
-            '(see "Several machines" in the instructor\'s guide)'
+            f"{GUIDE}"
         )
+
+
+def _require_closed(client: Any, address: str) -> None:
+    """Make sure that nobody else on the network can have the cluster do anything.
+
+    Each server says itself where it listens: the addresses by which they know each
+    other do not tell.
+    """
+    try:
+        found = {f"scheduler at {address}": client.run_on_scheduler(_scheduler_listens)}
+        for worker, addresses in client.run(_worker_listens).items():
+            found[f"worker at {worker}"] = addresses
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise ClusterError(
+            f"the cluster at {address} does not say where it listens: {reason}"
+        ) from error
+    for server, addresses in found.items():
+        exposed = [listening for listening in addresses if _is_exposed(listening)]
+        if exposed:
+            raise ClusterError(
+                f"the {server} listens without TLS at {' and '.join(exposed)}, where "
+                f"other machines reach it: start it with `{_options(address)}` {GUIDE}"
+            )
+
+
+# Dask passes a server to a function by the name of its parameter.
+def _scheduler_listens(dask_scheduler: Any) -> list[str]:
+    return _listens(dask_scheduler)
+
+
+def _worker_listens(dask_worker: Any) -> list[str]:
+    return _listens(dask_worker)
+
+
+def _listens(server: Any) -> list[str]:
+    """Where a scheduler or worker listens, for dask and for HTTP."""
+    from distributed.comm import get_tcp_server_addresses
+
+    scheme = "https" if server.http_server.ssl_options else "http"
+    return [listener.listen_address for listener in server.listeners] + [
+        f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+        for host, port, *_ in get_tcp_server_addresses(server.http_server)
+    ]
+
+
+def _options(address: str) -> str:
+    """How to start what listens to this machine alone, or with TLS on one address."""
+    host = "127.0.0.1" if _is_loopback(address) else "ADDRESS"
+    return OPTIONS.format(host=host)
+
+
+def _is_exposed(address: str) -> bool:
+    """Whether others on the network could read what is sent to an address."""
+    return _parts(address).scheme not in ENCRYPTED and not _is_loopback(address)
+
+
+def _is_loopback(address: str) -> bool:
+    host = _parts(address).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _parts(address: str) -> SplitResult:
+    return urlsplit(address if "://" in address else f"tcp://{address}")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autograder.__main__ import main
@@ -22,6 +24,9 @@ from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.test_grade import marks
+
+ROOT = Path(__file__).resolve().parents[3]
+ON_LOOPBACK = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 
@@ -60,10 +65,35 @@ def wait_for(pattern, log, seconds=60):
     raise AssertionError(log.read_text()[-2000:])
 
 
+def scheduler_on(dask, *options):
+    """A scheduler at a free port: its process, and its address."""
+    process, log = dask("scheduler", *options, "--port", "0")
+    return process, wait_for(r"Scheduler at: +(\S+)", log)[1]
+
+
+def listening(*processes):
+    """The hosts and ports at which processes and their children listen."""
+    everybody = [psutil.Process(process.pid) for process in processes]
+    for parent in list(everybody):
+        everybody += parent.children(recursive=True)
+    return {
+        tuple(connection.laddr)
+        for process in everybody
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+
+
+def blocks_of_the_guide():
+    """What the guide has people type and write for several machines."""
+    guide = (ROOT / "chapters" / "instructors_guide.md").read_text(encoding="utf-8")
+    section = guide.partition("\n## Several machines\n")[2].partition("\n## ")[0]
+    return re.findall(r"^```\w*\n(.*?)^```$", section, re.M | re.S)
+
+
 def test_killed_worker_loses_no_submission(grade, dask, course, master):
-    _, log = dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    address = wait_for(r"tcp://127\.0\.0\.1:\d+", log)[0]
-    options = ["--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    _, address = scheduler_on(dask, *ON_LOOPBACK)
+    options = [*ON_LOOPBACK, "--nthreads", "1", "--no-nanny"]
     victim, first_log = dask("worker", address, *options)
     _, second_log = dask("worker", address, *options)
     for worker_log in (first_log, second_log):
@@ -91,9 +121,8 @@ def test_killed_worker_loses_no_submission(grade, dask, course, master):
 
 
 def test_scheduler_that_is_lost_costs_nobody_points(dask, course, master, capsys):
-    scheduler, log = dask("scheduler", "--host", "127.0.0.1", "--port", "0")
-    address = wait_for(r"tcp://127\.0\.0\.1:\d+", log)[0]
-    _, worker_log = dask("worker", address, "--nthreads", "1", "--no-nanny")
+    scheduler, address = scheduler_on(dask, *ON_LOOPBACK)
+    _, worker_log = dask("worker", address, *ON_LOOPBACK, "--nthreads=1", "--no-nanny")
     wait_for("Registered to", worker_log)
     students = make_class(TOPIC, master, 24, attacks=False)
     hand_in(course, TOPIC, students)
@@ -107,13 +136,21 @@ def test_scheduler_that_is_lost_costs_nobody_points(dask, course, master, capsys
     killer = threading.Thread(target=kill_in_the_middle)
     killer.start()
     words = ["grade", TOPIC, "--course", str(course)]
-    status = main([*words, "--cluster", address])
+    # In a process of its own: the handlers of dask keep the stream they were made with.
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", *words, "--cluster", address],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     killer.join()
-    assert status == 3
-    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert done.returncode == 3
+    (line,) = done.stderr.strip().splitlines()
     assert "not examined" in line and "the cluster was lost" in line
     first = marks(course)
-    assert 2 <= len(first) < len(students)
+    assert 2 <= len(first) < len(students) - 3
+    told = re.findall(r"student_\d+", done.stdout + done.stderr)
+    assert sorted(told) == sorted(set(students) - set(first))
     assert main([*words, "--jobs", "2"]) == 0
     assert sorted(marks(course)) == sorted(students)
     assert "zero" not in capsys.readouterr().out
@@ -143,10 +180,9 @@ def test_what_takes_too_long_to_read_ends_on_a_cluster_too(
     (tmp_path / "sitecustomize.py").write_text(SLOW)
     paths = [str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
-    _, log = dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    address = wait_for(r"tcp://127\.0\.0\.1:\d+", log)[0]
+    _, address = scheduler_on(dask, *ON_LOOPBACK)
     # As the guide has it: a worker is a process that may have none of its own.
-    _, worker_log = dask("worker", address, "--nthreads", "1", "--no-dashboard")
+    _, worker_log = dask("worker", address, *ON_LOOPBACK, "--nthreads", "1")
     wait_for("Registered to", worker_log)
     slow = submission(master, {**right, "softmax": "'SLOWLY'"})
     hand_in(course, TOPIC, {"first": slow, "second": submission(master, right)})
@@ -195,18 +231,55 @@ def test_cluster_that_is_down_is_one_line(course, master, capsys, monkeypatch):
 
 
 def test_cluster_without_workers_says_how_to_start_one(dask):
-    _, log = dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    address = wait_for(r"tcp://127\.0\.0\.1:\d+", log)[0]
-    with (
-        pytest.raises(ClusterError, match="dask worker"),
-        cluster_executor(address),
-    ):
+    scheduler, address = scheduler_on(dask, *ON_LOOPBACK)
+    with pytest.raises(ClusterError) as refused, cluster_executor(address):
         pass
+    command = re.search(r"`dask (worker .*)`", str(refused.value))[1]
+    worker, log = dask(*command.split())
+    wait_for("Registered to", log)
+    found = listening(scheduler, worker)
+    assert len(found) == 5  # both for dask and for HTTP, and the nanny of the worker
+    assert {host for host, _ in found} == {"127.0.0.1"}
+    with cluster_executor(address) as executor:
+        assert executor.submit(int, "7").result() == 7
+
+
+HTTP_ANYWHERE = ["--host", "127.0.0.1", "--no-dashboard"]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "worker", "who", "where"),
+    [
+        (ON_LOOPBACK, [], "worker", r"tcp://0\.0\.0\.0:\d+ and http://0\.0\.0\.0:\d+"),
+        (ON_LOOPBACK, HTTP_ANYWHERE, "worker", r"http://0\.0\.0\.0:\d+"),
+        (HTTP_ANYWHERE, ON_LOOPBACK, "scheduler", r"http://0\.0\.0\.0:\d+"),
+    ],
+)
+def test_who_listens_to_other_machines_without_tls_is_refused(
+    dask, scheduler, worker, who, where
+):
+    _, address = scheduler_on(dask, *scheduler)
+    _, log = dask("worker", address, *worker, "--nthreads", "1", "--no-nanny")
+    wait_for("Registered to", log)
+    with pytest.raises(ClusterError) as refused, cluster_executor(address):
+        pass
+    assert re.fullmatch(
+        rf"the {who} at tcp://127\.0\.0\.1:\d+ listens without TLS at {where}, where "
+        r"other machines reach it: start it with `--host 127\.0\.0\.1 "
+        r"--dashboard-address 127\.0\.0\.1:0` \(see .*\)",
+        str(refused.value),
+    )
 
 
 @pytest.mark.parametrize(
     "address",
-    ["tcp://192.0.2.1:8786", "192.0.2.1:8786", "ws://192.0.2.1:1", "tcp://a:1"],
+    [
+        "tcp://192.0.2.1:8786",
+        "192.0.2.1:8786",
+        "ws://192.0.2.1:1",
+        "tcp://a:1",
+        "tls:1",
+    ],
 )
 def test_an_unencrypted_scheduler_elsewhere_is_refused(address):
     start = time.monotonic()
@@ -218,27 +291,29 @@ def test_an_unencrypted_scheduler_elsewhere_is_refused(address):
     assert time.monotonic() - start < 5  # nobody was asked
 
 
-def test_a_scheduler_with_certificates_is_used(dask, tmp_path, monkeypatch):
-    """As the instructor's guide has it, with one certificate for all."""
-    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+def test_what_the_guide_starts_needs_a_certificate(dask, tmp_path, monkeypatch):
+    """Its commands, with two addresses of this machine in place of two machines."""
+    make_certificate, settings, commands = blocks_of_the_guide()[:3]
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-        + ["-subj", "/CN=grading", "-keyout", key, "-out", cert],
-        check=True,
-        capture_output=True,
+        make_certificate, shell=True, cwd=tmp_path, check=True, capture_output=True
     )
-    one = {"cert": str(cert), "key": str(key)}
-    tls = {"ca-file": str(cert), "scheduler": one, "worker": one, "client": one}
-    comm = {"require-encryption": True, "tls": tls}
-    settings = tmp_path / "config"
-    settings.mkdir()
-    (settings / "tls.yaml").write_text(json.dumps({"distributed": {"comm": comm}}))
-    monkeypatch.setenv("DASK_CONFIG", str(settings))
-    options = ["--protocol", "tls", "--host", "127.0.0.1", "--port", "0"]
-    _, log = dask("scheduler", *options, "--no-dashboard")
-    address = wait_for(r"tls://127\.0\.0\.1:\d+", log)[0]
-    _, worker_log = dask("worker", address, "--nthreads", "1", "--no-nanny")
-    wait_for("Registered to", worker_log)
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "tls.yaml").write_text(settings.replace("/home/you", str(tmp_path)))
+    monkeypatch.setenv("DASK_CONFIG", str(config))
+    commands = re.sub(r"\bOWN_ADDRESS\b", "127.0.0.3", commands)
+    commands = re.sub(r"\bADDRESS\b", "127.0.0.2", commands)
+    options = re.search(r"^dask scheduler (.+)$", commands, re.M)[1]
+    join = re.search(r"^dask (worker .+)$", commands, re.M)[1]
+    scheduler, address = scheduler_on(dask, *options.split())
+    assert address.startswith("tls://127.0.0.2:")
+    worker, log = dask(*join.replace("tls://127.0.0.2:8786", address).split())
+    wait_for("Registered to", log)
+    found = listening(scheduler, worker)
+    outside = {(host, port) for host, port in found if host != "127.0.0.1"}
+    assert {host for host, _ in outside} == {"127.0.0.2", "127.0.0.3"}
+    for host, port in outside:
+        assert "certificate required" in answer_to_a_stranger(host, port)
     script = (
         "import sys\n"
         "from autograder.grading.cluster import cluster_executor\n"
@@ -248,3 +323,15 @@ def test_a_scheduler_with_certificates_is_used(dask, tmp_path, monkeypatch):
     command = [sys.executable, "-c", script, address]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout == "7\n", done.stderr[-2000:]
+
+
+def answer_to_a_stranger(host, port):
+    """What somebody without a certificate is told."""
+    anybody = ssl.create_default_context()
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection((host, port), timeout=10) as plain:
+        try:
+            with anybody.wrap_socket(plain) as encrypted:
+                return f"welcome: {encrypted.recv(1)!r}"
+        except ssl.SSLError as error:
+            return str(error).replace("_", " ").lower()
