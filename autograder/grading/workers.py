@@ -6,12 +6,13 @@ import multiprocessing
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
 from autograder.grading.calls import ProcessEnded, call, serve
 from autograder.grading.worker import start_worker
+from autograder.interrupts import blocked
 
 END_SECONDS = 10
 
@@ -22,7 +23,9 @@ _context = multiprocessing.get_context("forkserver")
 def warm_up() -> None:
     """Let the fork server import what workers need, while this process goes on."""
     _context.set_forkserver_preload(["__main__", "torch", __name__])
-    forkserver.ensure_running()
+    resource_tracker.ensure_running()  # not below: when it starts, it unblocks them
+    with blocked():  # the server would be interrupted in the middle of an import
+        forkserver.ensure_running()
 
 
 class Workers(Executor):
