@@ -32,6 +32,19 @@ def held_back() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+@contextlib.contextmanager
+def blocked() -> Iterator[None]:
+    """Block interrupts in this thread, and in processes that it starts, for good.
+
+    One that comes meanwhile reaches this process at the end of the block.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def end_with_parent() -> None:
     """Wait for the end of the process that started this one, then end it at once.
 

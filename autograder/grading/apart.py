@@ -17,7 +17,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from autograder.errors import GraderFault
+from autograder.grading.calls import call, serve
 from autograder.grading.worker import start_worker
 
 END_SECONDS = 10
@@ -29,19 +29,16 @@ def call_apart(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function returns, called in the process that belongs to this thread.
 
     Raises:
-        GraderFault: that process ended meanwhile; the next call starts another.
+        ProcessEnded: that process is gone; the next call starts another.
         Exception: what the function raised.
     """
     if not hasattr(_of_this_thread, "process"):
         _of_this_thread.process = _Process()
     try:
-        done, outcome = _of_this_thread.process.call(function, *arguments)
-    except (EOFError, OSError):
-        del _of_this_thread.process
-        raise GraderFault("the process that examined it was ended") from None
-    if not done:
-        raise outcome
-    return outcome
+        return call(_of_this_thread.process.connection, function, *arguments)
+    finally:
+        if _of_this_thread.process.connection.closed:
+            del _of_this_thread.process
 
 
 class _Process:
@@ -49,26 +46,23 @@ class _Process:
 
     def __init__(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="attention-")
-        self._ours, theirs = Pipe()
+        self.connection, theirs = Pipe()
         with theirs:
             process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(theirs.fileno()), folder.name],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
             )
-        weakref.finalize(self, _end, self._ours, process, folder)
-
-    def call(self, *called: Any) -> tuple[bool, Any]:
-        """Whether a call returned, and what; else what it raised."""
-        self._ours.send(called)
-        return self._ours.recv()
+        weakref.finalize(self, _end, self.connection, process, folder)
 
 
 def _end(
-    calls: Connection, process: subprocess.Popen, folder: tempfile.TemporaryDirectory
+    connection: Connection,
+    process: subprocess.Popen,
+    folder: tempfile.TemporaryDirectory,
 ) -> None:
     """Let a process end, and see to it that it does."""
-    calls.close()
+    connection.close()
     try:
         process.wait(END_SECONDS)
     except subprocess.TimeoutExpired:
@@ -77,19 +71,6 @@ def _end(
     folder.cleanup()
 
 
-def _serve(calls: Connection) -> None:
-    while True:
-        try:
-            function, *arguments = calls.recv()
-        except EOFError:
-            return
-        try:
-            outcome = True, function(*arguments)
-        except Exception as error:
-            outcome = False, error
-        calls.send(outcome)
-
-
 if __name__ == "__main__":
     start_worker(sys.argv[2])
-    _serve(Connection(int(sys.argv[1])))
+    serve(Connection(int(sys.argv[1])))

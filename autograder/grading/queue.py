@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
-    BrokenExecutor,
     CancelledError,
     Executor,
     Future,
@@ -21,6 +20,7 @@ from concurrent.futures import (
 from dataclasses import dataclass, field, replace
 
 from autograder.errors import AutograderError
+from autograder.grading.calls import ProcessEnded
 from autograder.grading.chapter import ChapterSubmissions
 from autograder.grading.pool import Pool
 from autograder.grading.worker import Workplace, examine_submission
@@ -62,16 +62,9 @@ class Queue:
         return cls(deque(entries))
 
     def on_this_machine(self, pool: Pool) -> Iterator[str]:
-        """Examine with worker processes; the names of those that are done with.
-
-        When a worker dies, all that the workers were at is without an outcome, and new
-        workers go on with the rest.
-        """
+        """Examine with worker processes; the names of those that are done with."""
         self.workplace = pool.workplace
-        while self.waiting:
-            yield from self._on(pool.executor, self.waiting, AHEAD * pool.jobs)
-            if self.waiting:  # the death of one worker broke the whole pool
-                pool.replace()
+        yield from self._on(pool.executor, self.waiting, AHEAD * pool.jobs)
         pauses = PAUSES
         for entry in self._taken_suspects():
             # What an ended submission held is free after a moment. When waiting has
@@ -86,12 +79,14 @@ class Queue:
             yield from self._give_up()
 
     def on_a_cluster(self, executor: Executor) -> Iterator[str]:
-        """Examine with an executor that replaces its workers itself.
+        """Examine on the machines of others.
 
-        When the executor itself is lost, what it has not done is given up.
+        When the executor is lost, what it has not done is given up.
         """
         yield from self._on(executor, self.waiting, AHEAD_ON_A_CLUSTER)
-        lost = next((e for _, e in self.suspects if _took_all(e)), None)
+        lost = next(
+            (e for _, e in self.suspects if isinstance(e, CancelledError)), None
+        )
         if lost is not None:
             self.suspects += [(entry, lost) for entry in self.waiting]
             self.waiting.clear()
@@ -127,14 +122,14 @@ class Queue:
     def _on(self, executor: Executor, work: deque[Entry], ahead: int) -> Iterator[str]:
         """Examine with an executor, at most ``ahead`` submissions at a time.
 
-        Returns when all are done, or the executor is broken; then ``work`` holds what
+        Returns when all are done, or the executor is lost; then ``work`` holds what
         was not begun. What has no outcome is added to ``suspects``.
         """
         running: dict[Future, tuple[Entry, Submission]] = {}
-        broken = False
+        lost = False
         try:
             while True:
-                while work and not broken and len(running) < ahead:
+                while work and not lost and len(running) < ahead:
                     entry = work.popleft()
                     try:
                         submission = entry.chapter.read(entry.name)
@@ -146,7 +141,6 @@ class Queue:
                         )
                         running[future] = entry, submission
                     except Exception as error:
-                        broken = isinstance(error, BrokenExecutor)
                         self.suspects.append((entry, error))
                 if not running:
                     return
@@ -157,7 +151,7 @@ class Queue:
                     if error is None:
                         done[future] = entry, submission
                         continue
-                    broken = broken or _took_all(error)
+                    lost = lost or isinstance(error, CancelledError)
                     self.suspects.append((entry, error))
                 with held_back():
                     _write(done)
@@ -193,16 +187,11 @@ def _error_of(future: Future) -> Exception | None:
         return error
 
 
-def _took_all(error: Exception) -> bool:
-    """Whether such an error ends the executor, and with it everything it was at."""
-    return isinstance(error, BrokenExecutor | CancelledError)
-
-
 def _reason(error: Exception) -> str:
     """Why a submission has no outcome, in one line."""
     if isinstance(error, CancelledError):
         return "the cluster was lost"
-    if isinstance(error, BrokenExecutor):
+    if isinstance(error, ProcessEnded):
         return "the process that examined it was ended, twice"
     said = " ".join(str(error).split())
     if not isinstance(error, AutograderError):

@@ -21,6 +21,7 @@ from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import marks
+from tests.autograder.grading.test_resume import in_session
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
@@ -262,6 +263,45 @@ def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(course, master, right):
     assert sorted(recorded) == sorted(quick)
     scores = {name: report["score"] for name, report in recorded.items()}
     assert {n: s for n, s in marks(course).items() if n in scores} == scores
+
+
+def is_fork_server(pid):
+    with contextlib.suppress(OSError):
+        return (
+            b"multiprocessing.forkserver" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        )
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1, 0.5, 1, 2, 4])
+def test_ctrl_c_while_workers_start_is_one_line(course, master, right, seconds):
+    """The server that forks them takes a few seconds to import everything."""
+    hand_in(course, TOPIC, {"ada": submission(master, {"softmax": "while True: pass"})})
+    process = subprocess.Popen(
+        [sys.executable, "-m", "autograder", "grade", TOPIC]
+        + ["--course", str(course), "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        while not any(map(is_fork_server, in_session(process.pid))):
+            assert process.poll() is None
+            time.sleep(0.001)
+        time.sleep(seconds)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal tells all of them
+        # A shell says 130 of both. Python ends by the signal itself if that came while
+        # it ran a text, as dataclasses does.
+        assert process.wait(timeout=30) in (130, -signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    (line,) = said.splitlines()
+    assert "interrupted" in line and "run it again" in line
+    end = time.monotonic() + 60
+    while running := in_session(process.pid):
+        assert time.monotonic() < end, f"these go on: {running}"
+        time.sleep(0.05)
 
 
 def test_a_file_that_this_machine_cannot_read_is_no_zero(

@@ -22,7 +22,11 @@ from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.test_grade import marks
-from tests.autograder.grading.troubled_workers import killed_at, without_kernel_at
+from tests.autograder.grading.troubled_workers import (
+    killed_at,
+    killed_in_mid_message,
+    without_kernel_at,
+)
 
 pytestmark = pytest.mark.usefixtures("needs_sandbox")
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
@@ -154,6 +158,19 @@ def test_submission_that_kills_its_worker_costs_nobody_else(course, grade_with):
     assert sorted(scores) == ["a", "b", "d", "e"]
     assert len(set(scores.values())) == 1
     assert min(scores.values()) > 0
+
+
+def test_who_is_killed_while_it_returns_an_outcome_ends_no_run(
+    course, grade_with, tmp_path
+):
+    examine = partial(killed_in_mid_message, "cut", tmp_path / "tries")
+    outcome = grade_with(examine, "cut")
+    assert (tmp_path / "tries").exists()
+    assert (
+        sorted(outcome.graded) == sorted(marks(course)) == ["a", "b", "cut", "d", "e"]
+    )
+    assert len(set(marks(course).values())) == 1
+    assert min(marks(course).values()) > 0
 
 
 @pytest.mark.parametrize("failures", [1, 99])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from multiprocessing.connection import Connection
 
 from autograder.grading import worker
 from autograder.sandbox.bubblewrap import SandboxUnavailable
@@ -14,6 +16,38 @@ def killed_at(odd, job, submission, workplace):
     if submission.student == odd:
         os.kill(os.getpid(), signal.SIGKILL)
     return worker.examine_submission(job, submission, workplace)
+
+
+def killed_in_mid_message(odd, tries, job, submission, workplace):
+    """Examine, in a worker that is killed while it returns one outcome, once."""
+    if submission.student == odd and not tries.exists():
+        tries.touch()
+        send_half_and(os.kill, os.getpid(), signal.SIGKILL)
+    return worker.examine_submission(job, submission, workplace)
+
+
+def long_text_of_which_half_is_sent(started):
+    """A long text, from a worker that never comes to the end of it."""
+
+    def stay():
+        started.touch()
+        time.sleep(10**6)
+
+    send_half_and(stay)
+    return "x" * 10**7
+
+
+def send_half_and(do, *arguments):
+    """Have this process send half of its next long message, and do something then."""
+
+    def half(connection, data, write=os.write):
+        if len(data) > 1000:  # no header
+            write(connection.fileno(), data[: len(data) // 2])
+            do(*arguments)
+        else:
+            write(connection.fileno(), data)
+
+    Connection._send = half
 
 
 def without_kernel_at(odd, tries, failures, job, submission, workplace):
