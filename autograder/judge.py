@@ -14,13 +14,12 @@ from typing import Any
 from autograder.answers import Answer
 from autograder.compiled import COMPILED
 from autograder.diagnosis import diagnose
-from autograder.encoding import clean
 from autograder.errors import GraderFault
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise
 from autograder.expected import Expected
 from autograder.guard import FORGED, REMOVED
 from autograder.library_code import SECOND
-from autograder.origin import MAX_LINE
+from autograder.origin import in_short
 from autograder.rows import NOT_YET, CaseReport, case_reports
 from autograder.unseen import NOBODY_SEES, WAYS
 
@@ -142,5 +141,5 @@ def refuse_calls(exercise: Exercise, used: Sequence[str], line: str = "") -> Rep
         used: the names of what it uses.
         line: of the student's, in which the first of them stands, if that is known.
     """
-    where = f", in the line `{clean(line)[:MAX_LINE]}`" if line else ""
+    where = f", in the line `{in_short(line)}`" if line else ""
     return refuse(exercise, f"uses {', '.join(used)}, {BUILD_IT_YOURSELF}{where}")

@@ -138,12 +138,17 @@ class Origin:
         return f" There, {listed(told)}."
 
 
+def in_short(line: str) -> str:
+    """A line of code as reports show it; shortened once more, it stays as it is."""
+    return clean(line)[:MAX_LINE].rstrip()
+
+
 def lines_of(sources: Iterable[str]) -> dict[str, set[int]]:
     """The lines of some cells, in the form that an origin has, and their numbers."""
     found: dict[str, set[int]] = {}
     for text in sources:
         for number, line in enumerate(text.splitlines(), start=1):
-            found.setdefault(clean(line)[:MAX_LINE], set()).add(number)
+            found.setdefault(in_short(line), set()).add(number)
     return found
 
 
@@ -177,7 +182,7 @@ def read_origin(line: str, number: str, variables: str) -> Origin:
     if not all(found) or len(found) > MAX_VARIABLES:
         found = []
     return Origin(
-        clean(line)[:MAX_LINE],
+        in_short(line),
         int(number) if known else 0,
         tuple(Variable(*(part or "" for part in match.groups())) for match in found),
     )
@@ -201,7 +206,7 @@ def _own_frame(
                 inner = trace.tb_next
                 called = inner.tb_frame.f_code.co_name if inner else ""
                 names = ChainMap(frame.f_locals, frame.f_globals)
-                own = clean(line)[:MAX_LINE], str(number), names, called
+                own = in_short(line), str(number), names, called
         trace = trace.tb_next
     return own
 

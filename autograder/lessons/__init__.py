@@ -29,7 +29,8 @@ _NO_MODULE = (
 
 RAISED_BY_YOU = (
     "An error that you raise yourself meets arguments that are allowed. See when that "
-    "line is reached: a condition is too wide, the wrong way round, or missing."
+    "line is reached: a condition is too wide, the wrong way round, or missing. If it "
+    "stands in another function, your answer may call that one with wrong arguments."
 )
 
 

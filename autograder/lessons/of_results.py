@@ -5,9 +5,16 @@ No line of the answer is to blame, so advice on how to call something would be w
 
 from __future__ import annotations
 
-from autograder.lessons.sentences import LAYERS, Lesson
+from autograder.lessons.sentences import LAYERS, NO_FORWARD, NO_INIT, Lesson
 
 LESSONS: list[Lesson] = [
+    ("RuntimeError", r"missing the required \"forward\" function", NO_FORWARD),
+    ("TypeError", r"^_forward_unimplemented\(\)", NO_FORWARD),
+    (
+        "TypeError",
+        r"\.__init__\(\) (takes 1 positional argument|got an unexpected keyword arg)",
+        NO_INIT,
+    ),
     (
         "TypeError",
         r"^the list that was returned holds numbers and lists side by side",

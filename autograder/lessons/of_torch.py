@@ -8,6 +8,7 @@ from autograder.lessons.sentences import (
     LETTERS,
     MASK_OF_TORCH,
     NEW_SHAPE,
+    NO_FORWARD,
     TRUTH,
     TWO_SHAPES,
     Lesson,
@@ -35,8 +36,7 @@ LESSONS: list[Lesson] = [
     (
         "RuntimeError",
         r"missing the required \"forward\" function",
-        "The class has no method forward: look at its spelling, and at how far it is "
-        "indented.",
+        NO_FORWARD,
     ),
     (
         "RuntimeError",

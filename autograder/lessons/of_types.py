@@ -5,6 +5,7 @@ from __future__ import annotations
 from autograder.lessons.sentences import (
     LAYER_GIVEN,
     LAYERS,
+    NO_INIT,
     NOTHING_RETURNED,
     SINGLE_NUMBER,
     Lesson,
@@ -86,9 +87,7 @@ LESSONS: list[Lesson] = [
     (
         "TypeError",
         r"\.__init__\(\) takes 1 positional argument",
-        "The class is made with arguments that its __init__ does not take: the name is "
-        "misspelled (two underscores on either side), or parameters of the stub are "
-        "missing.",
+        NO_INIT,
     ),
     (
         "TypeError",

@@ -9,6 +9,15 @@ NOTHING_RETURNED = (
     "return statement, of a method that works in place, or an optional argument, such "
     "as a mask, that was not given."
 )
+NO_INIT = (
+    "The class is made with arguments that its __init__ does not take: the name is "
+    "misspelled (two underscores on either side), or parameters of the stub are "
+    "missing."
+)
+NO_FORWARD = (
+    "The class has no method forward: look at its spelling, and at how far it is "
+    "indented."
+)
 INNER_SIZES = (
     "The inner sizes of a matrix product differ: (n, k) @ (k, m) needs the k twice. "
     "Write the shape beside each factor; often one has to be transposed, or the "

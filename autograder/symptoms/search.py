@@ -69,6 +69,7 @@ LOST = (
 _ASKED = (shapes, factors, places, functions, zeros, arrangement, sizes)
 CAUSES = [detector for module in _ASKED for detector in module.detectors.causes]
 CHANGES = [
+    shapes.another_kind,
     shapes.permuted_axes,
     shapes.moved_along_an_axis,
     factors.constant_factor,

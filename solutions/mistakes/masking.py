@@ -422,9 +422,9 @@ def mask_after_softmax(scores, mask):
 
 @mistake(masked_softmax)
 def renormalise_after_softmax(scores, mask):
-    """You removed the hidden keys after the exponentials and divided by what was left.
-    A hidden score that is very large, and was the maximum you subtracted, leaves
-    nothing to divide by: it has to be gone before the maximum is taken."""
+    """Where scores are very large, nothing is left to divide by, and all weights of a
+    row are zero. Either no maximum was subtracted, or that of a key which was hidden
+    later. Hide keys first, then subtract the largest score that is left."""
     weights = scores.softmax(dim=-1) * mask
     total = weights.sum(dim=-1, keepdim=True)
     return weights / torch.where(total > 0, total, 1.0)

@@ -88,6 +88,13 @@ def test_what_stays_unknown_in_grading_is_kept_back(cell):
     assert in_private(decode(sent), lines_of(["x = 1"])).origin == Origin(number=1)
 
 
+def test_a_long_line_is_known_again_wherever_it_is_cut():
+    for length in range(90, 102):
+        line = f"raise ValueError({'x' * (length - 17)} or 'a word and another one')"
+        read = read_origin(next(iter(lines_of([line]))), "1", "")
+        assert read.within(lines_of([f"    {line}"])).line == read.line
+
+
 def test_forged_number_and_names_are_not_shown_in_grading():
     forged = read_origin("a @ b", "31416", "a (3,) bool; secret (9,) bool")
     assert forged.number == 31416

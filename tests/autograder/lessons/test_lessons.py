@@ -365,6 +365,21 @@ def test_what_torch_has_not_implemented_for_a_dtype_is_no_stub():
     assert outcome(stub).raised == "NotImplementedError"
 
 
+@pytest.mark.parametrize(
+    ("said", "runs"),
+    [
+        (
+            "look at its spelling",
+            [lambda: WithoutForward()(T), lambda: WithoutForward()(T, mask=T)],
+        ),
+        ("two underscores", [lambda: WithoutForward(3), lambda: WithoutForward(n=3)]),
+    ],
+)
+def test_a_method_with_another_name_is_missed_where_a_case_needs_it(said, runs):
+    given = [replace(outcome(run), origin=Origin()) for run in runs]
+    assert said in about_errors(given)
+
+
 def test_errors_of_two_kinds_are_told_nothing():
     one, other = outcome(lambda: A @ A), outcome(lambda: A + B)
     assert lesson([one, one])

@@ -19,6 +19,7 @@ from autograder.symptoms.outcomes import Outcome
 from autograder.symptoms.search import find_change
 from autograder.variants import Role
 from tests.autograder.student_answers import student
+from tests.autograder.unnamed import told as told_of
 
 TOPIC = load_topic("qkv_projections")
 EXERCISE = TOPIC.exercises["similarity"]
@@ -422,3 +423,14 @@ def test_change_of_what_is_returned_is_told_beside_a_gradient():
     )
     other = [changed([TABLE, noise[0]], [noise[0], noise[1]], roles)]
     assert find_change(other, beside=True) == ""
+
+
+def test_numbers_in_place_of_truth_values_are_the_change_that_is_told():
+    def window(n, window):
+        rows, columns = np.arange(n)[:, None], np.arange(n)
+        one_too_many = (columns <= rows) & (columns >= rows - window)
+        return one_too_many.astype(float)
+
+    said = told_of("sliding_window_mask", window)
+    assert "one token too many" in said
+    assert "they are real numbers where truth values are asked for" in said
