@@ -25,6 +25,7 @@ from autograder.grading.execution import Execution
 from autograder.grading.kept import kept_notebook
 from autograder.grading.missing_names import name_missing_names, note_answers_below
 from autograder.grading.other_names import name_renamed
+from autograder.grading.outside_values import name_outside_values
 from autograder.grading.own_helpers import name_own_helpers
 from autograder.grading.rewritten import DIGESTS
 from autograder.grading.seeds import draw_seeds
@@ -116,6 +117,8 @@ def examine(
     reports = [run.report(name) for name in topic.exercises]
     reports = name_renamed(master, rebuilt, reports, run.given)
     reports = name_missing_names(master, rebuilt, reports, run.given)
+    not_run = [*run.refused, *run.cell_errors]
+    reports = name_outside_values(master, rebuilt, reports, run.given, not_run)
     reports = name_own_helpers(rebuilt, reports, list(run.refused))
     below = note_answers_below(rebuilt, reports)
     report = summary(topic, reports, notes=[*rebuilt.notes, *run.notes, *below])

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 
 from autograder.answers import Answer
 from autograder.demonstrations import made_by_demonstrations
-from autograder.grading.meant_parameters import Meant, meant_by, parameters_in
+from autograder.grading.meant_parameters import Meant, meant_by, parameters_of_stubs
 from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
 from autograder.magics import keeps_names, parsed
@@ -141,8 +141,7 @@ class _Reasons:
         self._bound = _bound(rebuilt)
         self._made = _made_by_demonstrations(rebuilt)
         self._values = _values_of(rebuilt)
-        stubs = [c for c in master.cells if "exercise" in c.metadata.get("tags", [])]
-        self._stubs = parameters_in(_trees(cell.source for cell in stubs))
+        self._stubs = parameters_of_stubs(master)
 
     def of(self, name: str, exercise: str) -> str:
         """The reason, to be read behind the name; empty if none is known."""

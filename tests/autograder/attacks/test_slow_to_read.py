@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from autograder import parsing
 from autograder.exercise import Exercise, Topic
 from autograder.grading.examine import not_to_be_run
 from autograder.grading.kept import kept_notebook
+from autograder.grading.outside_values import name_outside_values
 from autograder.grading.own_helpers import name_own_helpers
 from autograder.judge import refuse
 from autograder.parsing import UNREADABLE, parse
@@ -155,7 +157,11 @@ def read(master):
         other_chapter(data, TOPIC)
         rebuilt = rebuild(master, data)
         not_to_be_run(topic, rebuilt)
-        reports = [refuse(exercise, "") for exercise in exercises.values()]
+        reports = [  # that lack points: only then are remarks looked for
+            replace(refuse(exercise, ""), max_score=1)
+            for exercise in exercises.values()
+        ]
+        name_outside_values(master, rebuilt, reports, {})
         name_own_helpers(rebuilt, reports)
         kept_notebook(rebuilt, reports)
         for text in texts_of(rebuilt, master).values():

@@ -48,7 +48,9 @@ def test_a_parameter_is_told_by_its_name(missing, source, parameters):
 
 def test_the_only_parameter_that_is_not_used_may_be_meant():
     source = "def f(embeddings, scale): return z * scale"
-    assert meant("z", source) == Meant("f", ("embeddings",), unused=True)
+    assert meant("z", source) == Meant(
+        "f", ("embeddings",), ("embeddings",), unused=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,9 @@ def test_a_parameter_that_was_renamed_is_told_by_its_place_in_the_stub(
 
 def test_the_first_code_that_needs_the_name_counts():
     answer, helper = "def f(a): return helper(a)", "def helper(X): return x"
-    assert meant("x", answer, helper, "def g(xs): return x") == Meant("helper", ("X",))
+    assert meant("x", answer, helper, "def g(xs): return x") == Meant(
+        "helper", ("X",), ("X",)
+    )
 
 
 @pytest.mark.parametrize(
