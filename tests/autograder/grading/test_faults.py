@@ -231,11 +231,9 @@ def test_a_full_disk_of_the_grader_costs_nobody_points(
     assert marks(course) == dict.fromkeys(names, everything)
 
 
-def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(course, master, right):
-    quick = make_class(TOPIC, master, 4, attacks=False)
-    endless = submission(master, {**right, "softmax": "while True: pass"})
-    hand_in(course, TOPIC, {**quick, "zed": endless, "zoe": endless})
-    process = subprocess.Popen(
+def start_command(course):
+    """The same command in a session of its own, as a terminal would start it."""
+    return subprocess.Popen(
         [sys.executable, "-m", "autograder", "grade", TOPIC]
         + ["--course", str(course), "--jobs", "2"],
         stdout=subprocess.PIPE,
@@ -243,6 +241,13 @@ def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(course, master, right):
         text=True,
         start_new_session=True,
     )
+
+
+def test_ctrl_c_ends_at_once_and_keeps_what_is_finished(course, master, right):
+    quick = make_class(TOPIC, master, 4, attacks=False)
+    endless = submission(master, {**right, "softmax": "while True: pass"})
+    hand_in(course, TOPIC, {**quick, "zed": endless, "zoe": endless})
+    process = start_command(course)
     reports = course / "reports" / TOPIC
     try:
         while len(list(reports.glob("[!.]*.json"))) < len(quick):
@@ -276,14 +281,7 @@ def is_fork_server(pid):
 def test_ctrl_c_while_workers_start_is_one_line(course, master, right, seconds):
     """The server that forks them takes a few seconds to import everything."""
     hand_in(course, TOPIC, {"ada": submission(master, {"softmax": "while True: pass"})})
-    process = subprocess.Popen(
-        [sys.executable, "-m", "autograder", "grade", TOPIC]
-        + ["--course", str(course), "--jobs", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    process = start_command(course)
     try:
         while not any(map(is_fork_server, in_session(process.pid))):
             assert process.poll() is None
