@@ -175,9 +175,14 @@ def read(master):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_time_to_read_grows_as_the_length_does(read, shape):
-    """Four times the text takes about four times as long; the square would take 16."""
-    small, large = (read(text_of(shape, length)) for length in (6000, 24_000))
-    assert large < max(8 * small, 2.0), (small, large)
+    """Four times the text takes about four times as long; the square would take 16.
+
+    A busy machine may take twice as long for either, so the better of two counts.
+    """
+    small, large = (
+        min(read(text_of(shape, length)) for _ in range(2)) for length in (6000, 24_000)
+    )
+    assert large < max(10 * small, 3.0), (small, large)
 
 
 @pytest.mark.parametrize("shape", [name for name in SHAPES if "part" in name])
