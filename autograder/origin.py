@@ -233,10 +233,10 @@ def _no_module(line: str, names: ChainMap[str, Any]) -> list[str]:
 
     A function may call its own variables as it likes.
     """
-    local, cells = names.maps if len(names.maps) == 2 else ({}, {})
+    local = names.maps[0]
     for name in re.findall(r"(?<![\w.])([A-Za-z]+)\.", line):
-        known = name in _MODULES and name in cells and name not in local
-        if known and not isinstance(cells[name], ModuleType):
+        known = name in _MODULES and name in names and name not in local
+        if known and not isinstance(names[name], ModuleType):
             return [f"{name} {_NO_MODULE}"]
     return []
 

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import ast
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
+from autograder.grading.remarks import NAME
 from autograder.magics import parsed
 from autograder.statements import looked_up, parameters_of
 
 _CLOSE = 0.8  # how alike names with a typo are, on the scale of difflib
 _SHORTEST = 4  # letters of a name in which a typo can be told
 _MOST = 2  # parameters that are named
-NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that is repeated in a report
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -6,7 +6,6 @@ Such an answer is never called: its stub is, or nothing of its name is there.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ from nbformat import NotebookNode
 
 from autograder.answers import Answer
 from autograder.cells import RENAME, likeliest
-from autograder.grading.remarks import in_reading_time
+from autograder.grading.remarks import NAME, in_reading_time
 from autograder.judge import Report
 from autograder.magics import parsed
 from autograder.record import only_stubs
@@ -23,7 +22,6 @@ from autograder.show import STUB
 from autograder.statements import parameters_of
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
-_NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that is repeated in a report
 MOST_DEFINITIONS = 500  # that are compared with each answer that is not there
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -83,7 +81,7 @@ def _written(rebuilt: Rebuilt) -> list[Definition]:
     trees = (parsed(cell.source) for cell in cells)
     found = (node for tree in trees if tree for node in _definitions(tree))
     return [
-        node for node in found if _NAME.fullmatch(node.name) and not only_stubs([node])
+        node for node in found if NAME.fullmatch(node.name) and not only_stubs([node])
     ][:MOST_DEFINITIONS]
 
 

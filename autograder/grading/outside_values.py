@@ -18,13 +18,12 @@ from nbformat import NotebookNode
 from autograder.answers import Answer
 from autograder.diagnosis import says_why
 from autograder.grading.meant_parameters import (
-    NAME,
     Meant,
     meant_by,
     parameters_in,
     parameters_of_stubs,
 )
-from autograder.grading.remarks import in_reading_time
+from autograder.grading.remarks import NAME, in_reading_time
 from autograder.judge import Report
 from autograder.magics import keeps_names, parsed
 from autograder.rows import NOT_YET

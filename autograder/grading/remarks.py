@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from autograder.errors import SubmissionFault
 from autograder.judge import Report
 from autograder.parsing import UNREADABLE
 from autograder.submissions.reading_limit import reading_limit
+
+NAME = re.compile(r"[A-Za-z_]\w{0,59}", re.ASCII)  # that a remark may repeat
 
 
 def in_reading_time(
