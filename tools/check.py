@@ -39,7 +39,7 @@ class Subject:
         """Whether a test takes part.
 
         Args:
-            test: its name with its parameters, as in ``test_stub[masking-causal_mask]``.
+            test: its name and parameters, as in ``test_stub[masking-causal_mask]``.
         """
         from autograder.exercise import load_topic
 
