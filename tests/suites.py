@@ -7,7 +7,7 @@ What is left is read off how a test is written, and no list names it:
 * its fixtures include ``attacker``, and an earlier test of its file was kept;
 * it is a member of a sweep, and was not chosen. Chosen are the first member, one in
   eight by a fixed hash, and each whose files are changed here: those that are called
-  as the page, the chapter or the exercise that it is about.
+  like one of its parameters, as pages and chapters are.
 
 Whoever names files or tests, or says ``-k`` or ``--all``, gets all of them. A plugin of
 pytest, which ``conftest.py`` loads.
@@ -15,8 +15,9 @@ pytest, which ``conftest.py`` loads.
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -48,69 +49,43 @@ def artefact() -> None:
     """Something that ``make`` does not build and nobody needs in the first hour."""
 
 
-def members(
-    family: Iterable[Any], about: Callable[..., object] | None = None
-) -> list[Any]:
-    """The parameters of a fixture whose tests ask one of a family after the other.
-
-    Args:
-        family: the parameters, as pytest takes them.
-        about: from the values of a member, how its files are called, without folder
-            and ending; by default as its first value.
-    """
+def members(family: Iterable[Any]) -> list[Any]:
+    """The parameters of a fixture whose tests ask one of a family after the other."""
     sets = [one if isinstance(one, _Set) else pytest.param(one) for one in family]
     return [
         pytest.param(
-            *one.values,
-            id=one.id,
-            marks=[
-                *one.marks,
-                pytest.mark.member(
-                    first=number == 0,
-                    about=str((about or _first)(*one.values)).rpartition("/")[2],
-                ),
-            ],
+            *one.values, id=one.id, marks=[*one.marks, pytest.mark.member(number)]
         )
         for number, one in enumerate(sets)
     ]
 
 
-def _first(first: object, *others: object) -> object:
-    return first
-
-
 def sweep(
-    names: str | Sequence[str],
-    family: Iterable[Any],
-    about: Callable[..., object] | None = None,
-    **options: Any,
+    names: str | Sequence[str], family: Iterable[Any], **options: Any
 ) -> pytest.MarkDecorator:
-    """``pytest.mark.parametrize`` for the same assertion about a family of members.
+    """``pytest.mark.parametrize`` for the same assertion about each of a family.
 
-    Args:
-        names: of the parameters.
-        family: their values. Of several sweeps of one test, a member is first where
-            it is first in each.
-        about: see ``members``.
-        options: of ``parametrize``.
+    Of several sweeps of one test, that member is first which is first in each. Other
+    parameters are asked in full.
     """
     several = not isinstance(names, str) or "," in names
     sets = [
         pytest.param(*one) if several and not isinstance(one, _Set) else one
         for one in family
     ]
-    return pytest.mark.parametrize(names, members(sets, about), **options)
+    return pytest.mark.parametrize(names, members(sets), **options)
 
 
 def chosen(item: pytest.Item, changed: set[str]) -> bool:
     """Whether a member of a sweep stands for the others; true for all other tests."""
-    marks = list(item.iter_markers("member"))
-    return (
-        all(mark.kwargs["first"] for mark in marks)
-        or any(mark.kwargs["about"] in changed for mark in marks)
-        # All tests of a file choose alike: they often share what is costly.
-        or _number(f"{_file(item)} {item.callspec.id}") % ONE_IN == 0
-    )
+    places = [mark.args[0] for mark in item.iter_markers("member")]
+    if not any(places):
+        return True
+    parameters = item.callspec.id
+    if changed.intersection(re.findall(r"\w+", parameters)):
+        return True
+    # All tests of a file choose alike: they often share what is costly.
+    return _number(f"{_file(item)} {parameters}") % ONE_IN == 0
 
 
 def _number(text: str) -> int:
@@ -178,7 +153,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Say what the mark means."""
-    config.addinivalue_line("markers", "member(first, about): of a sweep")
+    config.addinivalue_line("markers", "member(place): of a sweep")
 
 
 @pytest.hookimpl(optionalhook=True)

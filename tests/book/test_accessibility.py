@@ -18,6 +18,7 @@ from tests.book import axe
 from tests.book.contents import ROOT, pages_of_the_site
 from tests.book.playgrounds import FORGET
 from tests.book.visits import FORMULAS, watched
+from tests.suites import members, sweep
 from toolkit import figures
 from tools.accessible_pages import mended
 from tools.formulas import typeset
@@ -96,7 +97,7 @@ def visit(tab: Page, html: Path) -> Callable[[str], Seen]:
     return visit
 
 
-@pytest.mark.parametrize("name", pages_of_the_site())
+@sweep("name", pages_of_the_site())
 def test_a_page_works_as_a_file_without_a_web_server(
     name: str, visit: Callable[[str], Seen]
 ):
@@ -105,7 +106,7 @@ def test_a_page_works_as_a_file_without_a_web_server(
     assert seen.typeset == seen.formulas
 
 
-@pytest.mark.parametrize("name", pages_of_the_site())
+@sweep("name", pages_of_the_site())
 def test_axe_finds_nothing_serious(name: str, visit: Callable[[str], Seen]):
     seen = visit(name)
     assert (axe.serious(seen.violations), seen.dark) == ([], [])
@@ -186,7 +187,7 @@ def test_names_are_what_can_be_read_and_tables_have_heads(
     assert [(r["id"], n["html"]) for r in found for n in r["nodes"]] == []
 
 
-@pytest.fixture(scope="module", params=pages_of_the_site())
+@pytest.fixture(scope="module", params=members(pages_of_the_site()))
 def parsed(request: pytest.FixtureRequest, html: Path) -> BeautifulSoup:
     """Each page in turn, without a browser."""
     page = (html / f"{request.param}.html").read_text(encoding="utf-8")
