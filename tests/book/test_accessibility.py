@@ -77,21 +77,23 @@ def tab(browser: Browser) -> Iterator[Page]:
 def visit(tab: Page, html: Path) -> Callable[[str], Seen]:
     """Opens a page by its name; each is opened once, without a web server."""
 
+    known: set[str] = set()  # kinds of text that were asked about
+
     @cache
     def visit(name: str) -> Seen:
         tab.goto("about:blank")
         with watched(tab.context, "file:///") as page:
             tab.set_viewport_size({"width": WIDTHS["light"], "height": 800})
             tab.emulate_media(color_scheme="light", reduced_motion="reduce")
-            tab.goto((html / f"{name}.html").as_uri(), wait_until="networkidle")
+            tab.goto((html / f"{name}.html").as_uri(), wait_until="load")
             typeset(tab)
             counts = tab.evaluate(FORMULAS)
             settle(tab, "light")
         if name != PAGE_FOR_CODE:
             tab.evaluate(BLEACH_CODE)
-        found = axe.everything(tab)
+        found = axe.everything(tab, known)
         settle(tab, "dark")
-        dark = axe.looks(tab)
+        dark = axe.looks(tab, known)
         return Seen(page.complaints, page.foreign, *counts, found, dark)
 
     return visit

@@ -19,6 +19,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from tests.small_books import COSTLY, settings_of_the_book
+from tests.suites import members
 from toolkit.interactive import house_spec
 from tools import interactive_charts
 from tools.interactive_charts import RUNTIME, chart_html, runtime_source
@@ -63,7 +64,7 @@ def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=[1280, 360])
+@pytest.fixture(params=members([1280, 360]))
 def page(folder: Path, browser: Browser, request: pytest.FixtureRequest) -> Page:
     """The page, opened as a file without a network; complaints fail the test."""
     complaints = []

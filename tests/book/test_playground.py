@@ -28,6 +28,7 @@ from tests.book.playgrounds import (
     trained_vit,
     weights_file,
 )
+from tests.suites import sweep
 from toolkit import datasets, images
 from toolkit.translator import START
 
@@ -150,11 +151,11 @@ def test_the_erf_of_gelu_is_right_where_it_bends(window):
 # The same score as in the chapter
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("name", "chapter", "printed"),
     [
-        ("dates", "training", r"held-out dates without an error: ([\d.]+)%"),
         ("digits", "vision_transformer", r"ViT .* test ([\d.]+)%"),
+        ("dates", "training", r"held-out dates without an error: ([\d.]+)%"),
     ],
 )
 def test_the_model_passes_its_exam_with_nearly_the_chapters_score(
