@@ -1,6 +1,7 @@
 # make         build the book and the exercise notebooks
-# make test    check what people rely on
-# make check NAME  check one exercise, chapter or file in seconds
+# make check NAME  check one exercise, chapter or file, in seconds
+# make test    check what those who use it rely on, each behaviour once
+# make test-all  check everything: attacks, broken machines, what else can be built
 # make lint    check form and style alone
 # make pdf     the book as one file for paper
 # make lab     open the exercise notebooks in JupyterLab
@@ -28,8 +29,8 @@ SOURCES := $(sort $(shell find \
 LISTED := $(shell cat _build/.sources 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all always book pdf notebooks test test-code check lint lab demo bench attacks pages copies \
-	clean python-packages system-packages
+.PHONY: all always book pdf notebooks check test test-all test-code lint lab demo bench \
+	attacks pages copies clean python-packages system-packages
 
 all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
@@ -71,10 +72,15 @@ _build/.sources:
 always:
 
 # The quick checks run first. Tests of one file stay in one process because they share
-# expensive fixtures; see tests/conftest.py.
+# expensive fixtures; see tests/conftest.py. What is left out, tests/suites.py says.
 test: lint
 	@$(MAKE) --no-print-directory book
 	$(PYTEST)
+
+# SHARD=1/3 is the first third of the files.
+test-all: lint
+	@$(MAKE) --no-print-directory book
+	$(PYTEST) --all $(SHARD:%=--shard %)
 
 # Everything that needs no built book.
 test-code: $(INSTALLED)

@@ -25,10 +25,15 @@ os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
 
-# A process that runs in the background may have been started with SIGINT ignored, and
-# commands that a test starts and interrupts would inherit that.
+# A process that runs in the background, or under nohup, may have been started with
+# these ignored. Commands that a test starts and ends would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+HANGUP = getattr(signal, "SIGHUP", None)  # not on Windows
+if HANGUP and signal.getsignal(HANGUP) is signal.SIG_IGN:
+    signal.signal(HANGUP, signal.SIG_DFL)
+
+pytest_plugins = ["tests.suites"]
 
 # These measure time, memory or processes, so they never run beside each other.
 MEASURING = (
@@ -84,10 +89,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Look for no garbage meanwhile: a million objects are imported, and all stay."""
+    """Look for no garbage meanwhile, nor later among the million objects imported."""
     gc.disable()
     try:
-        return (yield)
+        result = yield
+        gc.collect()
+        gc.freeze()
+        return result
     finally:
         gc.enable()
 

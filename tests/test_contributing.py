@@ -48,7 +48,7 @@ def apply(step: re.Match[str], folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def repository(artefact: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository in which every step has been done."""
     folder = tmp_path_factory.mktemp("repository")
     for name in NEEDED:

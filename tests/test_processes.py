@@ -52,7 +52,8 @@ def run(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict
         file = folder / "tests" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    shutil.copy(root / "tests" / "conftest.py", folder / "tests")
+    for name in ("conftest.py", "suites.py"):
+        shutil.copy(root / "tests" / name, folder / "tests")
     shutil.copy(root / "pyproject.toml", folder)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--numprocesses=2", "--dist=loadfile"]

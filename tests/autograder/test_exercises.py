@@ -17,6 +17,7 @@ from autograder.expected import expect, public_seeds
 from autograder.guard import guarded_answer
 from autograder.judge import Report, judge
 from autograder.rows import disagreement
+from tests.suites import sweep
 
 SEED_OFFSETS = [0, 12_345, 987_654]
 
@@ -42,7 +43,7 @@ def reports_on_mistakes(topic: str, name: str, offset: int) -> dict[str, Report]
     return {m.name: judge(exercise, m.answers, expected) for m in expected.mistakes}
 
 
-@pytest.mark.parametrize("offset", SEED_OFFSETS)
+@sweep("offset", SEED_OFFSETS)
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)
 def test_reference_has_full_points_and_every_mistake_loses_some(topic, name, offset):
     _, exercise, expected = at_seeds(topic, name, offset)
@@ -54,7 +55,7 @@ def test_reference_has_full_points_and_every_mistake_loses_some(topic, name, off
         assert report.mistake == mistake, f"{mistake} taken for {report.mistake}"
 
 
-@pytest.mark.parametrize("offset", SEED_OFFSETS)
+@sweep("offset", SEED_OFFSETS)
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)
 def test_no_two_mistakes_give_the_same_answers(topic, name, offset):
     _, exercise, expected = at_seeds(topic, name, offset)
@@ -67,7 +68,7 @@ def test_no_two_mistakes_give_the_same_answers(topic, name, offset):
         ), f"{one.name} and {other.name} cannot be told apart"
 
 
-@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+@sweep(("topic", "name"), EXERCISES)
 def test_luck_decides_at_most_one_case_of_a_mistake(topic, name):
     outcomes: dict[str, list] = {}
     for offset in SEED_OFFSETS:
@@ -118,7 +119,7 @@ def test_exercise_has_cases_mistakes_and_a_data_dependent_case(topic, name):
         assert not never_ran, f"{known.name} does not run: {raised}"
 
 
-@pytest.mark.parametrize("offset", SEED_OFFSETS)
+@sweep("offset", SEED_OFFSETS)
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)
 def test_alternative_right_answers_have_full_points(topic, name, offset):
     module = importlib.import_module(f"tests.alternatives.{topic}")

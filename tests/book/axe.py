@@ -15,8 +15,9 @@ LOOKS = {"runOnly": [CONTRAST, "link-in-text-block", "scrollable-region-focusabl
 # Axe takes milliseconds to say whether a text stands out, and a chapter has thousands.
 # The answer depends on how the text looks, on what is painted behind it and, for a
 # link, on the words around it. So of texts that are alike in this, the first and the
-# last are asked about. Each box that scrolls is asked about as well.
-MARK_DIFFERENT = """() => {
+# last are asked about, on the first page that has any. Each box that scrolls is asked
+# about as well. Returned are the kinds that are new.
+MARK_DIFFERENT = """(known) => {
   const PAINT = ['backgroundColor', 'backgroundImage', 'opacity', 'filter',
     'mixBlendMode', 'position'];
   const INK = ['color', 'fontSize', 'fontWeight', 'textShadow', 'visibility'];
@@ -35,7 +36,7 @@ MARK_DIFFERENT = """() => {
     }
     return grounds.get(e);
   };
-  const kinds = new Map(), boxes = [];
+  const old = new Set(known), kinds = new Map(), boxes = [];
   document.querySelectorAll('[data-asked]').forEach((e) => delete e.dataset.asked);
   for (const e of document.body.querySelectorAll('*')) {
     if (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight) boxes.push(e);
@@ -44,11 +45,12 @@ MARK_DIFFERENT = """() => {
     if (!e.getClientRects().length || e.closest('[aria-hidden=true]')) continue;
     const kind = [e.tagName, e.getAttribute('class'), ground(e), read(e, INK),
       read(e.parentElement, INK)].join();
-    kinds.set(kind, [kinds.get(kind)?.[0] ?? e, e]);
+    if (!old.has(kind)) kinds.set(kind, [kinds.get(kind)?.[0] ?? e, e]);
   }
   const scrolls = (e) => /auto|scroll/.test(getComputedStyle(e).overflow);
   const asked = [...kinds.values()].flat().concat(boxes.filter(scrolls));
   asked.forEach((e) => { e.dataset.asked = ''; });
+  return [[...kinds.keys()], asked.length];
 }"""
 ASK_DIFFERENT = f"""axe.configure({{
   rules: [{{ id: "{CONTRAST}", selector: "[data-asked], [data-asked] *" }}],
@@ -85,16 +87,35 @@ def serious(found: list[dict]) -> list[tuple]:
     ]
 
 
-def everything(tab: Page) -> list[dict]:
+def mark(tab: Page, known: set[str] | None) -> int:
+    """Mark what is to be asked about, and take its kinds to the known ones."""
+    new, count = tab.evaluate(MARK_DIFFERENT, sorted(known or ()))
+    if known is not None:
+        known.update(new)
+    return count
+
+
+def everything(tab: Page, known: set[str] | None = None) -> list[dict]:
     """What any rule finds in a page; whether texts stand out is asked as in ``looks``.
 
     All at once: finding out where everything is takes axe as long as most rules.
+
+    Args:
+        tab: the page.
+        known: kinds of text that were asked about on other pages, to which those of
+            this page are added.
     """
-    tab.evaluate(MARK_DIFFERENT)
+    mark(tab, known)
     return violations(tab, None, EVERYTHING, configure=ASK_DIFFERENT)
 
 
-def looks(tab: Page) -> list[tuple]:
-    """What is serious in how a page looks in the theme and at the width that it has."""
-    tab.evaluate(MARK_DIFFERENT)
+def looks(tab: Page, known: set[str] | None = None) -> list[tuple]:
+    """What is serious in how a page looks in the theme and at the width that it has.
+
+    Args:
+        tab: the page.
+        known: see ``everything``.
+    """
+    if not mark(tab, known):
+        return []
     return serious(violations(tab, {"include": [["[data-asked]"]]}, LOOKS))

@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from bs4 import BeautifulSoup, Tag
 
@@ -122,7 +123,15 @@ class Page:
 
     def numbers(self) -> list[Number]:
         """All numbers in the prose."""
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> list[Number]:
         return [n for paragraph in self.paragraphs for n in numbers_in(paragraph)]
+
+    @cached_property
+    def _values(self) -> list[tuple[str, float]]:
+        return list(values_in(self.printed + " " + self.code))
 
     def supports(self, number: Number) -> bool:
         """Whether a cell prints this number, or it is in the code."""
@@ -130,15 +139,14 @@ class Page:
             return number.text in self.printed
         return any(
             number.is_close_to(value)
-            for text, value in values_in(self.printed + " " + self.code)
+            for text, value in self._values
             for value in ((value, 100 * value) if number.percent else (value,))
             if number.percent or not text.endswith("%")
         )
 
     def contains(self, text: str) -> bool:
         """Whether a number is printed or in the code, exactly."""
-        everything = values_in(self.printed + " " + self.code)
-        return value_of(text) in {value for _, value in everything}
+        return value_of(text) in {value for _, value in self._values}
 
 
 def read_page(html: str) -> Page:
@@ -170,11 +178,15 @@ def numbers_in(paragraph: str) -> Iterator[Number]:
         taken.append(found.span())
         if (value := ratio_value(found)) not in (0, 1):  # "0 times NaN"
             yield number(paragraph, found, value, ratio=True)
-    for found in COUNT.finditer(paragraph):
+    for found in filter(_not_empty, COUNT.finditer(paragraph)):
         value = count_value(found)
         inside = any(a < found.end() and found.start() < b for a, b in taken)
         if value is not None and not inside:
             yield number(paragraph, found, value, ratio=False)
+
+
+def _not_empty(found: re.Match) -> bool:
+    return found.end() > found.start()
 
 
 def number(paragraph: str, found: re.Match, value: float, *, ratio: bool) -> Number:

@@ -18,6 +18,7 @@ from tests.book import axe
 from tests.book.contents import ROOT, pages_of_the_site
 from tests.book.playgrounds import FORGET
 from tests.book.visits import FORMULAS, watched
+from tests.suites import members, sweep
 from toolkit import figures
 from tools.accessible_pages import mended
 from tools.formulas import typeset
@@ -76,27 +77,29 @@ def tab(browser: Browser) -> Iterator[Page]:
 def visit(tab: Page, html: Path) -> Callable[[str], Seen]:
     """Opens a page by its name; each is opened once, without a web server."""
 
+    known: set[str] = set()  # kinds of text that were asked about
+
     @cache
     def visit(name: str) -> Seen:
         tab.goto("about:blank")
         with watched(tab.context, "file:///") as page:
             tab.set_viewport_size({"width": WIDTHS["light"], "height": 800})
             tab.emulate_media(color_scheme="light", reduced_motion="reduce")
-            tab.goto((html / f"{name}.html").as_uri(), wait_until="networkidle")
+            tab.goto((html / f"{name}.html").as_uri(), wait_until="load")
             typeset(tab)
             counts = tab.evaluate(FORMULAS)
             settle(tab, "light")
         if name != PAGE_FOR_CODE:
             tab.evaluate(BLEACH_CODE)
-        found = axe.everything(tab)
+        found = axe.everything(tab, known)
         settle(tab, "dark")
-        dark = axe.looks(tab)
+        dark = axe.looks(tab, known)
         return Seen(page.complaints, page.foreign, *counts, found, dark)
 
     return visit
 
 
-@pytest.mark.parametrize("name", pages_of_the_site())
+@sweep("name", pages_of_the_site())
 def test_a_page_works_as_a_file_without_a_web_server(
     name: str, visit: Callable[[str], Seen]
 ):
@@ -105,7 +108,7 @@ def test_a_page_works_as_a_file_without_a_web_server(
     assert seen.typeset == seen.formulas
 
 
-@pytest.mark.parametrize("name", pages_of_the_site())
+@sweep("name", pages_of_the_site())
 def test_axe_finds_nothing_serious(name: str, visit: Callable[[str], Seen]):
     seen = visit(name)
     assert (axe.serious(seen.violations), seen.dark) == ([], [])
@@ -186,7 +189,7 @@ def test_names_are_what_can_be_read_and_tables_have_heads(
     assert [(r["id"], n["html"]) for r in found for n in r["nodes"]] == []
 
 
-@pytest.fixture(scope="module", params=pages_of_the_site())
+@pytest.fixture(scope="module", params=members(pages_of_the_site()))
 def parsed(request: pytest.FixtureRequest, html: Path) -> BeautifulSoup:
     """Each page in turn, without a browser."""
     page = (html / f"{request.param}.html").read_text(encoding="utf-8")

@@ -74,7 +74,7 @@ class SmallBook:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> SmallBook:
+def book(artefact: None, tmp_path: Path) -> SmallBook:
     return SmallBook(tmp_path)
 
 

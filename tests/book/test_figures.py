@@ -11,11 +11,13 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.suites import members
+
 CHAPTER = "chapters/masking"
 PICTURE = re.compile(r"<img\b[^>]*>")
 
 
-@pytest.fixture(params=[1440, 360])
+@pytest.fixture(params=members([1440, 360]))
 def chapter(
     request: pytest.FixtureRequest, browser: Browser, site: str
 ) -> Iterator[Page]:

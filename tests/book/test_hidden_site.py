@@ -37,7 +37,9 @@ SHIFTED = NO_SHIFT.replace("exp(scores)", "exp(scores - scores.max(-1, keepdims=
 
 
 @pytest.fixture(scope="module")
-def hidden(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hidden(
+    artefact: None, root: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The pages of a book with ``hide_solutions``, not executed."""
     try:
         runtime_files(solutions=False)

@@ -19,6 +19,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from tests.small_books import COSTLY, settings_of_the_book
+from tests.suites import members, sweep
 from toolkit.interactive import house_spec
 from tools import interactive_charts
 from tools.interactive_charts import RUNTIME, chart_html, runtime_source
@@ -63,7 +64,7 @@ def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=[1280, 360])
+@pytest.fixture(params=members([1280, 360]))
 def page(folder: Path, browser: Browser, request: pytest.FixtureRequest) -> Page:
     """The page, opened as a file without a network; complaints fail the test."""
     complaints = []
@@ -278,7 +279,7 @@ def test_no_chart_of_the_book_writes_smaller_than_twelve_pixels(html: Path):
     assert seen > 5
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@sweep("width", [1280, 360])
 def test_a_patch_is_chosen_by_a_click_or_by_its_row_and_column(
     width: int, html: Path, browser: Browser
 ):

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from tests.book.contents import pages_of_the_book
+from tests.suites import sweep
 
 # What may come after the first paint. One script adds to the head, and cannot.
 LATE = re.compile(r"/(?!documentation_options)[^/?]+\.(js|png|svg|webp)(\?|$)")
@@ -70,7 +71,7 @@ def opened(readers_browser: Browser) -> Iterator[Callable[..., tuple[Page, list]
         context.close()
 
 
-@pytest.mark.parametrize("name", pages_of_the_book())
+@sweep("name", pages_of_the_book())
 def test_nothing_moves_on_a_phone(name: str, opened, site: str):
     _, moved = opened(f"{site}{name}.html", 360)
     assert moved == []

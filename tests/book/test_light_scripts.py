@@ -8,6 +8,7 @@ from bs4 import BeautifulSoup, SoupStrainer
 from playwright.sync_api import Browser, expect
 
 from tests.book.contents import pages_of_the_book
+from tests.suites import sweep
 from tools.light_scripts import AT_ONCE, needed
 
 
@@ -17,7 +18,7 @@ def scripts(html: Path, name: str) -> list:
     return BeautifulSoup(text, "html.parser", parse_only=only).find_all("script")
 
 
-@pytest.mark.parametrize("name", pages_of_the_book())
+@sweep("name", pages_of_the_book())
 def test_a_page_is_read_without_waiting_for_a_script(name: str, html: Path):
     waits = [one["src"] for one in scripts(html, name) if not one.has_attr("defer")]
     assert [address for address in waits if AT_ONCE not in address] == []

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator
 
 from tests.book.contents import ROOT
 from tests.book.pictures_alone import Open, centre, numbers
+from tests.suites import sweep
 from tools.attention_scene import LAST, OPENING, VECTORS
 from tools.live_pictures import PICTURES, mask_grid, position_curve, score_spread
 from tools.live_pictures.query_plane import SHOWN
@@ -42,7 +43,7 @@ def rounded(drawn: list[list[str]]) -> list[tuple]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@sweep("width", [1280, 360])
 @pytest.mark.parametrize("name", PICTURES)
 def test_nothing_changes_when_the_script_takes_over(
     name: str, width: int, opened: Open
@@ -372,7 +373,7 @@ def check_spread(picture: Locator, power: int) -> None:
         )
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@sweep("width", [1280, 360])
 def test_the_width_of_vectors_follows_mouse_and_keys(width: int, opened: Open):
     last = score_spread.LARGEST
     with opened("score_spread", width, reduced_motion="reduce") as (page, picture):
@@ -441,7 +442,7 @@ def check_positions(picture: Locator, query: int, key: int) -> None:
         assert told == pytest.approx([position, cosines[key]], abs=0.00051)
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@sweep("width", [1280, 360])
 def test_positions_are_dragged_and_their_dot_products_follow(width: int, opened: Open):
     last = position_curve.LENGTH - 1
     query, key = position_curve.START

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
+from tests.suites import members
+
 CHAPTER = "chapters/scaling.html"
 LAST = "what-we-still-cannot-do"
 LAID_OUT = "e => e.checkVisibility({ contentVisibilityAuto: true })"  # what it is in
@@ -23,7 +25,7 @@ PLACES = """() => [...document.querySelectorAll("article section > *, article pr
 TOP = "id => document.getElementById(id).getBoundingClientRect().top"
 
 
-@pytest.fixture(params=[360, 1280])
+@pytest.fixture(params=members([360, 1280]))
 def tab(request: pytest.FixtureRequest, readers_browser: Browser) -> Iterator[Page]:
     """A tab on a phone, and one on a laptop."""
     size = {"width": request.param, "height": 740}

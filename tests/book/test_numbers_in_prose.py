@@ -9,6 +9,7 @@ import pytest
 from tests.book.contents import ROOT, pages_of_the_book
 from tests.book.known_numbers import KNOWN, Known
 from tests.book.prose_numbers import Number, Page, numbers_in, read_page
+from tests.suites import sweep
 
 # The numbers of the guides are of graded classes and of benchmarks, not of cells.
 GUIDES = ("chapters/instructors_guide", "chapters/teachers_guide")
@@ -47,7 +48,7 @@ def is_known(number: Number, entries: dict[str, Known]) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", executed_pages())
+@sweep("name", executed_pages())
 def test_each_number_in_the_prose_is_printed_by_a_cell_or_known(html: Path, name: str):
     page, entries = built(html, name), KNOWN.get(name, {})
     unsupported = [
@@ -61,7 +62,7 @@ def test_each_number_in_the_prose_is_printed_by_a_cell_or_known(html: Path, name
     )
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN))
+@sweep("name", sorted(KNOWN))
 def test_known_numbers_still_stand_on_their_page_and_follow_from_it(
     html: Path, name: str
 ):

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Response
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
 from tests.book.visits import watched
+from tests.suites import members, sweep
 from tools.formulas import typeset
 from tools.page_weight import sizes
 
@@ -91,7 +92,7 @@ def visit(readers_browser: Browser, site: str) -> Visit:
     return visit
 
 
-@pytest.fixture(params=pages_of_the_site())
+@pytest.fixture(params=members(pages_of_the_site()))
 def page(request: pytest.FixtureRequest, visit: Visit) -> Page:
     """Each page in turn."""
     return visit(request.param)
@@ -122,7 +123,7 @@ def test_a_page_is_not_wider_than_the_screen(page: Page):
     assert page.overflow == dict.fromkeys(WIDTHS, 0)
 
 
-@pytest.mark.parametrize("name", pages_of_the_book())
+@sweep("name", pages_of_the_book())
 def test_no_page_is_empty(name: str, visit: Visit):
     seen = visit(name).seen
     source = (ROOT / f"{name}.md").read_text(encoding="utf-8")
@@ -130,7 +131,7 @@ def test_no_page_is_empty(name: str, visit: Visit):
     assert len(seen["figures"]) >= len(re.findall(r"^ +name: fig-", source, re.M))
 
 
-@pytest.mark.parametrize("name", pages_of_the_book())
+@sweep("name", pages_of_the_book())
 def test_no_cell_spills_a_value_that_nobody_asked_for(name: str, visit: Visit):
     """Chapters print what they show; a bare value can run over screens of numbers."""
     assert visit(name).seen["values"] == []
@@ -159,7 +160,7 @@ def budget(name: str) -> int:
     return PLAYGROUND if name in WITH_A_MODEL else PAGE
 
 
-@pytest.mark.parametrize("name", pages_of_the_site())
+@sweep("name", pages_of_the_site())
 def test_a_page_keeps_to_its_budget(name: str, visit: Visit):
     files = visit(name).files
     assert sum(files.values()) <= budget(name), dict(
@@ -172,7 +173,7 @@ NOT_AT_FIRST = re.compile(
 )
 
 
-@pytest.mark.parametrize("name", pages_of_the_book())
+@sweep("name", pages_of_the_book())
 def test_what_is_only_needed_later_is_loaded_later(name: str, visit: Visit):
     assert [file for file in visit(name).files if NOT_AT_FIRST.search(file)] == []
 

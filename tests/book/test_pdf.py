@@ -24,7 +24,7 @@ MOVES = re.compile(rb"^(?:((?:-?[\d.]+ ){6})(cm|Tm)|([qQ]))$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def pdf(html: Path, needs_chromium: None) -> PdfReader:
+def pdf(html: Path, artefact: None, needs_chromium: None) -> PdfReader:
     """The PDF that ``make pdf`` makes of the built pages."""
     file = html.parent / "attention_from_scratch.pdf"
     file.unlink(missing_ok=True)
@@ -34,7 +34,7 @@ def pdf(html: Path, needs_chromium: None) -> PdfReader:
 
 
 @pytest.fixture(scope="module")
-def page(html: Path) -> str:
+def page(html: Path, artefact: None) -> str:
     """The page from which it is printed."""
     return book_as_one_page(ROOT, html)
 

@@ -28,6 +28,7 @@ from tests.book.playgrounds import (
     trained_vit,
     weights_file,
 )
+from tests.suites import sweep
 from toolkit import datasets, images
 from toolkit.translator import START
 
@@ -150,11 +151,11 @@ def test_the_erf_of_gelu_is_right_where_it_bends(window):
 # The same score as in the chapter
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("name", "chapter", "printed"),
     [
-        ("dates", "training", r"held-out dates without an error: ([\d.]+)%"),
         ("digits", "vision_transformer", r"ViT .* test ([\d.]+)%"),
+        ("dates", "training", r"held-out dates without an error: ([\d.]+)%"),
     ],
 )
 def test_the_model_passes_its_exam_with_nearly_the_chapters_score(
@@ -422,7 +423,7 @@ def test_an_empty_board_shows_no_answer(digits: Page):
     assert table.locator("tr").count() == 10  # nothing below moves
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@sweep("theme", ["light", "dark"])
 def test_the_darkest_square_is_the_one_read_most_in_every_theme(window, theme):
     page = window.visit("playground_digits", theme=theme)
     drawn = page.locator("#digits-heads .playground-picture").first
@@ -467,7 +468,7 @@ def test_a_patch_is_taken_out(digits: Page):
 
 
 @pytest.mark.parametrize("name", WITH_A_MODEL)
-@pytest.mark.parametrize("way", BROKEN)
+@sweep("way", BROKEN)
 def test_weights_that_do_not_fit_stop_the_page_with_a_message(
     html, only_window, name, way
 ):
@@ -502,7 +503,7 @@ NO_FOCUS_RING = """() => [...document.querySelectorAll(
 }).map((control) => control.outerHTML)"""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@sweep("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_every_control_has_a_name_and_a_visible_focus(window, name, theme):
     page = window.visit(name, theme=theme)

@@ -86,7 +86,7 @@ class Book:
 
 
 @pytest.fixture
-def book(tmp_path: Path, root: Path) -> Book:
+def book(artefact: None, tmp_path: Path, root: Path) -> Book:
     return Book(tmp_path, root)
 
 

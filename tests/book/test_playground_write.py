@@ -30,6 +30,7 @@ from tests.book.playgrounds import (
     text_of,
     weights_file,
 )
+from tests.suites import sweep
 from toolkit.manual import manual
 
 NAME = "playground_write"
@@ -628,7 +629,7 @@ def test_the_address_of_another_text_has_the_model_loaded_at_once(window):
     assert "head 2" in page.locator("#write-reads").inner_text()
 
 
-@pytest.mark.parametrize("way", BROKEN)
+@sweep("way", BROKEN)
 def test_weights_that_do_not_fit_are_said_and_the_first_scene_stays(
     html, only_window, way
 ):
@@ -679,7 +680,7 @@ def test_buttons_stand_clear_of_the_text_and_near_what_they_change(window):
     assert page.locator("#write-status").inner_text()
 
 
-@pytest.mark.parametrize("width", [1440, 360])
+@sweep("width", [1440, 360])
 def test_nothing_moves_while_it_plays(window, width):
     page = window.visit(NAME, size=(width, 900))
     page.get_by_role("button", name="play").focus()

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from sphinx.application import Sphinx
 
 from tests.book.playgrounds import FORGET
+from tests.suites import members
 
 CHAPTER = "chapters/masking.html"
 Open = Callable[..., Page]
@@ -43,7 +44,7 @@ def opened(tab: Page) -> Open:
     return opened
 
 
-@pytest.fixture(params=["server", "file"])
+@pytest.fixture(params=members(["server", "file"]))
 def chapter(
     request: pytest.FixtureRequest, opened: Open, html: Path, site: str
 ) -> Page:

@@ -10,6 +10,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from tests.book.playgrounds import FORGET
+from tests.suites import sweep
 
 CHAPTER = "chapters/masking.html"
 Open = Callable[[str, int, str], Page]
@@ -158,7 +159,7 @@ SYMBOL_COLOURS = """() => Object.fromEntries(['query', 'key', 'value'].map(role 
 }))"""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@sweep("theme", ["light", "dark"])
 def test_symbols_have_the_house_colours_and_light_up_together(theme: str, opened: Open):
     page = opened("chapters/qkv_projections.html", 1280, theme)
     for found in page.evaluate(SYMBOL_COLOURS).values():
@@ -226,7 +227,7 @@ def test_the_magnifier_does_not_cover_what_is_searched(wide: Page):
     assert icon["x"] + icon["width"] <= field.bounding_box()["x"] + padding
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@sweep("theme", ["light", "dark"])
 def test_words_that_search_found_can_be_read(theme: str, opened: Open):
     page = opened("search.html?q=mask", 1280, theme)
     mark = page.locator("#search-results span.highlighted").first

@@ -58,7 +58,9 @@ def in_browser(
 
 
 @pytest.fixture(scope="session")
-def jupyter_lab(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Any]:
+def jupyter_lab(
+    artefact: None, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Path], Any]:
     """``with jupyter_lab(folder) as address``: JupyterLab on a folder, then stopped."""
 
     @contextmanager

@@ -32,6 +32,11 @@ from tests.autograder.conftest import TOPIC, code_cell
 LIMITS = Limits(cell_seconds=5, submission_seconds=30)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def attacks(attacker):
+    """All tests here are about attackers."""
+
+
 @dataclass(frozen=True)
 class Graded:
     """A class after grading.

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("needs_sandbox")
 
 
 @pytest.fixture
-def dask(tmp_path):
+def dask(artefact, tmp_path):
     """Start a dask command; stop all of them at the end."""
     started = []
 

@@ -26,7 +26,7 @@ MOODLE = "_assignsubmission_file_"
 
 
 @pytest.fixture
-def collected(course):
+def collected(artefact, course):
     """Collect downloads; what each student handed in, and what nbgrader said."""
 
     def run(files, archive="submissions.zip", **others):

@@ -172,6 +172,7 @@ FORGERIES = {
 }
 
 
+@pytest.mark.usefixtures("attacker")
 @pytest.mark.parametrize("trick", FORGERIES)
 def test_forgery_earns_no_more_than_the_honest_answer(examined, solved, trick):
     honest = scores(examined(solved(softmax=WRONG)))["softmax"]

@@ -23,7 +23,7 @@ from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import marks
 from tests.autograder.grading.test_resume import in_session
 
-pytestmark = pytest.mark.usefixtures("needs_sandbox")
+pytestmark = pytest.mark.usefixtures("broken_machine", "needs_sandbox")
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
 # As seen from outside of the sandbox, where its process is looked for.
 CALL_ME = (

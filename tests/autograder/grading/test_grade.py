@@ -341,6 +341,7 @@ def test_nbgrader_makes_feedback_and_exports(again):
     assert len(rows) == 1 + len(marks(again))
 
 
+@pytest.mark.usefixtures("artefact")
 def test_stock_nbgrader_gives_the_same_scores_to_honest_notebooks(
     grade, released_course, honest, tmp_path, everything
 ):

@@ -28,7 +28,7 @@ from tests.autograder.grading.troubled_workers import (
     without_kernel_at,
 )
 
-pytestmark = pytest.mark.usefixtures("needs_sandbox")
+pytestmark = pytest.mark.usefixtures("broken_machine", "needs_sandbox")
 LIMITS = Limits(cell_seconds=10, submission_seconds=60)
 
 

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from nbgrader.api import Gradebook
 from nbgrader.utils import is_grade
 
 from autograder.exercise import load_topic
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
+
+pytestmark = pytest.mark.usefixtures("artefact")  # stock nbgrader's own autograde
 
 EVERYTHING = sum(e.points for e in load_topic(TOPIC).exercises.values())
 # What the kernels of a test run first.

@@ -45,7 +45,7 @@ def examined_here(topic, master, expected):
 
 
 @pytest.fixture
-def signalled(tmp_path):
+def signalled(broken_machine, tmp_path):
     """How to put a nap before an answer, and to send signals to who takes one."""
     marker = tmp_path / "running"
 
@@ -176,7 +176,7 @@ def test_what_it_does_itself_costs_its_own_exercise_only(
 
 
 @pytest.fixture
-def hears_no_end(monkeypatch, tmp_path):
+def hears_no_end(broken_machine, monkeypatch, tmp_path):
     """What a kernel says of its signals hardly ends, as when processes flood the pipe.
 
     Reading all of it takes this process far longer than the examination.

@@ -26,7 +26,7 @@ NO_SOLUTIONS = "raise ImportError('the references are not to be had here')"
 
 
 @pytest.fixture(scope="module")
-def packed(tmp_path_factory):
+def packed(artefact, tmp_path_factory):
     """The folder of the container before a submission comes, and the wheel unpacked."""
     place = tmp_path_factory.mktemp("gradescope")
     archive = place / "out.zip"

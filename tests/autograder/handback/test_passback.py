@@ -55,7 +55,7 @@ def keys():
 
 
 @pytest.fixture(scope="module")
-def graded(released_course, tmp_path_factory, keys):
+def graded(artefact, released_course, tmp_path_factory, keys):
     """A course in which some have marks, one is excused and one has no id."""
     folder = tmp_path_factory.mktemp("passback") / "course"
     shutil.copytree(released_course, folder)

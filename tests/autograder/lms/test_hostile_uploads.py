@@ -18,6 +18,7 @@ from autograder.lms.names import readings
 from tests.autograder.archives import zipped
 from tests.autograder.conftest import TOPIC
 
+pytestmark = pytest.mark.usefixtures("attacker")
 ANN = f"annx_1_10_{TOPIC}.ipynb"
 EVE = "eve_3_12_work.zip"
 

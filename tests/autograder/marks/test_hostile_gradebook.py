@@ -25,6 +25,7 @@ from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.test_grade import nbgrader
 from tests.autograder.made_up import exercise, report
 
+pytestmark = pytest.mark.usefixtures("attacker")
 STUDENTS = ("student01", "student02")
 CASE = "the scores that were given are unchanged"
 REGRADE = ["regrade", TOPIC, "--case", CASE, "--points", "1", "--yes"]

@@ -39,7 +39,7 @@ def programs():
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(artefact):
     """Address of an empty database; the server is stopped at the end."""
     binaries = programs()
     folder = Path(tempfile.mkdtemp(prefix="postgresql-"))

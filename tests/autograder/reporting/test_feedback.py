@@ -9,6 +9,7 @@ import resource
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import active_children
+from unittest.mock import patch
 
 import pytest
 from nbgrader.api import Gradebook
@@ -181,14 +182,15 @@ def test_several_processes_make_the_pages_that_one_makes(several):
 class Endless(PageMaker):
     """Makes pages, one of which would take for ever."""
 
+    def make(self, student, form):
+        limit = 0.1 if student == "by mail" else 60.0  # of this page alone
+        with patch.object(feedback_page, "PAGE_SECONDS", limit):
+            return super().make(student, form)
+
     def _convert(self, student, form):
         while student == "by mail":
             pass
         super()._convert(student, form)
-
-    def make(self, student, form):
-        feedback_page.PAGE_SECONDS = 15.0  # in this process, whichever it is
-        return super().make(student, form)
 
 
 def test_who_has_marks_but_no_examined_notebook_is_named(several, capsys):
@@ -204,12 +206,11 @@ def test_who_has_marks_but_no_examined_notebook_is_named(several, capsys):
 def test_a_page_that_takes_too_long_costs_its_own_student_a_page(
     several, monkeypatch, capsys, jobs
 ):
-    monkeypatch.setattr(feedback_page, "PAGE_SECONDS", 15.0)
     monkeypatch.setattr(feedback, "PageMaker", Endless)
     command = ["feedback", TOPIC, "--course", str(several), "--jobs", str(jobs)]
     assert main(command) == 3
     (line,) = [x for x in capsys.readouterr().out.splitlines() if "no page" in x]
-    assert line == "  no page: by mail: it takes more than 15 s to make"
+    assert line == "  no page: by mail: it takes more than 0.1 s to make"
     assert sorted(pages_in(several)) == sorted([ME, "on a stick"])
     monkeypatch.undo()
     monkeypatch.setattr(feedback, "PAGES_A_WORKER", 1)
@@ -342,11 +343,12 @@ def test_settings_that_nbgrader_cannot_use_are_the_reason(several, capsys):
     assert said.count("nbgrader could not make it: TraitError: ") == 3
 
 
-@pytest.mark.parametrize("name", [" ann", "ann ", "  an n "])
-def test_a_name_with_blanks_at_its_ends_has_a_page(grade, several, right, name):
+def test_a_name_with_blanks_at_its_ends_has_a_page(grade, several, right):
+    names = [" ann", "ann ", "  an n "]
     shutil.rmtree(several / "submitted")
     master = json.loads((several / "release" / TOPIC / f"{TOPIC}.ipynb").read_text())
-    hand_in(several, TOPIC, {name: submission(master, right)})
+    hand_in(several, TOPIC, dict.fromkeys(names, submission(master, right)))
     grade(TOPIC, several, limits=LIMITS)
-    assert name in make_feedback(TOPIC, several, jobs=1).made
-    assert "Score:" in page_of(several, name, TOPIC).read_text()
+    assert set(names) <= set(make_feedback(TOPIC, several, jobs=1).made)
+    for name in names:
+        assert "Score:" in page_of(several, name, TOPIC).read_text()

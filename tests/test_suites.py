@@ -1,0 +1,220 @@
+"""Which tests run by default: a small tree with our own settings."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PLANETS = ["earth", *(f"planet_{number}" for number in range(30))]
+TREE = {
+    "test_attacks.py": """
+import pytest
+pytestmark = pytest.mark.usefixtures("attacker")
+
+@pytest.fixture
+def tool():
+    pass
+
+@pytest.mark.parametrize("number", range(5))
+def test_an_attack(number):
+    pass
+""",
+    "test_more_attacks.py": """
+import pytest
+
+@pytest.fixture
+def tool(attacker):
+    pass
+
+def test_honest():
+    pass
+
+@pytest.mark.parametrize("number", range(3))
+def test_another_attack(tool, number):
+    pass
+""",
+    "test_machine.py": """
+import pytest
+
+@pytest.fixture
+def killing(broken_machine):
+    pass
+
+@pytest.fixture
+def pdf(artefact):
+    pass
+
+def test_killed(killing):
+    pass
+
+def test_printed(pdf):
+    pass
+
+def test_printed_while_killed(pdf, killing):
+    pass
+
+def test_sound():
+    pass
+""",
+    "test_planets.py": f"""
+import pytest
+from tests.suites import members, sweep
+
+PLANETS = {PLANETS}
+PAIRS = [(f"chapters/{{name}}", name[0]) for name in PLANETS]
+
+@sweep("name", PLANETS)
+def test_planet(name):
+    pass
+
+@sweep("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", PLANETS)
+def test_seed(name, seed):
+    pass
+
+@sweep(("page", "letter"), PAIRS)
+def test_page(page, letter):
+    pass
+
+@pytest.fixture(params=members(PLANETS))
+def planet(request):
+    return request.param
+
+def test_moons(planet):
+    pass
+""",
+}
+OF_SWEEPS = 31 * (1 + 3 + 1 + 1)
+Run = Callable[..., tuple[list[str], str]]
+
+
+@pytest.fixture(scope="module")
+def tree(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with these tests and some pages, one of which was changed."""
+    folder = tmp_path_factory.mktemp("suites")
+    (folder / "tests").mkdir()
+    (folder / "chapters").mkdir()
+    shutil.copy(root / "tests" / "suites.py", folder / "tests")
+    (folder / "tests" / "conftest.py").write_text('pytest_plugins = ["tests.suites"]')
+    shutil.copy(root / "pyproject.toml", folder)
+    for name, text in TREE.items():
+        (folder / "tests" / name).write_text(text, encoding="utf-8")
+    changed = folder / "chapters" / "planet_17.md"
+    changed.write_text("As it was.")
+    for command in (
+        ["init", "--quiet", "--initial-branch=main"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "All"],
+        ["update-ref", "refs/remotes/origin/main", "HEAD"],
+    ):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    changed.write_text("As it is.")
+    (folder / "chapters" / "planet_23.md").write_text("New.")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tree: Path) -> Run:
+    """Runs the tests of the tree: which have passed, and what was said."""
+
+    def run(*options: str) -> tuple[list[str], str]:
+        command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider"]
+        command += ["-p", "no:hypothesispytest"]
+        done = subprocess.run(
+            [*command, *options], cwd=tree, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = re.findall(
+            r"(tests/\S+::\S+) PASSED|PASSED (tests/\S+::\S+)", done.stdout
+        )
+        return sorted(one or other for one, other in found), done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def default(run: Run) -> tuple[list[str], str]:
+    """What runs by default."""
+    return run()
+
+
+def names(passed: list[str], function: str) -> list[str]:
+    """The parameters of the tests of one function that have passed."""
+    found = (re.search(rf"::{function}(?:\[(.*)\])?$", test) for test in passed)
+    return [match[1] for match in found if match]
+
+
+def test_nothing_is_left_of_all_and_all_that_is_left_is_counted(run, default):
+    passed, said = default
+    everything, said_of_all = run("--all")
+    assert len(everything) == 5 + 4 + 4 + OF_SWEEPS
+    assert set(passed) < set(everything)
+    assert "Left to" not in said_of_all
+    left = len(everything) - len(passed)
+    assert f"{len(passed)} passed, {left} deselected" in said
+    assert (
+        "Left to make test-all: 2 of what make does not build, 1 of broken machines, "
+        f"6 of attacks, {left - 9} of sweeps." in said
+    )
+
+
+def test_of_each_file_of_attacks_the_first_one_stays(default):
+    passed, _ = default
+    assert names(passed, "test_an_attack") == ["0"]
+    assert names(passed, "test_another_attack") == ["0"]
+    assert names(passed, "test_honest") == names(passed, "test_sound") == [None]
+    for function in ("test_killed", "test_printed", "test_printed_while_killed"):
+        assert names(passed, function) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "form"),
+    [
+        ("test_planet", "{0}"),
+        ("test_page", "chapters/{0}-{0[0]}"),
+        ("test_moons", "{0}"),
+    ],
+)
+def test_first_and_changed_members_and_some_others_stand_for_a_family(
+    default, function, form
+):
+    found = names(default[0], function)
+    wanted = {form.format(n) for n in ("earth", "planet_17", "planet_23")}
+    assert wanted < set(found)
+    assert 3 < len(found) < 15
+
+
+def test_the_first_seed_is_asked_of_everybody(default):
+    found = names(default[0], "test_seed")
+    assert {f"{name}-0" for name in PLANETS} < set(found)
+    assert {"planet_17-1", "planet_17-2", "planet_23-1", "planet_23-2"} < set(found)
+    assert len(PLANETS) + 4 < len(found) < 2 * len(PLANETS)
+
+
+def test_the_same_is_chosen_again_and_by_several_processes(run, default):
+    passed, said = run("--numprocesses=2")
+    assert passed == default[0]
+    assert re.findall("Left to .*", said) == re.findall("Left to .*", default[1])
+
+
+def test_who_names_tests_gets_them(run):
+    assert len(run("tests/test_attacks.py")[0]) == 5
+    assert len(run("-k", "another_attack")[0]) == 3
+
+
+def test_each_file_is_in_one_shard(run, default):
+    shards = [run("--shard", f"{number}/2")[0] for number in (1, 2)]
+    assert sorted(sum(shards, [])) == default[0]
+    files = [{test.split("::")[0] for test in shard} for shard in shards]
+    assert sum(map(len, files)) == len(set.union(*files))
+
+
+def test_a_shard_that_is_none_is_told_in_one_line(tree):
+    command = [sys.executable, "-m", "pytest", "--shard", "4/3"]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    assert done.returncode == 4
+    assert "ERROR: --shard 4/3: two numbers are expected, as in 1/3" in done.stderr
