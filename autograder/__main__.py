@@ -12,6 +12,7 @@ from typing import NoReturn
 from autograder.commands import course, evidence, handback, marks, own
 from autograder.commands.common import can_grade, say
 from autograder.errors import AutograderError, GraderFault
+from autograder.own_topics import use_course
 
 BROKEN_PIPE = 141  # as a shell says of a command that SIGPIPE ended
 
@@ -29,6 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     # nbgrader logs each error of the database with its traceback, and raises it too.
     logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
     try:
+        if getattr(options, "course", None):
+            use_course(options.course)
         with _temporary_files(options):
             status = options.run(options)
             sys.stdout.flush()

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from autograder import own_topics
 from autograder.exercise import topic_names
 from toolkit.book import CHAPTERS, pages
 
@@ -15,10 +16,15 @@ def chapters_folder() -> Path:
     return CHAPTERS
 
 
+def chapter_file(name: str) -> Path:
+    """The file of a chapter of the book or of the course; it need not exist."""
+    return own_topics.chapter_file(name, CHAPTERS)
+
+
 @cache
 def chapter_title(name: str) -> str:
     """The title of a chapter; where the chapters are not at hand, its file's name."""
-    path = CHAPTERS / f"{name}.md"
+    path = chapter_file(name)
     if path.is_file():
         heading = re.search(r"^# (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
         if heading:
@@ -34,13 +40,22 @@ def without_code(chapter: str) -> str:
 def chapter_names() -> list[str]:
     """Topics whose chapters are in the table of contents, in its order.
 
-    Without a table of contents, as in an installed wheel, there are none.
+    Without a table of contents, as in an installed wheel, there are none. Topics of the
+    course follow, in alphabetical order.
     """
-    return list(_chapters())
+    topics = topic_names()
+    listed = [name for name in _listed() if name in topics]
+    own = [name for name in topics if name not in listed]
+    return listed + [name for name in own if _is_own(name)]
+
+
+def _is_own(name: str) -> bool:
+    """Whether a chapter is one of the course, and not of the book."""
+    file = chapter_file(name)
+    return file.is_file() and file.parent != CHAPTERS
 
 
 @cache
-def _chapters() -> tuple[str, ...]:
+def _listed() -> tuple[str, ...]:
     """Read once: a file is asked about by its name, and a folder may hold thousands."""
-    listed, topics = [Path(page).name for page in pages()], set(topic_names())
-    return tuple(name for name in listed if name in topics)
+    return tuple(Path(page).name for page in pages())

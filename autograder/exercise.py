@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from autograder import own_topics
 from autograder.comparisons import without_comparisons
 from autograder.errors import AutograderError
 from autograder.installed import is_here
@@ -36,6 +37,10 @@ Implementation = Callable[..., Any]
 
 class UnknownExercise(AutograderError):
     """No exercise or topic has this name."""
+
+
+class BrokenTopic(AutograderError):
+    """A topic of an instructor's own lacks a file, or has one that fails."""
 
 
 class NoHint(AutograderError):
@@ -266,11 +271,26 @@ class Topic:
     exercises: dict[str, Exercise]
 
     def reference(self, exercise: str) -> Implementation:
-        """The reference implementation, from ``solutions``."""
-        return getattr(_import(f"solutions.{self.name}"), exercise)
+        """The reference implementation, from ``solutions``.
+
+        Raises:
+            BrokenTopic: there is none, or its file cannot be imported.
+        """
+        module = _import(f"solutions.{self.name}")
+        if not hasattr(module, exercise):
+            raise BrokenTopic(f"{module.__file__} has no reference named {exercise}")
+        return getattr(module, exercise)
 
     def mistakes(self, exercise: str) -> list[Mistake]:
-        """Known wrong implementations, from ``solutions.mistakes``."""
+        """Known wrong implementations, from ``solutions.mistakes``.
+
+        A topic of the course may do without.
+
+        Raises:
+            BrokenTopic: the file with them cannot be imported.
+        """
+        if not own_topics.has_module(f"solutions.mistakes.{self.name}"):
+            return []
         bank = vars(_import(f"solutions.mistakes.{self.name}")).values()
         return [
             found
@@ -281,7 +301,8 @@ class Topic:
 
 def topic_names() -> list[str]:
     """Names of all topics that have exercises, in alphabetical order."""
-    return sorted(module.name for module in pkgutil.iter_modules([_exercise_folder()]))
+    folders = own_topics.search_path("autograder.exercises")
+    return sorted({module.name for module in pkgutil.iter_modules(folders)})
 
 
 def require_topic(name: str) -> None:
@@ -323,18 +344,29 @@ def find_topic(exercise: str) -> Topic:
         UnknownExercise: no topic has such an exercise.
     """
     definition = re.compile(rf"^{re.escape(exercise)} = \w*Exercise\(", re.MULTILINE)
-    for name in topic_names():
-        source = Path(_exercise_folder(), f"{name}.py").read_text(encoding="utf-8")
-        if definition.search(source):
-            return load_topic(name)
+    for folder in own_topics.search_path("autograder.exercises"):
+        for file in sorted(Path(folder).glob("*.py")):
+            if definition.search(file.read_text(encoding="utf-8")):
+                return load_topic(file.stem)
     raise UnknownExercise(
         f"{exercise} is not the name of an exercise; keep the name that the stub has"
     )
 
 
-def _exercise_folder() -> str:
-    return str(Path(__file__).parent / "exercises")
-
-
 def _import(name: str) -> ModuleType:
-    return importlib.import_module(name)
+    """A module of the book or of the course.
+
+    Raises:
+        BrokenTopic: a module of the course is missing or fails when it is imported.
+    """
+    package, _, topic = name.rpartition(".")
+    folders = own_topics.search_path(package)
+    if (Path(folders[0]) / f"{topic}.py").is_file():
+        return importlib.import_module(name)  # the book's own
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise BrokenTopic(
+            f"{name} cannot be imported from {', '.join(folders[1:]) or folders[0]}: "
+            f"{type(error).__name__}: {error}"
+        ) from error

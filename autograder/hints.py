@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 from autograder.answer_key import NoKey
-from autograder.book import chapter_title, chapters_folder, without_code
+from autograder.book import chapter_file, chapter_title, without_code
 from autograder.break_exercise import BreakExercise
 from autograder.check import examine_here, find_exercise, self_study
 from autograder.diagnosis import says_why
@@ -144,7 +144,7 @@ def hints_on(exercise: Exercise, report: Report) -> list[str]:
 def where_to_read(name: str) -> str:
     """The chapter and, where the chapters are at hand, the section of an exercise."""
     chapter = find_topic(name).name
-    path = chapters_folder() / f"{chapter}.md"
+    path = chapter_file(chapter)
     if not path.is_file():
         title = chapter_title(chapter)
         return f"chapter “{title}”, the section just above the exercise"

@@ -25,6 +25,12 @@ def add_to(commands: Any) -> None:
         action="store_true",
         help="run it as yourself, unprotected: only for what you wrote yourself",
     )
+    check.add_argument(
+        "--course",
+        type=Path,
+        metavar="DIR",
+        help="the course, for a notebook on a topic of your own",
+    )
     check.set_defaults(run=_check, starts_kernels=True)
     progress = commands.add_parser("progress", help="what is done, and the next step")
     progress.add_argument(

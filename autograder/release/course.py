@@ -17,8 +17,11 @@ from nbformat import NotebookNode
 from autograder.answer_key import write_key
 from autograder.book import chapter_names
 from autograder.exercise import load_topic, require_topic
+from autograder.expected import expect, public_seeds
 from autograder.files import write_atomically
+from autograder.judge import mark
 from autograder.notebooks import points_in, tests_in
+from autograder.own_topics import cases_of, use_course
 from autograder.release.settings import (
     CourseError,
     gradebook_address,
@@ -144,6 +147,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     """
     from nbgrader.apps.api import NbGraderAPI
 
+    use_course(folder)
     for name in names or ():
         require_topic(name)
     put_scripts_on_path()
@@ -167,6 +171,10 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
             _require_our_points(kept, name, path)
         else:
             write_atomically(path, nbformat.writes(source_notebook(name)) + "\n")
+        if cases := cases_of(name):
+            _require_a_bank_that_cases_catch(name)
+            text = cases.read_text(encoding="utf-8")
+            write_atomically(path.parent / "exercises" / cases.name, text)
         if not (key := path.with_suffix(".key")).exists():
             write_key(name, key)
     config.CourseDirectory.root = str(folder)
@@ -185,6 +193,26 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
                     why = _way_on(name)
                 raise BrokenChapter(f"nbgrader could not release {name}: {why}")
     return names
+
+
+def _require_a_bank_that_cases_catch(name: str) -> None:
+    """Make sure that every known mistake of a topic of one's own loses points.
+
+    The tests of the book do this for its own topics.
+
+    Raises:
+        BrokenChapter: one gets all points.
+    """
+    topic = load_topic(name)
+    for exercise in topic.exercises.values():
+        expected = expect(topic, exercise, public_seeds(exercise))
+        for known in expected.mistakes:
+            report = mark(exercise, known.answers, expected)
+            if report.score == report.max_score:
+                raise BrokenChapter(
+                    f"the mistake {known.name} of {exercise.name} gets all points: "
+                    "write a case in which it goes wrong, or take it out"
+                )
 
 
 def _way_on(chapter: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.book import chapters_folder
+from autograder.book import chapter_file, chapters_folder
 from autograder.exercise import Topic, load_topic
 from autograder.notebooks import METADATA_KEY
 from autograder.release.myst_to_markdown import EQUATION_LABEL, plain_markdown
@@ -37,7 +37,9 @@ def source_notebook(name: str) -> NotebookNode:
     """
     from myst_nb.core.read import read_myst_markdown_notebook
 
-    path = chapters_folder() / f"{name}.md"
+    path = chapter_file(name)
+    if not path.is_file():
+        raise BrokenChapter(f"{path} is missing")
     chapter = read_myst_markdown_notebook(path.read_text(encoding="utf-8"), path=path)
     topic = load_topic(name)
     cells = list(_cells(chapter, topic))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import autograder
 import toolkit
+from autograder import own_topics
 from autograder.errors import GraderFault
 from autograder.sandbox.confine import HOME
 from autograder.sandbox.control_group import NOBODY
@@ -37,6 +38,7 @@ KERNEL_SETTINGS = {  # of the environment of each kernel, also where there is no
     # an answer that has both on the student's machine has neither in the sandbox.
     "TORCHDYNAMO_DISABLE": "1",
 }
+OWN_TOPICS = "/course/own"  # where the cases of the course are shown
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"  # where malloc asks for them
 
 ADVICE = (
@@ -96,6 +98,7 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
         "USER": "student",
         "LANG": "C.UTF-8",
         "PYTHONPATH": os.pathsep.join(["/course", *site_folders().values()]),
+        own_topics.VARIABLE: OWN_TOPICS,
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
         **KERNEL_SETTINGS,
@@ -190,6 +193,8 @@ def _shown_paths() -> dict[str, str | None]:
     shown |= {inside: path for path, inside in site_folders().items()}
     shown["/course/autograder"] = str(package)
     shown["/course/toolkit"] = str(Path(toolkit.__file__).resolve().parent)
+    if course := own_topics.course_in_use():  # its cases, and no solutions
+        shown[f"{OWN_TOPICS}/exercises"] = str(course.resolve() / "exercises")
     return shown
 
 

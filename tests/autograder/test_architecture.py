@@ -25,7 +25,7 @@ FLOORS = [
     {
         *("autograder.another_device", "autograder.arrays", "autograder.inputs"),
         *("autograder.break_exercise", "autograder.exercise"),
-        "autograder.specification",
+        *("autograder.own_topics", "autograder.specification"),
         *("autograder.book", "autograder.comparisons"),
         *("autograder.demonstrations", "autograder.own_names"),
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from myst_nb.core.read import read_myst_markdown_notebook
 
 from autograder.book import chapter_names, chapters_folder
 from autograder.release.myst_to_markdown import UnknownMarkup, plain_markdown
@@ -117,6 +118,9 @@ def test_every_chapter_with_exercises_is_released():
     with_check = {
         path.stem
         for path in chapters_folder().glob("*.md")
-        if "tags: [check]" in path.read_text()
+        if any(
+            "check" in cell.metadata.get("tags", [])
+            for cell in read_myst_markdown_notebook(path.read_text("utf-8")).cells
+        )
     }
     assert set(chapter_names()) == with_check
