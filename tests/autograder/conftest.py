@@ -13,6 +13,7 @@ from functools import partial
 import nbformat
 import pytest
 
+from autograder.errors import GraderFault
 from autograder.exercise import load_topic
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
@@ -68,10 +69,13 @@ def examined(needs_sandbox, topic, master, expected):
     def run(data, limits=None, sandbox=True, **options):
         limits = limits or Limits(cell_seconds=5, submission_seconds=30)
         servers = fork_servers() if sandbox else None
-        done = examine(
-            master, data, topic, expected, limits, servers=servers, **options
-        )
-        return done.report
+        again = partial(examine, master, data, topic, expected, limits, servers=servers)
+        try:
+            return again(**options).report
+        except GraderFault as fault:  # a grader examines it again then, too
+            if "too busy" not in str(fault):
+                raise
+            return again(**options).report
 
     return run
 

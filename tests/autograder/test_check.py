@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -20,6 +18,7 @@ from autograder.rows import CaseReport
 from autograder.show import as_html, as_text
 from solutions import simplified_attention as right
 from tests.autograder.conftest import TOPIC
+from tests.work import work
 
 
 def softmax(scores):
@@ -59,11 +58,10 @@ def test_points_print_as_the_number_that_nbgrader_reads():
     assert "of" in points._repr_html_()
 
 
-def test_second_check_is_instant():
-    check(right.softmax)
-    start = time.process_time()
-    check(right.softmax)
-    assert time.process_time() - start < 2  # measured: far below 0.2 s
+def test_a_second_check_expects_nothing_anew(monkeypatch):
+    points = check(right.softmax)
+    monkeypatch.setattr("autograder.check.expect", None)
+    assert check(right.softmax) == points
 
 
 def test_table_escapes_what_comes_from_the_student():
@@ -454,15 +452,14 @@ def test_a_refusal_names_the_line():
 
 
 def test_a_long_chain_of_comparisons_is_read_in_linear_time():
-    def seconds(links: int) -> float:
+    def work_of(links: int) -> int:
         source = "y0 = F.layer_norm(x)\n" + "".join(
             f"y{n + 1} = y{n}\ndef f{n}(x):\n    return y{n}\n" for n in range(links)
         )
-        start = time.process_time()
-        forbidding.forbidden_lines(f"{source}def layer_norm(x):\n    return y{links}")
-        return time.process_time() - start
+        source += f"def layer_norm(x):\n    return y{links}"
+        return work(lambda: forbidding.forbidden_lines(source))
 
-    assert seconds(8000) < 4 * max(seconds(4000), 0.05)
+    assert work_of(400) < 8 * work_of(100)
 
 
 def test_forbidden_call_earns_nothing_and_says_so(monkeypatch, capsys):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,20 +77,19 @@ def jupyter_lab(
             "JUPYTERLAB_SETTINGS_DIR": "settings",
             "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
         }
-        port, token = free_port(), secrets.token_hex()
+        token = secrets.token_hex()
         log = own / "log"
         with log.open("w") as file:
             server = subprocess.Popen(
                 [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
-                + [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
                 + [f"--IdentityProvider.token={token}"],
                 cwd=folder,
                 env=os.environ | {k: str(own / name) for k, name in folders.items()},
                 stdout=file,
                 stderr=subprocess.STDOUT,
             )
-        home = f"http://127.0.0.1:{port}"
         try:
+            home = address_of(server, own / "runtime", log)
             wait_for(f"{home}/api/status?token={token}", server, log)
             yield lambda path: f"{home}/{path}?token={token}"
         finally:
@@ -105,11 +103,16 @@ def jupyter_lab(
     return serve
 
 
-def free_port() -> int:
-    """A port of this machine on which nobody listens."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def address_of(server: subprocess.Popen, folder: Path, log: Path) -> str:
+    """Where a server listens: it looks for a port itself, and writes it down."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        for path in folder.glob("jpserver-*.json"):
+            with suppress(json.JSONDecodeError):  # it is not written to its end
+                return f"http://127.0.0.1:{json.loads(path.read_text())['port']}"
+        gone = server.poll() is not None or time.monotonic() > deadline
+        assert not gone, log.read_text()
+        time.sleep(0.1)
 
 
 def wait_for(address: str, server: subprocess.Popen, log: Path) -> None:

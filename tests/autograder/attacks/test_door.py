@@ -1,20 +1,16 @@
 """Attacks on the grader through what a kernel sends: what is read stays small.
 
 Each attacker's softmax is wrong and sends what it should not. The grader's own memory
-and processor time are measured while it reads.
+is measured while it reads.
 """
 
 from __future__ import annotations
-
-import resource
-import time
-from pathlib import Path
 
 import pytest
 
 from classroom.forgeries import FORGER, SENDER
 from classroom.submissions import submission
-from tests.autograder.attacks.conftest import about
+from tests.autograder.attacks.conftest import Cost, about
 from tests.autograder.conftest import scores
 
 MB = 2**20
@@ -152,27 +148,6 @@ ATTACKS |= {
 }
 
 
-class Cost:
-    """Memory that this process takes at most, beyond what it had, and its seconds."""
-
-    def __enter__(self):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
-        self._before, self._used = self._memory("VmRSS"), self._seconds()
-        return self
-
-    def __exit__(self, *exc):
-        self.megabytes = (self._memory("VmHWM") - self._before) / 1024
-        self.seconds = self._seconds() - self._used
-
-    def _memory(self, name):
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith(name))
-
-    def _seconds(self):
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        return used.ru_utime + used.ru_stime
-
-
 @pytest.fixture(scope="module")
 def honest(examination, attacking):
     """What the same notebook earns without an attack."""
@@ -184,17 +159,13 @@ def test_what_is_sent_costs_the_grader_little_and_earns_nothing(
     examination, attacking, honest, attack
 ):
     with Cost() as cost:
-        start = time.monotonic()
         report = examination(attacking(ATTACKS[attack]), cell_seconds=6).report
-        seconds = time.monotonic() - start
     said = about(report)
     assert any(words in said for words in EXPLAINED), said
     assert scores(report)["softmax"] == 0
     assert report["score"] <= honest["score"], said  # it may cost the attacker more
     # A few messages of 8 MB at a time, or all answers to one question.
     assert cost.megabytes < 100, said
-    assert cost.seconds < 10, said
-    assert seconds < 40, said
 
 
 def test_neighbours_keep_their_points(

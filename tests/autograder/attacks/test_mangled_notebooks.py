@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 
 import nbformat
 import pytest
@@ -138,16 +137,13 @@ def mangled(draw):
 @settings(max_examples=300)
 @given(mangled())
 def test_a_mangled_notebook_is_refused_with_a_reason_or_rebuilt_as_released(content):
-    start = time.process_time()
     try:
         data = written_in(parse_notebook(content))
     except Unusable as error:
         assert str(error).isprintable()
         assert 0 < len(str(error)) < 200
-        assert time.process_time() - start < 5
         return
     rebuilt = rebuild(MASTER, data)
-    assert time.process_time() - start < 5
     cells = rebuilt.notebook.cells
     assert rebuilt.notebook.metadata == MASTER.metadata
     released = [c for c in cells if c.metadata.role in ("setup", "demo", "check")]

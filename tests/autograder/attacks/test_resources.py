@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import time
 from functools import partial
@@ -28,9 +27,16 @@ from autograder.submissions.reachable import StudentCode
 from autograder.submissions.rebuild import rebuild
 from classroom.forgeries import FORGER, WRONG
 from classroom.submissions import submission
-from tests.autograder.attacks.conftest import about, left_behind, printed, processes
+from tests.autograder.attacks.conftest import (
+    Cost,
+    about,
+    left_behind,
+    printed,
+    processes,
+)
 from tests.autograder.conftest import code_cell, scores
 from tests.autograder.sandbox.test_kernels import run
+from tests.work import work
 
 MB = 2**20
 LIMITS = Limits(
@@ -356,14 +362,6 @@ def test_a_glutton_loses_its_own_exercise_and_no_other(graded, attack):
     assert report["score"] == graded.reports["honest"]["score"]
 
 
-def test_every_submission_ends_in_time(graded):
-    longest = LIMITS.submission_seconds + 10  # a loaded machine, four kernels
-    slow = {
-        s: r["seconds"] for s, r in graded.reports.items() if r["seconds"] > longest
-    }
-    assert slow == {}
-
-
 def test_the_neighbours_of_gluttons_have_all_their_points(graded, everything):
     assert graded.marks["neighbour a"] == everything == graded.marks["neighbour z"]
 
@@ -373,7 +371,6 @@ def test_a_submission_of_many_slow_cells_ends_at_its_own_limit(examination, atta
     report = examination(slow, submission_seconds=4).report
     assert scores(report)["attend"] > 0  # which needs none of them
     assert "time limit of 4 s" in about(report)
-    assert report["seconds"] < 60
 
 
 def test_answers_are_limited_by_themselves(examination, attacking):
@@ -593,23 +590,22 @@ def test_what_processes_share_counts_once(needs_sandbox):
 def test_programs_do_not_pass_for_forks_that_share_the_imports(needs_sandbox):
     code = (
         "import subprocess, sys, time\n"
-        "hold = 'x = b\"x\" * (260 * 2**20); import time; time.sleep(99)'\n"
+        "hold = 'x = b\"x\" * (60 * 2**20); import time; time.sleep(99)'\n"
         "for _ in range(8): subprocess.Popen([sys.executable, '-S', '-c', hold])\n"
         "time.sleep(60)"
     )
-    _, ended = run(code, memory=1850 * MB, cell_seconds=60, submission_seconds=90)
-    assert ended == "memory limit of 1850 MB"
+    _, ended = run(code, memory=450 * MB, cell_seconds=60, submission_seconds=90)
+    assert ended == "memory limit of 450 MB"
 
 
 def test_an_endless_message_does_not_fill_the_memory_of_the_grader(
     examination, attacking
 ):
     attack = ATTACKS["a message of parts without end"][0]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    done = examination(attacking(attack), cell_seconds=5)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    with Cost() as cost:
+        done = examination(attacking(attack), cell_seconds=5)
     assert "limit of 8 MB" in about(done.report)
-    assert grown < 100 * 1024  # kB
+    assert cost.megabytes < 100
 
 
 def children(pid):
@@ -660,7 +656,8 @@ def test_graders_may_share_a_sandbox_until_it_is_gone():
         server.wait_until_ready()
 
 
-# Sources that are meant to keep the grader itself busy, before anything is run.
+# Sources that are meant to break the grader itself, before anything is run; that they
+# do not keep it busy either is in test_slow_to_read.
 
 BOMBS = {
     "signs": "x = " + "-" * 90_000 + "1",
@@ -696,29 +693,30 @@ BOMBS = {
 }
 
 
-MANY = [f"a{n}, a = range({n}), {n}\n" * 20 for n in range(1500)]
+MANY = [f"a{n}, a = range({n}), {n}\n" * 20 for n in range(200)]
 USES = "def softmax(scores):\n    return a + a1 + x + scores * 0\n"
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_no_source_keeps_the_grader_busy_or_breaks_it(master, attacking, bomb):
+def test_no_source_breaks_the_grader(master, attacking, bomb):
     """The grader reads a source only to find what an exercise forbids."""
     exercise = Exercise("softmax", forbidden=("softmax", "exp"))
     source = BOMBS[bomb]
-    start = time.process_time()
     for data in (attacking(f"{source}\n{WRONG}"), attacking(USES, cells=[source] * 2)):
         rebuilt = rebuild(master, data)
         # When it is nested too deeply, the report says so.
         with contextlib.suppress(MemoryError, RecursionError):
             reached = StudentCode(rebuilt).reachable("softmax")
             assert exercise.forbidden_lines(reached) == {}
-    assert time.process_time() - start < 30
 
 
 def test_thousands_of_definitions_do_not_keep_the_grader_busy(master, attacking):
-    start = time.process_time()
-    StudentCode(rebuild(master, attacking(USES, cells=MANY))).reachable("softmax")
-    assert time.process_time() - start < 30
+    def reach(cells):
+        data = attacking(USES, cells=cells)
+        StudentCode(rebuild(master, data)).reachable("softmax")
+
+    small, large = (work(partial(reach, MANY[:count])) for count in (50, 200))
+    assert large < 8 * small
 
 
 def test_what_is_too_long_is_not_run_and_the_report_says_so(examination, attacking):

@@ -8,8 +8,6 @@ which Python before 3.12 itself reads so, and which were read again and again.
 from __future__ import annotations
 
 import ast
-import time
-from dataclasses import replace
 
 import pytest
 
@@ -17,17 +15,13 @@ from autograder import parsing
 from autograder.exercise import Exercise, Topic
 from autograder.grading.examine import not_to_be_run
 from autograder.grading.kept import kept_notebook
-from autograder.grading.outside_values import name_outside_values
-from autograder.grading.own_helpers import name_own_helpers
 from autograder.judge import refuse
 from autograder.parsing import UNREADABLE, parse
-from autograder.research.export import notebook_without_names
-from autograder.research.scrub import Scrubber
-from autograder.similarity.works import shortened, texts_of
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.titles import other_chapter
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC, code_cell
+from tests.work import work
 
 # What stands first, again and again, and last.
 SHAPES = {
@@ -134,7 +128,6 @@ SHAPES = {
     "tildes": ("", "~", ""),
 }
 NAMES = ("softmax", "attend", "third", "fourth", "fifth", "sixth")
-SCRUBBER = Scrubber({"ada": {"Ada Lovelace", "12345"}, "bob": {"Bob \u00d6"}}, [])
 
 
 def text_of(shape: str, length: int) -> str:
@@ -145,50 +138,37 @@ def text_of(shape: str, length: int) -> str:
 
 @pytest.fixture(scope="module")
 def read(master):
-    """Reads notebooks in all ways in which a grader does; the processor time taken."""
+    """Reads notebooks in all ways in which a grader does; how much work that was."""
     exercises = {name: Exercise(name, forbidden=("matmul", "einsum")) for name in NAMES}
     topic = Topic(TOPIC, exercises)
+    reports = [refuse(exercise, "") for exercise in exercises.values()]
 
-    def seconds(text: str) -> float:
+    def read(text: str) -> int:
         answers = f"{text}\ndef softmax(scores): return attend(a, x, v)"
         data = submission(master, {"softmax": answers})
         data["cells"].append(code_cell(f"def a(x):\n  return x\n{text}"))
-        start = time.process_time()
-        other_chapter(data, TOPIC)
-        rebuilt = rebuild(master, data)
-        not_to_be_run(topic, rebuilt)
-        reports = [  # that lack points: only then are remarks looked for
-            replace(refuse(exercise, ""), max_score=1)
-            for exercise in exercises.values()
-        ]
-        name_outside_values(master, rebuilt, reports, {})
-        name_own_helpers(rebuilt, reports)
-        kept_notebook(rebuilt, reports)
-        for text in texts_of(rebuilt, master).values():
-            shortened(text)
-        notebook_without_names(data, master, SCRUBBER, "ada")
-        return time.process_time() - start
 
-    seconds("x = 1")
-    return seconds
+        def go() -> None:
+            other_chapter(data, TOPIC)
+            rebuilt = rebuild(master, data)
+            not_to_be_run(topic, rebuilt)
+            kept_notebook(rebuilt, reports)
+
+        return work(go)
+
+    read("x = 1")  # what is read once only
+    return read
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_time_to_read_grows_as_the_length_does(read, shape):
-    """Four times the text takes about four times as long; the square would take 16.
+def test_work_of_reading_grows_as_the_length_does(read, shape):
+    """Four times the text is four times the work; the square would be 16 times.
 
-    A busy machine may take twice as long for either, so the better of two counts.
+    What is nested too deeply is read in another way, which is twice the work.
     """
-    small, large = (
-        min(read(text_of(shape, length)) for _ in range(2)) for length in (6000, 24_000)
-    )
-    assert large < max(10 * small, 3.0), (small, large)
-
-
-@pytest.mark.parametrize("shape", [name for name in SHAPES if "part" in name])
-def test_the_longest_cell_with_parts_is_read_in_a_moment(read, shape):
-    """It took half a minute; a cell of words of this length takes a tenth of it."""
-    assert read(text_of(shape, 90_000)) < 10
+    nothing = read("")
+    small, large = (read(text_of(shape, length)) - nothing for length in (1500, 6000))
+    assert large < 12 * max(small, nothing / 3)
 
 
 LEXED = [

@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nbformat
@@ -25,6 +24,7 @@ from autograder.submissions.rebuild import rebuild
 from classroom.submissions import hand_in, submission
 from tests.autograder.attacks.conftest import LIMITS
 from tests.autograder.conftest import TOPIC, code_cell
+from tests.work import work
 
 SHAPES = {
     "blanks": " ",
@@ -63,13 +63,6 @@ SHAPES = {
 }
 
 
-def cpu_seconds(do) -> float:
-    """Processor time of a call: what else runs here does not count."""
-    start = time.process_time()
-    do()
-    return time.process_time() - start
-
-
 @pytest.fixture(scope="module")
 def shown(master):
     """What nbgrader's templates make of what is kept of a hostile submission."""
@@ -102,12 +95,25 @@ def shown(master):
 
 
 @pytest.mark.parametrize("piece", SHAPES.values(), ids=SHAPES)
-def test_time_to_show_grows_as_the_length_does(shown, piece):
-    """Four times the text takes about four times as long; the square would take 16."""
+def test_work_to_show_grows_as_the_length_does(shown, piece):
+    """Four times the text is at most four times the work; the square would be 16."""
     small, large = (
-        cpu_seconds(lambda n=n: shown((piece * n)[:n])) for n in (6000, 24_000)
+        work(lambda length=length: shown((piece * length)[:length]))
+        for length in (1500, 6000)
     )
-    assert large < max(8 * small, 1.5), (small, large)
+    assert large < 6 * small
+
+
+# Here Pygments' regular expressions take the square, which no count of lines shows.
+@pytest.mark.parametrize(
+    "shape",
+    [
+        *("blank lines", "ideographic lines", "empty lines"),
+        *("dots", "stars", "numbers"),
+    ],
+)
+def test_what_is_coloured_in_the_square_of_its_length_has_no_colours(shown, shape):
+    assert "<span class" not in shown((SHAPES[shape] * 6000)[:6000])
 
 
 def test_usual_code_keeps_its_colours(shown):
@@ -120,19 +126,14 @@ def test_no_character_of_plain_code_is_lost(shown):
     assert source in shown(source)
 
 
-def test_many_small_outputs_are_kept_in_linear_time():
-    def print_often(times):
-        outputs = []
-        for _ in range(times):
-            add_output(outputs, "stream", {"name": "stdout", "text": "x" * 10})
-        return outputs
-
-    assert len(print_often(40_000)[0].text) < 21_000
-    small = cpu_seconds(lambda: print_often(10_000))
-    assert cpu_seconds(lambda: print_often(40_000)) < max(8 * small, 0.5)
+def test_many_small_outputs_are_put_together_up_to_a_length_only():
+    outputs = []
+    for _ in range(40_000):
+        add_output(outputs, "stream", {"name": "stdout", "text": "x" * 10})
+    assert len(outputs[0].text) < 21_000
 
 
-def test_feedback_of_a_class_is_made_in_time_whatever_one_of_them_wrote(
+def test_feedback_of_a_class_is_made_whatever_one_of_them_wrote(
     grade, released_course, master, right, tmp_path
 ):
     """All shapes at once, as long as may be; the next in the class is not held up."""
@@ -153,7 +154,6 @@ def test_feedback_of_a_class_is_made_in_time_whatever_one_of_them_wrote(
     assert outcome.graded["a spaces"]["score"] == outcome.graded["b"]["score"]
     assert outcome.graded["b"]["score"] == outcome.graded["b"]["max_score"]
     scripts = Path(sys.executable).parent
-    before = os.times()
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", "generate_feedback", TOPIC],
         cwd=course,
@@ -162,9 +162,7 @@ def test_feedback_of_a_class_is_made_in_time_whatever_one_of_them_wrote(
         timeout=300,
         env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"},
     )
-    after = os.times()
     assert done.returncode == 0, done.stderr[-2000:]
-    assert after.children_user - before.children_user < 40
     for student in students:
         page = course / "feedback" / student / TOPIC / f"{TOPIC}.html"
         assert "points" in page.read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
+from functools import partial
 
 import pytest
 
@@ -104,6 +105,23 @@ def test_half_a_processor_takes_twice_the_time():
     fault, seconds = watch(Meter(runs=0.5, waits=0.5), alone=False)
     assert fault is SubmissionFault
     assert seconds > 1.5 * LIMITS.cell_seconds
+
+
+@pytest.mark.parametrize(
+    ("meter", "least", "most"),
+    [
+        (partial(Meter), 20, 20),
+        (partial(Meter, runs=0.5), 20, 20),
+        (partial(Meter, runs=0.1, waits=0.9), 2, 2.5),
+    ],
+)
+def test_what_a_cell_waits_for_a_processor_is_not_charged(meter, least, most):
+    async def go():
+        clock = Clock(Limits(cell_seconds=100, submission_seconds=1000), alone=False)
+        await clock.watch(asyncio.ensure_future(asyncio.sleep(20)), meter())
+        return clock.charged
+
+    assert least <= asyncio.run(go()) <= most
 
 
 def test_many_short_cells_fill_the_time_of_a_submission():

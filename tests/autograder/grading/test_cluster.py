@@ -223,10 +223,13 @@ def test_the_process_of_a_thread_ends_with_it():
 def test_cluster_that_is_down_is_one_line(course, master, capsys, monkeypatch):
     monkeypatch.setattr("autograder.grading.cluster.CONNECT_SECONDS", 1)
     hand_in(course, TOPIC, make_class(TOPIC, master, 1))
-    words = ["grade", TOPIC, "--course", str(course), "--cluster", "tcp://127.0.0.1:9"]
-    assert main(words) == 2
+    with socket.socket() as deaf:  # it has a port, and does not listen there
+        deaf.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{deaf.getsockname()[1]}"
+        words = ["grade", TOPIC, "--course", str(course), "--cluster", address]
+        assert main(words) == 2
     said = capsys.readouterr().err.strip()
-    assert "no scheduler answers at tcp://127.0.0.1:9" in said
+    assert f"no scheduler answers at {address}" in said
     assert len(said.splitlines()) == 1
 
 
@@ -281,14 +284,15 @@ def test_who_listens_to_other_machines_without_tls_is_refused(
         "tls:1",
     ],
 )
-def test_an_unencrypted_scheduler_elsewhere_is_refused(address):
-    start = time.monotonic()
+def test_an_unencrypted_scheduler_elsewhere_is_refused(address, monkeypatch):
+    asked = []
+    monkeypatch.setattr("distributed.Client", lambda *where, **how: asked.append(where))
     with (
         pytest.raises(ClusterError, match=r"would not be encrypted.*--protocol tls"),
         cluster_executor(address),
     ):
         pass
-    assert time.monotonic() - start < 5  # nobody was asked
+    assert asked == []
 
 
 def test_what_the_guide_starts_needs_a_certificate(dask, tmp_path, monkeypatch):

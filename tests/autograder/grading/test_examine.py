@@ -452,6 +452,22 @@ def test_what_ends_the_search_for_a_mistake_costs_nothing_else(examined, solved)
     assert "Every wrong value is zero" in softmax["message"]
 
 
+def test_who_takes_long_to_answer_is_not_asked_for_a_hint(examined, solved):
+    """It would be there twice as long, and could lose what comes below."""
+    answer = (
+        "import os, time\n"
+        "calls = 0\n"
+        "def softmax(scores):\n"
+        "    global calls\n"
+        "    calls += 1\n"
+        "    if calls == 1: time.sleep(5)\n"
+        "    if calls > 20: os._exit(3)\n"
+        "    return scores * 0\n"
+    )
+    report = examined(solved(softmax=answer), Limits(cell_seconds=10))
+    assert report["notes"] == []
+
+
 FLOOD = """
 import socket
 pairs = []

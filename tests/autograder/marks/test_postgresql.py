@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -47,9 +46,6 @@ def server(artefact):
     if os.geteuid() == 0:  # the server refuses to run as root
         os.chown(folder, NOBODY, NOBODY)
         as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     subprocess.run(
         [binaries / "initdb", "-D", folder / "data", "-U", "course", "-A", "trust"],
         check=True,
@@ -58,23 +54,19 @@ def server(artefact):
         **as_nobody,
     )
     process = subprocess.Popen(
-        [binaries / "postgres", "-D", folder / "data", "-p", str(port)]
-        + ["-c", "listen_addresses=127.0.0.1", "-k", str(folder)],
+        [binaries / "postgres", "-D", folder / "data", "-k", str(folder)]
+        + ["-c", "listen_addresses="],  # a port might be somebody else's by now
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd="/",
         **as_nobody,
     )
     try:
-        for _ in range(200):
-            ready = subprocess.run(
-                [binaries / "pg_isready", "-h", "127.0.0.1", "-p", str(port)],
-                capture_output=True,
-            )
-            if ready.returncode == 0:
-                break
+        is_ready = [binaries / "pg_isready", "-h", str(folder)]
+        while subprocess.run(is_ready, capture_output=True).returncode != 0:
+            assert process.poll() is None
             time.sleep(0.1)
-        yield f"postgresql+psycopg://course@127.0.0.1:{port}/postgres", process
+        yield f"postgresql+psycopg://course@/postgres?host={folder}", process
     finally:
         process.terminate()
         process.wait()

@@ -351,13 +351,12 @@ def test_a_mount_that_the_kernel_refuses_is_told():
 
 def test_threads_that_wait_for_one_warm_parent_all_get_it():
     with Sandbox() as sandbox, contextlib.closing(ForkServer(sandbox.address)) as one:
-        start = time.monotonic()
         with ThreadPoolExecutor(4) as threads:
             waiting = [threads.submit(one.wait_until_ready) for _ in range(4)]
-            done = wait(waiting, timeout=60).done
+            done = wait(waiting, timeout=100).done
             if len(done) < 4:  # let them go: they would wait for two minutes
                 one.close()
-        assert len(done) == 4, f"after {time.monotonic() - start:.0f} s"
+        assert len(done) == 4
         assert all(future.exception() is None for future in waiting)
 
 
