@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -38,34 +39,27 @@ def add_to(commands: Any) -> None:
 
 
 def _lti_key(options: argparse.Namespace) -> int:
-    from autograder.handback.lti_settings import make_key, public_half
-
     with extra("passback"):
-        if not options.key.exists():
-            make_key(options.key)
-        jwk, pem = public_half(options.key)
+        from autograder.handback.passback import make_key, private_key
+    if not options.key.exists():
+        make_key(options.key)
+    key = private_key(options.key)
+    jwk = json.dumps(key.export_public(as_dict=True) | {"alg": "RS256", "use": "sig"})
+    pem = key.export_to_pem().decode()
     say(f"the public half of {options.key}, as a JWK:\n\n{jwk}\n\nand in PEM:\n\n{pem}")
     return 0
 
 
 def _passback(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.handback.lti_settings import platform_of
     from autograder.marks.whole_class import report_on_class
 
     with extra("passback"):
         from autograder.handback.passback import pass_back
 
-    course, dry = options.course, options.dry_run
-    platform = platform_of(course)
-    report, notes = report_on_class(course, options.chapter)
-    found = pass_back(
-        course,
-        report,
-        platform,
-        create=options.create,
-        dry=dry,
-        progress=progress_bar("mark"),
+    report, notes = report_on_class(options.course, options.chapter)
+    lines, refused = pass_back(
+        options.course, report, options.create, options.dry_run, progress_bar("mark")
     )
-    say("\n".join([*notes, *found.lines(dry)]))
-    return GraderFault.exit_status if found.refused else 0
+    say("\n".join([*notes, *lines, *refused]))
+    return GraderFault.exit_status if refused else 0
