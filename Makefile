@@ -9,7 +9,6 @@
 # make bench   measure the grader against stock nbgrader
 # make attacks try on both what submissions may try
 # make pages   measure what readers wait for on a slow line
-# make copies  measure how well copied submissions are found
 # make clean   remove what was built (the environment and the notebooks stay)
 
 PYTHON ?= python3
@@ -30,7 +29,7 @@ LISTED := $(shell cat _build/.sources 2>/dev/null)
 
 .DEFAULT_GOAL := all
 .PHONY: all always book pdf notebooks check test test-all test-code lint lab demo bench \
-	attacks pages copies clean python-packages system-packages
+	attacks pages clean python-packages system-packages
 
 all: book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
@@ -128,10 +127,6 @@ attacks: $(INSTALLED)
 # hour, on a machine that does nothing else.
 pages: book
 	$(BIN)/python -m benchmarks.pages | tee benchmarks/pages.txt
-
-# Measure how reliably copies are distinguished from honest work; takes a few minutes.
-copies: $(INSTALLED)
-	$(BIN)/python -m benchmarks.similarity | tee benchmarks/copies.txt
 
 # The notebooks stay: somebody may have worked in them.
 clean:

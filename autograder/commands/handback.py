@@ -1,8 +1,9 @@
-"""Commands that send marks to other systems, or pack a grader for them."""
+"""Commands that send marks to other systems."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -35,66 +36,30 @@ def add_to(commands: Any) -> None:
         "--dry-run", action="store_true", help="send nothing; show who changes"
     )
     passback.set_defaults(run=_passback)
-    gradescope = commands.add_parser(
-        "gradescope", help="pack a chapter as an autograder that Gradescope runs"
-    )
-    gradescope.add_argument("chapter")
-    gradescope.add_argument("archive", type=Path, metavar="OUT.zip")
-    gradescope.add_argument(
-        "--course",
-        type=Path,
-        metavar="DIR",
-        help="whose released notebook it is; that of the book if none is named",
-    )
-    gradescope.add_argument(
-        "--index", metavar="URL", help="another index of packages for the container"
-    )
-    gradescope.set_defaults(run=_gradescope)
 
 
 def _lti_key(options: argparse.Namespace) -> int:
-    from autograder.handback.lti_settings import make_key, public_half
-
     with extra("passback"):
-        if not options.key.exists():
-            make_key(options.key)
-        jwk, pem = public_half(options.key)
+        from autograder.handback.passback import make_key, private_key
+    if not options.key.exists():
+        make_key(options.key)
+    key = private_key(options.key)
+    jwk = json.dumps(key.export_public(as_dict=True) | {"alg": "RS256", "use": "sig"})
+    pem = key.export_to_pem().decode()
     say(f"the public half of {options.key}, as a JWK:\n\n{jwk}\n\nand in PEM:\n\n{pem}")
     return 0
 
 
 def _passback(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.handback.lti_settings import platform_of
     from autograder.marks.whole_class import report_on_class
 
     with extra("passback"):
         from autograder.handback.passback import pass_back
 
-    course, dry = options.course, options.dry_run
-    platform = platform_of(course)
-    report, notes = report_on_class(course, options.chapter)
-    found = pass_back(
-        course,
-        report,
-        platform,
-        create=options.create,
-        dry=dry,
-        progress=progress_bar("mark"),
+    report, notes = report_on_class(options.course, options.chapter)
+    lines, refused = pass_back(
+        options.course, report, options.create, options.dry_run, progress_bar("mark")
     )
-    say("\n".join([*notes, *found.lines(dry)]))
-    return GraderFault.exit_status if found.refused else 0
-
-
-def _gradescope(options: argparse.Namespace) -> int:
-    require_topic(options.chapter)
-    from autograder.handback.container_zip import write_container_zip
-
-    names, unmarked = write_container_zip(
-        options.chapter, options.archive, options.course, options.index
-    )
-    say(f"{options.archive}: {', '.join(names)}")
-    if unmarked:
-        say(f"not marked there, since it takes the solutions: {', '.join(unmarked)}")
-    say("what a student wrote is not isolated there: see the instructor's guide")
-    return 0
+    say("\n".join([*notes, *lines, *refused]))
+    return GraderFault.exit_status if refused else 0

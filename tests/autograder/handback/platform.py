@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -81,11 +79,9 @@ class Platform:
             headers.
         page: how many columns a page of their list has.
         users: who is in the course.
-        lifetime: seconds that a token is good for.
         granted: the scopes that a client may have.
-        lies: what requests of a kind are answered with in place of the truth: a text
-            or a function of their ``Authorization`` and body, with status and headers.
-        elsewhere: what is put in the place of the address in ids; see the tests.
+        lies: what requests of a kind are answered with in place of the truth: status,
+            text and headers.
     """
 
     def __init__(self, public_key: str, client_id: str, key_id: str) -> None:
@@ -98,13 +94,12 @@ class Platform:
         self.asked: Counter[str] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.faults: dict[str, list[tuple[int, dict[str, str]]]] = {}
-        self.tokens: dict[str, tuple[set[str], float]] = {}
+        self.tokens: dict[str, set[str]] = {}
         self.seen: set[str] = set()
-        self.page, self.lifetime = 2, 3600
+        self.page = 2
         self.granted = {f"{SCOPE}{s}" for s in ("lineitem", "lineitem.readonly")}
         self.granted |= {f"{SCOPE}score"}
-        self.lies: dict[str, tuple[int, str | Callable, dict[str, str]]] = {}
-        self.elsewhere: str | None = None
+        self.lies: dict[str, tuple[int, str, dict[str, str]]] = {}
 
     def add_column(self, label: str, **more: Any) -> str:
         """A new column; its number."""
@@ -115,11 +110,8 @@ class Platform:
 
     def shown(self, number: str) -> dict[str, Any]:
         """A column as it is given out; with a query, as Moodle's."""
-        at = self.elsewhere or self.url
-        return {
-            **self.columns[number],
-            "id": f"{at}/7/lineitems/{number}/lineitem?type_id=1",
-        }
+        address = f"{self.url}/7/lineitems/{number}/lineitem?type_id=1"
+        return {**self.columns[number], "id": address}
 
     def token(self, form: dict[str, list[str]]) -> dict[str, Any]:
         """Security Framework 1.0, section 4.1, and RFC 7523."""
@@ -146,18 +138,18 @@ class Platform:
         self.seen.add(claims["jti"])
         scopes = set(form["scope"][0].split()) & self.granted
         token = secrets.token_hex()
-        self.tokens[token] = (scopes, time.monotonic() + self.lifetime)
+        self.tokens[token] = scopes
         return {
             "access_token": token,
             "token_type": "Bearer",
-            "expires_in": self.lifetime,
+            "expires_in": 3600,
             "scope": " ".join(sorted(scopes)),
         }
 
     def require(self, header: str | None, *any_of: str) -> None:
         """Let only bearers of a token with one of some scopes pass."""
-        scopes, until = self.tokens.get((header or "").removeprefix("Bearer "), ((), 0))
-        if time.monotonic() >= until:
+        scopes = self.tokens.get((header or "").removeprefix("Bearer "))
+        if scopes is None:
             raise Wrong(401, "no valid token")
         if not any(f"{SCOPE}{scope}" in scopes for scope in any_of):
             raise Wrong(403, "the scope does not allow it")
@@ -228,9 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         bearer = self.headers.get("Authorization")
         if kind in platform.lies:
-            status, words, headers = platform.lies[kind]
-            words = words(bearer, content.decode()) if callable(words) else words
-            self._send(status, words, headers)
+            self._send(*platform.lies[kind])
             return
         if kind == "token":
             self._has("Content-Type", "application/x-www-form-urlencoded")
