@@ -7,7 +7,7 @@ to students, stub against reference and, for a chapter, its built page.
 
 Nothing here names a test. A test file takes part if it is named after the topic, or if
 it goes through all topics; of the latter, the tests run whose parameters name the topic
-or the exercise.
+or the exercise. Attacks and what ``make`` does not build are left to ``make test-all``.
 """
 
 from __future__ import annotations
@@ -144,11 +144,14 @@ class OnlyFor:
 
     def pytest_collection_modifyitems(self, config, items) -> None:
         """Deselect what does not concern the subject."""
+        from tests.suites import REASONS
+
         own = f"test_{self.subject.topic}.py"
         kept = [
             item
             for item in items
             if item.path.name == own or self.subject.concerns(item.name)
+            if not self.subject.topic or not set(REASONS) & set(item.fixturenames)
         ]
         config.hook.pytest_deselected(items=[i for i in items if i not in set(kept)])
         items[:] = kept
