@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Iterator
-
-# What runs a text.
-RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
-
-# With these, a name can be looked up that is not written, or only as a text.
-_REACHES = {"globals", "locals", "vars", "__main__", "modules", "user_ns"}
-_REACHES |= {"__dict__", *RUNS}
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS |= ast.Import | ast.ImportFrom
@@ -55,37 +47,7 @@ def looked_up(statement: ast.AST) -> set[str]:
     What a function binds itself, its parameters first of all, does not count, nor what
     a class binds for its own body, or a comprehension.
     """
-    return _mentioned(statement)[0]
-
-
-def mentioned(statement: ast.stmt) -> set[str]:
-    """The names that a statement may look up; by a text, too, if it runs some."""
-    return _with_texts(*_mentioned(statement))
-
-
-def mentioned_at_once(statement: ast.stmt) -> set[str]:
-    """Those that it may look up as it runs, not when a function of it is called."""
-    return _with_texts(*_mentioned(statement, bodies=False))
-
-
-def _with_texts(names: set[str], attributes: set[str], texts: list[str]) -> set[str]:
-    if not _REACHES.isdisjoint(names | attributes):
-        names |= attributes.union(*(re.findall(r"\w+", text) for text in texts))
-    return names
-
-
-def _mentioned(
-    statement: ast.AST, bodies: bool = True
-) -> tuple[set[str], set[str], list[str]]:
-    """The names that are looked up, the attributes, and the texts.
-
-    Args:
-        statement: the code.
-        bodies: whether those of functions count.
-    """
     found: set[str] = set()
-    attributes: set[str] = set()
-    texts: list[str] = []
     nothing: frozenset[str] = frozenset()
     # Each node with the names of its scope, and those that scopes inside it see.
     waiting: list[tuple[ast.AST, frozenset[str], frozenset[str]]]
@@ -96,14 +58,10 @@ def _mentioned(
             found |= {node.id} - own
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found |= {node.target.id} - own
-        elif isinstance(node, ast.Attribute):
-            attributes.add(node.attr)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.append(node.value)
         if isinstance(node, _FUNCTIONS):
-            inside = _inside(node, seen) if bodies else nothing
+            inside = _inside(node, seen)
             body = [node.body] if isinstance(node, ast.Lambda) else node.body
-            waiting += [(part, inside, inside) for part in body if bodies]
+            waiting += [(part, inside, inside) for part in body]
             outside = [node.args, getattr(node, "returns", None)]
             outside += getattr(node, "decorator_list", ())
             waiting += [(part, own, seen) for part in outside if part is not None]
@@ -121,7 +79,7 @@ def _mentioned(
             waiting += [(part, inside, inside) for part in inner]
         else:
             waiting += [(part, own, seen) for part in ast.iter_child_nodes(node)]
-    return found, attributes, texts
+    return found
 
 
 def _names_of_class(node: ast.ClassDef) -> frozenset[str]:
@@ -188,11 +146,11 @@ def only_defines(node: ast.stmt) -> bool:
 
 def _calls(node: ast.stmt) -> bool:
     """Whether anything is called that may take long."""
-    functions = (call.func for call in calls_at_once(node))
+    functions = (call.func for call in _calls_at_once(node))
     return any(not isinstance(f, ast.Name) or f.id not in _QUICK for f in functions)
 
 
-def calls_at_once(node: ast.stmt) -> Iterator[ast.Call]:
+def _calls_at_once(node: ast.stmt) -> Iterator[ast.Call]:
     """The calls of a statement as it runs, in a decorator for instance.
 
     Those in the body of a function come later.

@@ -27,7 +27,6 @@ from autograder.release.course import master_text
 from autograder.reporting.skeleton import WrongAnswer, one_line, skeleton
 from autograder.rows import NOT_YET
 from autograder.shell import command
-from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
 from autograder.submissions.submitted import read
@@ -138,7 +137,7 @@ def _wrong_answer(
                 master,
                 written_in(parse_notebook(submission.content), submission.modules),
             )
-            source = StudentCode(rebuilt).reachable(exercise)
+            source = rebuilt.answers.get(exercise, "")
     except (Unusable, SubmissionFault) as error:
         raise NoSkeleton(
             f"the submission of {who} cannot be read: {one_line(error)}"

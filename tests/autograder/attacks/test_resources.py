@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from autograder.exercise import Exercise
 from autograder.grading.grade import grade
 from autograder.sandbox.connection import (
     ForkServer,
@@ -24,7 +23,6 @@ from autograder.sandbox.connection import (
     fork_servers,
 )
 from autograder.sandbox.limits import Limits
-from autograder.submissions.reachable import StudentCode
 from autograder.submissions.rebuild import rebuild
 from classroom.forgeries import FORGER, WRONG
 from classroom.submissions import submission
@@ -702,22 +700,16 @@ USES = "def softmax(scores):\n    return a + a1 + x + scores * 0\n"
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_no_source_keeps_the_grader_busy_or_breaks_it(master, attacking, bomb):
-    """The grader reads a source only to find what an exercise forbids."""
-    exercise = Exercise("softmax", forbidden=("softmax", "exp"))
     source = BOMBS[bomb]
     start = time.process_time()
     for data in (attacking(f"{source}\n{WRONG}"), attacking(USES, cells=[source] * 2)):
-        rebuilt = rebuild(master, data)
-        # When it is nested too deeply, the report says so.
-        with contextlib.suppress(MemoryError, RecursionError):
-            reached = StudentCode(rebuilt).reachable("softmax")
-            assert exercise.forbidden_lines(reached) == {}
+        rebuild(master, data)
     assert time.process_time() - start < 30
 
 
 def test_thousands_of_definitions_do_not_keep_the_grader_busy(master, attacking):
     start = time.process_time()
-    StudentCode(rebuild(master, attacking(USES, cells=MANY))).reachable("softmax")
+    rebuild(master, attacking(USES, cells=MANY))
     assert time.process_time() - start < 30
 
 
