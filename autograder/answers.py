@@ -26,7 +26,7 @@ from autograder.encoding import encode as encode_value
 from autograder.exercise import Case, Implementation
 from autograder.origin import Origin, origin_of, read_origin
 
-VALUE, RAISED, UNREADABLE = b"V", b"R", b"U"  # what came out
+VALUE, RAISED, UNREADABLE, REFUSED = b"V", b"R", b"U", b"F"  # what came out
 # What may be said of a value that could not be encoded: the sentences of ``encoding``.
 _SAID = re.compile(
     r"the result is nested more than \d{1,3} deep"
@@ -48,10 +48,11 @@ _OF_A_LIBRARY = (  # in texts of a NotImplementedError that torch or ipykernel r
 class Answer:
     """The outcome of one case.
 
-    Exactly one of ``value``, ``raised`` and ``unreadable`` speaks: a nested value of
-    arrays; the name of the built-in exception type that was raised, with its
-    ``detail`` and the ``origin`` in the student's code that it came from; or the reason
-    why the value could not be read. If it is ``private``, its ``detail`` is to be used
+    Exactly one of ``value``, ``raised``, ``unreadable`` and ``called`` speaks: a nested
+    value of arrays; the name of the built-in exception type that was raised, with its
+    ``detail`` and the ``origin`` in the student's code that it came from; the reason
+    why the value could not be read; or the name of a library function that was called,
+    though the exercise forbids it. If it is ``private``, its ``detail`` is to be used
     but not to be shown.
     """
 
@@ -61,11 +62,12 @@ class Answer:
     origin: Origin = Origin()
     private: bool = False
     unreadable: str | None = None
+    called: str | None = None
 
     @property
     def is_value(self) -> bool:
         """Whether a value came out that could be read."""
-        return self.raised is None and self.unreadable is None
+        return self.raised is self.unreadable is self.called is None
 
 
 def answer(case: Case, implementation: Implementation, seed: int) -> bytes:
@@ -112,6 +114,11 @@ def encode_outcome(value: Any) -> bytes:
         return VALUE + encode_value(value)
     except Unreadable as error:
         return UNREADABLE + encode_value(_brief(error))
+
+
+def encode_refusal(name: str) -> bytes:
+    """The answer of a case in which a forbidden function of this name was called."""
+    return REFUSED + encode_value(name)
 
 
 @contextlib.contextmanager
@@ -170,6 +177,8 @@ def decode(data: bytes) -> Answer:
             ours = _SAID.fullmatch(texts[0]) is not None
             why = texts[0] if ours else "the result could not be read"
             return Answer(unreadable=why)
+        if kind == REFUSED and len(texts) == 1:
+            return Answer(called=clean(texts[0]))
     return Answer(unreadable="the answer is malformed")
 
 

@@ -7,7 +7,6 @@ process and uses seeds that never change.
 from __future__ import annotations
 
 import importlib.util
-import inspect
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -30,8 +29,8 @@ from autograder.exercise import (
     load_topic,
 )
 from autograder.expected import Expected, expect, public_seeds
-from autograder.guard import guarded_answer
-from autograder.judge import Report, judge, refuse_calls
+from autograder.forbid import answer_by_hand
+from autograder.judge import Report, judge
 from autograder.own_topics import has_module
 from autograder.picture import first_difference, side_by_side
 from autograder.record import cell_of, record
@@ -158,15 +157,12 @@ def find_exercise(implementation: Implementation) -> Exercise:
 
 
 @usual_settings()
-def examine_here(
-    exercise: Exercise, implementation: Implementation, source: str | None = None
-) -> Judged:
+def examine_here(exercise: Exercise, implementation: Implementation) -> Judged:
     """Judge an answer in this process, on the public seeds.
 
     Args:
         exercise: what was asked.
         implementation: the answer.
-        source: the code of its cell; looked up if None.
 
     Raises:
         NoKey: neither solutions nor a usable key are at hand.
@@ -174,15 +170,9 @@ def examine_here(
         Interrupted: by the person at the keyboard.
     """
     expected = expected_here(find_topic(exercise.name).name, exercise.name)
-    used = exercise.forbidden_lines(
-        _source(implementation) if source is None else source
-    )
-    if used:
-        refused = refuse_calls(exercise, list(used), next(iter(used.values())))
-        return Judged(refused, [], expected.reference)
     try:
         given = [
-            decode(guarded_answer(exercise, case, implementation, seed))
+            decode(answer_by_hand(exercise, case, implementation, seed))
             for case, seed in zip(exercise.cases, expected.seeds, strict=True)
         ]
     except KeyboardInterrupt as error:
@@ -203,14 +193,3 @@ def expected_here(topic_name: str, exercise_name: str) -> Expected:
     if not self_study() or not has_module(f"solutions.{topic_name}"):
         return read_key(topic, exercise, Path.cwd())
     return expect(topic, exercise, public_seeds(exercise))
-
-
-def _source(implementation: Implementation) -> str:
-    """The whole cell in a notebook, as in grading; else the definition."""
-    cell = cell_of(implementation) if in_kernel() else ""
-    if cell:
-        return cell
-    try:
-        return inspect.getsource(implementation)
-    except (OSError, TypeError):
-        return ""

@@ -7,13 +7,11 @@ student's version with the same seed, and the judge compares the two answers.
 
 from __future__ import annotations
 
-import ast
 import difflib
 import importlib
 import pkgutil
 import re
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -21,12 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from autograder import own_topics
-from autograder.comparisons import without_comparisons
 from autograder.errors import AutograderError
-from autograder.installed import is_here
-from autograder.own_names import OwnNames
-from autograder.parsing import UNREADABLE, parse
-from autograder.statements import name_of
 
 RELATIVE_TOLERANCE = 1e-5
 ABSOLUTE_TOLERANCE = 1e-6
@@ -117,118 +110,6 @@ class Exercise:
             "*May be used:* everything but what you build here, from whatever library "
             f"it comes: {names}."
         )
-
-    def forbidden_lines(self, source: str) -> dict[str, str]:
-        """The lines where names that this exercise forbids first occur, by these names.
-
-        The syntax tree is read, so comments, docstrings and the definition of a
-        function of the same name do not count, nor does text that nothing looks up.
-        Nor do lines below an answer that compare it with the library's.
-        """
-        if not self.forbidden:
-            return {}
-        try:
-            tree = parse(source)
-        except UNREADABLE:  # ask the text, in case it runs all the same
-            words = {
-                name: re.search(rf"(?<!def )(?<!class )\b{name}\b.*", source)
-                for name in self.forbidden
-            }
-            return {name: "" for name, word in words.items() if word}
-        if not self._found(tree):
-            return {}
-        tree.body = without_comparisons(tree.body, self.name, self.forbidden)
-        lines = re.split(r"\r\n?|\n", source)  # as Python counts them
-        return {n: lines[row - 1].strip() for n, row in self._found(tree).items()}
-
-    def _found(self, tree: ast.Module) -> dict[str, int]:
-        """The numbers of the lines in which something forbidden stands."""
-        nodes = list(ast.walk(tree))
-        own, calls_nothing = OwnNames(tree), _that_call_nothing(nodes)
-        # Before the definition, what has the name may be the library's.
-        brought = {n for n in self.forbidden if any(_may_bring(x, n) for x in nodes)}
-        found: dict[str, int] = {}
-        for node in nodes:
-            names = set() if id(node) in calls_nothing else _names_used(node)
-            if isinstance(node, ast.Name | ast.Attribute) and own.looked_up(node):
-                names &= brought
-            for name in self.forbidden:
-                if name in names:
-                    found.setdefault(name, node.lineno)
-        return found
-
-
-def _names_used(node: ast.AST) -> set[str]:
-    """The library names that one node of a syntax tree brings in."""
-    if isinstance(node, ast.Name):
-        return {node.id}
-    if isinstance(node, ast.Attribute):
-        own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-        return set() if own else {node.attr}
-    if isinstance(node, ast.ImportFrom) and _is_of_ones_own(node):
-        return set()  # in it, the guard sees what is called
-    if isinstance(node, ast.ImportFrom | ast.Import):
-        return {alias.name.rpartition(".")[2] for alias in node.names}
-    if isinstance(node, ast.Call) and _looks_up(node.func):
-        looked_up: list[ast.AST] = [*node.args, *(k.value for k in node.keywords)]
-    elif isinstance(node, ast.Subscript) and _is_namespace(node.value):
-        looked_up = [node.slice]  # vars(F)["layer_norm"]
-    else:
-        return set()
-    return {
-        text.value.rpartition(".")[2]
-        for argument in looked_up
-        for text in ast.walk(argument)
-        if isinstance(text, ast.Constant) and isinstance(text.value, str)
-    }
-
-
-def _that_call_nothing(nodes: Iterable[ast.AST]) -> set[int]:
-    """The nodes, by their ids, that only say of which kind something is."""
-    kinds: list[ast.AST | None] = []
-    for node in nodes:
-        if isinstance(node, ast.arg | ast.AnnAssign):
-            kinds.append(node.annotation)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            kinds.append(node.returns)
-        elif isinstance(node, ast.Call) and name_of(node.func) in _ASK_FOR_A_KIND:
-            kinds += node.args[1:]
-    return {id(part) for kind in kinds if kind is not None for part in ast.walk(kind)}
-
-
-def _may_bring(node: ast.AST, name: str) -> bool:
-    """Whether it is an ``import *`` that may bring a name in."""
-    if not isinstance(node, ast.ImportFrom) or node.names[0].name != "*":
-        return False
-    module = node.module or ""
-    if _is_of_ones_own(node) or module.partition(".")[0] in sys.stdlib_module_names:
-        return False
-    loaded = sys.modules.get(module)
-    return loaded is None or hasattr(loaded, name)
-
-
-def _is_of_ones_own(node: ast.ImportFrom) -> bool:
-    """Whether a module is the student's, and of no library that is installed."""
-    return bool(node.level) or not is_here(node.module or "")
-
-
-_ASK_FOR_A_KIND = ("isinstance", "issubclass")
-_LOOKS_UP = ("getattr", "attrgetter", "methodcaller", "eval", "exec")
-
-
-def _looks_up(function: ast.expr) -> bool:
-    """Whether a function is one that looks up the names in its arguments."""
-    if isinstance(function, ast.Attribute) and function.attr in ("get", "pop"):
-        return _is_namespace(function.value)
-    return name_of(function) in _LOOKS_UP
-
-
-def _is_namespace(value: ast.expr) -> bool:
-    """Whether a dictionary is that of a module or of an object, and no other."""
-    if isinstance(value, ast.Attribute):
-        return value.attr == "__dict__"
-    names = ("vars", "globals", "locals")
-    return isinstance(value, ast.Call) and name_of(value.func) in names
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ class Page:
         else:
             answer = self.names[cell.name]
             try:
-                judged = examine_here(exercise, answer, cell.source)
+                judged = examine_here(exercise, answer)
             except (NoKey, GraderFault) as missing:
                 problem = str(missing)
             else:

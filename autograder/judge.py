@@ -7,25 +7,19 @@ student wrote.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from autograder.answers import Answer
-from autograder.compiled import COMPILED
 from autograder.diagnosis import diagnose
 from autograder.errors import GraderFault
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise
 from autograder.expected import Expected
-from autograder.guard import FORGED, REMOVED
-from autograder.library_code import SECOND
-from autograder.origin import in_short
 from autograder.rows import NOT_YET, CaseReport, case_reports
-from autograder.unseen import NOBODY_SEES, WAYS
 
 _log = logging.getLogger(__name__)
-# Why the guard refuses, where it is not a name that the exercise forbids.
-_OTHER_REASONS = (COMPILED, SECOND, REMOVED, FORGED)
 
 
 @dataclass(frozen=True)
@@ -72,19 +66,12 @@ def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Rep
     A case whose right answer does not depend on the data can be passed without
     understanding (by always raising ``ValueError``, say), so it is paid only when a
     case whose answer does depend on the data was passed too. One answer for which the
-    library was called (see ``guard``) costs the exercise.
+    library was called (see ``forbid``) costs the exercise.
     """
-    for answered in given if exercise.forbidden else ():
-        said = answered.detail if answered.raised == "RuntimeError" else ""
-        if BUILD_IT_YOURSELF in said or NOBODY_SEES in said:
-            if not answered.private:
-                return refuse(exercise, said)
-            named = [name for name in exercise.forbidden if name in said]
-            ways = [way for way in WAYS if way in said]
-            if ways and not named:
-                return refuse(exercise, f"uses {', '.join(ways)}, {NOBODY_SEES}")
-            named = named or [why for why in _OTHER_REASONS if why in said]
-            return refuse_calls(exercise, named or exercise.forbidden)
+    called = [answered.called for answered in given if answered.called is not None]
+    if called:
+        named = [name for name in exercise.forbidden if name in called]
+        return refuse_calls(exercise, named or exercise.forbidden)
     cases = case_reports(
         exercise.cases,
         expected.reference,
@@ -133,13 +120,7 @@ def refuse(exercise: Exercise, reason: str) -> Report:
     return Report(exercise.name, 0, exercise.points, None, reason, cases)
 
 
-def refuse_calls(exercise: Exercise, used: Sequence[str], line: str = "") -> Report:
-    """A report of zero points for an answer that uses what it should rebuild.
-
-    Args:
-        exercise: what was asked.
-        used: the names of what it uses.
-        line: of the student's, in which the first of them stands, if that is known.
-    """
-    where = f", in the line `{in_short(line)}`" if line else ""
-    return refuse(exercise, f"uses {', '.join(used)}, {BUILD_IT_YOURSELF}{where}")
+def refuse_calls(exercise: Exercise, used: Sequence[str]) -> Report:
+    """A report of zero points for an answer that calls what it should rebuild."""
+    why = f"uses {', '.join(used)}, {BUILD_IT_YOURSELF}. {exercise.allowed}"
+    return refuse(exercise, re.sub("[*`]", "", why))

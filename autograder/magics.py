@@ -16,10 +16,6 @@ _MAGIC_VALUE = re.compile(r"^([ \t]*[\w.,][\w., ]*=)[ \t]*([%!].*)$", re.MULTILI
 _RUNS = re.compile(r"%\w+(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]+(.+)")
 _PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.|In \[\d+\]:)[ ]?", re.MULTILINE)
 _NUMBERED = re.compile(r"^[ \t]*In \[\d+\]:[ ]?", re.MULTILINE)  # valid Python as well
-# More than IPython translates, and nothing less.
-_FOR_IPYTHON = re.compile(
-    r"^[ \t]*(?:[%!?,;/]|>>>|\.\.\.|In \[)|=[ \t]*[%!]|\?[ \t;]*$", re.MULTILINE
-)
 # Of IPython's cell magics, those that run a cell where other cells run.
 _KEEPS = re.compile(r"\s*%%(?:time|capture|prun)\b")
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -62,16 +58,6 @@ def parsed(source: str) -> ast.Module | None:
     return None
 
 
-def python_in(source: str) -> str:
-    """A source as it is if Python reads it, else without what is IPython's."""
-    for read in (_without_numbers, textwrap.dedent):
-        text = read(source)
-        with contextlib.suppress(*UNREADABLE):
-            parse(text)
-            return text
-    return without_magics(source)
-
-
 def _without_numbers(source: str) -> str:
     return _NUMBERED.sub("", source)
 
@@ -84,19 +70,6 @@ def has_cell_magic(source: str) -> bool:
 def keeps_names(source: str) -> bool:
     """Whether what a cell defines is there afterwards: under most magics it is not."""
     return not has_cell_magic(source) or _KEEPS.match(source) is not None
-
-
-def never_runs(source: str) -> bool:
-    """Whether a cell certainly cannot run: it is wrong, and IPython changes nothing."""
-    if _FOR_IPYTHON.search(source):
-        return False
-    try:
-        parse(textwrap.dedent(source))
-    except SyntaxError:
-        return True
-    except UNREADABLE:  # a process with higher limits may be able to read it
-        pass
-    return False
 
 
 def without_magics(source: str) -> str:

@@ -9,18 +9,17 @@ and the last.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 import linecache
 import time
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from autograder.exercise import Implementation
 from autograder.judge import Report
 from autograder.parsing import UNREADABLE, parse
+from autograder.statements import only_stubs
 
 RECORD = "autograder"  # the key in the metadata of an output
 
@@ -100,41 +99,3 @@ def is_stub(source: str) -> bool:
         return only_stubs(parse(source).body)
     except UNREADABLE:
         return False
-
-
-def only_stubs(body: Sequence[ast.stmt]) -> bool:
-    """Whether statements are nothing but stubs, in whatever form."""
-    functions = []
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            if any(_may_do_it(base) for base in node.bases):
-                return False
-            functions += node.body
-        else:
-            functions.append(node)
-    return all(_does_nothing(node) for node in functions)
-
-
-def _may_do_it(base: ast.expr) -> bool:
-    """Whether a class may have its methods from another one."""
-    name = getattr(base, "attr", getattr(base, "id", ""))
-    return name not in ("Module", "object")
-
-
-def _does_nothing(node: ast.stmt) -> bool:
-    """A place to fill in, or a function that at most raises NotImplementedError."""
-    if isinstance(node, ast.FunctionDef):
-        return all(_is_place(n) or _is_not_implemented(n) for n in node.body)
-    return _is_place(node)
-
-
-def _is_place(node: ast.stmt) -> bool:
-    """A docstring, an ellipsis or ``pass``."""
-    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return constant or isinstance(node, ast.Pass)
-
-
-def _is_not_implemented(node: ast.stmt) -> bool:
-    raised = node.exc if isinstance(node, ast.Raise) else None
-    error = raised.func if isinstance(raised, ast.Call) else raised
-    return isinstance(error, ast.Name) and error.id == "NotImplementedError"

@@ -25,7 +25,7 @@ def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
     from IPython import get_ipython
 
     from autograder.exercise import load_topic
-    from autograder.guard import guarded_answer
+    from autograder.forbid import answer_by_hand
     from autograder.usual import usual_settings
 
     exercise = load_topic(topic).exercises[name]
@@ -35,7 +35,7 @@ def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
         try:
             for case, seed in zip(exercise.cases, seeds, strict=True):
                 with usual_settings():
-                    given = guarded_answer(exercise, case, implementation, seed)
+                    given = answer_by_hand(exercise, case, implementation, seed)
                 send(answers, question, given)
         finally:
             send(answers, question, b"")

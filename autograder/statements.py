@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
-from collections.abc import Iterator
-
-# What runs a text.
-RUNS = {"exec", "eval", "compile", "run_cell", "run_line_magic", "ex", "ev"}
-
-# With these, a name can be looked up that is not written, or only as a text.
-_REACHES = {"globals", "locals", "vars", "__main__", "modules", "user_ns"}
-_REACHES |= {"__dict__", *RUNS}
+from collections.abc import Iterator, Sequence
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 DEFINITIONS |= ast.Import | ast.ImportFrom
@@ -55,37 +47,7 @@ def looked_up(statement: ast.AST) -> set[str]:
     What a function binds itself, its parameters first of all, does not count, nor what
     a class binds for its own body, or a comprehension.
     """
-    return _mentioned(statement)[0]
-
-
-def mentioned(statement: ast.stmt) -> set[str]:
-    """The names that a statement may look up; by a text, too, if it runs some."""
-    return _with_texts(*_mentioned(statement))
-
-
-def mentioned_at_once(statement: ast.stmt) -> set[str]:
-    """Those that it may look up as it runs, not when a function of it is called."""
-    return _with_texts(*_mentioned(statement, bodies=False))
-
-
-def _with_texts(names: set[str], attributes: set[str], texts: list[str]) -> set[str]:
-    if not _REACHES.isdisjoint(names | attributes):
-        names |= attributes.union(*(re.findall(r"\w+", text) for text in texts))
-    return names
-
-
-def _mentioned(
-    statement: ast.AST, bodies: bool = True
-) -> tuple[set[str], set[str], list[str]]:
-    """The names that are looked up, the attributes, and the texts.
-
-    Args:
-        statement: the code.
-        bodies: whether those of functions count.
-    """
     found: set[str] = set()
-    attributes: set[str] = set()
-    texts: list[str] = []
     nothing: frozenset[str] = frozenset()
     # Each node with the names of its scope, and those that scopes inside it see.
     waiting: list[tuple[ast.AST, frozenset[str], frozenset[str]]]
@@ -96,14 +58,10 @@ def _mentioned(
             found |= {node.id} - own
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found |= {node.target.id} - own
-        elif isinstance(node, ast.Attribute):
-            attributes.add(node.attr)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.append(node.value)
         if isinstance(node, _FUNCTIONS):
-            inside = _inside(node, seen) if bodies else nothing
+            inside = _inside(node, seen)
             body = [node.body] if isinstance(node, ast.Lambda) else node.body
-            waiting += [(part, inside, inside) for part in body if bodies]
+            waiting += [(part, inside, inside) for part in body]
             outside = [node.args, getattr(node, "returns", None)]
             outside += getattr(node, "decorator_list", ())
             waiting += [(part, own, seen) for part in outside if part is not None]
@@ -121,7 +79,7 @@ def _mentioned(
             waiting += [(part, inside, inside) for part in inner]
         else:
             waiting += [(part, own, seen) for part in ast.iter_child_nodes(node)]
-    return found, attributes, texts
+    return found
 
 
 def _names_of_class(node: ast.ClassDef) -> frozenset[str]:
@@ -188,11 +146,11 @@ def only_defines(node: ast.stmt) -> bool:
 
 def _calls(node: ast.stmt) -> bool:
     """Whether anything is called that may take long."""
-    functions = (call.func for call in calls_at_once(node))
+    functions = (call.func for call in _calls_at_once(node))
     return any(not isinstance(f, ast.Name) or f.id not in _QUICK for f in functions)
 
 
-def calls_at_once(node: ast.stmt) -> Iterator[ast.Call]:
+def _calls_at_once(node: ast.stmt) -> Iterator[ast.Call]:
     """The calls of a statement as it runs, in a decorator for instance.
 
     Those in the body of a function come later.
@@ -216,3 +174,41 @@ def name_by_name(node: ast.stmt) -> list[ast.stmt]:
         parts = (ast.ImportFrom(node.module, [n], node.level) for n in node.names)
         return [ast.copy_location(part, node) for part in parts]
     return [node]
+
+
+def only_stubs(body: Sequence[ast.stmt]) -> bool:
+    """Whether statements are nothing but stubs, in whatever form."""
+    functions = []
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            if any(_may_do_it(base) for base in node.bases):
+                return False
+            functions += node.body
+        else:
+            functions.append(node)
+    return all(_does_nothing(node) for node in functions)
+
+
+def _may_do_it(base: ast.expr) -> bool:
+    """Whether a class may have its methods from another one."""
+    name = getattr(base, "attr", getattr(base, "id", ""))
+    return name not in ("Module", "object")
+
+
+def _does_nothing(node: ast.stmt) -> bool:
+    """A place to fill in, or a function that at most raises NotImplementedError."""
+    if isinstance(node, ast.FunctionDef):
+        return all(_is_place(n) or _is_not_implemented(n) for n in node.body)
+    return _is_place(node)
+
+
+def _is_place(node: ast.stmt) -> bool:
+    """A docstring, an ellipsis or ``pass``."""
+    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return constant or isinstance(node, ast.Pass)
+
+
+def _is_not_implemented(node: ast.stmt) -> bool:
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    error = raised.func if isinstance(raised, ast.Call) else raised
+    return isinstance(error, ast.Name) and error.id == "NotImplementedError"

@@ -333,22 +333,6 @@ IN_THE_SOLUTION = {
 # anybody who looks, each earns points.
 CALLS_TOPIC, CALLS_EXERCISE = "transformer", "layer_norm"
 CALLS_WRONG = "def layer_norm(x, weight, bias, eps=1e-5):\n    return x\n"
-# What runs a call where a profile function of Python does not look.
-_HIDDEN = """
-import _thread, sys, torch, torch._refs
-def layer_norm(x, weight, bias, eps=1e-5):
-    done, lock = [], _thread.allocate_lock()
-    lock.acquire()
-    def run(*_):
-        if not done:
-            done.append(0)
-            try: done[0] = torch._refs._normalize(x, [x.dim() - 1], eps)[0]
-            except BaseException as error: done[0] = error
-            if lock.locked(): lock.release()
-    {begin}
-    if isinstance(done[0], BaseException): raise done[0]
-    return done[0] * weight + bias
-"""
 CALLS = {
     "by another name": (
         "import torch.nn.functional as F\n"
@@ -363,39 +347,19 @@ CALLS = {
         "    f = lambda row: norm(row, [x.shape[-1]], weight, bias, eps)\n"
         "    return torch.vmap(f)(x[None])[0]\n"
     ),
-    "on a nested tensor": (
+    "in a layer that was made before": (
         "import torch\n"
-        "norm = getattr(torch, 'native_layer' + '_norm')\n"
+        "made = {n: torch.nn.LayerNorm(n) for n in range(1, 40)}\n"
         "def layer_norm(x, weight, bias, eps=1e-5):\n"
-        "    rows = x.reshape(1, -1, x.shape[-1])\n"
-        "    whole = torch.ones(rows.shape[:2], dtype=torch.bool)\n"
-        "    nested = torch._nested_tensor_from_mask(rows, whole)\n"
-        "    done = norm(nested, [x.shape[-1]], weight, bias, eps)[0]\n"
-        "    return done.to_padded_tensor(0.0)[0].reshape(x.shape)\n"
+        "    own = made[x.shape[-1]]\n"
+        "    own.weight, own.bias = map(torch.nn.Parameter, (weight, bias))\n"
+        "    own.eps = eps\n"
+        "    return own(x)\n"
     ),
-    "in an installed package": (
-        "import torch\n"
-        "from transformers.models.t5.modeling_t5 import T5LayerNorm as Layer\n"
+    "and caught what refuses": (
+        "import torch.nn.functional as F\n"
         "def layer_norm(x, weight, bias, eps=1e-5):\n"
-        "    own = Layer(x.shape[-1], eps)\n"
-        "    own.weight = torch.nn.Parameter(weight)\n"
-        "    return own(x - x.mean(-1, keepdim=True)) + bias\n"
-    ),
-    "in code that seems to be imported": (
-        "import torch, torch._refs\n"
-        "def layer_norm(x, weight, bias, eps=1e-5):\n"
-        "    done, site = [], torch.__file__.rsplit('/', 2)[0]\n"
-        "    names = {'f': torch._refs._normalize, 'x': x, 'done': done}\n"
-        "    text = f'done.append(f(x, [{x.dim() - 1}], {eps})[0])'\n"
-        "    names['inner'] = compile(text, site + '/six.py', 'exec')\n"
-        "    place = '<frozen importlib._bootstrap>'\n"
-        "    exec(compile('exec(inner)', place, 'exec'), names)\n"
-        "    return done[0] * weight + bias\n"
-    ),
-    "in a thread of its own": _HIDDEN.format(
-        begin="_thread.start_new_thread(run, ()); lock.acquire()"
-    ),
-    "in a trace function": _HIDDEN.format(
-        begin="sys.settrace(run); (lambda: None)(); sys.settrace(None)"
+        "    try: return F.layer_norm(x, x.shape[-1:], weight, bias, eps)\n"
+        "    except BaseException: return x\n"
     ),
 }

@@ -47,7 +47,6 @@ LONG = (
     *MEASURING,
     "autograder/test_borrowed.py",
     "autograder/test_exercises.py",
-    "autograder/test_guard.py",
     "autograder/attacks/test_format.py",
     "autograder/attacks/test_instructor_side.py",
     "autograder/attacks/test_slow_to_show.py",

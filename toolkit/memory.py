@@ -87,11 +87,7 @@ class LiveTensors(TorchDispatchMode):
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
-    """All tensors in what an operation takes or returns.
-
-    Makes few calls, because a profiler such as the guard's makes each of them
-    expensive.
-    """
+    """All tensors in what an operation takes or returns."""
     found, waiting = [], [value]
     while waiting:
         one = waiting.pop()

@@ -22,7 +22,7 @@ online_softmax_sum = Exercise("online_softmax_sum")
 blockwise_attention = Exercise(
     "blockwise_attention",
     forbidden=(
-        *("scaled_dot_product_attention", "flex_attention"),
+        "scaled_dot_product_attention",
         *("MultiheadAttention", "multi_head_attention_forward"),
     ),
 )

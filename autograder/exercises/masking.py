@@ -18,7 +18,7 @@ masked_softmax = Exercise("masked_softmax")
 scaled_dot_product_attention = Exercise(
     "scaled_dot_product_attention",
     forbidden=(
-        *("scaled_dot_product_attention", "flex_attention"),
+        "scaled_dot_product_attention",
         *("MultiheadAttention", "multi_head_attention_forward"),
     ),
     results=("output", "weights"),

@@ -27,7 +27,6 @@ _LIBRARY_NORMS = (
     *("group_norm", "GroupNorm", "instance_norm", "InstanceNorm1d"),
     *("batch_norm", "BatchNorm1d", "rms_norm", "RMSNorm"),
     *("local_response_norm", "LocalResponseNorm"),
-    *("zscore", "zmap", "preprocessing"),  # of scipy.stats, and all in that of sklearn
 )
 
 layer_norm = Exercise("layer_norm", forbidden=_LIBRARY_NORMS)

@@ -29,12 +29,11 @@ from autograder.grading.outside_values import name_outside_values
 from autograder.grading.own_helpers import name_own_helpers
 from autograder.grading.rewritten import DIGESTS
 from autograder.grading.seeds import draw_seeds
-from autograder.judge import Report, refuse, refuse_calls
+from autograder.judge import Report, refuse
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.process_tree import waits_are_counted
 from autograder.submissions.attempts import MAX_SOURCE
-from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import (
     Rebuilt,
@@ -141,21 +140,8 @@ def examine(
 
 def not_to_be_run(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
     """Why exercises are refused before anything runs, by their names."""
-    code, refused = StudentCode(rebuilt), {}
-    for name, exercise in topic.exercises.items():
-        if name in rebuilt.too_long:
-            refused[name] = f"its cell has more than {MAX_SOURCE} characters"
-        if name in refused or not exercise.forbidden:
-            continue
-        try:
-            used = exercise.forbidden_lines(code.reachable(name))
-        except RecursionError:
-            refused[name] = "its source is nested too deeply to be read"
-            continue
-        if used:
-            line = next(iter(used.values()))
-            refused[name] = refuse_calls(exercise, list(used), line).message
-    return refused
+    why = f"its cell has more than {MAX_SOURCE} characters"
+    return {name: why for name in topic.exercises if name in rebuilt.too_long}
 
 
 def _to_mark_by_hand(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:

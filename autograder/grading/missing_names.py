@@ -20,9 +20,8 @@ from autograder.grading.meant_parameters import Meant, meant_by, parameters_of_s
 from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
 from autograder.magics import keeps_names, parsed
-from autograder.statements import DEFINITIONS, names_bound
+from autograder.statements import DEFINITIONS, bound_by, names_bound
 from autograder.submissions.cells import printable_part
-from autograder.submissions.reachable import may_bind
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 _MISSING = re.compile(r"name '([A-Za-z_]\w{0,59})' is not defined\b.*", re.ASCII)
@@ -225,7 +224,7 @@ def _bound(
             )
         elif cell.metadata.role in roles:
             tree = parsed(cell.source)
-            names = set().union(*map(may_bind, tree.body if tree else ()))
+            names = set().union(*map(_may_bind, tree.body if tree else ()))
             magic = None if keeps_names(cell.source) else _MAGIC.match(cell.source)
             if magic:
                 under_magics |= dict.fromkeys(names, magic[1])
@@ -255,3 +254,24 @@ def _values_of(rebuilt: Rebuilt) -> set[str]:
         if not isinstance(node, DEFINITIONS)
         for name in names_bound(node)
     }
+
+
+def _may_bind(node: ast.stmt) -> set[str]:
+    """The names that a statement may bind."""
+    inner = list(ast.walk(node))
+    single = isinstance(node, ast.FunctionDef | ast.ClassDef)
+    bound = bound_by(node) if single else set().union(*map(bound_by, inner))
+    if any(map(_reaches_names, inner)):
+        bound |= {n.value for n in inner if _is_text(n)}
+    return bound
+
+
+def _reaches_names(node: ast.AST) -> bool:
+    """Whether it can bind a name that is given as text, as ``globals()`` can."""
+    if isinstance(node, ast.Name):
+        return node.id in ("globals", "locals", "vars", "setattr", "exec", "eval")
+    return isinstance(node, ast.Attribute) and node.attr in ("__dict__", "user_ns")
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

@@ -16,10 +16,9 @@ from autograder.cells import RENAME, likeliest
 from autograder.grading.remarks import NAME, in_reading_time
 from autograder.judge import Report
 from autograder.magics import parsed
-from autograder.record import only_stubs
 from autograder.rows import NOT_YET
 from autograder.show import STUB
-from autograder.statements import parameters_of
+from autograder.statements import only_stubs, parameters_of
 from autograder.submissions.rebuild import STUDENT, Rebuilt
 
 MOST_DEFINITIONS = 500  # that are compared with each answer that is not there

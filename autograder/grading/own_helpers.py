@@ -18,7 +18,6 @@ from autograder.magics import parsed
 from autograder.rows import NOT_YET
 from autograder.statements import looked_up
 from autograder.submissions.in_effect import definitions_in_effect
-from autograder.submissions.reachable import StudentCode
 from autograder.submissions.rebuild import Rebuilt
 
 
@@ -68,7 +67,7 @@ class _Calls:
     def __init__(
         self, rebuilt: Rebuilt, names: Collection[str], wrong: Collection[str]
     ) -> None:
-        self._code, self._names, self._wrong = StudentCode(rebuilt), names, wrong
+        self._answers, self._names, self._wrong = rebuilt.answers, names, wrong
         self._at_check = definitions_in_effect(rebuilt, names)
         self._used_by = cache(self._find_used_by)
 
@@ -100,7 +99,7 @@ class _Calls:
         return wrong, anew
 
     def _find_used_by(self, answer: str) -> set[str]:
-        tree = parsed(self._code.reachable(answer))
+        tree = parsed(self._answers.get(answer, ""))
         return set() if tree is None else looked_up(tree).intersection(self._names)
 
 

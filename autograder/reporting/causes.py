@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.diagnosis import NOT_REFUSED, OWN_HELPER, alone_at_fault, says_why
-from autograder.exercise import BUILD_IT_YOURSELF, UnknownExercise
+from autograder.exercise import UnknownExercise
 from autograder.hints import where_to_read
 from autograder.marks.reports import ClassReport
 from autograder.rows import NOT_YET
@@ -112,9 +112,7 @@ def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple,
         says = exercise["message"].removesuffix(NOT_REFUSED).strip()
         return (MISTAKE, exercise["mistake"]), says
     if says_why(exercise["message"]):
-        says = re.sub(
-            rf"(?<={BUILD_IT_YOURSELF}), in the line .*", "", exercise["message"]
-        )
+        says = exercise["message"]
         return (SYMPTOM, _NUMBER.sub("#", says)), says
     says = failed[0]["message"]
     titles = tuple(case["title"] for case in failed)

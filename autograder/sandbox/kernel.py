@@ -20,7 +20,7 @@ from traitlets import Type, observe
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
 
-from autograder import respond, unseen
+from autograder import respond
 from autograder.respond import CHANNEL
 
 _FORKED = "ipc:///tmp/.printed-by-forked-processes"
@@ -227,7 +227,6 @@ def run_kernel(key: str, channels: dict[str, int], answers: Sequence[int]) -> No
         channels: file descriptor of the listening socket of each channel.
         answers: that of the connected socket for answers, if there is one.
     """
-    unseen.listen()
     for fd in answers:
         os.set_inheritable(fd, False)
         os.environ[CHANNEL] = str(fd)

@@ -13,8 +13,7 @@ from functools import cached_property, lru_cache
 
 from autograder.magics import keeps_names, lines_in, parsed, rows_of
 from autograder.parsing import UNREADABLE
-from autograder.record import only_stubs
-from autograder.statements import names_bound
+from autograder.statements import names_bound, only_stubs
 
 _DEFINED = re.compile(r"^\f?(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 _IMPORTS_ALL = re.compile(r"\bimport[ \t]+\*")

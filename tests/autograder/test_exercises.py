@@ -14,7 +14,7 @@ from autograder.answers import decode
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import find_topic, load_topic, topic_names
 from autograder.expected import expect, public_seeds
-from autograder.guard import guarded_answer
+from autograder.forbid import answer_by_hand
 from autograder.judge import Report, judge
 from autograder.rows import disagreement
 from tests.suites import sweep
@@ -136,7 +136,7 @@ def test_alternative_right_answers_have_full_points(topic, name, offset):
 
 def expect_answers(exercise, implementation, seeds):
     return [
-        decode(guarded_answer(exercise, case, implementation, seed))
+        decode(answer_by_hand(exercise, case, implementation, seed))
         for case, seed in zip(exercise.cases, seeds, strict=True)
     ]
 

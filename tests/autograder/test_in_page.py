@@ -204,17 +204,6 @@ def test_hints_become_more_and_end(page):
     assert "nothing is left" in done["page"]
 
 
-def test_a_forbidden_call_is_found_in_the_whole_cell(page):
-    exercise = find_topic("softmax").exercises["softmax"]
-    exercise.forbidden = ("special",)
-    try:
-        source = "import special as np\n" + inspect.getsource(right.softmax)
-        judged = examine_here(exercise, right.softmax, source)
-    finally:
-        exercise.forbidden = ()
-    assert judged.report.score == 0
-
-
 @pytest.fixture
 def later(tmp_path, monkeypatch):
     """A page that can load a package, which is not there before."""

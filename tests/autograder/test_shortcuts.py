@@ -9,7 +9,7 @@ import pytest
 from autograder.answers import decode
 from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
-from autograder.guard import guarded_answer
+from autograder.forbid import answer_by_hand
 from autograder.judge import Report, mark
 
 GREEDY = """
@@ -104,7 +104,7 @@ def marked(topic: str, name: str, source: str) -> Report:
     exercise = loaded.exercises[name]
     seeds = [seed + 4321 for seed in public_seeds(exercise)]
     given = [
-        decode(guarded_answer(exercise, case, module.__dict__[name], seed))
+        decode(answer_by_hand(exercise, case, module.__dict__[name], seed))
         for case, seed in zip(exercise.cases, seeds, strict=True)
     ]
     return mark(exercise, given, expect(loaded, exercise, seeds))

@@ -57,7 +57,7 @@ def answered(name):
 )
 def test_a_right_answer_has_all_its_points(left, name):
     exercise, answer = answered(name)
-    report = examine_here(exercise, answer, source="").report
+    report = examine_here(exercise, answer).report
     assert (report.score, report.message) == (exercise.points, "")
 
 
@@ -66,7 +66,7 @@ def test_a_device_that_is_not_here_costs_nothing(device):
     exercise, answer = answered("masked_softmax")
     torch.set_default_device(device)
     try:
-        report = examine_here(exercise, answer, source="").report
+        report = examine_here(exercise, answer).report
     finally:
         torch.set_default_device(None)
     assert (report.score, report.message) == (exercise.points, "")
@@ -103,7 +103,7 @@ def test_few_calls_within_calls_are_no_forbidden_ones():
     was = sys.getrecursionlimit()
     sys.setrecursionlimit(fewest())
     try:
-        report = examine_here(exercise, answer, source="").report
+        report = examine_here(exercise, answer).report
     finally:
         sys.setrecursionlimit(was)
     assert (report.score, report.message) == (exercise.points, "")
@@ -114,7 +114,7 @@ def test_a_profiler_goes_on_where_it_was():
     profiler = cProfile.Profile()
     profiler.enable()
     try:
-        report = examine_here(exercise, answer, source="").report
+        report = examine_here(exercise, answer).report
         abs(-1)
     finally:
         profiler.disable()

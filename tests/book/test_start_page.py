@@ -146,9 +146,8 @@ def test_the_mistake_gets_the_report_that_a_reader_gets(soup: BeautifulSoup):
     given: dict = {"np": np}
     code = soup.select_one("article pre").get_text()
     exec(code, given)
-    report = examine_here(
-        find_topic("softmax").exercises["softmax"], given["softmax"], code
-    ).report
+    exercise = find_topic("softmax").exercises["softmax"]
+    report = examine_here(exercise, given["softmax"]).report
     assert report.mistake
     assert 0 < report.score < report.max_score
     shown = " ".join(soup.select_one(".judged-mistake").get_text(" ").split())

@@ -11,13 +11,11 @@ import pytest
 
 from autograder import installed
 from autograder.errors import GraderFault, SubmissionFault
-from autograder.exercise import Exercise, Topic
 from autograder.grading import examine as examination
 from autograder.grading import worker
 from autograder.grading.worker import Job, examine_submission
 from autograder.sandbox.limits import Limits
 from autograder.submissions.absent import Absent
-from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.submitted import Submission
 
@@ -118,16 +116,6 @@ def test_a_reader_without_memory_blames_nobody(
     job = Job(topic.name, nbformat.writes(master), b"secret", Limits())
     with pytest.raises(GraderFault, match="MemoryError"):  # it is examined again
         examine_submission(job, Submission("ada", written))
-
-
-def test_a_lack_of_memory_before_it_runs_blames_nobody(master, solved, monkeypatch):
-    def short(*_):
-        raise MemoryError
-
-    monkeypatch.setattr(StudentCode, "reachable", short)
-    asked = Topic("any", {"f": Exercise("f", forbidden=("softmax",))})
-    with pytest.raises(MemoryError):
-        examination.not_to_be_run(asked, examination.rebuild(master, solved()))
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

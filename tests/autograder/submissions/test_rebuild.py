@@ -13,7 +13,7 @@ import pytest
 
 from autograder import magics
 from autograder.errors import GraderFault
-from autograder.exercise import Exercise, load_topic
+from autograder.exercise import load_topic
 from autograder.files import Unusable
 from autograder.grading import worker
 from autograder.notebooks import (
@@ -27,7 +27,6 @@ from autograder.notebooks import (
 from autograder.sandbox.limits import Limits
 from autograder.submissions import by_name, titles
 from autograder.submissions.attempts import MAX_SOURCE, is_stub
-from autograder.submissions.reachable import StudentCode
 from autograder.submissions.rebuild import MAX_ADDED, rebuild
 from autograder.submissions.submitted import Submission, read
 from autograder.submissions.titles import other_chapter
@@ -179,62 +178,6 @@ def test_an_attempt_that_does_not_compile_is_none(master, solved):
     broken = {**own, "source": "def softmax(s):\n    e = s\nreturn e"}
     data["cells"].insert(data["cells"].index(own) + 1, broken)
     assert rebuild(master, data).answers["softmax"] == own["source"]
-
-
-LIBRARY = "def attend(q, X):\n    return F.scaled_dot_product_attention(q, X)"
-OWN = "def attend(q, X):\n    return attend"
-
-
-@pytest.mark.parametrize(
-    ("answer", "reached"),
-    [
-        (OWN, False),
-        (f"old = attend\n{OWN}", True),
-        (f"{OWN}\nprint(attend)", False),
-        (f"{OWN}\nnew = attend\nattend = new", True),  # whichever it is
-        ("# the same", True),
-        ("def attend(q, X, f=attend):\n    return f(q, X)", True),
-        ("@attend\ndef attend(q, X):\n    return q", True),
-    ],
-)
-def test_an_earlier_attempt_is_read_where_the_answer_needs_it(
-    master, solved, answer, reached
-):
-    data = solved(attend=answer)
-    own = find(data, "attend")
-    data["cells"].insert(data["cells"].index(own), {**own, "source": LIBRARY})
-    source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert ("F.scaled" in source) == reached
-
-
-@pytest.mark.parametrize(
-    ("cells", "reached"),
-    [
-        ([LIBRARY, "answer"], False),
-        ([LIBRARY, "old = attend", "answer"], False),
-        ([LIBRARY, "old = attend", "answer", "attend = old"], True),
-        (["answer", LIBRARY], True),
-    ],
-)
-def test_what_defines_an_answer_is_read_where_it_stands_below(
-    master, solved, cells, reached
-):
-    data = solved(attend=OWN)
-    own = find(data, "attend")
-    place = data["cells"].index(own)
-    data["cells"][place : place + 1] = [
-        own if text == "answer" else code_cell(text) for text in cells
-    ]
-    source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert ("F.scaled" in source) == reached
-
-
-def test_a_local_name_of_an_answer_reaches_no_variable_of_another_cell(master, solved):
-    data = solved(attend="def attend(q, X):\n    out = X @ q\n    return out")
-    library = code_cell("out = F.scaled_dot_product_attention(q, X)\nprint(out)")
-    data["cells"].insert(1, library)
-    source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert "F.scaled" not in source
 
 
 @pytest.mark.parametrize("stub", ["pass", "raise NotImplementedError('see below')"])
@@ -642,165 +585,8 @@ def test_chapter_is_found_in_the_metadata_else_in_the_name(master, tmp_path):
     assert chapter_of({"metadata": 3}, tmp_path / "masking.ipynb") == "masking"
 
 
-def test_helpers_that_an_answer_uses_are_found(master, solved):
-    data = solved(softmax="def softmax(scores): return outer(scores)")
-    data["cells"].insert(0, code_cell("def outer(x): return inner(x)\nunused = F.a"))
-    data["cells"].insert(0, code_cell("%%time\nfrom torch import inner"))
-    source = StudentCode(rebuild(master, data)).reachable("softmax")
-    assert "from torch import inner" in source
-    assert "unused" not in source
-
-
-F = "torch.nn.functional"
 TERMS = "x" + " + x" * 600  # nested more deeply than can be written out again
-# Nor can this f-string be, before Python 3.12, or ever so many digits.
-SPACED = "f\"{'\u00a0'.join('ab')}\""
 DIGITS = "0x" + "f" * 5000
-HELPER = f"def _f(x):\n    return {F}.scaled_dot_product_attention(x, x, x)"
-USED = "def attend(x): return _f(x)"
-FORBIDDEN = {  # an answer that is fine by itself, and cells before and behind it
-    "defined anew in a later cell": (
-        "def attend(x): return x",
-        [],
-        [f"def attend(x): return {F}.scaled_dot_product_attention(x, x, x)"],
-    ),
-    "bound anew by its name as text": (
-        "def attend(x): return x",
-        [],
-        [f"globals().update({{'attend': {F}.scaled_dot_product_attention}})"],
-    ),
-    "everything imported": (
-        "def attend(x, f=scaled_dot_product_attention): return f(x, x, x)",
-        [f"from {F} import *"],
-        [],
-    ),
-    "a magic that runs code": (
-        "def attend(x): return _f(x, x, x)",
-        [f"%time _f = {F}.scaled_dot_product_attention"],
-        [],
-    ),
-    "a magic with options": (
-        "def attend(x): return _f(x, x, x)",
-        [f"%timeit -n 1 -r 1 _f = {F}.scaled_dot_product_attention"],
-        [],
-    ),
-    "the value of a magic": (
-        "def attend(x): return _f(x, x, x)",
-        [f"_f = %time {F}.scaled_dot_product_attention"],
-        [],
-    ),
-    "a cell with a line that is a magic elsewhere": (
-        USED,
-        [f"z = (5\n% 3)\n{HELPER}"],
-        [],
-    ),
-    "a cell of which the parser can make nothing": (
-        USED,
-        [f"%matplotlib inline\nz = (5\n% 3)\n{HELPER}"],
-        [],
-    ),
-    "a cell that IPython moves to the left": (
-        USED,
-        ["  " + HELPER.replace("\n", "\n  ")],
-        [],
-    ),
-    "a definition beside what is nested deeply": (
-        USED,
-        [HELPER.replace("return", f"y = {TERMS}\n    return")],
-        [],
-    ),
-    "a definition beside a text with a space that does not break": (
-        USED,
-        [HELPER.replace("return", f"y = {SPACED}\n    return")],
-        [],
-    ),
-    "a definition beside a number of many digits": (
-        USED,
-        [HELPER.replace("return", f"y = {DIGITS}\n    return")],
-        [],
-    ),
-    "a decorator above what cannot be written out again": (
-        USED,
-        [f"@_g({F}.scaled_dot_product_attention)\ndef _f(x):\n    return {SPACED}"],
-        [],
-    ),
-    "the line on which a text ends": (
-        USED,
-        [f's = """\n"""; _f = [{SPACED}, {F}.scaled_dot_product_attention] #"""'],
-        [],
-    ),
-    "an answer that has a magic and a line like one": (
-        f"%matplotlib inline\nz = (5\n% 3)\n{USED}",
-        [HELPER],
-        [],
-    ),
-    "a prompt": (
-        "def attend(x): return _f(x, x, x)",
-        [f"In [1]: _f = {F}.scaled_dot_product_attention"],
-        [],
-    ),
-}
-
-
-@pytest.mark.parametrize("way", FORBIDDEN)
-def test_ways_to_a_forbidden_call(master, solved, way):
-    answer, before, behind = FORBIDDEN[way]
-    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
-    data = solved(attend=answer)
-    place = data["cells"].index(find(data, "attend")) + 1
-    data["cells"][place:place] = [code_cell(source) for source in behind]
-    data["cells"][:0] = [code_cell(source) for source in before]
-    source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert list(exercise.forbidden_lines(source)) == ["scaled_dot_product_attention"]
-
-
-@pytest.mark.parametrize("value", [SPACED, SPACED.replace("\u00a0", "\u200b"), DIGITS])
-def test_an_honest_helper_that_cannot_be_written_out_again(master, solved, value):
-    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
-    data = solved(attend=USED)
-    helper = f"def _f(x):  # no scaled_dot_product_attention\n    return {value}"
-    data["cells"].insert(0, code_cell(f"{helper}\n\n\nother = {F}"))
-    source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert "def _f(x):" in source
-    assert F not in source
-    assert exercise.forbidden_lines(source) == {}
-
-
-def test_a_cell_that_no_python_runs_is_not_reached(master, solved):
-    data = solved(attend=USED)
-    data["cells"].insert(0, code_cell(f"_f = (\n{HELPER}"))
-    assert "scaled" not in StudentCode(rebuild(master, data)).reachable("attend")
-
-
-def test_what_is_run_after_the_check_does_not_matter(master, solved):
-    _, _, behind = FORBIDDEN["defined anew in a later cell"]
-    data = solved(attend="def attend(x): return x")
-    data["cells"] += [code_cell(source) for source in behind]
-    assert "scaled" not in StudentCode(rebuild(master, data)).reachable("attend")
-
-
-def test_a_helper_beside_the_answer_to_another_exercise(master, solved):
-    helper = f"_f = {F}.scaled_dot_product_attention"
-    data = solved(
-        softmax=f"{helper}\ndef softmax(s): return s", attend="def attend(x): _f(x)"
-    )
-    source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert helper in source
-    assert "def softmax" not in source
-
-
-def test_a_comparison_with_the_library_in_a_cell_of_ones_own_is_fine(master, solved):
-    data = solved(attend="def attend(x): return x")
-    data["cells"].append(
-        code_cell(
-            f"expected = {F}.scaled_dot_product_attention(x, x, x)\n"
-            "print('attend', torch.allclose(attend(x), expected))\n"
-            "%timeit scaled_dot_product_attention(x, x, x)"
-        )
-    )
-    exercise = Exercise("attend", forbidden=("scaled_dot_product_attention",))
-    source = StudentCode(rebuild(master, data)).reachable("attend")
-    assert exercise.forbidden_lines(source) == {}
 
 
 # Answers in other cells ---------------------------------------------------------------
