@@ -23,7 +23,7 @@ import os
 import sys
 from importlib.abc import MetaPathFinder
 
-ROOMS = ("grading", "marks", "oral", "reporting", "sandbox", "submissions")
+ROOMS = ("extras", "grading", "marks", "reporting", "sandbox", "submissions")
 LINUX_ONLY = (*(f"autograder.{room}" for room in ROOMS), "fcntl", "resource")
 
 
@@ -56,8 +56,8 @@ import warnings
 
 import another_system  # noqa: F401
 
-NOT_THEIRS = ("grading", "handback", "interrupts", "lms", "marks", "oral", "release")
-NOT_THEIRS += ("reporting", "sandbox", "similarity", "submissions")
+NOT_THEIRS = ("extras", "grading", "handback", "interrupts", "lms", "marks", "release")
+NOT_THEIRS += ("reporting", "sandbox", "submissions")
 MISSING = ("grp", "myst_nb", "nbgrader", "pwd", "pybtex", "solutions", "sqlalchemy")
 MISSING += ("termios", "tqdm")
 sys.modules |= dict.fromkeys(MISSING)  # an import of these fails

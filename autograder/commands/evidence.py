@@ -17,7 +17,7 @@ from autograder.exercise import require_topic
 
 def add_to(commands: Any) -> None:
     """Add these commands to the parser of the command line."""
-    similar = commands.add_parser("similar", help="which submissions are too alike")
+    similar = commands.add_parser("similar", help="who is wrong in the same rare ways")
     similar.add_argument("chapter")
     add_course(similar)
     similar.add_argument(
@@ -35,47 +35,29 @@ def add_to(commands: Any) -> None:
     )
     oral.add_argument("chapter")
     add_course(oral)
-    oral.set_defaults(run=_oral)
+    oral.set_defaults(run=_oral, starts_kernels=True)
 
 
 def _similar(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.similarity.evidence import likeness
-    from autograder.similarity.other_detectors import write_exports
-    from autograder.similarity.page import (
-        cut_short,
+    from autograder.extras.similar import (
         in_words,
-        stand_out_unseen,
+        similar_pairs,
+        write_exports,
         write_page,
     )
-    from autograder.similarity.pairs import pairs_of
-    from autograder.similarity.works import read_class
+    from autograder.marks.whole_class import report_on_class
 
-    class_ = read_class(options.course, options.chapter, progress_bar("submission"))
-    written = write_exports(options.export, class_) if options.export else {}
-    found = likeness(class_)
-    pairs = pairs_of(class_, found, options.most)
-    page = write_page(options.course, class_, found, pairs)
-    count = f"{len(class_.works)} submissions, {found.first.size:,} pairs"
-    say(f"{options.chapter}: {count}")
-    for student, why in sorted(class_.left_out.items()):
-        say(f"  not compared: {student}: {why}")
-    for student, names in cut_short(class_, found).items():
-        say(f"  too long, compared in part: {student}: {', '.join(names)}")
-    if not class_.graded:
-        say("  not graded, so shared wrong answers do not count")
-    for pair in pairs:
-        if pair.stands_out:
-            say(f"  {' and '.join(pair.students)}: {in_words(pair.expected)}")
-    if stand_out_unseen(found, pairs):
-        say("  more pairs stand out: show them with --most")
-    if found.chance is not None and not any(pair.stands_out for pair in pairs):
-        say("  no pair is so alike that chance hardly explains it")
-        if pairs:
-            said = in_words(pairs[0].expected)
-            say(
-                f"  most alike: {' and '.join(pairs[0].students)}: {said}; see the page"
-            )
+    course = options.course
+    report, _ = report_on_class(course, options.chapter)
+    pairs = similar_pairs(report)
+    written = write_exports(course, options.export, report) if options.export else {}
+    page = write_page(course, report, pairs, options.most)
+    say(f"{options.chapter}: {len(report.examined)} submissions")
+    for pair in pairs[: options.most]:
+        say(f"  {in_words(pair)}")
+    if not pairs:
+        say("  no two share a wrong answer that few give")
     say("This is evidence and no verdict: read both texts, and talk to both people.")
     for what, path in {"page": page, **written}.items():
         say(f"{what + ':':12} {path}")
@@ -84,16 +66,15 @@ def _similar(options: argparse.Namespace) -> int:
 
 def _oral(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
+    from autograder.extras.oral import sheets, write_pages
     from autograder.marks.whole_class import report_on_class
-    from autograder.oral.pages import write_oral
-    from autograder.oral.questions import sheets
 
     course = options.course
     report, _ = report_on_class(course, options.chapter)
-    found = sheets(course, report)
+    found = sheets(course, report, progress_bar("student"))
     for sheet in found:
-        if not sheet.questions:
-            say(f"nothing to ask: {sheet.student}: {sheet.note}")
-    for what, path in write_oral(course, options.chapter, found).items():
+        if sheet.note:
+            say(f"{sheet.student}: {sheet.note}")
+    for what, path in write_pages(course, options.chapter, found).items():
         say(f"{what + ':':12} {path}")
     return 0

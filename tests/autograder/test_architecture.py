@@ -58,9 +58,7 @@ FLOORS = [
     {"autograder.marks"},
     {"autograder.reporting"},
     {"autograder.grading"},
-    {
-        *("autograder.handback", "autograder.oral", "autograder.similarity"),
-    },
+    {"autograder.extras", "autograder.handback"},
     {"autograder.commands"},
     {"autograder.__main__"},
 ]

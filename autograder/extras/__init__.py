@@ -1,0 +1,1 @@
+"""Extras for an instructor, each a page of code on what grading has left."""

@@ -1,1 +1,0 @@
-"""Questions for a talk with each student about their own code."""

@@ -1,1 +1,0 @@
-"""Find submissions more alike than chance explains: evidence, not a verdict."""

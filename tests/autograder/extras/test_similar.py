@@ -1,0 +1,108 @@
+"""Pairs are ranked by the rare wrong answers that they share, and exported."""
+
+import csv
+import io
+import math
+import zipfile
+
+import pytest
+
+from autograder.__main__ import main
+from autograder.extras.similar import CannotCompare, similar_pairs, wrong_way
+from autograder.marks.reports import ClassReport
+from autograder.rows import NOT_YET
+from tests.autograder.conftest import TOPIC
+from tests.autograder.extras.conftest import HOSTILE
+from tests.autograder.made_up import exercise, report
+
+POINTS = {"rows": 1, "mask": 1}
+
+
+def wrong(name, title, mistake=None):
+    passed = {case: case != title for case in POINTS}
+    return exercise(name, passed, POINTS, mistake, message=mistake or "")
+
+
+def right(name):
+    return exercise(name, dict.fromkeys(POINTS, True), POINTS)
+
+
+def class_of(**answers):
+    return ClassReport(TOPIC, [report(who, what) for who, what in answers.items()])
+
+
+def test_the_rarer_what_two_share_the_further_up_they_are():
+    others = {f"s{n:02}": [right("f"), right("g")] for n in range(13)}
+    found = similar_pairs(
+        class_of(
+            ann=[wrong("f", "rows", "odd"), wrong("g", "mask", "rare")],
+            bob=[wrong("f", "rows", "odd"), wrong("g", "mask", "rare")],
+            cy=[wrong("f", "rows", "odd"), wrong("g", "rows", "rare")],
+            **others,
+        )
+    )
+    assert [pair.students for pair in found] == [
+        ("ann", "bob"),
+        ("ann", "cy"),
+        ("bob", "cy"),
+    ]
+    first, second = math.log2(16 / 3), math.log2(16 / 2)
+    assert found[0].evidence == pytest.approx(first + second)
+    assert found[1].evidence == pytest.approx(first)
+    assert [s.exercise for s in found[0].shared] == ["f", "g"]
+
+
+def test_what_many_share_and_what_nobody_wrote_is_no_evidence():
+    common = {f"s{n}": [wrong("f", "rows", "usual")] for n in range(5)}
+    blank = right("f")
+    for case in blank["cases"]:
+        case |= {"passed": False, "message": NOT_YET}
+    none = {f"n{n}": [blank] for n in range(2)}
+    assert not similar_pairs(class_of(**common, **none))
+
+
+def test_one_way_to_be_wrong_is_one_whatever_the_numbers():
+    one, other = wrong("f", "rows"), wrong("f", "rows")
+    one["cases"][0]["message"] = "2 of 12 values differ, the first is 0.25"
+    other["cases"][0]["message"] = "3 of 9 values differ, the first is 1e-3"
+    assert wrong_way(one) == wrong_way(other) != ""
+    assert wrong_way(one) != wrong_way(wrong("f", "mask"))
+    assert wrong_way(one) != wrong_way(wrong("f", "rows", "known"))
+    assert wrong_way(right("f")) == ""
+
+
+def test_one_submission_cannot_be_compared():
+    with pytest.raises(CannotCompare, match="two are the least"):
+        similar_pairs(class_of(ann=[right("f")]))
+
+
+def test_the_page_shows_both_answers_and_runs_nothing(course, capsys):
+    assert main(["similar", TOPIC, "--course", str(course)]) == 0
+    said = capsys.readouterr().out
+    assert "ann and bob: wrong in the same way in softmax" in said
+    assert "dan" not in said
+    assert "evidence and no verdict" in said
+    page = (course / "reports" / f"{TOPIC}_similar.html").read_text(encoding="utf-8")
+    assert "wombat" in page
+    assert HOSTILE not in page and "&lt;script&gt;alert(1)" in page
+    assert "<script" not in page
+
+
+def test_the_export_is_what_dolos_and_jplag_read(course, tmp_path, capsys):
+    folder = tmp_path / "out"
+    command = ["similar", TOPIC, "--course", str(course), "--export", str(folder)]
+    assert main(command) == 0
+    with zipfile.ZipFile(folder / "dolos.zip") as archive:
+        names = archive.namelist()
+        rows = list(csv.DictReader(io.StringIO(archive.read("info.csv").decode())))
+        codes = {row["full_name"]: archive.read(row["filename"]) for row in rows}
+    assert names[0] == "info.csv"
+    assert set(codes) == {"ann", "bob", "cy", "dan", "eve", "fay", "gil", "hal"}
+    assert b"wombat" in codes["bob"] and b"platypus" in codes["cy"]
+    assert not codes["eve"].strip()  # of stubs nothing is left
+    assert {path.name for path in (folder / "jplag").iterdir()} == set(codes)
+    assert (folder / "jplag" / "cy" / f"{TOPIC}.py").read_bytes() == codes["cy"]
+    base = (folder / "jplag-base" / "base.py").read_text(encoding="utf-8")
+    assert "def softmax" in base
+    assert main(command) == 2  # nothing is overwritten
+    assert "new or empty" in capsys.readouterr().err
