@@ -701,22 +701,49 @@ def test_whoever_ran_something_before_finds_python_started_while_writing(
     later.close()
 
 
+# An observer that comes later is told of what is in view after those of the page.
+VIEWED = """new Promise((done) => {
+  const watch = new IntersectionObserver(done);
+  document.querySelectorAll(".in-page").forEach((region) => watch.observe(region));
+})"""
+COUNTS = """globalThis.loaded = 0;
+new MutationObserver((changes) => {
+  for (const { src } of changes.flatMap(({ addedNodes }) => [...addedNodes])) {
+    loaded += Boolean(src?.includes("in_page/python/"));
+  }
+}).observe(document, { childList: true, subtree: true });"""
+
+
+def page_with_clock(context: BrowserContext) -> Page:
+    """A page whose time a test can let pass, and which counts files of Python."""
+    page = context.new_page()
+    page.clock.install()
+    page.add_init_script(COUNTS)
+    return page
+
+
+def loaded_in_time(page: Page) -> int:
+    """How many files of Python a page has begun to load in a minute from now."""
+    page.evaluate(VIEWED)
+    page.clock.run_for(60_000)
+    return page.evaluate("loaded")
+
+
 def test_whoever_ran_something_before_finds_python_started_at_an_exercise_in_view(
     browser: Browser, address: str
 ):
     with browser.new_context() as context:
-        first = context.new_page()
+        first = page_with_clock(context)
         first.goto(address)
         region(first, "softmax").scroll_into_view_if_needed()
-        first.wait_for_timeout(2000)
-        assert first.workers == []  # nobody has agreed to load anything
+        assert not loaded_in_time(first)  # nobody has agreed to load anything
         first.evaluate("InPage.work.rememberRun()")
-        later = context.new_page()
+        later = page_with_clock(context)
         later.goto(address)
-        later.wait_for_timeout(2000)
-        assert later.workers == []  # no exercise is in view
+        assert not loaded_in_time(later)  # no exercise is in view
         with later.expect_event("worker", timeout=STARTS):
             region(later, "softmax").scroll_into_view_if_needed()
+            assert loaded_in_time(later)
 
 
 def test_whoever_saves_data_starts_python_alone(browser: Browser, address: str):
@@ -724,13 +751,12 @@ def test_whoever_saves_data_starts_python_alone(browser: Browser, address: str):
         context.add_init_script(
             "Object.defineProperty(navigator, 'connection', {value: {saveData: true}})"
         )
-        page = context.new_page()
+        page = page_with_clock(context)
         page.goto(address)
         page.evaluate("InPage.work.rememberRun()")
         page.reload()
         region(page, "softmax").scroll_into_view_if_needed()
-        page.wait_for_timeout(2000)
-        assert page.workers == []
+        assert not loaded_in_time(page)
 
 
 def test_python_that_starts_while_somebody_writes_can_be_stopped(

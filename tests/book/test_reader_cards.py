@@ -31,6 +31,11 @@ key
     "index.md": "# Book\n\n```{toctree}\nchapters/page\nchapters/other\n```\n",
     "book.bib": "@misc{one, title={On masks}, author={Ada Author}, year={2001}}\n",
 }
+REST = 250  # milliseconds until a card is shown, and until it goes
+# Whoever has asked for the terms before goes on before this does.
+TERMS_ARE_THERE = (
+    "Loader.script(new URL('../_static/glossary_terms.js', location).href)"
+)
 MASK = "mask: A table that says which key <b>counts</b> for which query."
 
 
@@ -65,7 +70,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def page(built: Path, browser: Browser) -> Iterator[Page]:
     with browser.new_context(offline=True) as context:
         page = context.new_page()
+        page.clock.install(time=0)
         page.goto(built.as_uri())
+        page.clock.pause_at(60_000)  # from now on only a test lets time pass
         yield page
 
 
@@ -74,16 +81,20 @@ def test_a_term_is_explained_while_the_pointer_is_on_it_or_on_its_card(page: Pag
     link = page.get_by_role("link", name="mask", exact=True)
     expect(card).not_to_be_visible()
     link.hover()
+    page.clock.run_for(REST)
     expect(card).to_have_text(MASK)  # as text: nothing of it is a tag
     expect(link).to_have_attribute("aria-describedby", "reader-card")
     card.hover()
-    page.wait_for_timeout(600)  # longer than cards stay without the pointer
-    expect(card).to_be_visible()
+    page.clock.run_for(10 * REST)
+    assert card.is_visible()
     page.get_by_role("link", name="keys").hover()
+    page.clock.run_for(REST)
     expect(card).to_have_text("key: What a query is compared with.")
     assert link.get_attribute("aria-describedby") is None
     page.mouse.move(0, 0)
-    expect(card).not_to_be_visible()
+    assert card.is_visible()
+    page.clock.run_for(REST)
+    assert not card.is_visible()
 
 
 def test_the_focus_shows_a_card_and_escape_takes_it_away(page: Page):
@@ -112,9 +123,15 @@ def test_a_citation_shows_the_paper_and_not_the_browsers_own_tip(page: Page):
 
 
 def test_other_links_have_no_card(page: Page):
-    page.get_by_role("link", name="Elsewhere").focus()
-    page.wait_for_timeout(600)
-    expect(page.get_by_role("tooltip")).not_to_be_visible()
+    link = page.get_by_role("link", name="Elsewhere")
+    link.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(link).to_be_focused()
+    link.hover()
+    page.clock.run_for(10 * REST)
+    page.evaluate(TERMS_ARE_THERE)
+    assert not page.get_by_role("tooltip").is_visible()
 
 
 def test_the_first_tap_shows_the_card_and_the_second_follows(
