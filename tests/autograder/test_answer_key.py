@@ -24,6 +24,7 @@ from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from classroom.submissions import cell_source
 from tests.autograder.conftest import TOPIC
+from tests.suites import sweep
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_key_and_solutions_judge_alike(key_folder):
             assert one == judge(exercise, answers, expected)
 
 
-@pytest.mark.parametrize("name", chapter_names())
+@sweep("name", chapter_names())
 def test_key_holds_answers_and_no_code(name, key_of):
     path = key_of(name)
     text = gzip.decompress(path.read_bytes()).decode()

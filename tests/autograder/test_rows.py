@@ -25,6 +25,7 @@ from autograder.judge import judge
 from autograder.origin import Origin
 from autograder.parts import name_of, part_names
 from autograder.rows import case_reports
+from tests.suites import sweep
 
 pair = Exercise("pair", results=("sums", "products"))
 
@@ -108,7 +109,7 @@ def test_what_comes_in_place_of_an_error_may_be_of_any_type(rows):
     assert said == "expected a ValueError, but nothing was raised"
 
 
-@pytest.mark.parametrize("topic", topic_names())
+@sweep("topic", topic_names())
 def test_no_part_of_an_answer_is_called_by_a_number_of_its_place(topic):
     """What a case compares besides results and inputs has a name from the case."""
     loaded = load_topic(topic)

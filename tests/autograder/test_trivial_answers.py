@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 
@@ -14,6 +13,7 @@ from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.judge import mark
+from tests.suites import sweep
 
 
 class Passing(nn.Module):
@@ -74,7 +74,7 @@ TRIVIAL = {
 }
 
 
-@pytest.mark.parametrize("name", topic_names())
+@sweep("name", topic_names())
 def test_what_takes_no_thought_earns_nothing(name):
     topic = load_topic(name)
     earned = []

@@ -61,7 +61,7 @@ def test_every_character_that_is_drawn_has_its_font(answer: dict):
 
 
 @pytest.fixture
-def build(root: Path, tmp_path: Path):
+def build(artefact: None, root: Path, tmp_path: Path):
     settings = settings_of_the_book(root)
     (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings))
     (tmp_path / "_toc.yml").write_text("{format: jb-book, root: chapters/page}")

@@ -55,7 +55,7 @@ def build(root: Path, folder: Path, hidden: bool) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def books(root, tmp_path_factory):
+def books(artefact, root, tmp_path_factory):
     return {
         hidden: build(root, tmp_path_factory.mktemp("book"), hidden)
         for hidden in (True, False)

@@ -12,6 +12,7 @@ from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
 from classroom.submissions import cell_source, submission
 from tests.autograder.conftest import TOPIC, code_cell, scores
+from tests.suites import sweep
 
 WRONG = "def softmax(scores):\n    return scores * 0\n"
 
@@ -57,7 +58,7 @@ def test_demonstrations_are_not_run(examined, master, right):
     assert examined(data)["score"] > 0
 
 
-@pytest.mark.parametrize(
+@sweep(
     "left",
     [
         "import numpy as np\nnp.seterr(all='raise')",
@@ -77,7 +78,7 @@ def test_what_an_added_cell_sets_costs_a_right_answer_nothing(examined, solved, 
     assert report["score"] == report["max_score"]
 
 
-@pytest.mark.parametrize(
+@sweep(
     "stop",
     [
         "breakpoint()",
@@ -189,14 +190,14 @@ def test_skipped_check_cell_is_examined_all_the_same(examined, solved):
     assert scores(report)["attend"] > 0
 
 
-@pytest.mark.parametrize("result", ["float('nan')", "-5", "'100'", "10**400"])
+@sweep("result", ["float('nan')", "-5", "'100'", "10**400"])
 def test_odd_partial_credit_is_only_a_wrong_answer(examined, solved, result):
     answer = f"def softmax(scores): return {result}\n{result}"
     assert scores(examined(solved(softmax=answer)))["softmax"] == 0
 
 
-@pytest.mark.parametrize("role", ["above", "below"])
-@pytest.mark.parametrize("left", ["import os\nos._exit(0)", "while True: pass"])
+@sweep("role", ["above", "below"])
+@sweep("left", ["import os\nos._exit(0)", "while True: pass"])
 def test_an_experiment_beside_an_answer_costs_nothing(
     examined, solved, right, role, left
 ):
@@ -208,7 +209,7 @@ def test_an_experiment_beside_an_answer_costs_nothing(
     assert any("cell of attend ended the kernel" in note for note in report["notes"])
 
 
-@pytest.mark.parametrize(
+@sweep(
     "ending",
     [
         "import os\n@lambda f: os._exit(0)\ndef attend(q, X): return q",
@@ -255,7 +256,7 @@ def test_without_a_sandbox_the_report_says_so(examined, solved):
     assert report["notes"][0] == "examined without a sandbox"
 
 
-@pytest.mark.parametrize(
+@sweep(
     "left",
     [
         "exit()",
@@ -311,7 +312,7 @@ def test_that_no_kernel_starts_is_no_fault_of_a_submission(
         examined(killer)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("code", "words"),
     [
         ("import os; os._exit(7)", "ended with code 7"),
@@ -329,7 +330,7 @@ def test_without_a_sandbox_an_ending_has_its_real_reason(examined, solved, code,
     assert report["score"] == report["max_score"] - attend["max_score"]
 
 
-@pytest.mark.parametrize(
+@sweep(
     "line",
     [
         "open('data.csv')",

@@ -28,6 +28,7 @@ from autograder.sandbox import manager, process_tree
 from autograder.sandbox.limits import PATIENCE, Limits
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC, scores
+from tests.suites import sweep
 
 LIMITS = Limits(cell_seconds=3, submission_seconds=60)
 POINTS = load_topic(TOPIC).exercises["softmax"].points
@@ -153,7 +154,7 @@ def test_who_stays_stopped_has_no_mark(examined_here, solved, right, signalled):
     assert len(reached) == 2
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("code", "words"),
     [
         ("import os; os.kill(os.getpid(), 9)", "ended by signal 9 (killed)"),
@@ -236,7 +237,7 @@ def test_nobody_knows_who_killed_it_behind_its_back_so_it_has_no_mark(
         examined_here(solved(softmax=code))
 
 
-@pytest.mark.parametrize(
+@sweep(
     "code",
     [
         "for _ in range(3000):\n    os.mkdir('deeper')\n    os.chdir('deeper')",

@@ -8,6 +8,7 @@ from myst_nb.core.read import read_myst_markdown_notebook
 from autograder.book import chapter_names, chapters_folder
 from autograder.release.myst_to_markdown import UnknownMarkup, plain_markdown
 from autograder.release.source import source_notebook
+from tests.suites import sweep
 
 BIB = """
 @article{one2020first, author = {Ada {van Dyke}}, title = {T}, year = {2020}}
@@ -103,7 +104,7 @@ def test_what_has_no_plain_form_stops_the_release(myst):
         plain_markdown(myst)
 
 
-@pytest.mark.parametrize("name", chapter_names())
+@sweep("name", chapter_names())
 def test_released_chapter_has_no_raw_markup(name):
     for cell in source_notebook(name).cells:
         if cell.cell_type == "markdown":

@@ -15,6 +15,7 @@ from autograder.release.source import source_notebook
 from autograder.release.stubs import BrokenChapter, with_solution
 from autograder.release.student import student_notebook, write_notebooks
 from tests.autograder.conftest import TOPIC
+from tests.suites import sweep
 
 STUB = '''def double(x):
     """Twice x."""
@@ -103,7 +104,7 @@ def signature(source, name):
     return described, ast.get_docstring(node)
 
 
-@pytest.mark.parametrize("name", chapter_names())
+@sweep("name", chapter_names())
 def test_stub_and_reference_agree_in_signature_and_docstring(name):
     topic = load_topic(name)
     for exercise, stub in stubs(name).items():
@@ -111,7 +112,7 @@ def test_stub_and_reference_agree_in_signature_and_docstring(name):
         assert signature(stub, exercise) == signature(module, exercise), exercise
 
 
-@pytest.mark.parametrize("name", chapter_names())
+@sweep("name", chapter_names())
 def test_student_notebook_has_all_exercises_and_no_answer(name):
     notebook = student_notebook(source_notebook(name))
     nbformat.validate(notebook)
@@ -131,7 +132,7 @@ def test_student_notebook_has_all_exercises_and_no_answer(name):
     assert points == sum(exercise.points for exercise in topic.exercises.values())
 
 
-@pytest.mark.parametrize("name", chapter_names())
+@sweep("name", chapter_names())
 def test_cells_outside_exercises_are_locked(name):
     for cell in student_notebook(source_notebook(name)).cells:
         if cell.cell_type == "code":

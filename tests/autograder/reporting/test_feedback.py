@@ -74,6 +74,7 @@ def fetched(course, student):
     return page.read_text()
 
 
+@pytest.mark.usefixtures("artefact")
 def test_feedback_goes_back_through_the_exchange(exchanged):
     course, student = exchanged
     nbgrader(course, "generate_feedback", TOPIC)
@@ -202,6 +203,7 @@ def test_who_has_marks_but_no_examined_notebook_is_named(several, capsys):
     assert set(pages_in(several)) == {ME, "on a stick"}
 
 
+@pytest.mark.usefixtures("broken_machine")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_page_that_takes_too_long_costs_its_own_student_a_page(
     several, monkeypatch, capsys, jobs
@@ -217,6 +219,7 @@ def test_a_page_that_takes_too_long_costs_its_own_student_a_page(
     assert make_feedback(TOPIC, several, jobs=1).made == ["by mail"]
 
 
+@pytest.mark.usefixtures("broken_machine")
 def test_process_that_is_ended_from_outside_is_one_line_and_the_rest_is_made_later(
     several,
 ):
@@ -321,6 +324,7 @@ def test_notes_are_on_the_page_at_its_head_and_are_text(
     assert width <= 360  # only ours is made for phones
 
 
+@pytest.mark.usefixtures("broken_machine")
 def test_a_page_that_cannot_be_made_has_its_reason(several, capsys):
     """As on a full disk: no file may be longer than the pages need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
