@@ -19,9 +19,10 @@ UPLOAD = f"{ONE_PART}_assignsubmission_file/{TOPIC}.ipynb"
 @pytest.fixture
 def take(course, tmp_path):
     def collected(content):
-        archive = tmp_path / "class.zip"
+        archive, roster = tmp_path / "class.zip", tmp_path / "roster.csv"
         archive.write_bytes(zipped({UPLOAD: content}))
-        return collect(TOPIC, archive, course)
+        roster.write_text(f"student,moodle_id\n{ONE_PART},7\n", encoding="utf-8")
+        return collect(TOPIC, archive, course, roster)
 
     return collected
 
