@@ -7,7 +7,6 @@
 # make bench   measure the grader against stock nbgrader
 # make attacks try on both what submissions may try
 # make pages   measure what readers wait for on a slow line
-# make copies  measure how well copied submissions are found
 # make clean   remove what was built (the environment and the notebooks stay)
 
 PYTHON ?= python3
@@ -27,7 +26,7 @@ SOURCES := $(sort $(shell find \
 LISTED := $(shell cat _build/.sources 2>/dev/null)
 
 .DEFAULT_GOAL := all
-.PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks pages copies \
+.PHONY: all always book pdf notebooks test test-code lint lab demo bench attacks pages \
 	clean python-packages system-packages
 
 all: book notebooks
@@ -111,10 +110,6 @@ attacks: $(INSTALLED)
 # hour, on a machine that does nothing else.
 pages: book
 	$(BIN)/python -m benchmarks.pages | tee benchmarks/pages.txt
-
-# Measure how reliably copies are distinguished from honest work; takes a few minutes.
-copies: $(INSTALLED)
-	$(BIN)/python -m benchmarks.similarity | tee benchmarks/copies.txt
 
 # The notebooks stay: somebody may have worked in them.
 clean:

@@ -1,9 +1,7 @@
 """The key of a chapter: answers without code, for students who have no solutions.
 
 A key holds what the reference and every known mistake answer to the public seeds. With
-it ``check`` says the same as with the solutions themselves. Grading does not use it,
-except on machines that must not hold solutions: for these, a key can hold answers to
-other seeds.
+it ``check`` says the same as with the solutions themselves. Grading does not use it.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import base64
 import gzip
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,33 +42,28 @@ class NoKey(AutograderError):
     """Neither solutions nor a usable key are at hand."""
 
 
-def write_key(
-    chapter: str, path: Path, seeds: Mapping[str, Sequence[int]] | None = None
-) -> None:
+def write_key(chapter: str, path: Path) -> None:
     """Write the key of a chapter.
 
     Args:
         chapter: its name.
         path: of the key.
-        seeds: of each exercise; the public ones if None.
 
     Raises:
         OwnCodeFailed: the solutions cannot be run here.
     """
     topic = load_topic(chapter)
-    exercises = {
-        name: _entry(topic, e, seeds[name] if seeds else public_seeds(e))
-        for name, e in topic.exercises.items()
-    }
+    exercises = {name: _entry(topic, e) for name, e in topic.exercises.items()}
     text = json.dumps({"version": VERSION, "chapter": chapter, "exercises": exercises})
     write_atomically(path, gzip.compress(text.encode(), mtime=0))
 
 
-def _entry(topic: Topic, exercise: Exercise, seeds: Sequence[int]) -> dict:
+def _entry(topic: Topic, exercise: Exercise) -> dict:
     """Encoded answers for one exercise.
 
     Of an exercise whose answer is a test there are none: they would be its solution.
     """
+    seeds = public_seeds(exercise)
     if isinstance(exercise, BreakExercise):
         return {
             "seeds": list(seeds),

@@ -3,8 +3,8 @@
 Each reference is changed in one place, as a slip would change it: an operator, a
 constant, an axis, an argument, a condition, a statement, a function of the same family.
 What answers all cases as the reference does is a survivor: it is equivalent, or it
-needs a case. ``equivalent.py`` has the proofs of those that are. The rest must lose
-points, and should be told why. Types and the texts of errors are left as they are.
+needs a case. The rest must lose points, and should be told why. Types and the texts of
+errors are left as they are.
 
     python -m benchmarks.mutants [CHAPTER ...] [--verbose] [--every N] [--jobs N]
         [--worst N]
@@ -40,11 +40,10 @@ from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 from autograder.processors import processors
 from benchmarks.environment import environment
-from benchmarks.equivalent import proof
 
 SECONDS = 3  # of the processor for all cases of a mutant; what takes more never ends
 MEMORY = 6 << 30
-KINDS = ("equivalent", "survivor", "mistake", "symptom", "nothing")
+KINDS = ("survivor", "mistake", "symptom", "nothing")
 
 # What names a step, an error whose line is shown, or all that is wrong is not vague.
 TELLING = re.compile(
@@ -272,15 +271,11 @@ def examine(
         report = judge(exercise, given, expected)
         seconds = time.process_time() - start
         kind = "nothing"
-        proven = ""
         if report.score == report.max_score:
-            proven = proof(name, lines[mutant.line], mutant.change)
-            kind = "equivalent" if proven else "survivor"
+            kind = "survivor"
         elif says_why(report.message):
             kind = "mistake" if report.mistake else "symptom"
-        told = (
-            f"{report.mistake or ''}: {report.message or proven or lines[mutant.line]}"
-        )
+        told = f"{report.mistake or ''}: {report.message or lines[mutant.line]}"
         if kind == "nothing":
             told = "; ".join(case.message for case in report.cases if not case.passed)
         found.append((kind, Mutant(mutant.line, mutant.change, None), told, seconds))
@@ -327,7 +322,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     print(environment(), end="\n\n")
-    print(f"{'chapter':22}{'mutants':>8}{'equiv.':>8}{'survive':>8}", end="")
+    print(f"{'chapter':22}{'mutants':>8}{'survive':>8}", end="")
     print(f"{'mistake':>9}{'symptom':>9}{'nothing':>9}{'median':>10}{'longest':>10}")
     total: Counter[str] = Counter()
     times: list[float] = []
@@ -350,7 +345,7 @@ def main() -> None:
             for kind, mutant, told, spent in found:
                 kinds[kind] += 1
                 said.append((kind, name, mutant, told))
-                if kind not in KINDS[:2]:
+                if kind != "survivor":
                     seconds.append(spent)
                 if arguments.verbose:
                     print(f"{kind:8} {name}:{mutant.line}: {mutant.change}  | {told}")
@@ -363,13 +358,13 @@ def main() -> None:
 
 
 def _line(name: str, kinds: Counter[str], seconds: list[float]) -> None:
-    killed = kinds.total() - kinds["equivalent"] - kinds["survivor"]
+    killed = kinds.total() - kinds["survivor"]
     if not killed:
         return
-    shares = "".join(f"{kinds[kind] / killed:9.1%}" for kind in KINDS[2:])
+    shares = "".join(f"{kinds[kind] / killed:9.1%}" for kind in KINDS[1:])
     times = sorted(seconds)
     print(
-        f"{name:22}{kinds.total():8}{kinds['equivalent']:8}{kinds['survivor']:8}{shares}"
+        f"{name:22}{kinds.total():8}{kinds['survivor']:8}{shares}"
         f"{times[len(times) // 2]:8.3f} s{times[-1]:8.3f} s",
         flush=True,
     )

@@ -57,7 +57,7 @@ import warnings
 import another_system  # noqa: F401
 
 NOT_THEIRS = ("grading", "handback", "interrupts", "lms", "marks", "oral", "release")
-NOT_THEIRS += ("reporting", "research", "sandbox", "similarity", "submissions")
+NOT_THEIRS += ("reporting", "sandbox", "similarity", "submissions")
 MISSING = ("grp", "myst_nb", "nbgrader", "pwd", "pybtex", "solutions", "sqlalchemy")
 MISSING += ("termios", "tqdm")
 sys.modules |= dict.fromkeys(MISSING)  # an import of these fails

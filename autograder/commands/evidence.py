@@ -1,4 +1,4 @@
-"""Commands about authorship (similarity, oral questions) and about anonymous copies."""
+"""Commands about authorship: similarity, and oral questions."""
 
 from __future__ import annotations
 
@@ -36,15 +36,6 @@ def add_to(commands: Any) -> None:
     oral.add_argument("chapter")
     add_course(oral)
     oral.set_defaults(run=_oral)
-    anonymise = commands.add_parser(
-        "anonymise", help="copy submissions and reports for research, without names"
-    )
-    anonymise.add_argument("chapters", nargs="+", metavar="CHAPTER")
-    add_course(anonymise)
-    anonymise.add_argument(
-        "--into", type=Path, required=True, metavar="DIR", help="a new folder"
-    )
-    anonymise.set_defaults(run=_anonymise)
 
 
 def _similar(options: argparse.Namespace) -> int:
@@ -105,22 +96,4 @@ def _oral(options: argparse.Namespace) -> int:
             say(f"nothing to ask: {sheet.student}: {sheet.note}")
     for what, path in write_oral(course, options.chapter, found).items():
         say(f"{what + ':':12} {path}")
-    return 0
-
-
-def _anonymise(options: argparse.Namespace) -> int:
-    for chapter in options.chapters:
-        require_topic(chapter)
-    from autograder.research.export import write_anonymised
-    from autograder.research.people import SALT
-
-    chapters = list(dict.fromkeys(options.chapters))
-    count, left_out = write_anonymised(
-        options.course, chapters, options.into, progress_bar("submission")
-    )
-    say(f"submissions without names: {count}, in {options.into}")
-    for who, why in sorted(left_out.items()):
-        say(f"  not copied: {who}: {why}")
-    say(f"keep {options.course / SALT} to yourself: it tells whose the ids are")
-    say("not every name can be found: README.txt says which, so look before you share")
     return 0

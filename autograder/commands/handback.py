@@ -1,4 +1,4 @@
-"""Commands that send marks to other systems, or pack a grader for them."""
+"""Commands that send marks to other systems."""
 
 from __future__ import annotations
 
@@ -35,21 +35,6 @@ def add_to(commands: Any) -> None:
         "--dry-run", action="store_true", help="send nothing; show who changes"
     )
     passback.set_defaults(run=_passback)
-    gradescope = commands.add_parser(
-        "gradescope", help="pack a chapter as an autograder that Gradescope runs"
-    )
-    gradescope.add_argument("chapter")
-    gradescope.add_argument("archive", type=Path, metavar="OUT.zip")
-    gradescope.add_argument(
-        "--course",
-        type=Path,
-        metavar="DIR",
-        help="whose released notebook it is; that of the book if none is named",
-    )
-    gradescope.add_argument(
-        "--index", metavar="URL", help="another index of packages for the container"
-    )
-    gradescope.set_defaults(run=_gradescope)
 
 
 def _lti_key(options: argparse.Namespace) -> int:
@@ -84,17 +69,3 @@ def _passback(options: argparse.Namespace) -> int:
     )
     say("\n".join([*notes, *found.lines(dry)]))
     return GraderFault.exit_status if found.refused else 0
-
-
-def _gradescope(options: argparse.Namespace) -> int:
-    require_topic(options.chapter)
-    from autograder.handback.container_zip import write_container_zip
-
-    names, unmarked = write_container_zip(
-        options.chapter, options.archive, options.course, options.index
-    )
-    say(f"{options.archive}: {', '.join(names)}")
-    if unmarked:
-        say(f"not marked there, since it takes the solutions: {', '.join(unmarked)}")
-    say("what a student wrote is not isolated there: see the instructor's guide")
-    return 0

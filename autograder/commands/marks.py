@@ -23,15 +23,6 @@ def add_to(commands: Any) -> None:
     report.add_argument("chapter")
     add_course(report)
     report.set_defaults(run=_report)
-    bank = commands.add_parser(
-        "bank", help="a skeleton of a mistake from an answer without a cause"
-    )
-    bank.add_argument("chapter")
-    bank.add_argument("exercise")
-    bank.add_argument("--student", required=True, metavar="NAME")
-    bank.add_argument("--name", help="of the new mistake, as Python names are")
-    add_course(bank)
-    bank.set_defaults(run=_bank)
     regrade = commands.add_parser(
         "regrade", help="give points back to all who lost them for one cause"
     )
@@ -89,21 +80,6 @@ def _report(options: argparse.Namespace) -> int:
         say(note)
     for what, path in {**paths, **tables}.items():
         say(f"{what + ':':12} {path}")
-    return 0
-
-
-def _bank(options: argparse.Namespace) -> int:
-    require_topic(options.chapter)
-    from autograder.reporting.bank import write_skeleton
-
-    path = write_skeleton(
-        options.course,
-        options.chapter,
-        options.exercise,
-        options.student,
-        options.name,
-    )
-    say(f"{path}: a skeleton that nobody has read; its first lines say what to do")
     return 0
 
 

@@ -73,7 +73,6 @@ def examine(
     servers: ForkServers | None,
     alone: bool = True,
     seeds: Mapping[str, list[int]] | None = None,
-    user: int | None = None,
 ) -> Examination:
     """Examine a submission.
 
@@ -89,11 +88,9 @@ def examine(
         expected: the right answers, from ``expected_answers``.
         limits: what the submission may use.
         servers: where its kernels are forked, in a sandbox. If None, its code runs
-            unprotected, with all rights of this process or of ``user``.
+            unprotected, with all rights of this process.
         alone: whether no other submission is examined meanwhile; see ``clock``.
         seeds: of this submission; drawn now if None.
-        user: whose processes its kernels are where there is no sandbox, see
-            ``other_user``; they are this process's own user's if None.
 
     Raises:
         GraderFault: something outside of the submission kept it from being examined,
@@ -110,7 +107,7 @@ def examine(
     seeds = seeds or draw_seeds(topic, secrets.token_bytes())
     clock = Clock(limits, alone)
     run = Execution(
-        topic, seeds, expected, rebuilt, clock, limits, servers, user, refused=refused
+        topic, seeds, expected, rebuilt, clock, limits, servers, refused=refused
     )
     with asyncio.Runner(loop_factory=SelectorLoop) as runner:
         runner.run(run.to_the_end())
@@ -126,8 +123,7 @@ def examine(
         report[DIGESTS] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
     if servers is None:
-        how = "" if user is None else ", as a user who has nothing else here"
-        report["notes"].insert(0, f"examined without a sandbox{how}")
+        report["notes"].insert(0, "examined without a sandbox")
         if not waits_are_counted():
             report["notes"].insert(1, UNKNOWN_WAITS)
     else:

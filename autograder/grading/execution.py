@@ -31,7 +31,6 @@ from autograder.sandbox.manager import (
     UnprotectedKernelManager,
 )
 from autograder.sandbox.messages import FlatSession
-from autograder.sandbox.other_user import OtherUserKernelManager
 from autograder.sandbox.scratch import submission_folder
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import STUDENT, TAKEN_OVER, Rebuilt
@@ -53,7 +52,6 @@ class Execution:
         clock: of this submission.
         limits: what the submission may use.
         servers: where its kernels are forked, or None without a sandbox.
-        user: whose processes the kernels are without one; None for this process's own.
         given: the answers, by exercise.
         right: the right answers to the same questions.
         reports: what they are worth.
@@ -71,7 +69,6 @@ class Execution:
     clock: Clock
     limits: Limits
     servers: ForkServers | None
-    user: int | None = None
     given: dict[str, list[Answer]] = field(default_factory=dict)
     right: dict[str, Expected] = field(default_factory=dict)
     reports: dict[str, Report] = field(default_factory=dict)
@@ -149,8 +146,6 @@ class Execution:
     def _manager(self) -> SandboxKernelManager | UnprotectedKernelManager:
         if self.servers is not None:
             return SandboxKernelManager(limits=self.limits, servers=self.servers)
-        if self.user is not None:
-            return OtherUserKernelManager(user=self.user, session=FlatSession())
         return UnprotectedKernelManager(session=FlatSession())
 
     async def _one_cell(

@@ -4,21 +4,18 @@
   and ``EX`` excuses. Source: its ``GradebookImporter``.
 * Moodle's grading worksheet needs ``Identifier``, ``Grade`` and ``Last modified
   (grade)``. Source: its ``assignfeedback_offline_grade_importer``.
-* Gradescope takes results only from an autograder that it runs itself; there is one
-  ``results.json`` for each submission, and a table with the columns of its own export.
+* Gradescope takes results only from an autograder that it runs itself; there is a table
+  with the columns of its own export.
 """
 
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.files import write_atomically
-from autograder.handback.gradescope_results import gradescope_results
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import Person, Roster
 from autograder.lms.upload_ids import (
@@ -49,8 +46,8 @@ def write_lms_tables(
     """Write the tables of a chapter into ``reports/``.
 
     Returns:
-        What was written: ``canvas``, ``moodle``, ``gradescope`` (a folder) and
-        ``grades`` (Gradescope's table); and what an instructor has to know about them.
+        What was written: ``canvas``, ``moodle`` and ``gradescope``; and what an
+        instructor has to know about them.
 
     Raises:
         BadTable: a class list was changed, and cannot be used any more.
@@ -59,17 +56,15 @@ def write_lms_tables(
     paths = {
         "canvas": folder / f"{chapter}_canvas.csv",
         "moodle": folder / f"{chapter}_moodle.csv",
-        "gradescope": folder / f"{chapter}_gradescope",
-        "grades": folder / f"{chapter}_gradescope.csv",
+        "gradescope": folder / f"{chapter}_gradescope.csv",
     }
     people, uploads = people_in(course, chapter), read_upload_ids(course, chapter)
     notes: list[str] = []
     _canvas(paths["canvas"], report, kept_roster(course), people, uploads, notes)
     _moodle(paths["moodle"], report, kept_worksheet(course, chapter), uploads, notes)
-    _gradescope(paths["gradescope"], report, uploads)
     rows = [_grades_row(s, report, people, uploads) for s in report.everybody]
     columns = ["Name", "SID", "Email", "Total Score", "Max Points", "Status"]
-    write_csv(paths["grades"], [*columns, "Submission ID"], rows)
+    write_csv(paths["gradescope"], [*columns, "Submission ID"], rows)
     return paths, notes
 
 
@@ -211,21 +206,6 @@ def _in_words(report: dict[str, Any]) -> str:
         for exercise in report["exercises"]
         if exercise["message"]
     )
-
-
-def _gradescope(
-    folder: Path, report: ClassReport, uploads: Mapping[str, HandedIn]
-) -> None:
-    """A ``results.json`` for each submission, named as Gradescope names its folder."""
-    folder.mkdir(exist_ok=True)
-    for old in folder.glob("*.json"):
-        old.unlink()
-    for found in report.reports:
-        entry = uploads.get(found["student"])
-        theirs = entry is not None and entry.system == GRADESCOPE
-        name = entry.place if theirs else found["student"]
-        results = json.dumps(gradescope_results(found), indent=1)
-        write_atomically(folder / f"{name}.json", results)
 
 
 def _grades_row(

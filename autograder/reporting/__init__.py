@@ -1,1 +1,1 @@
-"""What people read: class reports, feedback, tables, skeletons for the bank."""
+"""What people read: class reports, feedback and tables."""

@@ -10,12 +10,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from autograder.book import chapter_title
 from autograder.marks.reports import EXCUSED, LOW, MISSING, ClassReport, scores_of
-from autograder.reporting.bank import bank_command
 from autograder.reporting.causes import (
     NONE,
     Cause,
@@ -49,7 +47,6 @@ def as_page(
     report: ClassReport,
     examples: Examples | None = None,
     efforts: Mapping[str, Efforts] | None = None,
-    course: Path | None = None,
 ) -> str:
     """The class report as one HTML page without outside resources.
 
@@ -57,7 +54,6 @@ def as_page(
         report: of the chapter.
         examples: where answers are shown from; without it, none are.
         efforts: what led to the answers, by exercise.
-        course: its folder, as a command is told it; without it, none is shown.
     """
     causes, items = causes_in(report), item_analysis(report)
     why, open_ = explained(causes), unexplained(causes)
@@ -76,7 +72,7 @@ def as_page(
             hardest=_hardest(items, causes),
             explained=[entry(c, report, examples) for c in why],
             alone=sum(len(c.students) == 1 for c in why),
-            unexplained=[_open_entry(c, report, examples, course) for c in open_],
+            unexplained=[entry(c, report, examples) for c in open_],
             unexplained_count=answers_have(sum(len(c.students) for c in open_)),
             suspects=suspects(items, causes),
             students=[_student(report, name) for name in report.everybody],
@@ -121,17 +117,6 @@ def entry(
         "reading": cause.reading.removeprefix(here),
         "example": examples.of(cause.exercise, cause.students) if shows else "",
     }
-
-
-def _open_entry(
-    cause: Cause, report: ClassReport, examples: Examples | None, course: Path | None
-) -> dict[str, Any]:
-    """A wrong answer without a cause, with the command that adds it to the bank."""
-    found = entry(cause, report, examples)
-    if course is not None:
-        first = cause.students[0]
-        found["add"] = bank_command(course, report.chapter, cause.exercise, first)
-    return found
 
 
 def answers_have(count: int) -> str:

@@ -35,7 +35,7 @@ def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
         "items": folder / f"{chapter}_items.csv",
     }
     efforts = efforts_in(course, report)
-    page = as_page(report, Examples(course, chapter), efforts, course)
+    page = as_page(report, Examples(course, chapter), efforts)
     write_atomically(paths["page"], page)
     names = report.names
     columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]

@@ -61,8 +61,7 @@ FLOORS = [
     {"autograder.reporting"},
     {"autograder.grading"},
     {
-        *("autograder.handback", "autograder.oral"),
-        *("autograder.research", "autograder.similarity"),
+        *("autograder.handback", "autograder.oral", "autograder.similarity"),
     },
     {"autograder.commands"},
     {"autograder.__main__"},

@@ -1,8 +1,8 @@
 """What takes far more memory than its file must not be read into the trusted side.
 
 Whoever reads a notebook reads all of it, with the parser of the standard library: the
-grader's workers, and ``report``, ``similar``, ``oral`` and others in one process for
-the whole class. A file of 40 MB took up to 1.3 GB.
+grader's workers, and ``report``, ``oral`` and others in one process for the whole
+class. A file of 40 MB took up to 1.3 GB.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder.__main__ import main
-from autograder.handback.gradescope_results import gradescope_results
 from autograder.handback.lms_tables import write_lms_tables
 from autograder.marks.reports import NoReports, read_reports
 from autograder.marks.scores import Marks
@@ -225,10 +224,6 @@ def test_marks_by_hand_go_before_those_in_the_reports(course):
     assert float(found["ben"]["softmax"]) == 2.5
     assert float(found["ben"]["late_penalty"]) == 0.5
     assert "ada" not in found  # removed from the gradebook
-    (results,) = (course / "reports" / f"{TOPIC}_gradescope").iterdir()
-    results = json.loads(results.read_text())
-    assert results["score"] == 2
-    assert "marks by hand" in results["output"]
 
 
 def test_a_gradebook_without_anybody_who_has_a_report_is_named(course):
@@ -281,14 +276,6 @@ def test_reports_of_two_versions_of_a_chapter_fit_in_one_table(course):
     assert header[4:7] == ["softmax", "attend", "refused"]
     assert {len(row) for row in found} == {len(header)}
     assert rows(paths["canvas"])[1][5] == "6"
-
-
-def test_gradescope_results_add_up():
-    results = gradescope_results(report("ben", (False, True), "wrong_axis"))
-    assert results["score"] == sum(test["score"] for test in results["tests"]) == 1
-    assert sum(test["max_score"] for test in results["tests"]) == 3
-    assert "You did it." in results["tests"][0]["output"]
-    assert results["tests"][1]["output"] == ""  # it passed
 
 
 def test_chapter_that_was_not_graded_says_what_to_do(tmp_path, capsys):

@@ -1,1 +1,0 @@
-"""Copies for research: submissions and results without names."""
