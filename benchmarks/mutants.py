@@ -34,7 +34,6 @@ from typing import Any
 
 from autograder.answers import Answer, answer, decode
 from autograder.break_exercise import BreakExercise
-from autograder.diagnosis import says_why
 from autograder.exercise import Exercise, load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
@@ -276,7 +275,7 @@ def examine(
         if report.score == report.max_score:
             proven = proof(name, lines[mutant.line], mutant.change)
             kind = "equivalent" if proven else "survivor"
-        elif says_why(report.message):
+        elif report.reason.is_told:
             kind = "mistake" if report.mistake else "symptom"
         told = (
             f"{report.mistake or ''}: {report.message or proven or lines[mutant.line]}"

@@ -23,9 +23,9 @@ from autograder.files import Unusable, printable, write_atomically
 from autograder.marks.reports import report_on
 from autograder.notebooks import parse_notebook
 from autograder.parsing import UNREADABLE
+from autograder.reasons import Reason
 from autograder.release.course import master_text
 from autograder.reporting.skeleton import WrongAnswer, one_line, skeleton
-from autograder.rows import NOT_YET
 from autograder.shell import command
 from autograder.submissions.reachable import StudentCode
 from autograder.submissions.reading_limit import reading_limit
@@ -156,7 +156,7 @@ def _wrong_answer(
 def _entry(report: dict[str, Any], exercise: str, who: str) -> dict[str, Any]:
     """What a report says of an exercise that is answered wrongly, without a cause."""
     for entry in report["exercises"]:
-        if entry["name"] == exercise and entry["message"] != NOT_YET:
+        if entry["name"] == exercise and entry["reason"] != Reason.STUB:
             break
     else:
         raise NoSkeleton(f"{who} did not begin {exercise}")

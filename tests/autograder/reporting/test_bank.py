@@ -12,9 +12,9 @@ import pytest
 from autograder.__main__ import main
 from autograder.exercise import Mistake, NoHint
 from autograder.marks.reports import read_reports
+from autograder.reasons import Reason
 from autograder.reporting.bank import MAX_CODE, bank_command, write_skeleton
 from autograder.reporting.exports import write_class_report
-from autograder.rows import NOT_YET
 from autograder.submissions.submitted import read
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
@@ -220,7 +220,7 @@ LONG = "def softmax(s):\n    return s" + " + 1" * (MAX_CODE // 4)
     ("source", "said", "more"),
     [
         ("def softmax(s): return s", "passes all cases", {"passed": True}),
-        ("def softmax(s): return s", "did not begin softmax", {"message": NOT_YET}),
+        ("def softmax(s): return s", "did not begin softmax", {"reason": Reason.STUB}),
         ("def softmax(s): return s", "is the mistake halved", {"mistake": "halved"}),
         (
             "def softmax(s): return s",
