@@ -7,7 +7,7 @@ student wrote.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from autograder.expected import Expected
 from autograder.guard import FORGED, REMOVED
 from autograder.library_code import SECOND
 from autograder.origin import in_short
+from autograder.reasons import Reason
 from autograder.rows import NOT_YET, CaseReport, case_reports
 from autograder.unseen import NOBODY_SEES, WAYS
 
@@ -34,7 +35,10 @@ class Report:
 
     Attributes:
         mistake: name of the misconception that explains all answers, if one does.
-        message: its hint, or why nothing could be examined.
+        message: its hint, or why nothing could be examined, in words.
+        reason: the kind of what the message says.
+        own_helper: whether it calls another answer of the student's that is wrong or
+            was defined anew, so that all that is wrong may be there.
     """
 
     name: str
@@ -43,6 +47,8 @@ class Report:
     mistake: str | None
     message: str
     cases: list[CaseReport]
+    reason: Reason = Reason.NONE
+    own_helper: bool = False
 
     @property
     def later(self) -> int:
@@ -57,6 +63,15 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as ``check --json`` prints it."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Report:
+        """The report of which ``as_dict`` gave the data, which may be from JSON."""
+        cases = [
+            CaseReport(**{**case, "reason": Reason(case["reason"])})
+            for case in data["cases"]
+        ]
+        return cls(**{**data, "cases": cases, "reason": Reason(data["reason"])})
 
 
 def judge(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Report:
@@ -78,11 +93,12 @@ def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Rep
         said = answered.detail if answered.raised == "RuntimeError" else ""
         if BUILD_IT_YOURSELF in said or NOBODY_SEES in said:
             if not answered.private:
-                return refuse(exercise, said)
+                return refuse(exercise, said, Reason.FORBIDDEN)
             named = [name for name in exercise.forbidden if name in said]
             ways = [way for way in WAYS if way in said]
             if ways and not named:
-                return refuse(exercise, f"uses {', '.join(ways)}, {NOBODY_SEES}")
+                said = f"uses {', '.join(ways)}, {NOBODY_SEES}"
+                return refuse(exercise, said, Reason.FORBIDDEN)
             named = named or [why for why in _OTHER_REASONS if why in said]
             return refuse_calls(exercise, named or exercise.forbidden)
     cases = case_reports(
@@ -93,13 +109,15 @@ def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Rep
         expected.part_names,
     )
     stub = all(answer.raised == "NotImplementedError" for answer in given)
+    stub = stub and not all(case.passed for case in cases)
     return Report(
         exercise.name,
         sum(case.points for case in cases if case.passed),
         exercise.points,
         None,
-        NOT_YET if stub and not all(case.passed for case in cases) else "",
+        NOT_YET if stub else "",
         cases,
+        Reason.STUB if stub else Reason.NONE,
     )
 
 
@@ -114,23 +132,23 @@ def explain(
         given: the answers, to the seeds of ``expected``.
         expected: the right answers, and the mistakes to look among.
     """
-    if report.message or all(case.passed for case in report.cases):
+    if report.reason or all(case.passed for case in report.cases):
         return report
     try:
-        mistake, message = diagnose(exercise, given, expected)
+        mistake, message, reason = diagnose(exercise, given, expected)
     except GraderFault as fault:  # the marks are known; they stand without a reason
         _log.warning("no reason could be looked for in %s: %s", exercise.name, fault)
         return report
     except Exception:
         _log.exception("no reason could be looked for in %s", exercise.name)
         return report
-    return replace(report, mistake=mistake, message=message)
+    return replace(report, mistake=mistake, message=message, reason=reason)
 
 
-def refuse(exercise: Exercise, reason: str) -> Report:
+def refuse(exercise: Exercise, message: str, reason: Reason = Reason.REFUSED) -> Report:
     """A report of zero points for an answer that is not examined."""
     cases = [CaseReport(case.title, case.points, False, "") for case in exercise.cases]
-    return Report(exercise.name, 0, exercise.points, None, reason, cases)
+    return Report(exercise.name, 0, exercise.points, None, message, cases, reason)
 
 
 def refuse_calls(exercise: Exercise, used: Sequence[str], line: str = "") -> Report:
@@ -142,4 +160,5 @@ def refuse_calls(exercise: Exercise, used: Sequence[str], line: str = "") -> Rep
         line: of the student's, in which the first of them stands, if that is known.
     """
     where = f", in the line `{in_short(line)}`" if line else ""
-    return refuse(exercise, f"uses {', '.join(used)}, {BUILD_IT_YOURSELF}{where}")
+    message = f"uses {', '.join(used)}, {BUILD_IT_YOURSELF}{where}"
+    return refuse(exercise, message, Reason.FORBIDDEN)

@@ -10,14 +10,13 @@ from typing import Any
 
 import nbformat
 
-from autograder.diagnosis import STOPPED, says_why
 from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable
 from autograder.magics import lines_in
 from autograder.marks.reports import NoReports, read_reports
 from autograder.notebooks import parse_notebook, read_notebook, source
+from autograder.reasons import Reason
 from autograder.release.course import master_text
-from autograder.rows import NOT_YET
 from autograder.submissions.by_name import defined_in
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import STUDENT, Rebuilt, rebuild
@@ -228,10 +227,10 @@ def outcome_of(exercise: dict[str, Any]) -> str:
     """
     cases = exercise["cases"]
     failed = [case for case in cases if not case["passed"]]
-    if not failed or all(case["message"] == NOT_YET for case in failed):
+    if not failed or all(case["reason"] == Reason.STUB for case in failed):
         return ""
     message = str(exercise["message"])
-    told = message.removesuffix(STOPPED).strip() if says_why(message) else ""
+    told = message if Reason(exercise["reason"]).is_told else ""
     cause = exercise["mistake"] or _DIGITS.sub("#", told) or "?"
     said = [
         f"{case['title']}: {_DIGITS.sub('#', str(case['message']))}" for case in failed

@@ -9,12 +9,12 @@ import pytest
 
 from autograder.answers import answer, decode
 from autograder.book import chapter_title
-from autograder.diagnosis import NOT_REFUSED, OWN_HELPER, STOPPED
 from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.grading.examine import summary
 from autograder.judge import judge
 from autograder.marks.reports import ClassReport
+from autograder.reasons import Reason
 from autograder.reporting.causes import (
     MISTAKE,
     NONE,
@@ -28,7 +28,6 @@ from autograder.reporting.classreport import entry
 from autograder.reporting.examples import Examples, definition
 from autograder.reporting.items import item_analysis
 from autograder.reporting.suspects import suspects
-from autograder.rows import NOT_YET
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.made_up import exercise, report
@@ -36,10 +35,9 @@ from tests.autograder.made_up import exercise, report
 WORTH = {"first": 2, "second": 1}
 
 
-def wrong(mistake=None, message="", passed=(False, True), first=""):
-    found = exercise(
-        "attend", dict(zip(WORTH, passed, strict=True)), WORTH, mistake, message
-    )
+def wrong(mistake=None, message="", passed=(False, True), first="", **more):
+    outcomes = dict(zip(WORTH, passed, strict=True))
+    found = exercise("attend", outcomes, WORTH, mistake, message, **more)
     found["cases"][0]["message"] = first
     return [found]
 
@@ -52,8 +50,10 @@ def test_what_a_wrong_helper_may_cause_is_no_known_mistake_and_no_example(
     tmp_path, master, right
 ):
     hint = "You left out the scale."
-    helper = f"{hint} {OWN_HELPER}`f`, which lost points itself: correct that first."
-    class_ = class_of(zoe=wrong("no_scale", hint), quinn=wrong("no_scale", helper))
+    helper = f"{hint} Your answer calls your own `f`, which lost points itself."
+    class_ = class_of(
+        zoe=wrong("no_scale", hint), quinn=wrong("no_scale", helper, own_helper=True)
+    )
     found = {cause.students: cause for cause in causes_in(class_)}
     assert found["zoe",].kind == MISTAKE
     assert (found["quinn",].kind, found["quinn",].says) == (SYMPTOM, helper)
@@ -70,14 +70,14 @@ def test_causes_are_ranked_by_how_many_share_them():
     found = causes_in(
         class_of(
             a=wrong("no_scale", "You left out the scale."),
-            b=wrong("no_scale", f"You left out the scale. {NOT_REFUSED}"),
+            b=wrong("no_scale", "You left out the scale."),
             c=wrong(None, "Each row is 1.25 times the right one (3 of 4 rows)."),
             d=wrong(None, "Each row is 7 times the right one (2 of 2 rows)."),
             e=wrong(None, "Each row is 7 times the right one (2 of 2 rows)."),
             f=wrong(None, "", first="12 of 35 values differ; at [1] yours is -0.5"),
-            g=wrong(None, STOPPED, first="3 of 6 values differ; at [4] yours is 2.5"),
+            g=wrong(None, "", first="3 of 6 values differ; at [4] yours is 2.5"),
             h=wrong(None, "", passed=(False, False), first="3 of 6 values differ"),
-            i=wrong(None, NOT_YET, passed=(False, False)),
+            i=wrong(None, "", (False, False), reason=Reason.STUB),
             j=wrong(passed=(True, True)),
         )
     )
@@ -121,7 +121,7 @@ def test_a_test_whose_rows_say_why_it_fails_is_no_puzzle():
     report_ = class_of(**{name: judged_test(scores) for name, scores in sent.items()})
     for r in report_.reports:  # what the judge says of the whole is another cause
         for exercise_ in r["exercises"]:
-            exercise_["message"] = ""
+            exercise_ |= {"message": "", "reason": Reason.NONE}
     found = causes_in(report_)
     assert sorted(c.students for c in found) == [
         *(("agrees", "also"), ("large",), ("refused",))
@@ -134,7 +134,9 @@ def test_a_test_whose_rows_say_why_it_fails_is_no_puzzle():
 
 
 def test_who_did_not_begin_is_told_apart_from_who_failed():
-    found = class_of(a=wrong(None, NOT_YET, (False, False)), b=wrong("m", "No."))
+    found = class_of(
+        a=wrong(None, "", (False, False), reason=Reason.STUB), b=wrong("m", "No.")
+    )
     assert left_as_they_were(found) == {"attend": ["a"]}
     assert [cause.students for cause in causes_in(found)] == [("b",)]
 

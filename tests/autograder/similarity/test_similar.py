@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from autograder.__main__ import main
+from autograder.reasons import Reason
 from autograder.similarity.evidence import Chance, likeness
 from autograder.similarity.page import as_page, cut_short, in_words
 from autograder.similarity.pairs import groups_of, pairs_of
@@ -391,8 +392,10 @@ def read_padded(course, padding):
 
 def test_outcomes_are_equal_for_equal_ways_to_be_wrong():
     def exercise(message, passed=False):
-        case = {"title": "one", "passed": passed, "message": message}
-        return {"mistake": None, "message": "It is 2 times too large.", "cases": [case]}
+        stub = Reason.STUB if message == "not implemented yet" else Reason.DIFFERS
+        case = {"title": "one", "passed": passed, "message": message, "reason": stub}
+        said = {"message": "It is 2 times too large.", "reason": Reason.EDIT}
+        return {"mistake": None, **said, "cases": [case]}
 
     assert outcome_of(exercise("3 of 7 differ: 0.25")) == outcome_of(
         exercise("5 of 11 differ: 1e-7")
