@@ -68,15 +68,15 @@ def add_to(commands: Any) -> None:
 
 def _report(options: argparse.Namespace) -> int:
     from autograder.handback.lms_tables import write_lms_tables
-    from autograder.marks.whole_class import note_on_strangers, report_on_class
-    from autograder.reporting.exports import write_class_report
+    from autograder.marks.whole_class import report_on_class
+    from autograder.reporting.classreport import write_class_report
 
     course = options.course
     require_topic(options.chapter)
     report, notes = report_on_class(course, options.chapter)
     paths = write_class_report(course, report)
     tables, more = write_lms_tables(course, report)
-    for note in [*notes, *more, *note_on_strangers(course)]:
+    for note in [*notes, *more]:
         say(note)
     for what, path in {**paths, **tables}.items():
         say(f"{what + ':':12} {path}")
