@@ -135,7 +135,7 @@ def _agreed() -> bool:
 
 def _changes(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.marks.audit import AuditLog, of_student
+    from autograder.marks.audit import AuditLog
     from autograder.marks.gradebook import ChapterMarks
     from autograder.release.settings import settings_of
 
@@ -146,7 +146,9 @@ def _changes(options: argparse.Namespace) -> int:
         log.find(marks.read())
     found = log.changes()
     if options.student is not None:
-        found = of_student(found, options.student)
+        found = [change for change in found if change.student == options.student]
+        if not found:
+            raise AutograderError(f"no mark of {options.student!r} was ever changed")
     say("\n".join(change.line() for change in found) or "no mark was changed so far")
     return 0
 

@@ -6,11 +6,14 @@ No name in an archive becomes a path on this machine.
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
+import lzma
 import re
 import stat
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +29,11 @@ MAX_UNPACKED = 128 * 2**20  # bytes of all notebooks of one person
 _ENTRY = b"PK\1\2"  # with which each file begins in the list of a ZIP archive
 # Of other methods, zipfile unpacks into memory whatever size a file is said to have.
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What is raised where an archive cannot be listed.
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error),
+    *(lzma.LZMAError, EOFError, ValueError),
+)
 _UTF_8 = 0x800  # the flag of a name in a ZIP archive
 
 
@@ -96,7 +104,7 @@ def members_of(source: Path) -> Iterator[list[Member]]:
                 found = in_zip(stack.enter_context(zipfile.ZipFile(source)))
             else:
                 found = _in_tar(stack.enter_context(tarfile.open(source)))
-        except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError):
+        except _DAMAGED:
             raise NoArchive(
                 f"{source} is no archive, or a damaged one: give the ZIP or tar file "
                 "that the system packed, or a folder with what was in it"

@@ -84,18 +84,19 @@ class Roster:
             known: ``name``, ``canvas``, ``moodle``, ``sid`` and ``email``, as far as
                 they are known.
         """
-        columns = {
-            CANVAS: {"Student": "name", "ID": "canvas"},
-            MOODLE: {"Full name": "name", "Email address": "email"},
-            GRADESCOPE: {"Name": "name", "SID": "sid", "Email": "email"},
-            BY_HAND: {c: c.removesuffix("_id") for c in OWN},
+        name, email = known["name"], known.get("email", "")
+        number = known.get("canvas") or known.get("moodle") or known.get("sid") or ""
+        first, _, last = name.rpartition(" ")
+        cells = {
+            CANVAS: {"Student": name, "ID": number},
+            MOODLE: {"Identifier": f"Participant {number}", "Full name": name},
+            GRADESCOPE: {"Name": name, "First Name": first, "Last Name": last}
+            | {"SID": number, "Email": email},
+            BY_HAND: {
+                column: known.get(column.removesuffix("_id"), "") for column in OWN
+            }
+            | {"student": email or _named(name, number)},
         }[self.system]
-        cells = {column: known.get(kind, "") for column, kind in columns.items()}
-        if self.system == MOODLE:
-            cells["Identifier"] = f"Participant {known.get('moodle', '')}"
-        if self.system == BY_HAND:
-            number = known.get("canvas") or known.get("moodle") or known.get("sid")
-            cells["student"] = known.get("email") or _named(known["name"], number or "")
         text = io.StringIO()
         csv.writer(text).writerow([cells.get(c, "") for c in self.table.columns])
         return text.getvalue().strip()

@@ -6,6 +6,7 @@ Moodle's ``mod_assign``, and Gradescope's export.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -277,7 +278,13 @@ def test_what_the_gradebook_refuses_is_not_collected(run, course):
     assert everything(course) == before
 
 
-@pytest.mark.parametrize("content", [b"ID,Student\n", b"PK\3\4 and no more", b"", None])
+CUT = gzip.compress(b"x" * 2000)[:-12]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"ID,Student\n", b"PK\3\4 and no more", b"", None, CUT, b"\x1f\x8b" + bytes(99)],
+)
 def test_what_is_no_archive_is_one_line(run, tmp_path, content):
     path = tmp_path / "submissions.zip"
     if content is not None:
