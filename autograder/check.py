@@ -33,8 +33,9 @@ from autograder.forbid import answer_by_hand
 from autograder.judge import Report, judge
 from autograder.own_topics import has_module
 from autograder.picture import first_difference, side_by_side
+from autograder.reasons import Reason
 from autograder.record import cell_of, record
-from autograder.rows import NOT_YET, points_in_words
+from autograder.rows import points_in_words
 from autograder.show import (
     STUB,
     executed_cells,
@@ -124,12 +125,13 @@ def with_what_is_seen(
         implementation: the answer.
         names: what the cells beside it have defined.
     """
-    if report.message == NOT_YET:
+    if report.reason is Reason.STUB:
         other = under_another_name(report.name, implementation, names)
         return replace(report, message=f"{STUB} {other}") if other else report
     if report.lacks_points and report.mistake is None:
         missing = without_self(implementation)
-        return replace(report, message=missing) if missing else report
+        if missing:
+            return replace(report, message=missing, reason=Reason.ERROR)
     return report
 
 

@@ -14,7 +14,6 @@ import numpy as np
 KINDS = {"b": "truth values", "i": "integers", "u": "integers", "f": "real numbers"}
 
 
-NOTHING = "nothing (None)"  # how an answer is named that is none
 Path = tuple[int | str, ...]
 
 
@@ -125,7 +124,7 @@ def _names_differ(right: set[str], given: set[str]) -> str:
 
 def _kind(value: Any) -> str:
     if value is None:
-        return NOTHING
+        return "nothing (None)"
     if isinstance(value, np.ndarray):
         shape = value.shape
         return f"an array of shape {shape}" if shape else "a number"

@@ -14,6 +14,7 @@ from autograder.compare import agrees, differences
 from autograder.exercise import Case, Exercise
 from autograder.expected import AnswersTo, Expected
 from autograder.lessons import about_errors, lesson
+from autograder.reasons import Reason
 from autograder.rows import ASKED_ERROR, disagreement
 from autograder.slips import COMPARISON, Trials, find_slip, search_end
 from autograder.symptoms.arguments import find_argument_besides, returned
@@ -34,7 +35,7 @@ from autograder.symptoms.search import find_cause, find_trace
 from autograder.symptoms.structure import NOTHING_RETURNED, different_inputs
 from autograder.two_slips import find_two_slips
 from autograder.variants import Probe
-from autograder.verdict import AGREES, LATER, NOT_ALLOWED, TOO_LARGE, is_empty
+from autograder.verdict import is_empty
 
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
@@ -44,8 +45,6 @@ CHANGED_FIRST = "Mend that first; other differences may follow from it."
 NOT_REFUSED = (
     "Besides, an error that the docstring asks for is not raised as it should be."
 )
-# Answer to another exercise, which is wrong or was defined anew below its check.
-OWN_HELPER = "Your answer calls your own "
 FOUND_LATER = (
     "The specification allows your arguments. Which of the wrong versions they find is "
     "judged at grading: only the grader has these versions."
@@ -79,7 +78,7 @@ ANOTHER_TEST = (
 
 def diagnose(
     exercise: Exercise, given: Sequence[Answer], expected: Expected
-) -> tuple[str | None, str]:
+) -> tuple[str | None, str, Reason]:
     """Why an answer is wrong: a known mistake and its hint, or else a symptom.
 
     A mistake that agrees with the student on every case is the cause. One that agrees
@@ -93,7 +92,7 @@ def diagnose(
     valued = [right.raised is None for right in expected.reference]
     for known in mistakes:
         if same_answers(exercise, known.answers, given, expected, [True] * len(valued)):
-            return known.name, known.hint
+            return known.name, known.hint, Reason.MISTAKE
     wrong = [
         disagreement(case, right, answer) is not None
         for case, right, answer in zip(
@@ -105,15 +104,27 @@ def diagnose(
             if same_answers(exercise, known.answers, given, expected, valued):
                 missing = any(w and not v for w, v in zip(wrong, valued, strict=True))
                 more = f" {NOT_REFUSED}" if missing else ""
-                return known.name, f"{known.hint}{more}"
+                return known.name, f"{known.hint}{more}", Reason.MISTAKE
         refused = [
             known
             for known in mistakes
             if _same_but_for_words(exercise, known.answers, given, expected, wrong)
         ]
         if len(refused) == 1:
-            return refused[0].name, refused[0].hint
-    return None, _symptom(exercise, given, expected, wrong, end)
+            return refused[0].name, refused[0].hint, Reason.MISTAKE
+    told = _symptom(exercise, given, expected, wrong, end)
+    return None, told, _reason(told)
+
+
+def _reason(told: str) -> Reason:
+    """The kind of what is told of an unknown mistake."""
+    if told in ("", STOPPED) or told.startswith(UNKNOWN):
+        return Reason.NONE
+    if told == ERRORS_MISSING:
+        return Reason.ERRORS_MISSING
+    if NOTHING_RETURNED in told:
+        return Reason.NOTHING_RETURNED
+    return Reason.NAME_MISSING if told.startswith("NameError: ") else Reason.EDIT
 
 
 def same_answers(
@@ -216,21 +227,6 @@ def _symptom(
     return told
 
 
-def alone_at_fault(mistake: str | None, message: str) -> bool:
-    """Whether a report blames a known mistake, and no function that the answer calls.
-
-    Args:
-        mistake: that the report names, if any.
-        message: what the report says to the student.
-    """
-    return mistake is not None and OWN_HELPER not in message
-
-
-def says_why(message: str) -> bool:
-    """Whether what is said of a wrong answer is more than how to look for a reason."""
-    return message not in ("", STOPPED) and not message.startswith(UNKNOWN)
-
-
 def _usual_error(failed: Sequence[Answer]) -> str:
     """What causes the one error that most of the wrong cases raise, but not all."""
     raised = [answer for answer in failed if answer.raised is not None]
@@ -331,7 +327,7 @@ def _by_mistake(
 
 def _about_test(
     exercise: Exercise, given: Sequence[Answer], expected: Expected
-) -> tuple[str | None, str]:
+) -> tuple[str | None, str, Reason]:
     """What is to be said of a test beyond its cases, and the known test it is like.
 
     Two tests that find the same versions may do so for different reasons, so a hint on
@@ -341,26 +337,32 @@ def _about_test(
     arguments relate to those of the reference explains nothing.
     """
     if all(map(is_empty, given)):
-        return None, NOTHING_RETURNED
+        return None, NOTHING_RETURNED, Reason.NOTHING_RETURNED
     said = [
-        disagreement(*pair) or ""
+        disagreement(*pair)
         for pair in zip(exercise.cases, expected.reference, given, strict=True)
     ]
-    if LATER in said:
-        return None, FOUND_LATER
-    if any(words.startswith(NOT_ALLOWED) for words in said):
-        return None, ""
+    reasons = [one.reason if one else Reason.NONE for one in said]
+    if Reason.AT_GRADING in reasons:
+        return None, FOUND_LATER, Reason.ADVICE
+    if Reason.NOT_ALLOWED in reasons:
+        return None, "", Reason.NONE
     everywhere = [True] * len(given)
-    better = shown_by(exercise) if AGREES in said else ()  # solutions are at hand then
+    better = (
+        shown_by(exercise) if Reason.NOT_FOUND in reasons else ()
+    )  # solutions are at hand then
     for known in expected.mistakes:
         if better and not _same_arguments(known.answers, given):
             continue
         if same_answers(exercise, known.answers, given, expected, everywhere):
-            return known.name, f"{ANOTHER_TEST} “{known.hint}”"
-    told = lesson(given)
-    if not told and any(words.startswith(TOO_LARGE) for words in said):
-        told = "" if AGREES in said else SMALLER
-    return None, told or (_advice(exercise, said) if AGREES in said else "")
+            return known.name, f"{ANOTHER_TEST} “{known.hint}”", Reason.ADVICE
+    if told := lesson(given):
+        return None, told, Reason.ERROR
+    if Reason.NOT_FOUND in reasons:
+        return None, _advice(exercise, reasons), Reason.ADVICE
+    if Reason.TOO_LARGE in reasons:
+        return None, SMALLER, Reason.ADVICE
+    return None, "", Reason.NONE
 
 
 def _same_arguments(theirs: Sequence[Answer], given: Sequence[Answer]) -> bool:
@@ -368,13 +370,13 @@ def _same_arguments(theirs: Sequence[Answer], given: Sequence[Answer]) -> bool:
     return theirs[0].is_value and agrees(theirs[0].value, given[0].value, 0, 0)
 
 
-def _advice(exercise: BreakExercise, said: Sequence[str]) -> str:
+def _advice(exercise: BreakExercise, reasons: Sequence[Reason]) -> str:
     """Which arguments show the first versions that were not found."""
     missed = [
         TO_FIND.format(case.title, advice)
-        for case, words, advice in zip(
-            exercise.cases, said, shown_by(exercise), strict=False
+        for case, reason, advice in zip(
+            exercise.cases, reasons, shown_by(exercise), strict=False
         )
-        if words == AGREES
+        if reason is Reason.NOT_FOUND
     ]
     return " ".join(missed[:MOST_ADVICE]) or NOT_SHOWN

@@ -11,13 +11,12 @@ from autograder.answer_key import NoKey
 from autograder.book import chapter_file, chapter_title, without_code
 from autograder.break_exercise import BreakExercise
 from autograder.check import examine_here, find_exercise, self_study
-from autograder.diagnosis import says_why
 from autograder.errors import GraderFault
 from autograder.exercise import Exercise, Implementation, UnknownExercise, find_topic
 from autograder.failing import Arguments, failing_call
 from autograder.judge import Report
+from autograder.reasons import Reason
 from autograder.record import effort
-from autograder.rows import NOT_YET
 from autograder.show import STYLE, display_page
 
 
@@ -74,7 +73,7 @@ class Hints:
             return None
         report, name = judged.report, exercise.name
         found = None
-        if report.score < report.max_score and report.message != NOT_YET:
+        if report.score < report.max_score and report.reason is not Reason.STUB:
             expected = judged.reference
             found = failing_call(exercise, implementation, report, expected)
         if found is None:
@@ -120,11 +119,11 @@ def hints_on(exercise: Exercise, report: Report) -> list[str]:
         report: what is wrong with the answer.
     """
     hints = [f"Read again: {where_to_read(exercise.name)}."]
-    if says_why(report.message) and report.message != NOT_YET:
+    if report.reason.is_told:
         hints.append(report.message)
     failed = [case for case in report.cases if not case.passed]
     titles = "; ".join(case.title for case in failed)
-    if report.message == NOT_YET:
+    if report.reason is Reason.STUB:
         hints.append(f"These cases will be looked at: {titles}.")
     elif isinstance(exercise, BreakExercise):
         target = exercise.target.name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from autograder.diagnosis import diagnose
 from autograder.errors import GraderFault
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise
 from autograder.expected import Expected
+from autograder.reasons import Reason
 from autograder.rows import NOT_YET, CaseReport, case_reports
 
 _log = logging.getLogger(__name__)
@@ -28,7 +29,10 @@ class Report:
 
     Attributes:
         mistake: name of the misconception that explains all answers, if one does.
-        message: its hint, or why nothing could be examined.
+        message: its hint, or why nothing could be examined, in words.
+        reason: the kind of what the message says.
+        own_helper: whether it calls another answer of the student's that is wrong or
+            was defined anew, so that all that is wrong may be there.
     """
 
     name: str
@@ -37,6 +41,8 @@ class Report:
     mistake: str | None
     message: str
     cases: list[CaseReport]
+    reason: Reason = Reason.NONE
+    own_helper: bool = False
 
     @property
     def later(self) -> int:
@@ -51,6 +57,15 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, as ``check --json`` prints it."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Report:
+        """The report of which ``as_dict`` gave the data, which may be from JSON."""
+        cases = [
+            CaseReport(**{**case, "reason": Reason(case["reason"])})
+            for case in data["cases"]
+        ]
+        return cls(**{**data, "cases": cases, "reason": Reason(data["reason"])})
 
 
 def judge(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Report:
@@ -80,13 +95,15 @@ def mark(exercise: Exercise, given: Sequence[Answer], expected: Expected) -> Rep
         expected.part_names,
     )
     stub = all(answer.raised == "NotImplementedError" for answer in given)
+    stub = stub and not all(case.passed for case in cases)
     return Report(
         exercise.name,
         sum(case.points for case in cases if case.passed),
         exercise.points,
         None,
-        NOT_YET if stub and not all(case.passed for case in cases) else "",
+        NOT_YET if stub else "",
         cases,
+        Reason.STUB if stub else Reason.NONE,
     )
 
 
@@ -101,26 +118,26 @@ def explain(
         given: the answers, to the seeds of ``expected``.
         expected: the right answers, and the mistakes to look among.
     """
-    if report.message or all(case.passed for case in report.cases):
+    if report.reason or all(case.passed for case in report.cases):
         return report
     try:
-        mistake, message = diagnose(exercise, given, expected)
+        mistake, message, reason = diagnose(exercise, given, expected)
     except GraderFault as fault:  # the marks are known; they stand without a reason
         _log.warning("no reason could be looked for in %s: %s", exercise.name, fault)
         return report
     except Exception:
         _log.exception("no reason could be looked for in %s", exercise.name)
         return report
-    return replace(report, mistake=mistake, message=message)
+    return replace(report, mistake=mistake, message=message, reason=reason)
 
 
-def refuse(exercise: Exercise, reason: str) -> Report:
+def refuse(exercise: Exercise, message: str, reason: Reason = Reason.REFUSED) -> Report:
     """A report of zero points for an answer that is not examined."""
     cases = [CaseReport(case.title, case.points, False, "") for case in exercise.cases]
-    return Report(exercise.name, 0, exercise.points, None, reason, cases)
+    return Report(exercise.name, 0, exercise.points, None, message, cases, reason)
 
 
 def refuse_calls(exercise: Exercise, used: Sequence[str]) -> Report:
     """A report of zero points for an answer that calls what it should rebuild."""
     why = f"uses {', '.join(used)}, {BUILD_IT_YOURSELF}. {exercise.allowed}"
-    return refuse(exercise, re.sub("[*`]", "", why))
+    return refuse(exercise, re.sub("[*`]", "", why), Reason.FORBIDDEN)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from autograder.answers import Answer
 from autograder.break_exercise import BreakCase
 from autograder.compare import Path, differences
 from autograder.exercise import Case
 from autograder.parts import AFTER, COMPARED, name_of
-from autograder.verdict import LATER, NOT_ALLOWED, missed
+from autograder.reasons import Reason
+from autograder.verdict import missed
 
 NOT_YET = "not implemented yet"  # what is said of a stub
 TOO_EASY = "counts once a case that depends on the data passes"
@@ -23,7 +25,7 @@ Names = Mapping[Path, str]  # of the parts of an answer, see ``parts``
 
 @dataclass(frozen=True)
 class CaseReport:
-    """The outcome of one case; ``message`` says what differed.
+    """The outcome of one case; ``message`` says what differed, ``reason`` the kind.
 
     It is not ``judged`` if it cannot show what its title says: it earns nothing then,
     although what the title says may well be right.
@@ -34,11 +36,12 @@ class CaseReport:
     passed: bool
     message: str = ""
     judged: bool = True
+    reason: Reason = Reason.NONE
 
     @property
     def at_grading(self) -> bool:
         """Whether it is judged at grading, and not before."""
-        return self.message == LATER
+        return self.reason is Reason.AT_GRADING
 
 
 def points_in_words(score: float, of: float, later: float = 0) -> str:
@@ -69,31 +72,31 @@ def case_reports(
     for number, (case, right, answer) in enumerate(
         zip(cases, reference, given, strict=True)
     ):
-        message = disagreement(case, right, answer)
-        judged = True
-        if message is not None:
-            message = disagreement(case, right, answer, names(number))
-            error = _error(answer) or _refused(message)
-            if error in errors:
-                message = SAME_ERROR.format(answer.raised or "arguments")
-                judged = False
-            elif message == LATER:
-                judged = False
-            elif any(not row.passed for row in rows) and _only_results_differ(
-                case, right, answer, names(number)
-            ):
-                message, judged = f"nothing was changed, but {message}", False
-            errors.update({error} if error else ())
-        rows.append(
-            CaseReport(case.title, case.points, message is None, message or "", judged)
-        )
+        if disagreement(case, right, answer) is None:
+            rows.append(CaseReport(case.title, case.points, True))
+            continue
+        reason, message = disagreement(case, right, answer, names(number))
+        judged = reason is not Reason.AT_GRADING
+        error = _error(answer) or _refused(reason, message)
+        if error in errors:
+            message = SAME_ERROR.format(answer.raised or "arguments")
+            reason = reason if reason is Reason.STUB else Reason.REPEATED
+            judged = False
+        elif any(not row.passed for row in rows) and _only_results_differ(
+            case, right, answer, names(number)
+        ):
+            message, judged = f"nothing was changed, but {message}", False
+        errors.update({error} if error else ())
+        rows.append(CaseReport(case.title, case.points, False, message, judged, reason))
     understood = all(constant) or any(
         row.passed and not always for row, always in zip(rows, constant, strict=True)
     )
     if understood:
         return rows
     return [
-        CaseReport(row.title, row.points, False, TOO_EASY, False) if row.passed else row
+        CaseReport(row.title, row.points, False, TOO_EASY, False, Reason.TOO_EASY)
+        if row.passed
+        else row
         for row in rows
     ]
 
@@ -110,9 +113,9 @@ def _error(given: Answer) -> tuple:
     return given.raised, "" if given.private else given.detail
 
 
-def _refused(message: str | None) -> tuple:
+def _refused(reason: Reason, message: str) -> tuple:
     """What makes two refusals of arguments the same to a reader; empty if none is."""
-    return (message,) if message and message.startswith(NOT_ALLOWED) else ()
+    return (message,) if reason is Reason.NOT_ALLOWED else ()
 
 
 def _only_results_differ(
@@ -131,31 +134,44 @@ def _only_results_differ(
     )
 
 
+class Disagreement(NamedTuple):
+    """Why an answer is not the right one: the kind, and the words for a reader."""
+
+    reason: Reason
+    words: str
+
+
 def disagreement(
     case: Case, right: Answer, given: Answer, names: Names | None = None
-) -> str | None:
-    """What differs between two answers to ``case``, in words; ``None`` if nothing.
+) -> Disagreement | None:
+    """What differs between two answers to ``case``; ``None`` if nothing.
 
     Neither an expected value nor anything that one could be worked out from is part of
     the message, such as how large an error is: otherwise, a student who returns zeros
     could work out the answers.
     """
     if given.unreadable is not None and right.raised is None:
-        return None if right.unreadable is not None else given.unreadable
+        if right.unreadable is not None:
+            return None
+        return Disagreement(Reason.DIFFERS, given.unreadable)
     if right.unreadable is not None:
-        return f"expected what cannot be read: {right.unreadable}"
+        words = f"expected what cannot be read: {right.unreadable}"
+        return Disagreement(Reason.DIFFERS, words)
     if given.raised == "NotImplementedError" != right.raised:
-        return NOT_YET
+        return Disagreement(Reason.STUB, NOT_YET)
     if right.raised is not None:
         if given.raised is None:
-            return f"expected a {right.raised}, but nothing was raised"
+            words = f"expected a {right.raised}, but nothing was raised"
+            return Disagreement(Reason.DIFFERS, words)
         if given.raised != right.raised:
-            return f"expected a {right.raised}, but {_raised(given)}"
+            words = f"expected a {right.raised}, but {_raised(given)}"
+            return Disagreement(Reason.RAISED, words)
         return None
     if given.raised is not None:
-        return _raised(given)
+        return Disagreement(Reason.RAISED, _raised(given))
     if isinstance(case, BreakCase):
-        return missed(case, right, given)
+        verdict = missed(case, right, given)
+        return verdict and Disagreement(verdict.reason, verdict.says)
     found = differences(right.value, given.value, case.rtol, case.atol)
     if names and _UNCHANGED in case.title:  # inputs first, since that is its title
         found = iter(sorted(found, key=lambda one: not _is_input(one[0], names)))
@@ -163,10 +179,20 @@ def disagreement(
     if first is None:
         return None
     path, words = first
-    if path and str(path[-1]).startswith(ASKED_ERROR) and words.startswith("False"):
-        return f"expected a {path[-1]}, but none was raised"
+    if path and str(path[-1]).startswith(ASKED_ERROR) and not _at(path, given.value):
+        words = f"expected a {path[-1]}, but none was raised"
+        return Disagreement(Reason.DIFFERS, words)
     where = name_of(path, names or {})
-    return f"{where}: {words}" if where else words
+    nothing = _at(path, given.value) is None
+    reason = Reason.NOTHING_RETURNED if nothing else Reason.DIFFERS
+    return Disagreement(reason, f"{where}: {words}" if where else words)
+
+
+def _at(path: Path, value: Any) -> Any:
+    """What is at a place within a value."""
+    for key in path:
+        value = value[key]
+    return value
 
 
 def _is_input(path: Path, names: Names) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.book import chapter_title
-from autograder.diagnosis import ANOTHER_TEST
 from autograder.exercise import UnknownExercise, find_topic
 from autograder.judge import Report
+from autograder.reasons import Reason
 from autograder.rows import NOT_YET, CaseReport, points_in_words
 
 STUB = "Not implemented yet. Replace the line that raises NotImplementedError."
@@ -145,7 +145,7 @@ def _where_to_read(report: Report) -> str:
 
 
 def _is_stub(report: Report) -> bool:
-    return report.message == NOT_YET or report.message.startswith(STUB)
+    return report.reason is Reason.STUB
 
 
 def _advice(report: Report) -> str:
@@ -168,8 +168,7 @@ def as_html(report: Report) -> str:
     caption = f"<caption><code>{title}</code>: {_points(report)}</caption>"
     page = _table(caption, first)
     if report.message:
-        is_cause = report.mistake and not report.message.startswith(ANOTHER_TEST)
-        lead = "Likely cause. " if is_cause else ""
+        lead = "Likely cause. " if report.reason is Reason.MISTAKE else ""
         page += (
             f"<p class='attention-hint'><strong>{lead}</strong>"
             f"{_with_code(report.message)}</p>"

@@ -7,7 +7,7 @@ arguments that ``specification`` has let through. Nothing of the student's is ru
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,19 +23,19 @@ from autograder.exercise import (
     find_topic,
 )
 from autograder.own_answers import own_answer
+from autograder.reasons import Reason
 from autograder.specification import NotAllowed, number_of_values, read_arguments
 
 FACTOR = 100  # times the tolerance: the least difference that counts
 NOT_ALLOWED = "the specification does not allow these arguments: "
 LATER = "judged at grading"
 TOO_LARGE = "too large: "
-_ON_THESE = "on these arguments, "
-AGREES = f"{_ON_THESE}it agrees with the right one, or differs hardly at all"
+AGREES = "on these arguments, it agrees with the right one, or differs hardly at all"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a case is ``found``; if not, what ``kind`` of miss it is, in words.
+    """Whether a case is ``found``; if not, the reason, and what ``kind`` of miss it is.
 
     Two verdicts of one kind are equal, however many values or versions they speak of.
     """
@@ -43,10 +43,11 @@ class Verdict:
     found: bool
     kind: str = ""
     says: str = field(default="", compare=False)
+    reason: Reason = field(default=Reason.NOT_FOUND, compare=False)
 
 
-def missed(case: BreakCase, right: Answer, given: Answer) -> str | None:
-    """What to say of arguments with another outcome; ``None`` if it is the same.
+def missed(case: BreakCase, right: Answer, given: Answer) -> Verdict | None:
+    """The verdict on arguments with another outcome; ``None`` if it is the same.
 
     Args:
         case: one wrong version, or all of them and a size.
@@ -58,12 +59,9 @@ def missed(case: BreakCase, right: Answer, given: Answer) -> str | None:
     theirs = verdict(case, given.value)
     if ours == theirs:
         return None
-    return theirs.says or "these arguments find the wrong version"
-
-
-def tells_why(message: str) -> bool:
-    """Whether a message says what is wrong with a test, as that of a verdict does."""
-    return message.startswith((NOT_ALLOWED, TOO_LARGE, _ON_THESE))
+    if theirs.found:
+        return replace(theirs, says="these arguments find the wrong version")
+    return theirs
 
 
 def is_empty(given: Answer) -> bool:
@@ -85,13 +83,13 @@ def verdict(case: BreakCase, sent: Any) -> Verdict:
         values = number_of_values(arguments)
         if case.most is not None and values > case.most:
             says = f"{TOO_LARGE}{values} values in total, of at most {case.most}"
-            return Verdict(False, AGREES, says)
+            return Verdict(False, AGREES, says, Reason.TOO_LARGE)
         if importlib.util.find_spec("solutions") is None:
-            return Verdict(False, LATER, LATER)
+            return Verdict(False, LATER, LATER, Reason.AT_GRADING)
         right = _right_answer(exercise, arguments)
     except NotAllowed as reason:
         says = f"{NOT_ALLOWED}{reason}"
-        return Verdict(False, says, says)
+        return Verdict(False, says, says, Reason.NOT_ALLOWED)
     versions = hidden_versions(exercise)
     asked = versions if case.version is None else versions[case.version :][:1]
     agreeing = [
@@ -107,7 +105,8 @@ def verdict(case: BreakCase, sent: Any) -> Verdict:
     some = (
         "one wrong version agrees" if number == 1 else f"{number} wrong versions agree"
     )
-    return Verdict(False, AGREES, f"{_ON_THESE}{some} with the right one")
+    says = f"on these arguments, {some} with the right one"
+    return Verdict(False, AGREES, says)
 
 
 def _right_answer(exercise: BreakExercise, arguments: list[Any]) -> Answer:

@@ -34,7 +34,6 @@ from typing import Any
 
 from autograder.answers import Answer, answer, decode
 from autograder.break_exercise import BreakExercise
-from autograder.diagnosis import says_why
 from autograder.exercise import Exercise, load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
@@ -273,7 +272,7 @@ def examine(
         kind = "nothing"
         if report.score == report.max_score:
             kind = "survivor"
-        elif says_why(report.message):
+        elif report.reason.is_told:
             kind = "mistake" if report.mistake else "symptom"
         told = f"{report.mistake or ''}: {report.message or lines[mutant.line]}"
         if kind == "nothing":

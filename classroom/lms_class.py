@@ -1,8 +1,9 @@
-"""A made-up class in two systems, packed as Canvas and Moodle pack their archives.
+"""A made-up class in three systems, packed as Canvas, Moodle and Gradescope pack it.
 
-Half of the class is in each. The kinds of students take turns: right, wrong and blank
-notebooks, renamed files, notebooks without metadata or of another chapter, some late
-and some handed in twice; two share a name, one is excused, and one hands in nothing.
+A third of the class is in each. The kinds of students take turns: right, wrong and
+blank notebooks, renamed files, notebooks without metadata or of another chapter, some
+late and some handed in twice; two share a name, one is excused, and one hands in
+nothing.
 What each has to get is known from how the notebook was made.
 """
 
@@ -20,7 +21,9 @@ from typing import Any
 from autograder.exercise import load_topic
 from classroom.submissions import right_answers, submission
 
-CANVAS, MOODLE = "canvas", "moodle"
+CANVAS, MOODLE, GRADESCOPE = "canvas", "moodle", "gradescope"
+SYSTEMS = (CANVAS, MOODLE, GRADESCOPE)
+METADATA = "submission_metadata.yml"
 KINDS = [
     *("right", "wrong", "blank", "renamed", "twice", "late"),
     *("stripped", "other chapter", "namesake", "namesake", "excused", "missing"),
@@ -34,6 +37,7 @@ COLUMNS = {
         *("Maximum Grade", "Grade can be changed", "Last modified (submission)"),
         *("Last modified (grade)", "Feedback comments"),
     ],
+    GRADESCOPE: ["Name", "SID", "Email", "Role"],
 }
 
 
@@ -56,9 +60,8 @@ class Pupil:
     @property
     def id(self) -> str:
         """The number of the person in the system."""
-        return str(
-            10_000 + self.number if self.system == CANVAS else 7_000 + self.number
-        )
+        first = {CANVAS: 10_000, MOODLE: 7_000, GRADESCOPE: 300_000}
+        return str(first[self.system] + self.number)
 
     @property
     def name(self) -> str:
@@ -91,23 +94,23 @@ def made_up_class(topic_name: str, size: int) -> list[Pupil]:
         wrong = [name for bit, name in enumerate(exercises) if pattern >> bit & 1]
         if kind == "stripped":
             wrong = [name for name in wrong if name in alone]
-        system = CANVAS if number < size // 2 else MOODLE
+        system = SYSTEMS[3 * number // size]
         found.append(Pupil(number, system, kind, tuple(wrong)))
     return found
 
 
 def mark_of(pupil: Pupil, topic_name: str) -> float | None:
     """The points that somebody has to get; None for who gets no mark."""
-    if pupil.kind in ("excused", "missing"):
+    if pupil.kind in ("excused", "missing", "other chapter"):
         return None
-    if pupil.kind in ("blank", "other chapter"):
+    if pupil.kind == "blank":
         return 0.0
     exercises = load_topic(topic_name).exercises.values()
     return float(sum(e.points for e in exercises if e.name not in pupil.wrong))
 
 
 def class_list(class_: Iterable[Pupil], system: str, points: float) -> str:
-    """The class as a system exports it: Canvas's gradebook, Moodle's worksheet."""
+    """The class as a system exports it: gradebook, worksheet or roster."""
     rows = [["    Points Possible", "", "", "", ""]] if system == CANVAS else []
     for p in class_:
         if p.system != system:
@@ -115,6 +118,8 @@ def class_list(class_: Iterable[Pupil], system: str, points: float) -> str:
         first, last = p.name.split()
         if system == CANVAS:
             rows.append([f"{last}, {first}", p.id, f"S{p.id}", p.student, "A"])
+        elif system == GRADESCOPE:
+            rows.append([p.name, p.id, p.student, "Student"])
         else:
             status = "No submission" if p.kind == "missing" else "Submitted for grading"
             status += " - 2 days late" if p.kind == "late" else ""
@@ -145,7 +150,7 @@ def packed(
         first: whether it is packed before those who hand in twice do so again.
     """
     right = right_answers(topic_name)
-    files = {}
+    files, owners = {}, []
     for p in class_:
         if p.system != system or p.kind == "missing":
             continue
@@ -159,7 +164,14 @@ def packed(
             data["metadata"] = {}
             for cell in data["cells"]:
                 cell["metadata"] = {}
-        files[place_of(p, topic_name, again=again)] = json.dumps(data)
+        place = place_of(p, topic_name, again=again)
+        files[place] = json.dumps(data)
+        owners.append(
+            f"{place.partition('/')[0]}:\n  :submitters:\n  - :name: {p.name}\n"
+            f"    :sid: '{p.id}'\n    :email: {p.student}\n"
+        )
+    if system == GRADESCOPE:
+        files[METADATA] = "".join(owners)
     return files
 
 
@@ -172,6 +184,8 @@ def place_of(pupil: Pupil, topic_name: str, *, again: bool) -> str:
         file = "homework.ipynb"
     if pupil.system == MOODLE:
         return f"{pupil.name}_{pupil.id}_assignsubmission_file/{file}"
+    if pupil.system == GRADESCOPE:
+        return f"submission_{8_000 + pupil.number + 1_000 * again}/{file}"
     if again:  # Canvas numbers what is handed in again
         file = file.replace(".ipynb", "-1.ipynb")
     person = "".join(reversed(pupil.name.lower().split()))

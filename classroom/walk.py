@@ -1,10 +1,10 @@
-"""The whole way of a chapter through two systems: ``python -m classroom.walk``.
+"""The whole way of a chapter through three systems: ``python -m classroom.walk``.
 
-Releases a chapter, collects a made-up class from the archives of Canvas and Moodle,
-grades, sets due dates, collects again from those who handed in twice, and makes
-feedback and exports, with the commands that an instructor calls. Then looks whether the
-mark of each person is under the person's own number in the tables that the systems
-read, and in the feedback archive.
+Releases a chapter, collects a made-up class from archives of Canvas, Moodle and
+Gradescope, grades, sets due dates, collects again from those who handed in twice, and
+makes feedback and exports, with the commands that an instructor calls. Then looks
+whether the mark of each person is under the person's own number in the tables that the
+systems read, and in the feedback archive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ import nbformat
 from autograder.exercise import load_topic
 from classroom.lms_class import (
     CANVAS,
+    GRADESCOPE,
     MOODLE,
+    SYSTEMS,
     Pupil,
     class_list,
     made_up_class,
@@ -65,10 +67,12 @@ class Walk:
         lines.append(f"{'step':34}{'seconds':>9}{'ms a student':>14}")
         for step, seconds in self.steps:
             lines.append(f"{step:34}{seconds:9.1f}{1000 * seconds / count:14.0f}")
-        lines += ["", f"{'kind':18}{'Canvas':>8}{'Moodle':>8}"]
+        heads = "".join(f"{system.title():>12}" for system in SYSTEMS)
+        lines += ["", f"{'kind':18}{heads}"]
         kinds = Counter((p.kind, p.system) for p in self.class_)
         for kind in dict.fromkeys(p.kind for p in self.class_):
-            lines.append(f"{kind:18}{kinds[kind, CANVAS]:8}{kinds[kind, MOODLE]:8}")
+            counts = "".join(f"{kinds[kind, system]:12}" for system in SYSTEMS)
+            lines.append(f"{kind:18}{counts}")
         there = ", ".join(f"{s.title()} {n}" for s, n in sorted(self.arrived.items()))
         lines += [
             "",
@@ -102,7 +106,7 @@ def walk(folder: Path, size: int, run: Callable[[Sequence[str]], int]) -> Walk:
     step("release two chapters", "course", str(course), CHAPTER, OTHER)
     _pack(folder, course, found.class_)
     for turn in ("first", "second"):
-        for system in (CANVAS, MOODLE):
+        for system in SYSTEMS:
             archive = str(folder / f"{system}_{turn}.zip")
             words = ["--roster", str(folder / f"{system}.csv")]
             step(f"collect, {system}, {turn}", "collect", CHAPTER, archive, *at, *words)
@@ -124,7 +128,7 @@ def _pack(folder: Path, course: Path, class_: Sequence[Pupil]) -> None:
         for name in (CHAPTER, OTHER)
     )
     most = sum(e.points for e in load_topic(CHAPTER).exercises.values())
-    for system in (CANVAS, MOODLE):
+    for system in SYSTEMS:
         (folder / f"{system}.csv").write_text(class_list(class_, system, most))
         for turn in ("first", "second"):
             files = packed(
@@ -147,7 +151,8 @@ def compare(course: Path, found: Walk) -> None:
         row["Identifier"].removeprefix("Participant "): row["Grade"]
         for row in _table(course, MOODLE)
     }
-    tables = {CANVAS: canvas, MOODLE: moodle}
+    gradescope = {row["SID"]: row["Total Score"] for row in _table(course, GRADESCOPE)}
+    tables = {CANVAS: canvas, MOODLE: moodle, GRADESCOPE: gradescope}
     returned = {system: _returned(course, system) for system in tables}
     for pupil in found.class_:
         mark = mark_of(pupil, CHAPTER)
@@ -155,6 +160,7 @@ def compare(course: Path, found: Walk) -> None:
         expected = excused if mark is None else f"{mark:g}"
         given = tables[pupil.system].get(pupil.id, "no line")
         page = _page_mark(pupil, returned[pupil.system])
+        page = mark if pupil.system == GRADESCOPE else page
         if given == expected and page == (None if mark is None else mark):
             found.arrived[pupil.system] += 1
         else:
@@ -169,7 +175,9 @@ def _table(course: Path, system: str) -> list[dict[str, str]]:
 
 
 def _returned(course: Path, system: str) -> dict[str, str]:
-    """The files of a feedback archive, by name."""
+    """The files of a feedback archive, by name; Gradescope takes none."""
+    if system == GRADESCOPE:
+        return {}
     path = course / "feedback" / f"{CHAPTER}_{system}.zip"
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name).decode() for name in archive.namelist()}

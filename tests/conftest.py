@@ -51,7 +51,6 @@ LONG = (
     "autograder/attacks/test_instructor_side.py",
     "autograder/attacks/test_slow_to_show.py",
     "autograder/grading/test_cluster.py",
-    "autograder/grading/test_collector.py",
     "autograder/grading/test_examine.py",
     "autograder/grading/test_grade.py",
     "autograder/grading/test_resume.py",

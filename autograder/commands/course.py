@@ -34,11 +34,12 @@ def add_to(commands: Any) -> None:
         "--from",
         dest="system",
         choices=["canvas", "moodle", "gradescope"],
-        help="whose archive it is; found out if it is not said",
+        help="whose archive it is, where a class list of your own leaves it open",
     )
     collect.add_argument(
         "--roster",
         type=Path,
+        required=True,
         metavar="FILE",
         help="who is in the class, as the LMS exports it, or a CSV of your own",
     )
@@ -91,19 +92,18 @@ def _course(options: argparse.Namespace) -> int:
 
 def _collect(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.lms.collect import collect
-    from autograder.lms.upload_ids import people_in
+    from autograder.lms.collect import planned
     from autograder.marks.class_list import add_students
     from autograder.release.settings import settings_of
 
     course = options.course.resolve()
     settings = settings_of(course)
-    done = collect(
-        options.chapter, options.archive, course, options.system, options.roster
-    )
-    people = people_in(course, options.chapter).values()
-    add_students(settings.gradebook, settings.course_id, people)
-    say("\n".join(done.lines(options.chapter)))
+    given = (options.chapter, options.archive, course, options.roster, options.system)
+    with planned(*given) as plan:
+        # What the gradebook refuses must not be in submitted/ already.
+        add_students(settings.gradebook, settings.course_id, plan.roster.people)
+        done = plan.write()
+    say("\n".join(done.lines()))
     return GraderFault.exit_status if done.unkept else 0
 
 

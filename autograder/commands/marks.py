@@ -68,15 +68,15 @@ def add_to(commands: Any) -> None:
 
 def _report(options: argparse.Namespace) -> int:
     from autograder.handback.lms_tables import write_lms_tables
-    from autograder.marks.whole_class import note_on_strangers, report_on_class
-    from autograder.reporting.exports import write_class_report
+    from autograder.marks.whole_class import report_on_class
+    from autograder.reporting.classreport import write_class_report
 
     course = options.course
     require_topic(options.chapter)
     report, notes = report_on_class(course, options.chapter)
     paths = write_class_report(course, report)
     tables, more = write_lms_tables(course, report)
-    for note in [*notes, *more, *note_on_strangers(course)]:
+    for note in [*notes, *more]:
         say(note)
     for what, path in {**paths, **tables}.items():
         say(f"{what + ':':12} {path}")
@@ -135,7 +135,7 @@ def _agreed() -> bool:
 
 def _changes(options: argparse.Namespace) -> int:
     require_topic(options.chapter)
-    from autograder.marks.audit import AuditLog, of_student
+    from autograder.marks.audit import AuditLog
     from autograder.marks.gradebook import ChapterMarks
     from autograder.release.settings import settings_of
 
@@ -146,7 +146,9 @@ def _changes(options: argparse.Namespace) -> int:
         log.find(marks.read())
     found = log.changes()
     if options.student is not None:
-        found = of_student(found, options.student)
+        found = [change for change in found if change.student == options.student]
+        if not found:
+            raise AutograderError(f"no mark of {options.student!r} was ever changed")
     say("\n".join(change.line() for change in found) or "no mark was changed so far")
     return 0
 

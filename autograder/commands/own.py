@@ -101,7 +101,6 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
 
 def _as_text(report: dict[str, Any]) -> str:
     from autograder.judge import Report
-    from autograder.rows import CaseReport
     from autograder.show import as_text
 
     lines = [
@@ -109,8 +108,7 @@ def _as_text(report: dict[str, Any]) -> str:
     ]
     lines += [f"note: {note}" for note in report["notes"]]
     for exercise in report["exercises"]:
-        cases = [CaseReport(**case) for case in exercise["cases"]]
-        lines += ["", as_text(Report(**{**exercise, "cases": cases}))]
+        lines += ["", as_text(Report.from_dict(exercise))]
     return "\n".join(lines)
 
 

@@ -26,9 +26,9 @@ from autograder.errors import AutograderError
 from autograder.files import Unusable, write_atomically
 from autograder.marks.reports import ClassReport
 from autograder.notebooks import grade_id, read_notebook, source
+from autograder.reasons import Reason
 from autograder.release.course import master_text
 from autograder.reporting.pages import templates
-from autograder.rows import NOT_YET
 
 MOST_SHARING = 0.25  # of the class: what more of it share is no evidence
 _DIGITS = re.compile(r"\d[\d.e+-]*")
@@ -113,7 +113,7 @@ def wrong_way(exercise: Mapping[str, Any]) -> str:
         Nothing if the answer is right, or was never written.
     """
     failed = [case for case in exercise["cases"] if not case["passed"]]
-    if not failed or all(case["message"] == NOT_YET for case in failed):
+    if not failed or all(case["reason"] == Reason.STUB for case in failed):
         return ""
     cause = exercise["mistake"] or _DIGITS.sub("#", exercise["message"])
     cases = [f"{c['title']}: {_DIGITS.sub('#', c['message'])}" for c in failed]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.diagnosis import alone_at_fault
 from autograder.errors import GraderFault
 from autograder.files import Unusable, printable, write_atomically
 from autograder.grading.rewritten import rewritten
@@ -85,7 +84,7 @@ class Outcome:
             f"{exercise['name']}: {exercise['mistake']}"
             for _, report in reports
             for exercise in report["exercises"]
-            if alone_at_fault(exercise["mistake"], exercise["message"])
+            if exercise["mistake"] and not exercise["own_helper"]
         )
         ranked = sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
         if ranked:

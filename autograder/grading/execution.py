@@ -21,6 +21,7 @@ from autograder.expected import Expected, expect_anew
 from autograder.grading.client import SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.judge import Report, explain, judge, mark, refuse
+from autograder.reasons import Reason
 from autograder.rest_of_cell import definitions_in, rest_below
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
@@ -163,7 +164,7 @@ class Execution:
                 return ended
             quick = self.clock.charged - before < self.limits.cell_seconds / 4
             report = self._mark(name, answers)
-            explained = report.score == report.max_score or report.message
+            explained = report.score == report.max_score or report.reason
             if explained or not quick or self._is_known(name):
                 return None
             return await self._look_for_mistakes(client, cell)
@@ -273,9 +274,13 @@ class Execution:
         if ended is None:
             answers = self._in_full(name, answers)
             known = judge(self.topic.exercises[name], answers, expected)
-            if known.message:
-                found = {"mistake": known.mistake, "message": known.message}
-                self.reports[name] = replace(self.reports[name], **found)
+            if known.reason:
+                self.reports[name] = replace(
+                    self.reports[name],
+                    mistake=known.mistake,
+                    message=known.message,
+                    reason=known.reason,
+                )
         return ended
 
     def _in_full(self, name: str, answers: list[Answer]) -> list[Answer]:
@@ -334,7 +339,7 @@ class Execution:
         if not any(answer.is_value for answer in self.given[name]):
             other = self.cell_errors.get(name, other)
         if other and report.score < report.max_score and report.mistake is None:
-            report = replace(report, message=other)
+            report = replace(report, message=other, reason=Reason.REFUSED)
         return report
 
 

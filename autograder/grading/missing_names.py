@@ -20,6 +20,7 @@ from autograder.grading.meant_parameters import Meant, meant_by, parameters_of_s
 from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
 from autograder.magics import keeps_names, parsed
+from autograder.reasons import Reason
 from autograder.statements import DEFINITIONS, bound_by, names_bound
 from autograder.submissions.cells import printable_part
 from autograder.submissions.rebuild import STUDENT, Rebuilt
@@ -74,8 +75,7 @@ def name_missing_names(
     missing = {
         report.name: _missing_in(report.name, given.get(report.name, ()))
         for report in reports
-        if report.message.startswith("NameError: ")
-        or report.message == _lost(report.name) + "."
+        if report.reason is Reason.NAME_MISSING
     }
     if not any(missing.values()):
         return list(reports)

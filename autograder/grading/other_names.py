@@ -16,7 +16,7 @@ from autograder.cells import RENAME, likeliest
 from autograder.grading.remarks import NAME, in_reading_time
 from autograder.judge import Report
 from autograder.magics import parsed
-from autograder.rows import NOT_YET
+from autograder.reasons import Reason
 from autograder.show import STUB
 from autograder.statements import only_stubs, parameters_of
 from autograder.submissions.rebuild import STUDENT, Rebuilt
@@ -40,7 +40,7 @@ def name_renamed(
         given: the answers to each exercise.
     """
     lost = {name for name, answers in given.items() if _is_lost(name, answers)}
-    absent = [r for r in reports if r.message == NOT_YET or _is_told(r, lost)]
+    absent = [r for r in reports if r.reason is Reason.STUB or _is_told(r, lost)]
     if not absent:
         return list(reports)
 
@@ -64,7 +64,7 @@ def _is_lost(name: str, answers: Sequence[Answer]) -> bool:
 
 def _is_told(report: Report, lost: set[str]) -> bool:
     """Whether a report says no more than that a name is lost."""
-    return report.name in lost and report.message.startswith("NameError: ")
+    return report.name in lost and report.reason is Reason.NAME_MISSING
 
 
 def _stubs(master: NotebookNode) -> dict[str, Definition]:
@@ -96,13 +96,15 @@ def _naming(
         node.name: _parameters(node) for node in written if isinstance(node, type(stub))
     }
     best = stub and likeliest(report.name, _parameters(stub), others)
-    if report.message == NOT_YET:
+    if report.reason is Reason.STUB:
         if not best:
             return report
         hint = RENAME.format(best, report.name, ", which is still there")
         return replace(report, message=f"{STUB} {hint}")
     hint = f" {RENAME.format(best, report.name, '')}" if best else ""
-    return replace(report, message=f"{report.name} is not defined.{hint}")
+    reason = Reason.RENAMED if best else Reason.NAME_MISSING
+    message = f"{report.name} is not defined.{hint}"
+    return replace(report, message=message, reason=reason)
 
 
 def _parameters(node: Definition) -> list[str]:

@@ -16,7 +16,6 @@ from functools import cached_property
 from nbformat import NotebookNode
 
 from autograder.answers import Answer
-from autograder.diagnosis import says_why
 from autograder.grading.meant_parameters import (
     Meant,
     meant_by,
@@ -26,7 +25,7 @@ from autograder.grading.meant_parameters import (
 from autograder.grading.remarks import NAME, in_reading_time
 from autograder.judge import Report
 from autograder.magics import keeps_names, parsed
-from autograder.rows import NOT_YET
+from autograder.reasons import Reason
 from autograder.statements import DEFINITIONS, looked_up, names_bound
 from autograder.submissions.rebuild import STUDENT, TAKEN_OVER, Rebuilt
 
@@ -71,7 +70,7 @@ def name_outside_values(
         for report in reports
         if report.score < report.max_score
         and report.mistake is None
-        and report.message != NOT_YET
+        and report.reason is not Reason.STUB
         and report.name not in not_run
         and all(answer.raised != "NameError" for answer in given.get(report.name, ()))
     }
@@ -94,8 +93,9 @@ def _telling(report: Report, first: str) -> Report:
     """The report with a remark before what it says of the answer as it ran."""
     if not first:
         return report
-    more = f" With that value: {report.message}" if says_why(report.message) else ""
-    return replace(report, message=first + more)
+    more = f" With that value: {report.message}" if report.reason.is_told else ""
+    reason = report.reason or Reason.OUTSIDE_VALUE
+    return replace(report, message=first + more, reason=reason)
 
 
 @dataclass(frozen=True, eq=False)

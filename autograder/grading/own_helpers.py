@@ -11,14 +11,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache
 
-from autograder.diagnosis import OWN_HELPER
 from autograder.grading.remarks import in_reading_time
 from autograder.judge import Report
 from autograder.magics import parsed
-from autograder.rows import NOT_YET
+from autograder.reasons import Reason
 from autograder.statements import looked_up
 from autograder.submissions.in_effect import definitions_in_effect
 from autograder.submissions.rebuild import Rebuilt
+
+_OWN_HELPER = "Your answer calls your own "
 
 
 def name_own_helpers(
@@ -40,7 +41,7 @@ def name_own_helpers(
         report
         for report in reports
         if report.name in wrong
-        and report.message != NOT_YET
+        and report.reason is not Reason.STUB
         and report.name not in not_run
     ]
     if not asked:
@@ -112,10 +113,10 @@ def _naming(report: Report, calls: _Calls) -> Report:
     if wrong:
         itself = "lost points itself" if len(wrong) == 1 else "lost points themselves"
         message += (
-            f" {OWN_HELPER}{_listed(wrong)}, which {itself}: correct that first, "
+            f" {_OWN_HELPER}{_listed(wrong)}, which {itself}: correct that first, "
             "since it may be all that is wrong here."
         )
-    return replace(report, message=message.strip())
+    return replace(report, message=message.strip(), own_helper=bool(wrong or anew))
 
 
 def _defined_anew(names: Collection[str], message: str) -> str:
@@ -131,7 +132,7 @@ def _defined_anew(names: Collection[str], message: str) -> str:
         where = "which cells of yours below their checks define anew"
         that = "those definitions"
     first = (
-        f"{OWN_HELPER}{_listed(names)}, {where}: remove or rename {that} first, "
+        f"{_OWN_HELPER}{_listed(names)}, {where}: remove or rename {that} first, "
         "since it may be all that is wrong here."
     )
     return f"{first} With {that}: {message}" if message else first

@@ -25,7 +25,6 @@ from autograder.lms.upload_ids import (
     people_in,
     read_upload_ids,
 )
-from autograder.lms.whole_archive import ANONYMOUS
 from autograder.marks.reports import ClassReport
 from autograder.tables import Kept, cell_of, number_in, write_csv
 
@@ -88,20 +87,7 @@ def _canvas(
             f"out of {most}: change it in Canvas before you import them"
         )
     rows: list[list[Any]] = [["    Points Possible", "", "", "", "", report.max_score]]
-    nameless = {
-        student
-        for student, entry in uploads.items()
-        if entry.system == CANVAS and entry.person.startswith(ANONYMOUS)
-    }
-    if left := len(nameless & report.students):
-        notes.append(
-            f"Canvas hides who {left} of the students are, so they are not in its "
-            "table: switch anonymous grading off there, download the submissions "
-            "again, and collect and grade them in a new course folder"
-        )
     for student in report.everybody:
-        if student in nameless:
-            continue
         mark = "EX" if student in report.excused else report.score_of(student, "")
         rows.append([*_canvas_ids(student, people, uploads), mark])
     write_csv(path, [*CANVAS_COLUMNS, column], rows)

@@ -7,7 +7,7 @@
   is returned as a notebook, with marks and comments at its head. Source: its
   ``generate_comments_from_files``.
 
-Gradescope takes nothing back, and neither does Canvas for a quiz.
+Gradescope takes nothing back.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from autograder.files import write_atomically
-from autograder.lms.names import CANVAS, MOODLE, shape_of
+from autograder.lms.names import CANVAS, MOODLE, readings
 from autograder.lms.upload_ids import HandedIn, read_upload_ids
-from autograder.lms.whole_archive import is_of_a_quiz
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.scores import Marks
 from autograder.release.settings import settings_of
@@ -64,9 +63,9 @@ def _for_moodle(
         page = page_of(course, student, chapter)
         if entry.system != MOODLE or not page.is_file():
             continue
-        shape = shape_of(entry.place, [MOODLE])
-        if shape is not None and shape.file:  # its name began as others' folders
-            head = entry.place.removesuffix(shape.file)
+        named = readings(entry.place, MOODLE)
+        if named and named[0].file:  # its name began as others' folders
+            head = entry.place.removesuffix(named[0].file)
             yield f"{head}{chapter}.html", page.read_bytes()
         else:
             yield f"{entry.place}/{chapter}.html", page.read_bytes()
@@ -81,8 +80,6 @@ def _for_canvas(
     for student, entry in uploads.items():
         page = page_of(course, student, chapter)
         if entry.system != CANVAS or student not in marks or not page.is_file():
-            continue
-        if is_of_a_quiz(entry.place):
             continue
         kept = course / "autograded" / student / chapter / f"{chapter}.ipynb"
         notebook = with_marks(json.loads(kept.read_bytes()), chapter, marks[student])

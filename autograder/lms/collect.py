@@ -1,48 +1,34 @@
-"""Collect a class's submissions from an archive that its system packed."""
+"""Collect a class's submissions from an archive: first a plan, then the writing."""
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.files import write_atomically
-from autograder.lms.archives import is_archive, unpack
-from autograder.lms.beside import modules_beside
-from autograder.lms.members import of_unknown_encoding, shown
-from autograder.lms.names import MOODLE, Notebook, Shape, choose
-from autograder.lms.packed import (
-    NothingCollected,
-    notebooks_in,
-    path_within,
-    without_notebook,
-)
-from autograder.lms.roster import BY_HAND, Person, Roster
-from autograder.lms.told import told
+from autograder.errors import GraderFault
+from autograder.files import printable, write_atomically
+from autograder.lms.archives import members_of
+from autograder.lms.choose import choose
+from autograder.lms.names import GRADESCOPE
+from autograder.lms.owners import NothingCollected, Upload, owners_of
+from autograder.lms.roster import Person, Roster
 from autograder.lms.upload_ids import (
     HandedIn,
-    addresses_of_sids,
     keep_roster,
-    kept_roster,
-    kept_worksheet,
-    names_so_far,
     read_class_list,
     read_upload_ids,
     write_upload_ids,
 )
-from autograder.lms.whose import (
-    find_person,
-    is_somebody_else,
-    name_so_far,
-    names_differ,
-    settled,
-    with_sids_compared,
-)
-from autograder.notebooks import MAX_FILE_BYTES
-from autograder.submissions.submitted import bad_name, folder_of, handed_in
+from autograder.submissions.submitted import folder_of, handed_in
+
+MAX_TOLD = 5  # lines about what one person handed in
+
+
+class CannotUnpack(GraderFault):
+    """This machine has no room to unpack an archive."""
 
 
 @dataclass
@@ -50,290 +36,223 @@ class Collected:
     """What collecting did.
 
     Attributes:
+        chapter: of which.
         system: whose archive it was.
         new: students of whom there was nothing yet.
         changed: students whose submission is another one now.
         same: students whose submission was there already.
         late: those whom the system calls late.
-        missing: those whom a class list names, and who have handed in nothing.
-        unusable: of these, those in whose upload there is no notebook.
-        unlisted: those who handed in and are in no class list.
-        apart: new students whose SID is that of another address, and these two.
-        untaken: of the missing, those to whom something may belong that was left out.
+        missing: those whom the class list names, and who have handed in nothing.
+        useless: those who handed in something of which nothing could be collected.
         unkept: how many submissions could not be written.
         left_out: what was not collected, with the reason.
-        garbled: what to do if names look wrong, where they may be.
     """
 
+    chapter: str
     system: str
     new: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     same: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    unusable: list[str] = field(default_factory=list)
-    unlisted: list[str] = field(default_factory=list)
-    apart: dict[str, str] = field(default_factory=dict)
-    untaken: list[str] = field(default_factory=list)
+    useless: list[str] = field(default_factory=list)
     unkept: int = 0
-    left_out: list[tuple[str, str]] = field(default_factory=list)
-    garbled: str = ""
+    left_out: list[str] = field(default_factory=list)
 
-    def lines(self, chapter: str) -> list[str]:
+    def lines(self) -> list[str]:
         """What to tell an instructor; what was left out comes last."""
         count = len(self.new) + len(self.changed) + len(self.same)
         found = [
-            f"{chapter}: {count} collected from {self.system.title()}: {len(self.new)} "
-            f"new, {len(self.changed)} changed, {len(self.same)} as before"
+            f"{self.chapter}: {count} collected from {self.system.title()}: "
+            f"{len(self.new)} new, {len(self.changed)} changed, {len(self.same)} as "
+            "before"
         ]
-        nothing = sorted({*self.missing} - {*self.unusable, *self.untaken})
         for what, names in (
-            ("late", sorted(self.late)),
-            ("not handed in", nothing),
-            ("handed in, but no notebook", sorted(self.unusable)),
-            ("handed in, as it seems, but not collected", sorted(self.untaken)),
+            ("late", self.late),
+            ("not handed in", self.missing),
+            ("handed in, but not collected", self.useless),
         ):
             if names:
-                found.append(f"  {what}: {', '.join(names)}")
-        if self.unlisted:
-            names = ", ".join(sorted(self.unlisted))
-            found.append(f"  collected, but in no class list: {names}")
-        found += [
-            f"  collected under a name of its own: {student}: its SID, {other}"
-            for student, other in sorted(self.apart.items())
-        ]
-        found += [f"  not collected: {w}: {why}" for w, why in told(self.left_out)]
-        if self.garbled:
-            found.append(f"  {self.garbled}")
+                found.append(f"  {what}: {', '.join(sorted(names))}")
+        found += [f"  not collected: {line}" for line in self.left_out]
         if self.unkept:
             found.append(f"{self.unkept} not kept: make room and call again")
         return found
 
 
-def collect(
-    chapter: str,
-    archive: Path,
-    course: Path,
-    system: str | None = None,
-    roster: Path | None = None,
-) -> Collected:
-    """Take one notebook of each person into ``submitted/``, with modules beside it.
+@dataclass
+class Plan:
+    """What collecting will do; so far, nothing of the course has changed.
+
+    Attributes:
+        roster: the class list.
+        done: what has been done so far, and what is left out.
+    """
+
+    chapter: str
+    course: Path
+    roster: Roster
+    done: Collected
+    _uploads: dict[str, HandedIn]
+    _unpacked: dict[str, tuple[HandedIn, dict[str, Path]]] = field(default_factory=dict)
+    _times: dict[str, str] = field(default_factory=dict)
+    _came: set[str] = field(default_factory=set)
+
+    def write(self) -> Collected:
+        """Put the notebooks where grading looks for them, and keep what they were."""
+        submitted, done = self.course / "submitted", self.done
+        for student, (entry, files) in self._unpacked.items():
+            folder = folder_of(submitted, student) / self.chapter
+            try:
+                state = _write_one(folder, self.chapter, files, self._times[student])
+            except OSError as error:
+                why = f"it cannot be kept: {error.strerror}"
+                done.left_out.append(f"{printable(entry.place)}: {why}")
+                done.unkept += 1
+                continue
+            getattr(done, state).append(student)
+            self._uploads[student] = entry
+            if entry.late:
+                done.late.append(student)
+        write_upload_ids(self.course, self.chapter, self._uploads)
+        keep_roster(self.course, self.chapter, self.roster)
+        for person in self.roster.people:
+            if not handed_in(submitted, person.student, self.chapter):
+                came = person.student in self._came
+                (done.useless if came else done.missing).append(person.student)
+        return done
+
+    def take(self, person: Person, uploads: Sequence[Upload], folder: Path) -> None:
+        """Plan to keep the notebook of a person, if there is one of the chapter.
+
+        Args:
+            person: in the class list.
+            uploads: what the person handed in.
+            folder: where files lie until they are written.
+
+        Raises:
+            CannotUnpack: this machine has no room for them.
+        """
+        student, said = person.student, self.done.left_out
+        choice = choose(uploads, self.chapter)
+        said += choice.left_out[:MAX_TOLD]
+        if len(choice.left_out) > MAX_TOLD:
+            more = f"{len(choice.left_out) - MAX_TOLD} more of this person"
+            said.append(f"{uploads[0].shown()}: {more}")
+        self._came.add(student)
+        if choice.best is None:
+            return
+        late = any(upload.named.late for upload in uploads)
+        entry = _entry(self.done.system, person, choice.best, late)
+        before = self._uploads.get(student)
+        if before and before.system == entry.system and before.upload > entry.upload:
+            why = f"{student} handed in a later one, which was collected before"
+            said.append(f"{choice.best.shown()}: {why}")
+            return
+        self._unpacked[student] = entry, _unpack(choice.files, folder)
+        self._times[student] = choice.best.named.time
+
+    def leave(self, left_out: Mapping[str, str], unclear: set[str]) -> None:
+        """Note what is nobody's, and to whom something of it may belong."""
+        self.done.left_out += [
+            f"{printable(what)[:300]}: {why}" for what, why in left_out.items()
+        ]
+        self._came |= unclear
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not self._unpacked
+
+
+@contextlib.contextmanager
+def planned(
+    chapter: str, archive: Path, course: Path, roster: Path, system: str | None = None
+) -> Iterator[Plan]:
+    """Find the notebook of each person, with modules beside it; nothing is changed.
 
     Args:
         chapter: name of the chapter.
         archive: as a system packed it, or a folder with what was in it.
         course: folder of the course.
-        system: ``canvas``, ``moodle`` or ``gradescope``; found out if None.
-        roster: a class list, which is kept.
+        roster: the class list.
+        system: ``canvas``, ``moodle`` or ``gradescope``, where a class list by hand
+            leaves it open; found out if None.
 
     Raises:
-        NothingCollected: there is no such archive, or nothing of use in it, or the
-            class list is that of another one.
-        BadTable: the class list cannot be used; nothing was collected.
-        CannotUnpack: this machine could not unpack it; nothing was collected.
+        NoArchive: the archive cannot be opened.
+        NothingCollected: there is nothing of use in it.
+        BadTable: the class list cannot be used.
+        CannotUnpack: this machine could not unpack it.
     """
-    if not archive.exists():
-        raise NothingCollected(f"there is no archive {archive}")
-    if archive.is_file() and not is_archive(archive):
-        raise NothingCollected(
-            f"{archive} is no archive, or a damaged one: give the ZIP or tar file that "
-            "the system packed, or a folder with what was in it"
-        )
-    garbled = _advice_on_names(archive)
-    given = read_class_list(course, chapter, roster) if roster else None
-    kept = (given, kept_worksheet(course, chapter), kept_roster(course))
-    lists = [roster for roster in kept if roster]
-    with tempfile.TemporaryDirectory(prefix="attention-") as folder:
-        left_out: list[tuple[str, str]] = []
-        root = Path(folder)
-        others = unpack(archive, root, lambda name, why: left_out.append((name, why)))
-        system, notebooks = notebooks_in(root, archive, system, left_out)
-        notebooks, moved = with_sids_compared(
-            notebooks, lists, addresses_of_sids(course)
-        )
-        certain, doubtful = settled(notebooks, lists, names_so_far(course, chapter))
-        chosen, left = choose(certain, chapter)
-        left_out += [
-            (path_within(n.path, root), shown(why)) for n, why in left + doubtful
-        ]
-        useless = without_notebook(others, notebooks)
-        left_out += [(what, why) for what, why, _ in useless]
-        if not chosen:
-            whose = system.title() if system else "Canvas, Moodle or Gradescope"
-            way_on = (
-                ""
-                if notebooks
-                else "; if it is of another system, put each notebook into submitted/"
-                f"STUDENT/{chapter}/{chapter}.ipynb yourself"
-            )
+    listed = read_class_list(course, chapter, roster)
+    people = {person.student: person for person in listed.people}
+    with (
+        members_of(archive) as members,
+        tempfile.TemporaryDirectory(prefix="attention-") as folder,
+    ):
+        owners = owners_of(members, listed, system)
+        done = Collected(chapter, owners.system)
+        uploads = read_upload_ids(course, chapter)
+        plan = Plan(chapter, course, listed, done, uploads)
+        plan.leave(owners.left_out, owners.unclear)
+        for number, (student, files) in enumerate(owners.uploads.items()):
+            plan.take(people[student], files, Path(folder, str(number)))
+        if plan.is_empty:
             raise NothingCollected(
-                f"{archive}: no notebook of {chapter} in it is named as {whose} names "
-                f"what it packs{way_on}",
-                left_out,
+                f"{archive}: nothing in it is a new notebook of {chapter} by somebody "
+                f"in {roster}, named as {owners.system.title()} names what it packs",
+                done.left_out,
             )
-        if given and not any(_is_in(given, n.shape) for n in chosen.values()):
-            _require_list_of(given, system)
-        if both := names_differ(lists, [n.shape for n in chosen.values()]):
-            groups = (
-                "is it of groups? Moodle gives them numbers of their own, and their "
-                "members cannot be told from these"
-            )
-            raise NothingCollected(
-                f"{archive} has numbers of the class list, but with other names: "
-                f"{both}; {garbled or groups}"
-            )
-        outcome = Collected(system or "several", left_out=left_out, garbled=garbled)
-        _file(chapter, course, chosen, lists, outcome, moved)
-    if given:
-        keep_roster(course, chapter, given)
-        outcome.missing = [
-            person.student
-            for person in given.people
-            if not handed_in(course / "submitted", person.student, chapter)
-        ]
-        found = (find_person([given], shape) for _, _, shape in useless)
-        came = {person.student for person in found if person}
-        outcome.unusable = [name for name in outcome.missing if name in came]
-        shapes = (shape for n in notebooks for shape in (n.shape, *n.others))
-        found = (find_person([given], shape) for shape in shapes)
-        came = {person.student for person in found if person} - {*outcome.unusable}
-        outcome.untaken = [name for name in outcome.missing if name in came]
-    return outcome
+        yield plan
 
 
-def _advice_on_names(archive: Path) -> str:
-    """What to do if names look wrong, where an archive does not say how to read it."""
-    name = None
-    if archive.is_file() and zipfile.is_zipfile(archive):
-        with contextlib.suppress(Exception):  # what is damaged is told by unpacking it
-            name = of_unknown_encoding(archive)
-    if name is None:
-        return ""
-    return (
-        f"the archive does not say in which code page names such as {shown(name)} are: "
-        "if they look wrong, unpack it with the right one and give the folder"
-    )
+def collect(
+    chapter: str, archive: Path, course: Path, roster: Path, system: str | None = None
+) -> Collected:
+    """Take one notebook of each person into ``submitted/``; see ``planned``."""
+    with planned(chapter, archive, course, roster, system) as plan:
+        return plan.write()
 
 
-def _is_in(roster: Roster, shape: Shape) -> bool:
-    """Whether a class list names a person, by an id or by the name of the folder."""
-    name = shape.student.casefold()
-    return find_person([roster], shape) is not None or any(
-        person.student.casefold() == name for person in roster.people
-    )
-
-
-def _require_list_of(roster: Roster, system: str | None) -> None:
-    """Refuse a list that names nobody in an archive, if it must be of another class.
-
-    Moodle numbers people anew in each assignment, so its worksheet fits that alone.
-
-    Raises:
-        NothingCollected: it is of another system, or of another assignment in Moodle.
-    """
-    if roster.system == BY_HAND or roster.system == system != MOODLE:
-        return
-    whose = system.title() if system else "several systems"
-    other = "another assignment" if roster.system == system else whose
-    raise NothingCollected(
-        f"{roster.table.path} is a class list of {roster.system.title()} that names "
-        f"nobody in the archive, which is of {other}: give the list that belongs to "
-        "this archive, or none"
-    )
-
-
-def _file(
-    chapter: str,
-    course: Path,
-    chosen: dict[str, Notebook],
-    lists: list[Roster],
-    outcome: Collected,
-    moved: Mapping[Shape, str],
-) -> None:
-    """Put the notebooks where grading looks for them, and keep what they were.
-
-    Args:
-        chapter: name of the chapter.
-        course: folder of the course.
-        chosen: the notebooks by what their students would be called.
-        lists: those that there are of the class.
-        outcome: takes what was done.
-        moved: whose SID is that of somebody else, in words.
-    """
-    uploads, so_far = read_upload_ids(course, chapter), names_so_far(course, chapter)
-    people = {student: find_person(lists, n.shape) for student, n in chosen.items()}
-    named: dict[str, list[str]] = {}
-    for found, notebook in sorted(chosen.items()):
-        person = people[found]
-        known = name_so_far(notebook.shape, person, so_far)
-        name = known or (person.student if person else found)
-        if is_somebody_else(lists, notebook.shape, name):
-            why = f"{name} is the name of somebody else in the class list"
-            outcome.left_out.append((shown(notebook.place), shown(why)))
-            continue
-        named.setdefault(name, []).append(found)
-    for student, claiming in named.items():
-        notebook, person = chosen[claiming[0]], people[claiming[0]]
-        if len(claiming) > 1:
-            names = ", ".join(claiming)
-            outcome.left_out.append((shown(names), f"all of them would be {student}"))
-            continue
-        entry = _entry(notebook, person)
-        before = uploads.get(student)
-        why = bad_name(student)
-        if before and before.system == entry.system and before.upload > entry.upload:
-            why = f"{student} handed in a later one, which was collected before"
-        if why:
-            outcome.left_out.append((shown(notebook.place), why))
-            continue
-        folder = folder_of(course / "submitted", student) / chapter
-        try:
-            _write(folder, student, chapter, notebook, outcome)
-        except OSError as error:
-            why = f"it cannot be kept: {error.strerror}"
-            outcome.left_out.append((shown(notebook.place), why))
-            outcome.unkept += 1
-            continue
-        uploads[student] = entry
-        is_new = person is None and student not in so_far.values()
-        if is_new and notebook.shape in moved:
-            outcome.apart[student] = shown(moved[notebook.shape])
-        if lists and person is None:
-            outcome.unlisted.append(student)
-        if entry.late:
-            outcome.late.append(student)
-    write_upload_ids(course, chapter, uploads)
-
-
-def _entry(notebook: Notebook, person: Person | None) -> HandedIn:
+def _entry(system: str, person: Person, best: Upload, late: bool) -> HandedIn:
     """What is kept of a submission."""
-    shape, ids = notebook.shape, person.ids if person else {}
+    named = best.named
+    email = named.email or person.ids.get("email", "")
     return HandedIn(
-        shape.system,
-        shape.person,
-        person.name if person else shape.name,
-        notebook.place,
-        shape.upload,
-        shape.late or "late" in ids.get("status", "").casefold(),
-        shape.email or ids.get("email", ""),
+        system,
+        (email or named.id) if system == GRADESCOPE else named.id,
+        person.name or named.name,
+        best.place,
+        named.upload,
+        late or "late" in person.ids.get("status", "").casefold(),
+        email,
     )
 
 
-def _write(
-    folder: Path, student: str, chapter: str, notebook: Notebook, outcome: Collected
-) -> None:
+def _unpack(contents: Mapping[str, bytes], folder: Path) -> dict[str, Path]:
+    found = {name: folder / str(n) for n, name in enumerate(contents)}
+    try:
+        folder.mkdir()
+        for name, path in found.items():
+            path.write_bytes(contents[name])
+    except OSError as error:
+        raise CannotUnpack(
+            "nothing was collected, since the archive cannot be unpacked in "
+            f"{tempfile.gettempdir()}: {error.strerror}; make room there, or set "
+            "TMPDIR to another folder"
+        ) from error
+    return found
+
+
+def _write_one(folder: Path, chapter: str, files: Mapping[str, Path], time: str) -> str:
     """Store a notebook before its time, so that no earlier one is marked late."""
-    path = folder / f"{chapter}.ipynb"
-    files = {path.name: notebook.path.read_bytes()[:MAX_FILE_BYTES]}
-    files |= modules_beside(notebook)
-    there = outcome.same
-    if not path.exists():
-        there = outcome.new
-    for name, content in files.items():
-        file = folder / name
+    state = "same" if (folder / f"{chapter}.ipynb").exists() else "new"
+    for name, source in files.items():
+        file, content = folder / name, source.read_bytes()
         if not file.exists() or file.read_bytes() != content:
-            there = outcome.new if there is outcome.new else outcome.changed
+            state = "new" if state == "new" else "changed"
             write_atomically(file, content)
-    if notebook.shape.time:
-        write_atomically(folder / "timestamp.txt", notebook.shape.time)
-    there.append(student)
+    if time:
+        write_atomically(folder / "timestamp.txt", time)
+    return state

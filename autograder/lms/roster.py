@@ -4,30 +4,35 @@
 * Moodle: the grading worksheet of an assignment, with ``Identifier``; its numbers hold
   for that assignment alone;
 * Gradescope: the roster, with ``SID`` and ``Email``;
-* by hand: ``student``, nbgrader's id, and any of ``name``, ``email``, ``canvas_id``,
-  ``sis_user_id``, ``sis_login_id``, ``section``, ``sid``, ``lti_user_id``.
+* by hand: ``student``, nbgrader's id, and any of ``OWN``.
+
+A cell with an id is that id as a whole: nothing is cut off it.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from autograder.lms.members import safe
-from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Shape
+from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.submissions.submitted import bad_name
 from autograder.tables import BadTable, Row, Table, read_table
 
 BY_HAND = "by hand"
-NOBODY = "Participant"  # whom Moodle gives no name, since marking is blind
-_OWN = (
-    *("name", "email", "canvas_id", "sis_user_id", "sis_login_id", "section", "sid"),
-    "lti_user_id",
+OWN = (
+    *("name", "email", "canvas_id", "moodle_id", "sis_user_id", "sis_login_id"),
+    *("section", "sid", "lti_user_id"),
 )
-_NUMBER = re.compile(r"(\d+)$")
+_UNIQUE = ("canvas_id", "moodle_id", "email", "sid", "sis_login_id", "lti_user_id")
+# What a spreadsheet makes of a number that it takes for one to reckon with.
+_REWRITTEN = re.compile(r"[0-9]+[.,]0*|[0-9]+(?:[.,][0-9]+)?[eE][+-][0-9]+")
+_UNFIT = re.compile(r"[/\\*?\[\]]|^\.+")  # separators, patterns, hidden names
 
 
 @dataclass(frozen=True)
@@ -66,16 +71,46 @@ class Roster:
 
     @cached_property
     def _by_id(self) -> dict[tuple[str, str], Person]:
-        """The people by what a system calls them; the first of those called alike."""
-        found: dict[tuple[str, str], Person] = {}
-        for person in self.people:
-            for kind, value in person.ids.items():
-                found.setdefault((kind, value.casefold()), person)
-        return found
+        return {
+            (kind, value.casefold()): person
+            for person in self.people
+            for kind, value in person.ids.items()
+        }
+
+    def row_to_add(self, **known: str) -> str:
+        """The line that would put somebody into the list.
+
+        Args:
+            known: ``name``, ``canvas``, ``moodle``, ``sid`` and ``email``, as far as
+                they are known.
+        """
+        name, email = known["name"], known.get("email", "")
+        number = known.get("canvas") or known.get("moodle") or known.get("sid") or ""
+        first, _, last = name.rpartition(" ")
+        cells = {
+            CANVAS: {"Student": name, "ID": number},
+            MOODLE: {"Identifier": f"Participant {number}", "Full name": name},
+            GRADESCOPE: {"Name": name, "First Name": first, "Last Name": last}
+            | {"SID": number, "Email": email},
+            BY_HAND: {
+                column: known.get(column.removesuffix("_id"), "") for column in OWN
+            }
+            | {"student": email or _named(name, number)},
+        }[self.system]
+        text = io.StringIO()
+        csv.writer(text).writerow([cells.get(c, "") for c in self.table.columns])
+        return text.getvalue().strip()
 
 
-def read_roster(path: Path) -> Roster:
+def read_roster(
+    path: Path, known: Mapping[tuple[str, str], str] | None = None
+) -> Roster:
     """Read a class list in any of the forms.
+
+    Args:
+        path: of the list.
+        known: students who were collected before and keep their name, by kind of id
+            and id.
 
     Raises:
         Unusable: it is no file that can be read.
@@ -83,21 +118,28 @@ def read_roster(path: Path) -> Roster:
     """
     table = read_table(path)
     system, people_in = _form(table)
-    people = list(people_in(table))
-    first: dict[str, int] = {}
-    for number, person in people:
+    people, first = [], {}
+    for row, person in people_in(table):
+        kept = (
+            name
+            for kind in ("canvas", "moodle", "email", "sid")
+            if (name := (known or {}).get((kind, person.ids.get(kind, "").casefold())))
+        )
+        person = replace(person, student=next(kept, person.student))
         if why := bad_name(person.student):
-            table.problem(number, "", f"{person.student!r} cannot name a folder: {why}")
-        same = first.setdefault(person.student.casefold(), number)
-        if same != number:
-            table.problem(number, "", f"{person.student} is in row {same} as well")
+            table.problem(row, "", f"{person.student!r} cannot name a folder: {why}")
+        same = first.setdefault(person.student.casefold(), row.number)
+        if same != row.number:
+            what = f"{person.student} is the name of the person in row {same} as well"
+            table.problem(row, "", what)
+        people.append(person)
     table.require_sound()
     if not people:
         raise BadTable(path, ["it names nobody"])
-    return Roster(system, [person for _, person in people], table)
+    return Roster(system, people, table)
 
 
-def _form(table: Table) -> tuple[str, Callable[[Table], Iterator[tuple[int, Person]]]]:
+def _form(table: Table) -> tuple[str, Callable[[Table], Iterator[tuple[Row, Person]]]]:
     """Whose form a table has, and how its people are read."""
     columns = set(table.columns)
     if {"Student", "ID"} <= columns:
@@ -124,61 +166,92 @@ def _needed(table: Table, row: Row, column: str) -> str:
     return row[column]
 
 
-def _digits(table: Table, row: Row, column: str) -> str:
-    """The number at the end of a cell, such as ``Participant 4321``."""
-    found = _NUMBER.search(_needed(table, row, column))
-    if row[column] and not found:
-        table.problem(row, column, f"{row[column]!r} does not end with a number")
-    return found[1] if found else ""
+def _number(table: Table, row: Row, column: str, before: str = "") -> str:
+    """The number that a cell is, as a whole, or behind a word such as Participant."""
+    text = row[column].removeprefix(before)
+    if row[column] and not re.fullmatch("[0-9]+", text):
+        what = f"{row[column]!r} is no number in digits alone, such as {before}12345"
+        table.problem(row, column, what + _advice(text))
+    return text
 
 
-def _in_canvas(table: Table) -> Iterator[tuple[int, Person]]:
+def _id(table: Table, row: Row, column: str) -> str:
+    """An id that may be any text but one that a spreadsheet has rewritten."""
+    if advice := _advice(row[column]):
+        table.problem(row, column, f"{row[column]!r} is no id{advice}")
+    return row[column]
+
+
+def _advice(text: str) -> str:
+    if not _REWRITTEN.fullmatch(text):
+        return ""
+    return ": a spreadsheet has rewritten it; give the file as the system exported it"
+
+
+def _in_canvas(table: Table) -> Iterator[tuple[Row, Person]]:
     for row in table.unique("ID"):
         title = row["Student"]
         if title == "Points Possible" or not (title or row["ID"]):
             continue  # rows about the columns
         if title == "Student, Test":  # whom Canvas shows teachers
             continue
-        number, name = _digits(table, row, "ID"), _needed(table, row, "Student")
+        _needed(table, row, "ID")
+        number, name = _number(table, row, "ID"), _needed(table, row, "Student")
         ids = {
             "canvas": number,
             "sis_user": row["SIS User ID"],
             "sis_login": row["SIS Login ID"],
             "section": row["Section"],
         }
-        short = re.sub(r"[^\w]", "", name).casefold()
-        yield row.number, Person(ids["sis_login"] or f"{short}_{number}", name, ids)
+        yield row, Person(safe(ids["sis_login"]) or _named(name, number), name, ids)
 
 
-def _in_moodle(table: Table) -> Iterator[tuple[int, Person]]:
+def _in_moodle(table: Table) -> Iterator[tuple[Row, Person]]:
     for row in table.unique("Identifier"):
-        number = _digits(table, row, "Identifier")
+        _needed(table, row, "Identifier")
+        number = _number(table, row, "Identifier", "Participant ")
         name, email = row["Full name"], row["Email address"]
         ids = {"moodle": number, "email": email, "status": row["Status"]}
-        name = name or NOBODY
-        student = email or Shape(MOODLE, number, name).student
-        yield row.number, Person(safe(student), name, ids)
+        yield (
+            row,
+            Person(safe(email) or _named(name or "Participant", number), name, ids),
+        )
 
 
-def _in_gradescope(table: Table) -> Iterator[tuple[int, Person]]:
+def _in_gradescope(table: Table) -> Iterator[tuple[Row, Person]]:
+    list(table.unique("SID"))
     for row in table.unique("Email"):
         if row["Role"] and row["Role"].casefold() != "student":
             continue
         name = row["Name"] or f"{row['First Name']} {row['Last Name']}".strip()
-        email = _needed(table, row, "Email")
-        yield row.number, Person(email, name, {"sid": row["SID"], "email": email})
+        sid, email = _id(table, row, "SID"), _needed(table, row, "Email")
+        yield row, Person(safe(email), name, {"sid": sid, "email": email})
 
 
-def _by_hand(table: Table) -> Iterator[tuple[int, Person]]:
+def _by_hand(table: Table) -> Iterator[tuple[Row, Person]]:
     for column in table.columns:
-        if column and column not in ("student", *_OWN):
-            known = ", ".join(("student", *_OWN))
+        if column and column not in ("student", *OWN):
+            known = ", ".join(("student", *OWN))
             table.problem(1, column, f"an unknown column; there are {known}")
-    for column in ("canvas_id", "email", "sid", "sis_login_id", "lti_user_id"):
+    for column in _UNIQUE:
         list(table.unique(column))
     for row in table.rows:
-        ids = {column.removesuffix("_id"): row[column] for column in _OWN[1:]}
-        if ids["canvas"]:
-            _digits(table, row, "canvas_id")
+        for column in ("canvas_id", "moodle_id"):
+            _number(table, row, column)
+        for column in ("student", "sid", "lti_user_id"):
+            _id(table, row, column)
+        ids = {column.removesuffix("_id"): row[column] for column in OWN[1:]}
         student = _needed(table, row, "student")
-        yield row.number, Person(student, row["name"] or student, ids)
+        yield row, Person(student, row["name"] or student, ids)
+
+
+def _named(name: str, number: str) -> str:
+    """A student of whom a system tells a name and a number alone."""
+    letters = re.sub(r"[^\w]", "", name).casefold()
+    return safe(f"{letters}_{number}")
+
+
+def safe(text: str) -> str:
+    """A login or an address as the name of a folder."""
+    plain = _UNFIT.sub("-", unicodedata.normalize("NFC", text))
+    return "".join(c if c.isprintable() else "-" for c in plain)

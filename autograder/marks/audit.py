@@ -8,27 +8,21 @@ differ; the next run finds the difference and logs it as found.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import getpass
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from autograder.errors import AutograderError
 from autograder.files import printable
 from autograder.marks.scores import Marks
 
 PENALTY = "late penalty"
 UNKNOWN = "not known"  # who changed what was found; nbgrader does not say
 _KEYS = ("when", "who", "student", "what", "from", "to", "why")
-
-
-class NoChanges(AutograderError):
-    """The log knows nothing about a student."""
 
 
 @dataclass(frozen=True)
@@ -155,21 +149,6 @@ class AuditLog:
             found = len(self._noted)
             self.write()
         return found
-
-
-def of_student(changes: Sequence[Change], student: str) -> list[Change]:
-    """The changes of the marks of one student.
-
-    Raises:
-        NoChanges: there are none.
-    """
-    found = [change for change in changes if change.student == student]
-    if not found:
-        names = {change.student for change in changes}
-        near = difflib.get_close_matches(student, names, n=1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise NoChanges(f"no mark of {student!r} was ever changed{meant}")
-    return found
 
 
 def _is_nothing(marks: Marks, what: str) -> bool:

@@ -9,7 +9,7 @@ from nbgrader.api import Assignment, Gradebook, Student
 from sqlalchemy import select
 
 from autograder.lms.roster import Person
-from autograder.marks.gradebook_errors import reading, require_name, writing
+from autograder.marks.gradebook_errors import reading, writing
 from autograder.release.course import put_scripts_on_path
 
 
@@ -30,28 +30,7 @@ def students_in(url: str, course_id: str) -> set[str]:
         GradebookError: it cannot be read.
     """
     with reading(), _gradebook(url, course_id) as book:
-        return set(map(require_name, book.db.scalars(select(Student.id))))
-
-
-def names_in(url: str, course_id: str) -> dict[str, list[str]]:
-    """The names, addresses and numbers in a gradebook, by student.
-
-    Raises:
-        GradebookError: it cannot be read.
-    """
-    with reading(), _gradebook(url, course_id) as book:
-        return {
-            require_name(student.id): [
-                text
-                for text in (
-                    " ".join(filter(None, (student.first_name, student.last_name))),
-                    student.email,
-                    student.lms_user_id,
-                )
-                if text
-            ]
-            for student in book.students
-        }
+        return set(book.db.scalars(select(Student.id)))
 
 
 def add_students(url: str, course_id: str, people: Iterable[Person]) -> None:

@@ -10,9 +10,9 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from autograder.exercise import UnknownExercise, require_topic
 from autograder.files import write_atomically
@@ -21,11 +21,8 @@ from autograder.tables import BadTable, Row, Table, read_table
 COLUMNS = ("student", "chapter", "due")
 EVERYBODY = ("", "*")
 LONGEST = 366  # days of an extension
-_LAST_MOMENT = "23:59:59.999999"  # of a day
-_DATE = re.compile(
-    r"(?P<day>\d{4}-\d\d-\d\d)(?:[ T](?P<time>\d\d:\d\d(?::\d\d)?))?"
-    r"(?: ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d|[A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+))?"
-)
+# A zone by its name, which ISO 8601 does not have.
+_ZONE = re.compile(r"(?P<time>.+) (?P<zone>UTC|[A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+)")
 _DAYS = re.compile(r"\+? ?(?P<days>\d{1,3})(?: days?)?")
 
 
@@ -152,32 +149,29 @@ def _take(table: Table, row: Row, student: str, chapter: Deadlines) -> None:
         table.problem(
             row,
             "due",
-            f"{text!r} is no date such as 2026-11-12 or 2026-11-12 18:00, no number of "
+            f"{text!r} is no date such as 2026-11-12, 2026-11-12 18:00, "
+            "2026-11-12T18:00+01:00 or 2026-11-12 18:00 Europe/Berlin, no number of "
             f"days up to {LONGEST} such as +3 days, and not the word excused",
         )
 
 
 def _time(text: str) -> datetime | None:
-    """A time in the zone that is named; in that of this machine if none is.
+    """A time in ISO 8601, in the zone that is named; in that of this machine if none.
 
     Without a time of day it is the last moment of that day.
     """
-    match = _DATE.fullmatch(text)
-    if match is None:
-        return None
-    day, time, zone = match["day"], match["time"] or _LAST_MOMENT, match["zone"]
+    named = _ZONE.fullmatch(text)
+    given, zone = named.groups() if named else (text, None)
     try:
-        if zone and "/" in zone:
-            if zone not in available_timezones():
-                return None
-            when = datetime.fromisoformat(f"{day} {time}").replace(
-                tzinfo=ZoneInfo(zone)
-            )
-        else:
-            offset = "+00:00" if zone in ("Z", "UTC") else zone or ""
-            when = datetime.fromisoformat(f"{day} {time}{offset}")
-        when.astimezone(UTC)  # one without a zone is in that of this machine
-    except (ValueError, OverflowError):
+        try:
+            when = datetime.combine(date.fromisoformat(given), time.max)
+        except ValueError:
+            when = datetime.fromisoformat(given)
+        if zone and when.tzinfo:
+            return None
+        when = when.replace(tzinfo=ZoneInfo(zone)) if zone else when
+        when.astimezone(UTC)  # which the year 1 and the year 9999 may not have
+    except (ValueError, KeyError, OSError, OverflowError):
         return None
     return when
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ class ChapterMarks:
             GradebookError: nothing was written.
         """
         unreadable = []
-        with self._errors_in_one_line(), self._one_transaction():
+        with self._transaction():
             everybodys = self._gradebook.find_assignment(self.chapter)  # read once
             for student, report, timestamp in examined:
                 stamp = time_of(timestamp) if timestamp else None
@@ -136,7 +136,7 @@ class ChapterMarks:
         Raises:
             GradebookError: nothing was written.
         """
-        with self._errors_in_one_line(), self._one_transaction():
+        with self._transaction():
             self._enter_all(credited, why)
 
     def as_if_regraded(
@@ -148,11 +148,7 @@ class ChapterMarks:
             GradebookError: the gradebook cannot be used.
         """
         marks: dict[str, Marks] = {}
-        with (
-            contextlib.suppress(_TakenBack),
-            self._errors_in_one_line(),
-            self._one_transaction(),
-        ):
+        with contextlib.suppress(_TakenBack), self._transaction():
             self._enter_all(credited, "")
             self._gradebook.db.flush()
             marks = held_marks(self._gradebook, self.chapter)
@@ -170,12 +166,28 @@ class ChapterMarks:
             self._enter(student, notebook, report, why)
 
     @contextlib.contextmanager
-    def _errors_in_one_line(self) -> Iterator[None]:
-        """Turn what a database or nbgrader raises into a ``GradebookError``."""
-        chapter = self.chapter
+    def _transaction(self) -> Iterator[Gradebook]:
+        """Make all that is done in the block one change of gradebook and log, or none.
+
+        nbgrader commits each of its steps, and each time the disk has to be waited for.
+        A session that is bound to a connection with a transaction leaves that open.
+
+        Raises:
+            GradebookError: what a database or nbgrader raised, in one line.
+        """
+        book, log, chapter = self._gradebook, self._log, self.chapter
+        book.db.remove()
         try:
-            with writing():
-                yield
+            with writing(), contextlib.ExitStack() as stack:
+                connection = stack.enter_context(book.engine.connect())
+                if log is not None:
+                    stack.enter_context(log.transaction())
+                stack.enter_context(connection.begin())
+                book.db.configure(bind=connection, expire_on_commit=False)
+                yield book
+                book.db.commit()  # of the session, to the transaction
+                if log is not None:
+                    log.write()  # before the transaction is committed
         except KeyError as error:
             raise GradebookError(
                 f"the gradebook has no cell {error} in {chapter}: it was taken out of "
@@ -184,36 +196,6 @@ class ChapterMarks:
                 f"chapter with `nbgrader db assignment remove {chapter} --force` and "
                 f"release it again with `python -m autograder course DIR {chapter}`"
             ) from error
-
-    @contextlib.contextmanager
-    def _undone_on_error(self) -> Iterator[Gradebook]:
-        """Give the gradebook; if the block fails, take back all since a commit."""
-        try:
-            with writing():
-                yield self._gradebook
-        except BaseException:
-            self._gradebook.db.rollback()
-            raise
-
-    @contextlib.contextmanager
-    def _one_transaction(self) -> Iterator[None]:
-        """Make everything that is done in the block one transaction.
-
-        nbgrader commits each of its steps, and each time the disk has to be waited for.
-        A session that is bound to a connection with a transaction leaves that open.
-        """
-        book = self._gradebook
-        book.db.remove()
-        try:
-            with (
-                book.engine.connect() as connection,
-                self._logged() as log,
-                connection.begin(),
-            ):
-                book.db.configure(bind=connection, expire_on_commit=False)
-                yield
-                book.db.commit()  # of the session, to the transaction
-                log()
         finally:
             book.db.remove()
             book.db.configure(bind=book.engine, expire_on_commit=True)
@@ -277,18 +259,6 @@ class ChapterMarks:
         if self._log is not None:
             self._log.note(student, what, *change)
 
-    @contextlib.contextmanager
-    def _logged(self) -> Iterator[Callable[[], None]]:
-        """Give what writes the changes that were noted, to be called before a commit.
-
-        What it wrote is taken back if the block fails.
-        """
-        if self._log is None:
-            yield lambda: None
-            return
-        with self._log.transaction():
-            yield self._log.write
-
     def _by_cell(self, kind: type, notebook: SubmittedNotebook) -> dict[str, Any]:
         """All grades or comments of a notebook, in one query, by name of the cell."""
         query = select(BaseCell.name, kind).join(kind, kind.cell_id == BaseCell.id)
@@ -303,12 +273,11 @@ class ChapterMarks:
         Raises:
             GradebookError: the due date stays as it was.
         """
-        with self._undone_on_error() as book:
+        with self._transaction() as book:
             assignment = book.find_assignment(self.chapter)
             if deadlines.due is not None:
                 assignment.duedate = deadlines.due.replace(tzinfo=None)
             self._extensions = deadlines.extensions(assignment.duedate)
-            book.db.commit()
 
     def withdraw(self, student: str) -> bool:
         """Take a submission out again, unless somebody marked it by hand.
@@ -320,20 +289,18 @@ class ChapterMarks:
             GradebookError: it cannot be removed.
         """
         chapter = self.chapter
-        with self._undone_on_error() as book:
+        with self._transaction() as book:
             try:
                 notebook = book.find_submission_notebook(chapter, chapter, student)
             except MissingEntry:
                 return True
             if any(grade.manual_score is not None for grade in notebook.grades):
                 return False
-            with self._logged() as log:
-                for name, grade in self._by_cell(Grade, notebook).items():
-                    exercise = name.removeprefix("check-")
-                    before, why = _counting(grade), "nothing was handed in"
-                    self._note(student, exercise, before, None, why)
-                log()
-                book.remove_submission(chapter, student)
+            for name, grade in self._by_cell(Grade, notebook).items():
+                exercise = name.removeprefix("check-")
+                before, why = _counting(grade), "nothing was handed in"
+                self._note(student, exercise, before, None, why)
+            book.remove_submission(chapter, student)
         return True
 
     def assign_penalties(self, students: Iterable[str]) -> None:
@@ -346,13 +313,11 @@ class ChapterMarks:
             GradebookError: the penalties stay as they were.
         """
         chapter = self.chapter
-        with self._undone_on_error() as book, self._logged() as log:
+        with self._transaction() as book:
             for student in students:
                 notebook = book.find_submission_notebook(chapter, chapter, student)
                 self._set_extension(student, notebook)
                 self._set_penalty(student, notebook)
-            log()
-            book.db.commit()
 
     def _set_extension(self, student: str, notebook: SubmittedNotebook) -> None:
         """Give a student the time that the course's table says, if there is one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator
 
 from nbgrader.api import InvalidEntry, MissingEntry
@@ -51,38 +50,6 @@ def writing() -> Iterator[None]:
         raise GradebookError(
             f"the gradebook cannot be written: {_STRANGER} ({first_line(error)})"
         ) from error
-
-
-def require_points(student: str, cell: str, *values: object) -> None:
-    """Make sure that what a gradebook has as points is nothing else.
-
-    SQLite keeps whatever somebody writes, and takes a text for zero when it adds.
-
-    Raises:
-        GradebookError: it is no number, or not finite.
-    """
-    for value in values:
-        number = value is None or isinstance(value, int | float)
-        if not number or (value is not None and not math.isfinite(value)):
-            raise GradebookError(
-                f"the gradebook has {str(value)[:40]!r} as points of {student} for "
-                f"{cell}, expected a finite number: set it right with the formgrader, "
-                "or restore a copy"
-            )
-
-
-def require_name(student: object) -> str:
-    """The id of a student, which is a text.
-
-    Raises:
-        GradebookError: it is something else.
-    """
-    if not isinstance(student, str):
-        raise GradebookError(
-            f"the gradebook has {str(student)[:40]!r} as the id of a student, expected "
-            "a text: restore a copy"
-        )
-    return student
 
 
 def first_line(error: BaseException) -> str:

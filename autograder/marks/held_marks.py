@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from datetime import timedelta
 from typing import Any
@@ -17,7 +18,6 @@ from nbgrader.api import (
 )
 from sqlalchemy import select
 
-from autograder.marks.gradebook_errors import require_name, require_points
 from autograder.marks.scores import Marks
 
 
@@ -25,7 +25,7 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
     """The marks of a chapter by student, in the transaction that is under way.
 
     Raises:
-        GradebookError: the gradebook holds something that is no mark.
+        ValueError, TypeError: the gradebook holds something that is no mark.
     """
     marks: dict[str, Marks] = defaultdict(Marks)
     grades = _cells_of(
@@ -47,8 +47,10 @@ def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
         book, chapter, Comment, Comment.auto_comment, Comment.manual_comment
     )
     for student, cell, notebook, penalty, *scores, asks, when, longer, due in grades:
-        name, found = cell.removeprefix("check-"), marks[require_name(student)]
-        require_points(student, name, penalty, *scores)
+        name, found = cell.removeprefix("check-"), marks[student]
+        # SQLite keeps what somebody writes, and takes a text for zero when it adds.
+        if not all(n is None or math.isfinite(n) for n in (penalty, *scores)):
+            raise ValueError(f"{student}, {name}: points that are not finite")
         found.auto_scores[name], found.scores[name], *rest = scores
         found.max_scores[name], by_hand = rest
         if by_hand is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,10 +32,6 @@ NEAR = 3  # names that an error offers
 
 class NoSuchCause(AutograderError):
     """There is no such mistake, case, exercise or rule; the message names some."""
-
-
-class RuleStands(AutograderError):
-    """The chapter has this very rule already."""
 
 
 @dataclass
@@ -106,15 +102,10 @@ class Regrade:
 
         Raises:
             NoSuchCause: no exercise has one, or several have.
-            RuleStands: an identical rule holds, so that nothing would change.
         """
         exercise, name = self._find(kind, name, exercise)
         made = {"who": account(), "when": now()}
         cause = (exercise, kind, name)
-        for old in self.rules:
-            known = (old.exercise, old.kind, old.name, old.points)
-            if not old.undone and known == (*cause, points) and why in ("", old.why):
-                raise RuleStands(f"this rule stands already as number {old.number}")
         rule = Rule(len(self.rules) + 1, *cause, points, why, **made)
         kept = [
             replace(old, undone=made["when"])
@@ -147,8 +138,10 @@ class Regrade:
         Raises:
             GradebookError: the gradebook cannot be used.
         """
-        found = Effects()
-        changing = self._changing(rules, found)
+        found, changing = Effects(), self._changing(rules)
+        for student in [s for s in changing if self._differs(s)]:
+            found.left.append(student)
+            del changing[student]
         after = self.marks.as_if_regraded(changing.items())
         for student in changing:
             old, new = self.held[student], after[student]
@@ -170,52 +163,49 @@ class Regrade:
         with held_back():  # rules without their marks, or the reverse
             keep_rules(self.course, self.chapter, rules)
             try:
-                self.marks.regrade(self._changing(rules, Effects()).items(), why)
+                changing = self._changing(rules)
+                changing = {s: r for s, r in changing.items() if not self._differs(s)}
+                self.marks.regrade(changing.items(), why)
             except BaseException:
                 keep_rules(self.course, self.chapter, self.rules)
                 raise
 
-    def _changing(
-        self, rules: Sequence[Rule], found: Effects
-    ) -> dict[str, Mapping[str, Any]]:
-        """The new reports of those whose scores change; who cannot is in ``found``."""
-        changing = {}
-        for student, report in self.reports.items():
-            old, new = _scores(report, self.rules), _scores(report, rules)
-            if old == new or student not in self.held:
-                continue
-            held = self.held[student].auto_scores
-            if any(held.get(name) != score for name, score in old.items()):
-                found.left.append(student)
-            else:
-                changing[student] = credited(report, rules)
-        return changing
+    def _changing(self, rules: Sequence[Rule]) -> dict[str, Mapping[str, Any]]:
+        """The new reports of those whose scores would change."""
+        return {
+            student: credited(report, rules)
+            for student, report in self.reports.items()
+            if student in self.held
+            and _scores(report, self.rules) != _scores(report, rules)
+        }
+
+    def _differs(self, student: str) -> bool:
+        """Whether the gradebook has other scores than the report with the rules."""
+        held = self.held[student].auto_scores
+        scores = _scores(self.reports[student], self.rules)
+        return any(held.get(name) != score for name, score in scores.items())
 
     def _find(self, kind: str, name: str, exercise: str | None) -> tuple[str, str]:
         """The exercise and the exact name of a mistake or a case."""
         known = self._known(kind)
-        if exercise is not None:
-            if exercise not in known:
-                raise NoSuchCause(
-                    f"{self.chapter} has no exercise {exercise!r}"
-                    f"{_near(exercise, list(known))}; there are {', '.join(known)}"
-                )
-            known = {exercise: known[exercise]}
-        wanted = _plain(name)
-        found = [(e, n) for e, names in known.items() for n in names]
-        found = [(e, n) for e, n in found if _plain(n) == wanted]
-        if len(found) == 1:
-            return found[0]
-        if found:
+        if exercise is not None and exercise not in known:
+            near = _near(exercise, known)
+            what = f"{self.chapter} has no exercise {printable(exercise)!r}{near}"
+            raise NoSuchCause(f"{what}; there are {', '.join(known)}")
+        pairs = [
+            (e, n) for e, names in known.items() for n in names if exercise in (None, e)
+        ]
+        found = [pair for pair in pairs if _plain(pair[1]) == _plain(name)]
+        if len(found) > 1:
             which = " or ".join(f"--exercise {e}" for e, _ in found)
             raise NoSuchCause(f"several exercises have a {kind} {name!r}: add {which}")
-        names = sorted({n for names in known.values() for n in names})
-        near = _near(name, names)
-        where = exercise or self.chapter
-        raise NoSuchCause(
-            f"{where} has no {kind} {printable(name)!r}"
-            + (near or "; the class report lists them")
-        )
+        if not found:
+            near = _near(name, [n for _, n in pairs])
+            raise NoSuchCause(
+                f"{exercise or self.chapter} has no {kind} {printable(name)!r}"
+                + (near or "; the class report lists them")
+            )
+        return found[0]
 
     def _known(self, kind: str) -> dict[str, list[str]]:
         """Names of mistakes or cases by exercise: of the book, and in the reports."""
@@ -266,9 +256,8 @@ def _plain(name: str) -> str:
     return " ".join(name.replace("_", " ").casefold().split())
 
 
-def _near(name: str, known: Sequence[str]) -> str:
+def _near(name: str, known: Iterable[str]) -> str:
     by_plain = {_plain(one): one for one in known}
     near = difflib.get_close_matches(_plain(name), by_plain, n=NEAR, cutoff=0.5)
-    if not near:
-        near = [one for one in by_plain if _plain(name) in one][:NEAR]
+    near = near or [one for one in by_plain if _plain(name) in one][:NEAR]
     return f"; did you mean {' or '.join(by_plain[n] for n in near)}?" if near else ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.errors import AutograderError
 from autograder.files import Unusable, plain_file
+from autograder.reasons import Reason
 from autograder.shell import command
 
 if TYPE_CHECKING:
@@ -176,9 +177,25 @@ def report_in(path: Path) -> dict[str, Any] | None:
             return None
         if "refused" not in report or not all(set(c) >= _OF_A_CASE for c in cases):
             return None
-        return {**report, "notes": [str(note) for note in report["notes"]]}
+        exercises = [_with_reasons(exercise) for exercise in report["exercises"]]
+        notes = [str(note) for note in report["notes"]]
+        return {**report, "exercises": exercises, "notes": notes}
     except (Unusable, ValueError, KeyError, TypeError, RecursionError):
         return None  # the next run writes it anew
+
+
+def _with_reasons(exercise: dict[str, Any]) -> dict[str, Any]:
+    """An exercise of a report; one of an older version does not give reasons.
+
+    Raises:
+        ValueError: there is no such reason.
+    """
+
+    def of(entry: dict[str, Any]) -> dict[str, Any]:
+        return {**entry, "reason": Reason(entry.get("reason", ""))}
+
+    cases = [of(case) for case in exercise["cases"]]
+    return {"own_helper": False, **of(exercise), "cases": cases}
 
 
 def _with_marks(report: dict[str, Any], marks: Marks) -> dict[str, Any]:

@@ -11,25 +11,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.lms.roster import Person
-from autograder.lms.upload_ids import (
-    kept_roster,
-    kept_worksheet,
-    people_in,
-    read_upload_ids,
-)
-from autograder.marks.class_list import names_in, students_in
+from autograder.lms.upload_ids import kept_roster, people_in, read_upload_ids
+from autograder.marks.class_list import students_in
 from autograder.marks.deadlines import Deadlines, deadlines_of
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import WAITING, ClassReport, read_reports
 from autograder.marks.scores import Marks
 from autograder.release.settings import settings_of
-from autograder.submissions.submitted import (
-    NothingSubmitted,
-    handed_in,
-    misplaced,
-    students,
-)
+from autograder.submissions.submitted import NothingSubmitted, handed_in, students
 
 
 def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]:
@@ -50,37 +39,40 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
     deadlines = deadlines_of(course, chapter) or Deadlines()
-    counting = {s: m for s, m in marks.items() if s not in deadlines.excused}
+    excused, marked, reported = deadlines.excused, set(marks), reports.students
+    counting = {s: m for s, m in marks.items() if s not in excused}
     report = reports.counting(counting)
-    class_ = expected_of(course, chapter) - deadlines.excused
-    marked = set(marks)
-    without = (class_ | reports.students) - marked - deadlines.excused
+    class_ = expected_of(course, chapter)
+    without = (class_ | reported) - marked - excused
     new = {s for s in without if handed_in(course / "submitted", s, chapter)}
-    waiting = new | marked - reports.students - deadlines.excused
-    missing = sorted(class_ - marked - reports.students - waiting)
-    notes = _notes_on_waiting(waiting, marked, reports.students)
-    notes += _notes_on_places(course / "submitted", missing, chapter)
+    waiting = new | marked - reported - excused
+    notes = _notes_on_waiting(waiting, marked, reported)
     notes += [
         f"not in the tables: {student}: is no longer in the gradebook"
-        for student in sorted(reports.students - marked - waiting)
+        for student in sorted(reported - marked - waiting)
     ]
     notes += _notes_on_marks_by_hand(
         counting[found["student"]]
         for found in report.reports
         if found["student"] in counting and not found["refused"]
     )
-    called = [s for s, entry in read_upload_ids(course, chapter).items() if entry.late]
+    # An LMS knows nothing of extensions here, and packs no times: the extension counts.
     longer = {*deadlines.longer, *deadlines.until}
     longer |= {s for s, found in marks.items() if found.until}
-    late = [s for s in called if s not in longer]
-    late += [s for s, found in marks.items() if found.late]
-    notes += _note_on_extensions(set(called) & longer & reports.students - set(late))
+    uploads = read_upload_ids(course, chapter).items()
+    called = {s for s, entry in uploads if entry.late} & reported
+    late = called - longer | {s for s, found in marks.items() if found.late}
+    if spared := sorted(called & longer - late):
+        notes.append(
+            f"marked as late by the LMS, but extended here: {', '.join(spared)}; the "
+            "archive has no times, so look there whether it was long enough"
+        )
     return replace(
         report,
-        missing=missing,
-        excused=sorted(deadlines.excused),
+        missing=sorted(class_ - excused - marked - reported - waiting),
+        excused=sorted(excused),
         waiting=sorted(waiting),
-        late=sorted(set(late) & report.students),
+        late=sorted(late & report.students),
         extended={s: m.until for s, m in marks.items() if m.until},
     ), notes
 
@@ -107,17 +99,6 @@ def _notes_on_waiting(
     ]
 
 
-def _notes_on_places(submitted: Path, missing: list[str], chapter: str) -> list[str]:
-    """A line for each student of whom there may be work in another place."""
-    found = {student: misplaced(submitted, student, chapter) for student in missing}
-    return [
-        f"not handed in: {student}, but there is {place}; it has to be "
-        f"{student}/{chapter}/{chapter}.ipynb"
-        for student, place in found.items()
-        if place
-    ]
-
-
 def _notes_on_marks_by_hand(marks: Iterable[Marks]) -> list[str]:
     """A line about questions that nobody has marked yet, and one about old marks."""
     missing: Counter[str] = Counter()
@@ -129,86 +110,23 @@ def _notes_on_marks_by_hand(marks: Iterable[Marks]) -> list[str]:
         "still to be marked by hand, and a zero until then": missing,
         "marked by hand, and to be looked at again": again,
     }
-    lines = []
-    for what, counts in ways.items():
-        cells = ", ".join(f"{name} ({counts[name]})" for name in sorted(counts))
-        if cells:
-            where = "the formgrader shows them under Manual Grading"
-            lines.append(f"{what}: {cells}; {where}")
-    return lines
-
-
-def _note_on_extensions(students: set[str]) -> list[str]:
-    """A line about those whom an LMS calls late, and who had more time here.
-
-    An LMS knows nothing of the extensions of the course, and packs no times that would
-    tell whether one was long enough. So the extension counts.
-    """
     return [
-        "marked as late by the LMS, but not counted as late because of an extension "
-        f"here: {', '.join(sorted(students))}; the archive has no times, so look in "
-        "the LMS whether the extension was long enough"
-    ][: len(students)]
-
-
-def expected_of(course: Path, chapter: str) -> set[str]:
-    """Who is to hand in a chapter, each once.
-
-    A row of the gradebook is left out if it has an id or the address of somebody in a
-    class list who is collected under another name.
-
-    Raises:
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
-        BadTable: a class list was changed, and cannot be used any more.
-    """
-    people = people_in(course, chapter)
-    known = {
-        person.ids.get(kind, "")
-        for person in (*_listed(course).values(), *people.values())
-        for kind in ("canvas", "sid", "email")
-    } - {""}
-    told = _strangers(course)
-    doubles = {student for student, texts in told.items() if known & set(texts)}
-    return everybody(course) - doubles | set(people)
-
-
-def note_on_strangers(course: Path) -> list[str]:
-    """A line about who is in the gradebook alone, and how to take them out of it.
-
-    Raises:
-        CourseError: the folder is no course.
-        GradebookError: the gradebook cannot be read.
-        BadTable: a class list was changed, and cannot be used any more.
-    """
-    names = sorted(_strangers(course))
-    return names and [
-        "in the gradebook, but in no class list and without a submission: "
-        f"{', '.join(names)}; to take one out with all marks, call "
-        f"`nbgrader db student remove NAME --force` in {course}"
+        f"{what}: {', '.join(f'{name} ({counts[name]})' for name in sorted(counts))}; "
+        "the formgrader shows them under Manual Grading"
+        for what, counts in ways.items()
+        if counts
     ]
 
 
-def _strangers(course: Path) -> dict[str, list[str]]:
-    """What the gradebook tells of those in it alone; nobody if there is no list."""
-    listed = _listed(course)
-    if not listed:
-        return {}
-    settings = settings_of(course.resolve())
-    told = names_in(settings.gradebook, settings.course_id)
-    here = set(listed) | _with_folders(course)
-    return {student: texts for student, texts in told.items() if student not in here}
+def expected_of(course: Path, chapter: str) -> set[str]:
+    """Who is to hand in a chapter.
 
-
-def _listed(course: Path) -> dict[str, Person]:
-    """Everybody whom the class list or a worksheet of any chapter names."""
-    end = "_worksheet.csv"
-    chapters = (p.name for p in sorted((course / "collected").glob(f"*{end}")))
-    lists = [kept_roster(course)]
-    lists += [kept_worksheet(course, name.removesuffix(end)) for name in chapters]
-    return {
-        person.student: person for found in lists if found for person in found.people
-    }
+    Raises:
+        CourseError: the folder is no course.
+        GradebookError: the gradebook cannot be read.
+        BadTable: a class list was changed, and cannot be used any more.
+    """
+    return everybody(course) | set(people_in(course, chapter))
 
 
 def everybody(course: Path) -> set[str]:
@@ -221,14 +139,9 @@ def everybody(course: Path) -> set[str]:
     """
     settings = settings_of(course.resolve())
     found = students_in(settings.gradebook, settings.course_id)
-    roster = kept_roster(course)
-    listed = {person.student for person in roster.people} if roster else set()
-    return found | listed | _with_folders(course)
-
-
-def _with_folders(course: Path) -> set[str]:
-    """Those who have handed in anything for any chapter."""
+    if roster := kept_roster(course):
+        found |= {person.student for person in roster.people}
     try:
-        return set(students(course / "submitted")[0])
+        return found | set(students(course / "submitted")[0])
     except NothingSubmitted:
-        return set()
+        return found

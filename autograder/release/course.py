@@ -46,11 +46,6 @@ c.CourseDirectory.course_id = "attention-from-scratch"
 c.ClearSolutions.code_stub = {{"python": "{stub}"}}
 c.ExecutePreprocessor.timeout = 120
 
-# How `nbgrader zip_collect` reads what Canvas or Moodle packs into an archive, such as
-# doejane_123_456_masking-1.ipynb; `python -m autograder collect` does more.
-c.ZipCollectApp.extractor_plugin = "autograder.grading.collector.LmsExtractor"
-c.ZipCollectApp.collector_plugin = "autograder.grading.collector.LmsCollector"
-
 # `nbgrader autograde` records no zero where `check` could not judge an answer.
 c.Autograde.autograde_preprocessors.insert(
     1, "autograder.grading.unjudged.RefuseUnjudged"

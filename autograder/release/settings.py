@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -26,7 +25,6 @@ _FOLDERS = {
     },
     "directory_structure": "{nbgrader_step}/{student_id}/{assignment_id}",
 }
-_ADDRESS = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9.-]{1,190}")
 
 
 class CourseError(AutograderError):
@@ -42,15 +40,12 @@ class Settings:
         course_id: nbgrader's name of the course.
         limits: what one submission may use.
         late: nbgrader's settings for late submissions, None if there are none.
-        requests_to: the address to which students write about a mark; empty if the
-            course names none.
     """
 
     gradebook: str
     course_id: str
     limits: Limits
     late: Config | None = None
-    requests_to: str = ""
 
 
 def settings_of(course: Path) -> Settings:
@@ -73,7 +68,6 @@ def settings_of(course: Path) -> Settings:
         str(config.CourseDirectory.get("course_id", "")),
         _limits(config),
         config if late else None,
-        _requests_to(config),
     )
 
 
@@ -118,17 +112,6 @@ def _require_hidden(config: Config) -> None:
             f"c.Exchange.root is {given!r}, but submissions may read {shown}: move the "
             "exchange to a folder of its own, such as /srv/nbgrader/exchange"
         )
-
-
-def _requests_to(config: Config) -> str:
-    """The address for requests; an address and nothing else, since pages link to it."""
-    given = config.Regrade.get("requests_to", "") if "Regrade" in config else ""
-    if given and not (isinstance(given, str) and _ADDRESS.fullmatch(given)):
-        raise CourseError(
-            f"nbgrader_config.py sets c.Regrade.requests_to = {given!r}; expected an "
-            "e-mail address such as 'grading@example.edu'"
-        )
-    return given
 
 
 def _limits(config: Config) -> Limits:

@@ -8,12 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.diagnosis import NOT_REFUSED, OWN_HELPER, alone_at_fault, says_why
 from autograder.exercise import UnknownExercise
 from autograder.hints import where_to_read
 from autograder.marks.reports import ClassReport
-from autograder.rows import NOT_YET
-from autograder.verdict import tells_why
+from autograder.reasons import OF_A_TEST, Reason
 
 # Kinds of explanation: a known mistake, an observed symptom, or none.
 MISTAKE, SYMPTOM, NONE = "known mistake", "symptom", "no cause found"
@@ -33,6 +31,8 @@ class Cause:
         failed: titles of the cases that failed, of the first student.
         students: who, in the order of their names.
         lost: points, all students together.
+        may_be_elsewhere: whether all that is wrong may be another answer, which these
+            call.
     """
 
     exercise: str
@@ -42,11 +42,7 @@ class Cause:
     failed: tuple[str, ...]
     students: tuple[str, ...]
     lost: float
-
-    @property
-    def may_be_elsewhere(self) -> bool:
-        """Whether all that is wrong may be another answer, which these call."""
-        return OWN_HELPER in self.says
+    may_be_elsewhere: bool = False
 
     @property
     def reading(self) -> str:
@@ -63,6 +59,7 @@ class _Wrong:
     says: str
     failed: tuple[str, ...]
     lost: float
+    own_helper: bool
 
 
 def causes_in(report: ClassReport) -> list[Cause]:
@@ -77,12 +74,12 @@ def causes_in(report: ClassReport) -> list[Cause]:
     for r in report.examined:
         for exercise in r["exercises"]:
             failed = [case for case in exercise["cases"] if not case["passed"]]
-            if not failed or exercise["message"] == NOT_YET:
+            if not failed or exercise["reason"] == Reason.STUB:
                 continue
             key, says = _key(exercise, failed)
             titles = tuple(case["title"] for case in failed)
             lost = sum(case["points"] for case in failed)
-            wrong = _Wrong(r["student"], says, titles, lost)
+            wrong = _Wrong(r["student"], says, titles, lost, exercise["own_helper"])
             found.setdefault((exercise["name"], *key), []).append(wrong)
     causes = [
         Cause(
@@ -93,6 +90,7 @@ def causes_in(report: ClassReport) -> list[Cause]:
             all_wrong[0].failed,
             tuple(wrong.student for wrong in all_wrong),
             sum(wrong.lost for wrong in all_wrong),
+            any(wrong.own_helper for wrong in all_wrong),
         )
         for (exercise, kind, what, *_), all_wrong in found.items()
     ]
@@ -108,15 +106,16 @@ def ranked(causes: Iterable[Cause]) -> list[Cause]:
 
 def _key(exercise: dict[str, Any], failed: list[dict[str, Any]]) -> tuple[tuple, str]:
     """What wrong answers with one cause share, and what is said of this one."""
-    if alone_at_fault(exercise["mistake"], exercise["message"]):
-        says = exercise["message"].removesuffix(NOT_REFUSED).strip()
+    says, reason = exercise["message"], Reason(exercise["reason"])
+    if exercise["mistake"] and not exercise["own_helper"]:
         return (MISTAKE, exercise["mistake"]), says
-    if says_why(exercise["message"]):
-        says = exercise["message"]
+    if reason.is_told or exercise["own_helper"]:
         return (SYMPTOM, _NUMBER.sub("#", says)), says
     says = failed[0]["message"]
     titles = tuple(case["title"] for case in failed)
-    if tells_why(says):  # an answer that is a test, of which its rows say enough
+    if (
+        failed[0]["reason"] in OF_A_TEST
+    ):  # an answer that is a test, of which its rows say enough
         return (SYMPTOM, _NUMBER.sub("#", says), titles), f"“{titles[0]}”: {says}"
     return (NONE, _NUMBER.sub("#", says), titles), says
 
@@ -136,6 +135,6 @@ def left_as_they_were(report: ClassReport) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for r in report.examined:
         for exercise in r["exercises"]:
-            if exercise["message"] == NOT_YET:
+            if exercise["reason"] == Reason.STUB:
                 found.setdefault(exercise["name"], []).append(r["student"])
     return found

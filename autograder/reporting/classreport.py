@@ -1,4 +1,4 @@
-"""A chapter's class report: who needs help, what to teach again, and the details.
+"""A chapter's class report: who needs help, with which exercise, after which mistake.
 
 Everything is computed from the reports that ``grade`` left and from the marks in the
 gradebook, so it can be made again at any time. The page loads nothing, and runs only a
@@ -8,11 +8,14 @@ script of its own that sorts tables.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from autograder.book import chapter_title
+from autograder.files import write_atomically
 from autograder.marks.reports import EXCUSED, LOW, MISSING, ClassReport, scores_of
 from autograder.reporting.causes import (
     NONE,
@@ -22,42 +25,80 @@ from autograder.reporting.causes import (
     left_as_they_were,
     unexplained,
 )
-from autograder.reporting.efforts import Efforts
-from autograder.reporting.examples import Examples
-from autograder.reporting.items import Item, item_analysis, separating_nobody
 from autograder.reporting.pages import Cell, counted, filled, number, of, templates
-from autograder.reporting.suspects import suspects
+from autograder.tables import write_csv
 
 SHOWN = 6  # entries of a list on the first screen
 SHARED = 5  # causes on the first screen
-BARS = 10  # of the distribution
 SECTIONS = [
     ("unexplained", "Without a cause"),
     ("causes", "Causes"),
     ("students", "Students"),
     ("exercises", "Exercises"),
-    ("items", "Cases"),
-    ("effort", "Checks and hints"),
     ("irregularities", "Irregularities"),
-    ("reading", "How to read the numbers"),
 ]
 
 
-def as_page(
-    report: ClassReport,
-    examples: Examples | None = None,
-    efforts: Mapping[str, Efforts] | None = None,
-) -> str:
-    """The class report as one HTML page without outside resources.
+@dataclass(frozen=True)
+class Exercise:
+    """How an exercise went, by what the grader gave and without marks by hand.
 
-    Args:
-        report: of the chapter.
-        examples: where answers are shown from; without it, none are.
-        efforts: what led to the answers, by exercise.
+    Attributes:
+        name: of the exercise.
+        points: that can be had.
+        asked: submissions that were examined on it.
+        solved: those that have all of its points.
+        share: the mean share of its points, from 0 to 1.
+        not_begun: those that left it as it was.
+        unexplained: wrong answers of which nobody knows the cause.
     """
-    causes, items = causes_in(report), item_analysis(report)
+
+    name: str
+    points: float
+    asked: int
+    solved: int
+    share: float
+    not_begun: int
+    unexplained: int
+
+    @property
+    def says(self) -> str:
+        """How it went, in words."""
+        parts = [f"{of(self.asked - self.solved, self.asked)} lost points"]
+        if self.not_begun:
+            parts.append(f"{self.not_begun} did not begin it")
+        if self.unexplained:
+            parts.append(f"{self.unexplained} wrong in an unknown way")
+        return ", ".join(parts)
+
+
+def write_class_report(course: Path, report: ClassReport) -> dict[str, Path]:
+    """Write the page and the table of a chapter into ``reports/``.
+
+    Returns:
+        What was written: ``page`` and ``scores``.
+    """
+    folder, chapter, names = course / "reports", report.chapter, report.names
+    page, scores = folder / f"{chapter}.html", folder / f"{chapter}_scores.csv"
+    write_atomically(page, as_page(report))
+    columns = ["student", "score", "max_score", "late_penalty", *names, "refused"]
+    write_csv(
+        scores,
+        [*columns, "status", "extended_until"],
+        (
+            [*_scores(report, s, names), report.state_of(s), report.extended.get(s, "")]
+            for s in report.everybody
+        ),
+    )
+    return {"page": page, "scores": scores}
+
+
+def as_page(report: ClassReport) -> str:
+    """The class report as one HTML page without outside resources."""
+    causes, exercises = causes_in(report), exercises_in(report)
     why, open_ = explained(causes), unexplained(causes)
     shared = [cause for cause in why if len(cause.students) > 1][:SHARED]
+    hard = sorted((e for e in exercises if e.share < 1), key=lambda e: e.share)
     return (
         templates()
         .get_template("classreport.html")
@@ -68,41 +109,61 @@ def as_page(
             states=_states(report),
             marks=_marks(report),
             help=needing_help(report),
-            shared=[entry(c, report, examples) for c in shared],
-            hardest=_hardest(items, causes),
-            explained=[entry(c, report, examples) for c in why],
+            hard=[(e.name, e.says) for e in hard],
+            shared=[_entry(c, report) for c in shared],
+            explained=[_entry(c, report) for c in why],
             alone=sum(len(c.students) == 1 for c in why),
-            unexplained=[entry(c, report, examples) for c in open_],
-            unexplained_count=answers_have(sum(len(c.students) for c in open_)),
-            suspects=suspects(items, causes),
+            unexplained=[_entry(c, report) for c in open_],
+            unexplained_count=_answers_have(sum(len(c.students) for c in open_)),
             students=[_student(report, name) for name in report.everybody],
-            bars=_bars(report),
             examined=len(report.examined),
-            exercises=_exercises(report, items),
-            cases=[_case(item) for item in items if item.case],
-            nobody=_nobody(items),
-            efforts=[_effort(name, found) for name, found in (efforts or {}).items()],
+            exercises=[
+                [
+                    e.name,
+                    counted(e.points),
+                    Cell(of(e.solved, e.asked), e.solved),
+                    filled(e.share),
+                    counted(e.not_begun),
+                    counted(e.unexplained),
+                ]
+                for e in exercises
+            ],
             troubles=report.troubles(),
         )
     )
 
 
-def entry(
-    cause: Cause,
-    report: ClassReport,
-    examples: Examples | None,
-    name_chapter: bool = False,
-) -> dict[str, Any]:
-    """A cause as the templates show it, with an example that is anybody's.
+def exercises_in(report: ClassReport) -> list[Exercise]:
+    """How each exercise of a chapter went, in the order of the chapter."""
+    earned: dict[str, list[float]] = {}
+    points: dict[str, float] = {}
+    for r in report.examined:
+        for exercise in r["exercises"]:
+            name, cases = exercise["name"], exercise["cases"]
+            points.setdefault(name, sum(case["points"] for case in cases))
+            got = sum(case["points"] for case in cases if case["passed"])
+            earned.setdefault(name, []).append(got)
+    left = left_as_they_were(report)
+    unknown: Counter[str] = Counter()
+    for cause in unexplained(causes_in(report)):
+        unknown[cause.exercise] += len(cause.students)
+    return [
+        Exercise(
+            name,
+            points[name],
+            len(got),
+            sum(one >= points[name] for one in got),
+            statistics.fmean(got) / points[name] if points[name] else 1.0,
+            len(left.get(name, ())),
+            unknown[name],
+        )
+        for name, got in earned.items()
+    ]
 
-    Args:
-        cause: of wrong answers.
-        report: on the chapter in which they were given.
-        examples: where answers are shown from; without it, none are.
-        name_chapter: whether the place to read names the chapter.
-    """
-    here = "" if name_chapter else f"chapter “{chapter_title(report.chapter)}”, "
-    shows = examples is not None and not cause.may_be_elsewhere
+
+def _entry(cause: Cause, report: ClassReport) -> dict[str, Any]:
+    """A cause as the template shows it."""
+    here = f"chapter “{chapter_title(report.chapter)}”, "
     says = cause.says or "Nothing more is known than which cases fail."
     return {
         "count": of(len(cause.students), len(report.examined)),
@@ -115,11 +176,10 @@ def entry(
         "students": ", ".join(cause.students),
         "lost": number(cause.lost),
         "reading": cause.reading.removeprefix(here),
-        "example": examples.of(cause.exercise, cause.students) if shows else "",
     }
 
 
-def answers_have(count: int) -> str:
+def _answers_have(count: int) -> str:
     """The beginning of a sentence about some wrong answers."""
     return "One wrong answer has" if count == 1 else f"{count} wrong answers have"
 
@@ -160,29 +220,17 @@ def needing_help(report: ClassReport) -> list[tuple[str, str]]:
     Those who have handed in nothing come last: of them no more is known.
     """
     found = []
+    left = Counter(s for names in left_as_they_were(report).values() for s in names)
     for r in sorted(report.reports, key=lambda r: (r["score"], r["student"])):
-        messages = [e["message"] for e in r["exercises"]]
-        begun = len(left_as_they_were(ClassReport("", [r]))) < len(messages)
+        count = len(r["exercises"])
         if r["refused"]:
             found.append((r["student"], f"zero: {r['refused']}"))
-        elif messages and not begun:
+        elif count and left[r["student"]] == count:
             found.append((r["student"], "handed in, but no exercise was begun"))
         elif r["score"] < LOW * report.max_score:
             points = f"{number(r['score'])} of {number(report.max_score)} points"
             found.append((r["student"], points))
     return found + [(student, MISSING) for student in report.missing]
-
-
-def _hardest(items: Sequence[Item], causes: Iterable[Cause]) -> str:
-    """Where the class lost most, as a sentence; empty if nowhere."""
-    exercises = [item for item in items if not item.case and item.difficulty < 1]
-    if not exercises:
-        return ""
-    hard = min(exercises, key=lambda item: (item.difficulty, item.exercise))
-    ways = sum(cause.exercise == hard.exercise for cause in causes)
-    missed = of(hard.asked - hard.solved, hard.asked)
-    text = f"Hardest was {hard.exercise}: {missed} lost points"
-    return f"{text}, in {ways} different ways." if ways > 1 else f"{text}."
 
 
 def _student(report: ClassReport, name: str) -> list[Any]:
@@ -203,73 +251,11 @@ def _student(report: ClassReport, name: str) -> list[Any]:
     return [name, state, counted(r["score"]), filled(share), why, until]
 
 
-def _bars(report: ClassReport) -> list[dict[str, Any]]:
-    """The distribution of the marks: how many in each tenth of the points."""
-    if not report.max_score:
-        return []
-    counts = [0] * BARS
-    for r in report.reports:
-        share = r["score"] / report.max_score
-        counts[min(BARS - 1, max(0, int(BARS * share + 1e-9)))] += 1
-    step = 100 // BARS
-    return [
-        {
-            "label": f"{n * step}–{(n + 1) * step - (n < BARS - 1)}",
-            "count": count,
-            "height": count / max(counts),
-        }
-        for n, count in enumerate(counts)
-    ]
-
-
-def _exercises(report: ClassReport, items: Sequence[Item]) -> list[list[Any]]:
-    untouched = left_as_they_were(report)
-    rows = []
-    for item in items:
-        if not item.case:
-            first, solved, share, *rest = numbers(item)
-            left = counted(len(untouched.get(item.exercise, [])))
-            rows.append([item.exercise, first, solved, share, left, *rest])
-    return rows
-
-
-def numbers(item: Item) -> list[Any]:
-    """The numbers of an exercise or a case."""
-    r = item.discrimination
-    return [
-        counted(item.points),
-        Cell(of(item.solved, item.asked), item.solved),
-        filled(item.difficulty),
-        Cell("–" if r is None else f"{r:.2f}".replace("-", "−"), r),
-        item.verdict,
-    ]
-
-
-def _case(item: Item) -> list[Any]:
-    """A line in the table of cases, where a share of the points is one of passes."""
-    points, passed, share, *rest = numbers(item)
-    return [item.case, item.exercise, points, replace(passed, share=share.share), *rest]
-
-
-def _effort(name: str, found: Efforts) -> list[Any]:
-    """What led to the answers to an exercise, as a line of a table."""
-    unknown = Cell("–", None)
-    minutes = None if found.seconds is None else found.seconds / 60
-    return [
-        name,
-        counted(found.known),
-        unknown if found.checks is None else counted(found.checks),
-        Cell(of(found.hinted, found.known), found.hinted) if found.known else unknown,
-        unknown if minutes is None else Cell(f"{number(minutes)} min", minutes),
-    ]
-
-
-def _nobody(items: Sequence[Item]) -> list[str]:
-    """The cases that separate nobody, in sentences."""
-    passed, failed = separating_nobody(items)
-    lines = []
-    for found, who in ((passed, "everybody passes"), (failed, "nobody passes")):
-        if found:
-            names = "; ".join(f"{item.exercise}: {item.case}" for item in found)
-            lines.append(f"Cases that separate nobody, since {who} them: {names}.")
-    return lines
+def _scores(report: ClassReport, student: str, names: Iterable[str]) -> Sequence[Any]:
+    """A student's line in the table of scores; empty where there are none."""
+    r = report.report_on(student)
+    if r is None:
+        return [student, "", report.max_score, "", *("" for _ in names), ""]
+    scores = [scores_of(r).get(name, "") for name in names]
+    first = [student, r["score"], r["max_score"], r["late_penalty"]]
+    return [*first, *scores, r["refused"] or ""]

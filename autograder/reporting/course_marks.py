@@ -60,30 +60,28 @@ class CourseMarks:
         weights: how much each counts.
         students: everybody, by name.
         notes: what does not fit together.
-        reports: on each of the chapters.
     """
 
     chapters: list[str]
     weights: dict[str, float]
     students: list[Student]
     notes: list[str]
-    reports: dict[str, ClassReport]
 
-    def shares(self, chapter: str) -> list[float]:
-        """The shares of all who have a mark for a chapter."""
-        found = (student.shares.get(chapter) for student in self.students)
-        return [share for share in found if share is not None]
+    def trend(self) -> list[tuple[str, int, int, int, int, float | None, float]]:
+        """Each chapter: handed in, of that to be graded, not handed in, excused, ...
 
-    def trend(self) -> list[tuple[str, int, int, int, float | None]]:
-        """Of each chapter: handed in, still to be graded of it, not handed in, mean."""
+        Returns:
+            At the end the mean share of what was graded, and the weight.
+        """
         rows = []
         for chapter in self.chapters:
-            shares = self.shares(chapter)
-            due = sum(chapter in student.shares for student in self.students)
+            found = [s.shares[chapter] for s in self.students if chapter in s.shares]
+            marks = [share for share in found if share is not None]
             waiting = sum(chapter in student.waiting for student in self.students)
-            mean = statistics.fmean(shares) if shares else None
-            handed_in = len(shares) + waiting
-            rows.append((chapter, handed_in, waiting, due - len(shares), mean))
+            excused = sum(chapter in student.excused for student in self.students)
+            mean = statistics.fmean(marks) if marks else None
+            counts = (len(marks) + waiting, waiting, len(found) - len(marks), excused)
+            rows.append((chapter, *counts, mean, self.weights[chapter]))
         return rows
 
     @property
@@ -132,7 +130,7 @@ def course_marks(
             f"--drop {drop} would leave nothing that counts for {fewer} of "
             f"{len(students)} students: their best chapter counts all the same"
         )
-    return CourseMarks(list(reports), counting, students, notes, reports)
+    return CourseMarks(list(reports), counting, students, notes)
 
 
 def _drops_fewer(student: Student, weights: Mapping[str, float], drop: int) -> bool:

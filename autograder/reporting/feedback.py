@@ -37,7 +37,6 @@ from autograder.reporting.feedback_page import (
     page_of,
     start_worker,
 )
-from autograder.reporting.request_form import request_form
 from autograder.shell import command
 
 __all__ = ["NoFeedback", "Pages", "make_feedback", "page_of"]
@@ -91,12 +90,8 @@ def make_feedback(
     settings = settings_of(course)
     with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
         marks = book.read()
-    forms = {
-        student: request_form(report_on(course, chapter, student), settings.requests_to)
-        for student in (marks if settings.requests_to else ())
-    }
     now = {
-        student: _fingerprint(notebook, found, forms.get(student, ""))
+        student: _fingerprint(notebook, found)
         for student, found in sorted(marks.items())
         if (notebook := _kept(course, student, chapter)).is_file()
     }
@@ -122,9 +117,8 @@ def make_feedback(
     keep()
     jobs = min(jobs or processors(), -(-len(stale) // PAGES_A_WORKER))
     maker = PageMaker(course, settings.gradebook, chapter)
-    asked = [(student, forms.get(student, "")) for student in stale]
     try:
-        with _made(maker, asked, jobs) as results:
+        with _made(maker, stale, jobs) as results:
             for student, why in progress(results, len(stale)):
                 if why is None:
                     before[student] = now[student]
@@ -140,27 +134,25 @@ def make_feedback(
 
 @contextmanager
 def _made(
-    maker: PageMaker, asked: Sequence[tuple[str, str]], jobs: int
+    maker: PageMaker, students: Sequence[str], jobs: int
 ) -> Iterator[Iterator[tuple[str, str | None]]]:
     """The students, in their order, and why each has no page, where there is none.
 
     Args:
         maker: makes the pages.
-        asked: students, with the form at the end of each page.
+        students: whose pages they are.
         jobs: how many processes make them; with one it is this process.
 
     Raises:
         GraderFault: one of several was ended from outside.
     """
     if jobs <= 1:
-        yield ((student, maker.make(student, form)) for student, form in asked)
+        yield ((student, maker.make(student)) for student in students)
         return
     context = multiprocessing.get_context("spawn")  # there is one on every system
     with ProcessPoolExecutor(jobs, context, start_worker, (maker,)) as executor:
         try:
-            done = executor.map(make_in_worker, asked)
-            names = (student for student, _ in asked)
-            yield zip(names, done, strict=True)
+            yield zip(students, executor.map(make_in_worker, students), strict=True)
         except BrokenProcessPool:
             raise GraderFault(
                 "a process that makes pages was ended from outside: call the command "
@@ -174,13 +166,13 @@ def _kept(course: Path, student: str, chapter: str) -> Path:
     return course / "autograded" / student / chapter / f"{chapter}.ipynb"
 
 
-def _fingerprint(notebook: Path, marks: Marks, form: str) -> str:
+def _fingerprint(notebook: Path, marks: Marks) -> str:
     """Changes when anything changes of which a page is made."""
     versions = [nbgrader.__version__, nbconvert.__version__]
     template = (TEMPLATES / TEMPLATE / "index.html.j2").read_text(encoding="utf-8")
     shown = asdict(marks)
     del shown["to_look_at"]  # of which a page says nothing
-    said = json.dumps([shown, versions, template, form], sort_keys=True)
+    said = json.dumps([shown, versions, template], sort_keys=True)
     return hashlib.sha256(notebook.read_bytes() + said.encode()).hexdigest()
 
 

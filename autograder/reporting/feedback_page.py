@@ -63,8 +63,8 @@ class PageMaker:
     gradebook: str
     chapter: str
 
-    def make(self, student: str, form: str) -> str | None:
-        """Make one page, with a form at its end; why it is not there, if it is not.
+    def make(self, student: str) -> str | None:
+        """Make one page; why it is not there, if it is not.
 
         What is kept of a submission is limited, so that a page takes seconds. One that
         takes longer all the same must not keep the others waiting.
@@ -72,7 +72,7 @@ class PageMaker:
         page = page_of(self.course, student, self.chapter)
         try:
             with reading_limit(PAGE_SECONDS):
-                why = self._convert(student, form)
+                why = self._convert(student)
         except SubmissionFault:
             page.unlink(missing_ok=True)  # half of it, perhaps
             return f"it takes more than {PAGE_SECONDS:g} s to make"
@@ -81,14 +81,14 @@ class PageMaker:
         reason = f": {why}; mend that, and call the command again" if why else ""
         return f"{FAILED}{reason}"
 
-    def _convert(self, student: str, form: str) -> str:
+    def _convert(self, student: str) -> str:
         """Have nbgrader make a page; what keeps it from that, if something does."""
         failed: list[Exception] = []
         try:
             coursedir = self._api.coursedir
             converter = _Converter(coursedir=coursedir, parent=self._api)
             converter.failed = failed
-            converter.update_config(_template(converter.config, form))
+            converter.update_config(_template(converter.config))
             chosen = {"assignment_id": self.chapter, "student_id": _pattern(student)}
             with temp_attrs(coursedir, **chosen):
                 converter.start()
@@ -133,10 +133,10 @@ def start_worker(maker: PageMaker) -> None:
     _makers[:] = [maker]
 
 
-def make_in_worker(asked: tuple[str, str]) -> str | None:
-    """Make the page of a student, with a form at its end; see ``PageMaker.make``."""
+def make_in_worker(student: str) -> str | None:
+    """Make the page of a student; see ``PageMaker.make``."""
     (maker,) = _makers
-    return maker.make(*asked)
+    return maker.make(student)
 
 
 class _Compiled(BytecodeCache):
@@ -206,7 +206,7 @@ class _Converter(GenerateFeedback):
             raise
 
 
-def _template(theirs: Config, form: str) -> Config:
+def _template(theirs: Config) -> Config:
     """The page of nbgrader, in which questions have the names of their exercises."""
     folders = list(theirs.HTMLExporter.extra_template_basedirs)
     config = Config()
@@ -216,17 +216,8 @@ def _template(theirs: Config, form: str) -> Config:
         *theirs.HTMLExporter.extra_template_paths,
         *folders,  # where ours finds the template that it extends
     ]
-    config.HTMLExporter.filters = {
-        "named_exercises": named_exercises,
-        "with_form": lambda page: _with_form(page, form),
-    }
+    config.HTMLExporter.filters = {"named_exercises": named_exercises}
     return config
-
-
-def _with_form(page: str, form: str) -> str:
-    """A page with a form behind all that is in it."""
-    text, end, rest = page.rpartition("</body>")
-    return f"{text}{form}{end}{rest}" if end else page + form
 
 
 def named_exercises(page: str) -> str:

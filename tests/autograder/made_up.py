@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autograder.reasons import Reason
+
 
 def exercise(
     name: str,
@@ -12,6 +14,8 @@ def exercise(
     points: Mapping[str, int],
     mistake: str | None = None,
     message: str = "",
+    reason: Reason | None = None,
+    own_helper: bool = False,
 ) -> dict[str, Any]:
     """What a report says about an exercise.
 
@@ -21,7 +25,12 @@ def exercise(
         points: of each case, by title.
         mistake: that was recognised.
         message: that the student got.
+        reason: the kind of what the message says; what fits the mistake if None.
+        own_helper: whether it calls another wrong answer.
     """
+    if reason is None:
+        found = Reason.EDIT if message else Reason.NONE
+        reason = Reason.MISTAKE if mistake else found
     cases = [
         {
             "title": t,
@@ -29,6 +38,7 @@ def exercise(
             "passed": bool(ok),
             "message": "" if ok else "2 of 3 values differ",
             "judged": True,
+            "reason": Reason.NONE if ok else Reason.DIFFERS,
         }
         for t, ok in passed.items()
     ]
@@ -39,6 +49,8 @@ def exercise(
         "mistake": mistake,
         "message": message,
         "cases": cases,
+        "reason": reason,
+        "own_helper": own_helper,
     }
 
 

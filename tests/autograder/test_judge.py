@@ -163,7 +163,8 @@ def between(one, other, **tolerance):
     exercise = Exercise("any")
     exercise.case(title="t", **tolerance)(lambda f, rng: None)
     wrap = lambda v: v if isinstance(v, Answer) else Answer(value=v)  # noqa: E731
-    return disagreement(exercise.cases[0], wrap(one), wrap(other))
+    found = disagreement(exercise.cases[0], wrap(one), wrap(other))
+    return found and found.words
 
 
 A = np.linspace(-1, 1, 6).reshape(2, 3)

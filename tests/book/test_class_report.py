@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -54,9 +53,8 @@ def whole_course(tmp_path_factory: pytest.TempPathFactory) -> str:
         Student("student01", shares, [], [], 0.0, 0.0, ["0% of the points so far"]),
         Student(hostile, shares, excused, [], None, None, [f"nothing {HOSTILE}"]),
     ]
-    reports = {name: replace(a_class(), chapter=name) for name in shares}
     weights = dict.fromkeys(shares, 1.0)
-    marks = CourseMarks(list(shares), weights, students, [], reports)
+    marks = CourseMarks(list(shares), weights, students, [])
     return course_page(marks, tmp_path_factory.mktemp("course"))
 
 

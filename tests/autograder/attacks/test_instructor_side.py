@@ -159,7 +159,7 @@ def shown(graded):
     """The course after nbgrader's own feedback and the class report were made."""
     from autograder.handback.lms_tables import write_lms_tables
     from autograder.marks.reports import read_reports
-    from autograder.reporting.exports import write_class_report
+    from autograder.reporting.classreport import write_class_report
 
     course, _ = graded
     nbgrader(course, "generate_feedback", TOPIC)

@@ -14,13 +14,7 @@ import pytest
 
 from autograder import notebooks
 from autograder.files import Unusable
-from autograder.marks.reports import ClassReport
-from autograder.notebooks import MAX_FILE_BYTES, MAX_READ, parse_notebook
-from autograder.record import RECORD
-from autograder.reporting.efforts import Effort, efforts_in
-from autograder.submissions.submitted import read
-from tests.autograder.conftest import TOPIC
-from tests.autograder.made_up import exercise, report
+from autograder.notebooks import MAX_FILE_BYTES, parse_notebook
 
 # The smallest values of each kind; a number in one makes each of them another one.
 SMALL = {
@@ -115,27 +109,3 @@ def test_large_charts_are_read():
     content = json.dumps({**EMPTY, "cells": [cell]}, indent=1).encode()
     assert parse_notebook(content)["cells"] == [cell]
     assert len(content) < MAX_FILE_BYTES
-
-
-def test_the_class_report_does_not_read_such_a_notebook(tmp_path):
-    """It reads each notebook for what ``check`` left there, in one process."""
-    told = {"exercise": "attend", "checks": 3, "hints": 1, "seconds": 60}
-    output = {"output_type": "display_data", "metadata": {RECORD: told}}
-    cell = {"cell_type": "code", "metadata": {}, "source": "", "outputs": [output]}
-    honest = json.dumps({**EMPTY, "cells": [cell]}).encode()
-    values = f"[{'[],' * (MAX_READ // 100)}0]"
-    hostile = honest.replace(b'"metadata": {}', b'"x": ' + values.encode(), 1)
-    reports = []
-    for student, content in (("honest", honest), ("hostile", hostile)):
-        folder = tmp_path / "submitted" / student / TOPIC
-        folder.mkdir(parents=True)
-        (folder / f"{TOPIC}.ipynb").write_bytes(content)
-        digest = read(tmp_path / "submitted", student, TOPIC).digest
-        answers = [exercise("attend", {"a": True}, {"a": 1})]
-        reports.append(report(student, answers) | {"submission": digest})
-    class_ = ClassReport(TOPIC, reports)
-    found = []
-    peak = peak_of(lambda: found.append(efforts_in(tmp_path, class_)))
-    assert found[0]["attend"].known == 1
-    assert found[0]["attend"].checks == Effort(3, 1, 60).checks
-    assert peak < 6 * len(hostile)

@@ -10,6 +10,7 @@ from autograder.cells import without_file
 from autograder.grading import remarks
 from autograder.grading.other_names import MOST_DEFINITIONS, name_renamed
 from autograder.judge import refuse
+from autograder.reasons import Reason
 from autograder.rows import NOT_YET as MESSAGE
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.rebuild import rebuild
@@ -68,7 +69,8 @@ def named(topic, master, solved):
 
     def run(cell):
         rebuilt = rebuild(master, written_in(solved(softmax=STUB + cell)))
-        reports = [refuse(e, MESSAGE) for e in topic.exercises.values()]
+        stubs = topic.exercises.values()
+        reports = [refuse(e, MESSAGE, Reason.STUB) for e in stubs]
         return {r.name: r.message for r in name_renamed(master, rebuilt, reports, {})}
 
     return run

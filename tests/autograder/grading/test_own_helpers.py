@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.diagnosis import alone_at_fault
 from tests.autograder.conftest import code_cell, scores
 
 # No mistake of the bank: the sum over everything, and a tenth of the shift.
@@ -163,7 +162,7 @@ def test_answer_that_calls_what_a_later_cell_defines_anew_names_it(
     assert (softmax["score"], softmax["message"]) == (softmax["max_score"], "")
     assert attend["score"] < attend["max_score"]
     assert attend["message"].startswith(ANEW)
-    assert not alone_at_fault(attend["mistake"], attend["message"])
+    assert attend["own_helper"]
 
 
 def test_what_looks_like_a_known_mistake_is_said_of_the_later_definition(

@@ -1,449 +1,499 @@
-"""``autograder collect`` on archives as Canvas, Moodle and Gradescope pack them."""
+"""``autograder collect`` on archives as Canvas, Moodle and Gradescope pack them.
+
+Names are written as the sources of the systems write them: Canvas's ``ContentZipper``,
+Moodle's ``mod_assign``, and Gradescope's export.
+"""
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
 import stat
+import struct
+import tarfile
 import zipfile
 
 import pytest
 
 from autograder.__main__ import main
-from autograder.lms.collect import collect
-from autograder.lms.names import shape_of
 from autograder.notebooks import METADATA_KEY
+from tests.autograder.archives import zipped
 from tests.autograder.conftest import TOPIC
 
-MOODLE = "_assignsubmission_file"
-PEOPLE = """\
-submission_501:
-  :submitters:
-  - :name: Solo Student
-    :sid: '100'
-    :email: solo@example.edu
-  :created_at: 2026-10-01 18:45:22.397118000 Z
-submission_502:
-  :submitters:
-  - :name: Pair One
-    :sid: '200'
-    :email: one@example.edu
-  - :name: Pair Two
-    :sid:
-    :email: two@example.edu
-"""
+PEOPLE = [("Doe, Jane", 12345, "jdoe"), ("Doe, Jane", 12346, "jdoe2")]
+PEOPLE += [("Müller, Jörg", 12347, "jm"), ("Never, Ned", 12348, "never")]
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section\n"
+    "    Points Possible,,,,\n"
+    + "".join(f'"{name}",{id_},S{id_},{login},A\n' for name, id_, login in PEOPLE)
+    + '"Student, Test",12400,,abc,B\n'
+)
+MOODLE = (
+    "Identifier,Full name,Email address,Status,Grade,Last modified (grade)\n"
+    "Participant 71,Al Cox,al@x.edu,Submitted for grading - 2 days late,,-\n"
+    "Participant 72,Bo Dee,bo@x.edu,Submitted for grading,,-\n"
+    "Participant 73,Cy Eel,cy@x.edu,No submission,,-\n"
+)
+GRADESCOPE = "Name,SID,Email,Role\n"
+GRADESCOPE += "".join(f"{n},{i}00,{n}@x.edu,Student\n" for i, n in enumerate("abcd", 1))
+ROSTERS = {"canvas": CANVAS, "moodle": MOODLE, "gradescope": GRADESCOPE}
+END = "_assignsubmission_file"
+JANE = f"doejane_12345_1_{TOPIC}.ipynb"
+
+
+def metadata(*submissions):
+    """Gradescope's list: number, then name, SID and address of each submitter."""
+    lines = []
+    for number, *people in submissions:
+        lines += [f"submission_{number}:", "  :submitters:"]
+        for name, sid, email in people:
+            lines += [f"  - :name: {name}", f"    :sid: {sid}", f"    :email: {email}"]
+        lines.append("  :created_at: 2026-10-01 18:45:22.397118000 Z")
+    return "\n".join(lines)
+
+
+def notebook(*definitions, chapter=None):
+    """A notebook without nbgrader's metadata, with these definitions."""
+    ours = {METADATA_KEY: {"chapter": chapter}} if chapter else {}
+    sources = [f"def {name}(x):\n    return x" for name in definitions]
+    cells = [{"cell_type": "code", "metadata": {}, "source": s} for s in sources]
+    return json.dumps({"nbformat": 4, "metadata": ours, "cells": cells})
 
 
 @pytest.fixture
-def packed(tmp_path):
-    """Pack files as a system does; the path of the archive."""
+def run(course, tmp_path, capsys):
+    """Call the command; its status, what it said, and the notebooks by student."""
 
-    def pack(files, name="submissions.zip"):
-        path = tmp_path / name
-        with zipfile.ZipFile(path, "w") as archive:
-            for member, content in files.items():
-                archive.writestr(member, content)
-        return path
+    def command(files, roster=CANVAS, *words, chapter=TOPIC):
+        archive = tmp_path / "class.zip"
+        if isinstance(files, dict):
+            archive.write_bytes(zipped(files))
+        else:
+            archive = files
+        (tmp_path / "list.csv").write_text(roster)
+        at = ["--course", str(course), "--roster", str(tmp_path / "list.csv")]
+        status = main(["collect", chapter, str(archive), *at, *words])
+        told = capsys.readouterr()
+        return status, told.out + told.err, submitted(course, chapter)
 
-    return pack
+    return command
 
 
-def submitted(course):
-    """What each student handed in."""
-    found = (course / "submitted").rglob("*.ipynb")
-    return {path.parent.parent.name: path.read_bytes() for path in found}
+def submitted(course, chapter=TOPIC):
+    found = (course / "submitted").rglob(f"{chapter}/{chapter}.ipynb")
+    return {path.parts[-3]: path.read_text() for path in found}
+
+
+def everything(course):
+    """Each file of a course but the gradebook, with its content."""
+    return {
+        path: path.read_bytes()
+        for path in course.rglob("*")
+        if path.is_file() and path.name != "gradebook.db"
+    }
+
+
+SYSTEMS = {
+    "canvas": (
+        {
+            JANE: "one",
+            f"doejane_LATE_12346_2_{TOPIC}-1.ipynb": "two",
+            "müllerjörg_12347_3_my attention (final) 6_7_8.ipynb": "three",
+            "textonly_12348_text.html": "<p>",
+            f"guest_777_4_{TOPIC}.ipynb": "four",
+            f"anon_Xy3bQ_5_{TOPIC}.ipynb": "five",
+            f"doe_jane12345_question_12346_6_{TOPIC}.ipynb": "of a quiz",
+        },
+        {"jdoe": "one", "jdoe2": "two", "jm": "three"},
+        [
+            "3 collected from Canvas: 3 new",
+            "  late: jdoe2\n",
+            "  handed in, but not collected: never\n",
+            "777 is not in the class list; if this person is in the class, add the row "
+            "guest,777,,,\n",
+            "Canvas hides who it is: switch anonymous grading off\n",
+            "_question_12346_6_simplified_attention.ipynb: it is not named as Canvas",
+        ],
+    ),
+    "moodle": (
+        {
+            f"Al Cox_71{END}_/{TOPIC}.ipynb": "one",
+            f"Bo Dee_72{END}/work/{TOPIC} (1).ipynb": "two",
+            f"Di Fox_74{END}_{TOPIC}.ipynb": "three",
+            f"Default group{END}/{TOPIC}.ipynb": "four",
+        },
+        {"al@x.edu": "one", "bo@x.edu": "two"},
+        [
+            "2 collected from Moodle: 2 new",
+            "  late: al@x.edu\n",
+            "  not handed in: cy@x.edu\n",
+            "add the row Participant 74,Di Fox,,,,\n",
+            f"Default group{END}: it is not named as Moodle",
+        ],
+    ),
+    "gradescope": (
+        {
+            "export/submission_metadata.yml": metadata(
+                (501, ("a", 100, "a@x.edu")),
+                (502, ("b", "", "b@x.edu"), ("c", 300, "c@x.edu")),
+                (503, ("Eve", 400, "eve@x.edu")),  # with the SID of somebody else
+            ),
+            f"export/submission_501/{TOPIC}.ipynb": "one",
+            "export/submission_502/work/x.ipynb": "pair",
+            "export/submission_502/submission_metadata.yml": "a: trap",
+            f"export/submission_503/{TOPIC}.ipynb": "eve",
+            f"export/submission_504/{TOPIC}.ipynb": "whose?",
+        },
+        {"a@x.edu": "one", "b@x.edu": "pair", "c@x.edu": "pair"},
+        [
+            "3 collected from Gradescope: 3 new",
+            "  not handed in: d@x.edu\n",
+            "eve@x.edu is not in the class list; if this person is in the class, add "
+            "the row Eve,400,eve@x.edu,\n",
+            "submission_504: submission_metadata.yml does not say whose it is",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("packed", ["zip", "tar of a Mac", "folder"])
+def test_each_system_is_collected_by_its_ids(run, tmp_path, system, packed):
+    files, expected, said = SYSTEMS[system]
+    source = files
+    if packed == "folder":
+        source = tmp_path / "unpacked"
+        for name, content in files.items():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_text(content)
+    if packed == "tar of a Mac":
+        source = tmp_path / "class.tar.gz"
+        with tarfile.open(source, "w:gz") as archive:
+            for name, content in files.items():
+                folder, slash, file = name.rpartition("/")
+                add(archive, f"{folder}{slash}._{file}", "\0Mac OS X")
+                add(archive, name, content)
+    status, told, found = run(source, ROSTERS[system])
+    assert (status, found) == (0, expected)
+    assert [line for line in said if line not in told] == []
+    assert "._" not in told
+
+
+def add(archive, name, content):
+    info = tarfile.TarInfo(name)
+    info.size = len(content.encode())
+    archive.addfile(info, io.BytesIO(content.encode()))
+
+
+def test_time_of_gradescope_is_kept_as_nbgrader_reads_it(run, course):
+    run(SYSTEMS["gradescope"][0], GRADESCOPE)
+    stamp = course / "submitted" / "a@x.edu" / TOPIC / "timestamp.txt"
+    assert stamp.read_text() == "2026-10-01 18:45:22 UTC"
+
+
+OWN = "student,canvas_id,moodle_id,sid\nada,12345,71,100\n"
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_list_by_hand_fits_every_system(run, system):
+    assert run(SYSTEMS[system][0], OWN)[2] == {"ada": "one"}
+
+
+REFUSED = {
+    "an id with a point": (CANVAS.replace("12346", "12346.0"), "row 4, column ID"),
+    "an id with an exponent": (CANVAS.replace("12346", "1.2E+11"), "row 4, column ID"),
+    "an id with a word": (CANVAS.replace("12346", "x12346"), "row 4, column ID"),
+    "an id twice": (CANVAS.replace("12346", "12345"), "row 4, column ID"),
+    "no id": (CANVAS.replace("12346", ""), "row 4, column ID"),
+    "a login twice": (CANVAS.replace("jdoe2", "JDOE"), "row 4"),
+    "a participant": (
+        MOODLE.replace("Participant 72", "Participant 72.0"),
+        "row 3, column Identifier",
+    ),
+    "an SID": (GRADESCOPE.replace("200", "200.0"), "row 3, column SID"),
+    "by hand": (OWN + "../bo,2,,\n", "row 3"),
+    "by hand, a float": (OWN + "bo,2,,1.1e+07\n", "row 3, column sid"),
+    "an unknown column": (OWN.replace("sid", "sidd"), "row 1, column sidd"),
+    "no class list": ("name,mark\nada,1\n", "row 1"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_class_list_with_a_fault_is_refused_with_its_row(run, course, what):
+    roster, where = REFUSED[what]
+    before = everything(course)
+    status, told, _ = run({JANE: "one"}, roster)
+    assert status == 2
+    assert f"  {where}: " in told
+    assert "so nothing of it was taken over" in told
+    assert everything(course) == before
+
+
+def test_all_faults_of_a_class_list_are_told_at_once(run):
+    roster = CANVAS.replace("12345", "12345.0").replace("12347", "1e+5")
+    assert [line.split(":")[0] for line in run({JANE: ""}, roster)[1].splitlines()][
+        1:
+    ] == ["  row 3, column ID", "  row 5, column ID"]
+
+
+def test_login_with_a_slash_is_taken_under_a_safe_name(run):
+    roster = CANVAS.replace("jdoe,", "CS/2026/001,").replace("jdoe2", "../x")
+    files = {JANE: "one", JANE.replace("12345", "12346"): "two"}
+    assert run(files, roster)[2] == {"CS-2026-001": "one", "--x": "two"}
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("files", "roster", "words", "said"),
     [
-        # (system, person, late), from the sources of Canvas and Moodle
-        (f"doejane_12345_67890_{TOPIC}.ipynb", ("canvas", "12345", False)),
-        (f"doejane_LATE_12345_67890_{TOPIC}-1.ipynb", ("canvas", "12345", True)),
-        ("müller_12345_6_7_8_9.ipynb", ("canvas", "12345", False)),
-        ("anon_Xy3bQ_67890_x.ipynb", ("canvas", "anon_Xy3bQ", False)),
-        ("LATE_anon_Xy3bQ_67890_x.ipynb", ("canvas", "anon_Xy3bQ", True)),
-        ("doejane_LATE_12345_text.html", ("canvas", "12345", True)),
-        (f"Jane Doe_4321{MOODLE}", ("moodle", "4321", False)),
-        (f"Jane Doe_4321{MOODLE}_", ("moodle", "4321", False)),
-        (f"Jane Doe_4321{MOODLE}_x.ipynb", ("moodle", "4321", False)),
-        (f"Participant_4321{MOODLE}_", ("moodle", "4321", False)),
-        (f"Team 3-Jane Doe_4321{MOODLE}_", ("moodle", "4321", False)),
-        (f"{TOPIC}.ipynb", None),
+        ({JANE: "x"}, MOODLE, [], "nothing in it is a new notebook"),
+        ({JANE: "x"}, CANVAS, ["--from", "moodle"], "a class list of Canvas, and"),
+        ({JANE: "x"}, GRADESCOPE, [], "has no submission_metadata.yml"),
+        ({"submission_metadata.yml": "- a"}, GRADESCOPE, [], "is not the list that"),
+        (
+            {"submission_metadata.yml": metadata((1, "abc")).replace("2026-10", "x")},
+            GRADESCOPE,
+            [],
+            "is no time in ISO 8601",
+        ),
+        ({f"guest_7_4_{TOPIC}.ipynb": "x"}, CANVAS, [], "add the row guest,7,,,"),
+        # Groups of Moodle have numbers of their own.
+        ({f"Group A_71{END}/x.ipynb": "x"}, MOODLE, [], "is it of groups, or"),
     ],
 )
-def test_names_are_read_as_systems_write_them(name, expected):
-    shape = shape_of(name)
-    assert (shape and (shape.system, shape.person, shape.late)) == expected
-
-
-def test_canvas(course, packed):
-    archive = packed(
-        {
-            f"doejane_12345_67890_{TOPIC}.ipynb": "one",
-            f"doejane_LATE_12346_67891_{TOPIC}-1.ipynb": "two",
-            "müllerjörg_12347_67892_my attention final.ipynb": "three",
-            f"coxal_12348_67893_{TOPIC.upper()}-Copy1.ipynb": "four",
-            "textonly_12349_text.html": "<p>",
-            "paper_12350_67894_essay.pdf": "%PDF",
-            "wrong_12351_67895_masking.ipynb": "other",
-        }
-    )
-    done = collect(TOPIC, archive, course)
-    assert done.system == "canvas"
-    assert done.late == ["doejane_12346"]
-    assert submitted(course) == {
-        "doejane_12345": b"one",
-        "doejane_12346": b"two",
-        "müllerjörg_12347": b"three",
-        "coxal_12348": b"four",
-    }
-    left = dict(done.left_out)
-    assert left["textonly_12349_text.html"].endswith("is no notebook")
-    assert left["paper_12350_67894_essay.pdf"] == "essay.pdf is no notebook"
-    wrong = "is the notebook of another chapter, masking"
-    assert left["wrong_12351_67895_masking.ipynb"] == wrong
-    assert len(left) == 3
-
-
-@pytest.mark.parametrize("end", ["", "_"])
-def test_moodle(course, packed, end):
-    archive = packed(
-        {
-            f"Jane Doe_4321{MOODLE}{end}/{TOPIC}.ipynb": "one",
-            f"Jane Doe_4322{MOODLE}{end}/work/{TOPIC} (1).ipynb": "two",
-            f"Participant_4323{MOODLE}{end}/a.ipynb": "three",
-            "Al Cox_4324_assignsubmission_onlinetext/onlinetext.html": "<p>",
-        }
-    )
-    done = collect(TOPIC, archive, course)
-    assert (done.system, done.late) == ("moodle", [])
-    assert submitted(course) == {
-        "Jane Doe_4321": b"one",
-        "Jane Doe_4322": b"two",
-        "Participant_4323": b"three",
-    }
-    assert dict(done.left_out) == {
-        "Al Cox_4324_assignsubmission_onlinetext": "onlinetext.html is no notebook"
-    }
-
-
-def test_gradescope(course, packed):
-    root = "assignment_9100_export"
-    archive = packed(
-        {
-            f"{root}/submission_metadata.yml": PEOPLE,
-            f"{root}/submission_501/{TOPIC}.ipynb": "one",
-            f"{root}/submission_502/work/x.ipynb": "pair",
-            f"{root}/submission_502/submission_metadata.yml": "a: trap",
-            f"{root}/submission_503/{TOPIC}.ipynb": "whose?",
-            f"{root}/submission_504/essay.pdf": "%PDF",
-        }
-    )
-    done = collect(TOPIC, archive, course)
-    assert done.system == "gradescope"
-    assert submitted(course) == {
-        "Solo Student_100": b"one",
-        "Pair One_200": b"pair",
-        "Pair Two_two@example.edu": b"pair",
-    }
-    stamp = course / "submitted" / "Solo Student_100" / TOPIC / "timestamp.txt"
-    assert stamp.read_text() == "2026-10-01 18:45:22 UTC"
-    assert [why for _, why in done.left_out] == [
-        "the list of the class does not say whose submission_503 is",
-        "essay.pdf is no notebook",
-    ]
-
-
-def test_collecting_again_tells_what_changed_and_keeps_the_later(course, packed):
-    first = {f"doejane_1_10_{TOPIC}.ipynb": "a", f"coxal_2_11_{TOPIC}.ipynb": "b"}
-    old = packed(first, "old.zip")
-    new = packed(
-        {**first, f"newname_1_20_{TOPIC}-1.ipynb": "c", f"x_3_12_{TOPIC}.ipynb": "d"},
-        "new.zip",
-    )
-    assert collect(TOPIC, old, course).new == ["coxal_2", "doejane_1"]
-    done = collect(TOPIC, packed({f"newname_1_20_{TOPIC}-1.ipynb": "c"}), course)
-    assert (done.changed, done.new) == (["doejane_1"], [])  # the id stayed
-    done = collect(TOPIC, old, course)
-    assert (done.same, done.changed) == (["coxal_2"], [])
-    assert "a later one" in dict(done.left_out)[f"doejane_1_10_{TOPIC}.ipynb"]
-    assert submitted(course)["doejane_1"] == b"c"
-    done = collect(TOPIC, new, course)  # two names for one person: nobody can tell
-    assert "all of them would be doejane_1" in str(done.left_out)
-    assert submitted(course) == {"doejane_1": b"c", "coxal_2": b"b", "x_3": b"d"}
-
-
-@pytest.mark.parametrize("damaged", ["", '{"doejane_1": {"syst', "[1]", '{"a": 3}'])
-def test_damaged_ids_are_one_line_and_nothing_is_written_over_them(
-    course, packed, capsys, damaged
+def test_what_cannot_be_collected_is_said_and_changes_nothing(
+    run, course, files, roster, words, said
 ):
-    """Without them, who was renamed since would be collected as somebody else."""
-    collect(TOPIC, packed({f"doejane_1_10_{TOPIC}.ipynb": "a"}), course)
-    ids = course / "collected" / f"{TOPIC}.json"
-    ids.write_text(damaged)
-    archive = packed({f"newname_1_20_{TOPIC}.ipynb": "b"})
-    assert main(["collect", TOPIC, str(archive), "--course", str(course)]) == 2
-    said = capsys.readouterr().err
-    assert f"{ids} does not hold the ids" in said
-    assert said.count("\n") == 1
-    assert (submitted(course), ids.read_text()) == ({"doejane_1": b"a"}, damaged)
+    before = everything(course)
+    status, told, _ = run(files, roster, *words)
+    assert (status, said in told) == (2, True), told
+    assert everything(course) == before
 
 
-def test_class_list_joins_by_id_and_tells_who_is_missing(course, packed, tmp_path):
-    roster = tmp_path / "gradebook.csv"
-    roster.write_text(
-        "Student,ID,SIS User ID,SIS Login ID,Section\n"
-        "    Points Possible,,,,\n"
-        '"Doe, Jane",12345,S1,jdoe,A\n"Doe, Jane",12346,S2,jdoe2,A\n'
-        '"Zed, Zoe",12399,S9,zzed,B\n"Student, Test",12400,,abc,B\n'
-        '"Never, Ned",12401,,never,B\n'
-    )
-    archive = packed(
-        {
-            f"doejane_12345_1_{TOPIC}.ipynb": "one",
-            f"doejane_12346_2_{TOPIC}.ipynb": "two",
-            f"guest_777_3_{TOPIC}.ipynb": "three",
-            # Somebody whose name ends like Zoe's number is not Zoe.
-            f"eve_12399_12400_5_{TOPIC}.ipynb": "eve",
-            f"zedzoe_12399_4_{TOPIC}.ipynb": "zoe",
-        }
-    )
-    done = collect(TOPIC, archive, course, roster=roster)
-    expected = {"jdoe": b"one", "jdoe2": b"two", "guest_777": b"three", "zzed": b"zoe"}
-    assert submitted(course) == expected
-    assert done.missing == ["never"]
-    assert done.unlisted == ["guest_777"]
-    assert "it may be from 12399 or 12400" in done.lines(TOPIC)[-1]
+def test_what_the_gradebook_refuses_is_not_collected(run, course):
+    (course / "gradebook.db").write_bytes(b"no database" * 100)
+    before = everything(course)
+    assert run({JANE: "one"})[0] == 2
+    assert everything(course) == before
 
 
-def test_moodle_worksheet_names_people_for_the_whole_course(course, packed, tmp_path):
-    worksheet = tmp_path / "worksheet.csv"
-    worksheet.write_text(
-        "Identifier,Full name,Email address,Status,Grade,Last modified (grade)\n"
-        "Participant 7,Jane Doe,j@x.edu,Submitted for grading - 2 days late,,-\n"
-    )
-    archive = packed({f"Jane Doe_7{MOODLE}/{TOPIC}.ipynb": "one"})
-    done = collect(TOPIC, archive, course, roster=worksheet)
-    assert submitted(course) == {"j@x.edu": b"one"}
-    assert done.late == ["j@x.edu"]
+CUT = gzip.compress(b"x" * 2000)[:-12]
 
 
-def linked(name):
+@pytest.mark.parametrize(
+    "content",
+    [b"ID,Student\n", b"PK\3\4 and no more", b"", None, CUT, b"\x1f\x8b" + bytes(99)],
+)
+def test_what_is_no_archive_is_one_line(run, tmp_path, content):
+    path = tmp_path / "submissions.zip"
+    if content is not None:
+        path.write_bytes(content)
+    status, told, _ = run(path)
+    assert (status, told.count("\n")) == (2, 1)
+    assert "no archive" in told
+
+
+def test_content_decides_of_which_chapter_a_notebook_is(run):
+    """Whatever it is called; one that cannot be read is taken as it is."""
+    files = {
+        f"doejane_12345_1_{TOPIC}.ipynb": notebook("attention_rollout"),
+        "doejane_12345_2_hw9.ipynb": notebook("softmax", "unrelated"),
+        "doejane_12346_3_masking.ipynb": notebook(chapter=TOPIC),
+        f"mullerjorg_12347_4_{TOPIC}.ipynb": notebook(chapter="masking"),
+        "neverned_12348_5_masking.ipynb": "no JSON",
+    }
+    _, told, found = run(files)
+    assert found == {
+        "jdoe": files["doejane_12345_2_hw9.ipynb"],
+        "jdoe2": files["doejane_12346_3_masking.ipynb"],
+        "never": "no JSON",
+    }
+    of_other = "is the notebook of another chapter,"
+    assert f"doejane_12345_1_{TOPIC}.ipynb: {of_other} vision_transformer\n" in told
+    assert f"mullerjorg_12347_4_{TOPIC}.ipynb: {of_other} masking\n" in told
+    assert "  handed in, but not collected: jm\n" in told
+
+
+def test_of_several_notebooks_the_likeliest_is_taken_and_the_others_told(run, master):
+    place = f"Al Cox_71{END}/"
+    files = {
+        place + "notes.ipynb": notebook("plot"),
+        place + f"{TOPIC}.ipynb": json.dumps(master),  # as it was released
+        place + "my work.ipynb": notebook("softmax"),
+        place + ".ipynb_checkpoints/x.ipynb": notebook("softmax"),
+        place + "__MACOSX/._x.ipynb": "\0",
+        f"Bo Dee_72{END}/hw.zip": zipped(
+            {"hw/x.ipynb.txt": "in a ZIP", "hw/helpers.py": "b = 1", "a.py": "a = 1"}
+        ),
+    }
+    _, told, found = run(files, MOODLE)
+    assert found == {"al@x.edu": files[place + "my work.ipynb"], "bo@x.edu": "in a ZIP"}
+    assert told.count(f"{place}my work.ipynb is taken") == 2
+    assert "checkpoints" not in told
+    files = {JANE: "first", JANE.replace("_1_", "_9_"): "last"}
+    assert run(files)[2]["jdoe"] == "last"
+
+
+def test_modules_beside_a_notebook_come_along(run, course):
+    inner = {"hw/x.ipynb": "{}", "hw/helpers.py": "b = 1", "hw/lib/c.py": "c = 1"}
+    files = {
+        JANE: "{}",
+        "doejane_12345_2_own.py": "a = 1",
+        "doejane_12346_3_own.py": "of somebody else",
+        "mullerjorg_12347_4_hw.zip": zipped({**inner, "beside.py": "d = 1"}),
+    }
+    run(files)
+    found = {
+        str(path.relative_to(course / "submitted")): path.read_text()
+        for path in (course / "submitted").rglob("*.py")
+    }
+    assert found == {
+        f"jdoe/{TOPIC}/own.py": "a = 1",
+        f"jm/{TOPIC}/helpers.py": "b = 1",
+        f"jm/{TOPIC}/lib/c.py": "c = 1",
+    }
+
+
+def test_collecting_again_tells_what_changed_and_keeps_the_later(run):
+    old, new = {JANE: "a"}, {JANE.replace("_1_", "_20_"): "b"}
+    assert "1 new, 0 changed, 0 as before" in run(old)[1]
+    assert "0 new, 0 changed, 1 as before" in run(old)[1]
+    status, told, found = run(new)
+    assert "0 new, 1 changed, 0 as before" in told
+    status, told, found = run(old)
+    assert (status, found) == (2, {"jdoe": "b"})
+    assert "handed in a later one, which was collected before" in told
+
+
+def test_person_keeps_the_name_of_the_first_time(run):
+    run({JANE: "a"})
+    renamed = CANVAS.replace("jdoe,", "jane.doe,")
+    assert run({JANE: "b"}, renamed)[2] == {"jdoe": "b"}
+    taken = renamed.replace("jdoe2", "jdoe")
+    status, told, _ = run({JANE: "c"}, taken)
+    assert status == 2
+    assert "row 4: jdoe is the name of the person in row 3 as well" in told
+
+
+CLASSMATE = f"_12345_1_{TOPIC}.ipynb"
+FORGED = {
+    "by the name of a file": {f"never_12348_2_x{CLASSMATE}": "eve"},
+    "by the name of a person": {f"eve_12345_777_2_{TOPIC}.ipynb": "eve"},
+    "in an archive": {"never_12348_2_x.zip": zipped({JANE: "eve"})},
+    "in a folder": {f"submissions/never_12348_2_x/{JANE}": "eve"},
+    "beside a group": {f"Default group{END}/Jane_12345_1_x.ipynb": "eve"},
+}
+
+
+@pytest.mark.parametrize("way", FORGED)
+def test_nobody_is_collected_as_a_classmate(run, way):
+    jane = {f"doejane{CLASSMATE}": "jane", "doejane_12346_3_x.ipynb": "other"}
+    assert run({**jane, **FORGED[way]})[2].get("jdoe", "jane") == "jane"
+
+
+def link(name):
     info = zipfile.ZipInfo(name)
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
     return info
 
 
-def test_hostile_archive_is_safe_and_what_was_left_out_is_told(course, packed):
-    bomb = io.BytesIO()
-    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number in range(40):
-            archive.writestr(f"{number}.ipynb", bytes(9 * 2**20))
-    files = {
-        f"eve_1_1_{TOPIC}/../../../../evil.ipynb": "outside",
-        linked(f"fay_2_2_{TOPIC}.ipynb"): "/etc/passwd",
-        f"gil_3_3_{TOPIC}.ipynb": bytes(41 * 2**20),
-        "hal_4_4_work.zip": bomb.getvalue(),
-        f"ida_5_5_\x1b[2J{TOPIC}.ipynb": "escape",
-        f"ada_6_6_{TOPIC}.ipynb": "ada",
-    }
-    before = set(course.parent.iterdir())
-    done = collect(TOPIC, packed(files), course)
-    assert set(course.parent.iterdir()) - before == {course.parent / "submissions.zip"}
-    assert not os.path.lexists("/evil.ipynb")
-    assert submitted(course)["ada_6"] == b"ada"
-    assert not {"fay_2", "gil_3"} & set(submitted(course))
-    told = "\n".join(done.lines(TOPIC))
-    assert "it is a link" in told
-    assert "more than 40 MB" in told
-    assert "notebooks of more than 128 MB" in told
+def deflated(files):
+    return zipped(files, zipfile.ZIP_DEFLATED)
+
+
+def one_file_of_many_names(size, count):
+    """A ZIP archive of which all names lead to the same data."""
+    content = deflated({"0000.ipynb": bytes(size)})
+    start = content.index(b"PK\1\2")
+    end = content.rindex(b"PK\5\6")
+    entry = content[start:end]
+    entries = b"".join(entry.replace(b"0000", b"%04d" % n) for n in range(count))
+    tail = struct.pack("<4H2LH", 0, 0, count, count, len(entries), start, 0)
+    return content[:start] + entries + b"PK\5\6" + tail
+
+
+HOSTILE = {
+    "leads out": ({"x/../../../../evil.ipynb": "x"}, "its path leads out"),
+    "is absolute": (
+        {"x.zip": zipped({"/tmp/evil_7.ipynb": "x"})},
+        "2 collected from Canvas",
+    ),
+    "a link": ({link("x.ipynb"): "/etc/passwd"}, "it is a link"),
+    "too large": ({"x.ipynb": bytes(41 * 2**20)}, "it has more than 40 MB"),
+    "a bomb": (
+        {"x.zip": deflated({f"{n}.ipynb": bytes(2**25) for n in range(5)})},
+        "it has more than 0 MB",
+    ),
+    "one file of many names": (
+        {"x.zip": one_file_of_many_names(2**25, 900)},
+        "more of this person",
+    ),
+    "many files": (
+        {"x.zip": zipped({f"{n}.ipynb": "" for n in range(1500)})},
+        "it holds more than 1000 files",
+    ),
+    "unbounded": (
+        {"x.zip": zipped({"x.ipynb": bytes(9)}, zipfile.ZIP_BZIP2)},
+        "not compressed with Deflate",
+    ),
+    "cut": ({"x.zip": zipped({"x.ipynb": "x"})[:-30]}, "it is no ZIP archive"),
+    "terminal": ({"\x1b[2J\u202e.pdf": "x"}, r"\x1b[2J\u202e.pdf: is no notebook"),
+    "long": ({"x" * 900 + ".pdf": "x"}, "xxx: is no notebook"),
+    "deep": ({"x/" * 3000 + "x.pdf": "x"}, "eve_12346_2_x/x/x/"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_hostile_upload_costs_its_own_student_alone(run, course, what):
+    files, said = HOSTILE[what]
+    packed = {}
+    for name, content in files.items():
+        if isinstance(name, str):
+            packed[f"eve_12346_2_{name}"] = content
+        else:
+            name.filename = f"eve_12346_2_{name.filename}"
+            packed[name] = content
+    outside = set(course.parent.iterdir())
+    status, told, found = run({**packed, JANE: "jane"})
+    assert (status, found.pop("jdoe")) == (0, "jane")
+    assert said in told
     assert "\x1b" not in told
+    assert max(map(len, told.splitlines())) < 800
+    assert set(found) <= {"jdoe2"}
+    assert set(course.parent.iterdir()) - outside <= {
+        course.parent / name for name in ("class.zip", "list.csv")
+    }
+    assert not os.path.lexists("/tmp/evil_7.ipynb")
 
 
-def test_names_in_utf_8_that_an_archive_does_not_call_so(course, packed):
-    path = packed({f"Xürgen_7{MOODLE}/{TOPIC}.ipynb": "one"})
-    raw = path.read_bytes()
+def test_name_that_an_archive_has_twice_is_one_person(run, tmp_path):
+    path = tmp_path / "twice.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(JANE, "one")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr(JANE, "two")
+    _, told, found = run(path)
+    assert (found, told.count("is taken")) == ({"jdoe": "one"}, 1)
+
+
+def test_names_in_utf_8_that_an_archive_does_not_call_so(run, tmp_path):
+    content = zipped({f"Ål Cox_71{END}/{TOPIC}.ipynb": "one"})
     flagged = (0x800).to_bytes(2, "little")
-    assert raw.count(flagged) == 2
-    path.write_bytes(raw.replace(flagged, b"\0\0"))
-    assert list(submitted_after(course, path)) == ["Xürgen_7"]
+    assert content.count(flagged) == 2
+    path = tmp_path / "unflagged.zip"
+    path.write_bytes(content.replace(flagged, b"\0\0"))
+    assert run(path, MOODLE)[2] == {"al@x.edu": "one"}
 
 
-def submitted_after(course, path):
-    collect(TOPIC, path, course)
-    return submitted(course)
-
-
-@pytest.mark.parametrize(
-    ("files", "words", "said"),
-    [
-        (None, [], "there is no archive"),
-        ({"x.ipynb": "x"}, [], "no notebook of"),
-        ({"x.ipynb": "x"}, ["--from", "gradescope"], "has no submission_metadata.yml"),
-        ({"submission_metadata.yml": "- a"}, [], "is not the list that Gradescope"),
-    ],
-)
-def test_nothing_to_collect_is_said(course, packed, capsys, files, words, said):
-    path = packed(files) if files else course / "missing.zip"
-    command = ["collect", TOPIC, str(path), "--course", str(course), *words]
-    assert main(command) == 2
-    assert said in capsys.readouterr().err
-    assert submitted(course) == {}
-
-
-CANVAS_FILE = f"doejane_1_2_{TOPIC}.ipynb"
-MOODLE_FILE = f"Al Cox_7{MOODLE}/{TOPIC}.ipynb"
-GRADESCOPE_FILE = f"export/submission_501/{TOPIC}.ipynb"
-LIST = "export/submission_metadata.yml"
-
-
-@pytest.mark.parametrize(
-    ("archives", "said"),
-    [
-        ([[CANVAS_FILE], [MOODLE_FILE]], "from Canvas and Moodle"),
-        ([[MOODLE_FILE], [GRADESCOPE_FILE, LIST]], "from Gradescope and Moodle"),
-        (
-            [[CANVAS_FILE], [MOODLE_FILE], [GRADESCOPE_FILE, LIST]],
-            "from Canvas, Gradescope and Moodle",
-        ),
-    ],
-)
-def test_folder_with_archives_of_several_systems_is_refused(
-    course, packed, capsys, archives, said
+@pytest.mark.parametrize("damaged", ["", '{"jdoe": {"syst', "[1]", '{"a": 3}'])
+def test_damaged_ids_are_one_line_and_nothing_is_written_over_them(
+    run, course, damaged
 ):
-    folder = course.parent / "Downloads"
-    folder.mkdir()
-    for number, files in enumerate(archives):
-        files = {name: PEOPLE if name == LIST else "x" for name in files}
-        packed(files, f"Downloads/{number}.zip")
-    assert main(["collect", TOPIC, str(folder), "--course", str(course)]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
-    assert "--from" in line
-    assert not (course / "submitted").exists()
-    done = collect(TOPIC, folder, course, "moodle")
-    assert set(submitted(course)) == {"Al Cox_7"}
-    if len(archives) == 2 and "Canvas" in said:
-        assert done.left_out == [("1 notebook of Canvas", "--from says moodle")]
-
-
-def test_names_that_a_student_chose_make_no_other_system_of_an_archive(course, packed):
-    files = {
-        f"doejane_1_2_Eve_7{MOODLE}_x.ipynb": "by an Eve",
-        f"coxal_3_4_work/Eve_7{MOODLE}/{TOPIC}.ipynb": "by another",
-        CANVAS_FILE.replace("_1_", "_5_"): "one",
-    }
-    assert collect(TOPIC, packed(files), course).system == "canvas"
-    unlisted = f"export/submission_9/Eve_7{MOODLE}/x.ipynb"
-    files = {LIST: PEOPLE, GRADESCOPE_FILE: "x", unlisted: "by a third"}
-    assert collect(TOPIC, packed(files), course).system == "gradescope"
-
-
-@pytest.mark.parametrize(
-    ("files", "system", "said"),
-    [
-        ([CANVAS_FILE, CANVAS_FILE.replace("_1_", "_3_")], "moodle", "of Canvas, and"),
-        ([MOODLE_FILE], "canvas", "of Moodle, and --from says canvas"),
-    ],
-)
-def test_archive_of_another_system_than_was_said_is_one_line(
-    course, packed, capsys, files, system, said
-):
-    archive = str(packed(dict.fromkeys(files, "x")))
-    command = ["collect", TOPIC, archive, "--course", str(course), "--from", system]
-    assert main(command) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
-
-
-def test_roster_with_faults_is_refused_line_by_line(course, packed, tmp_path, capsys):
-    archive = packed({f"doejane_12345_1_{TOPIC}.ipynb": json.dumps("one")})
-    roster = tmp_path / "roster.csv"
-    roster.write_text("student,canvas_id,nmae\nada,1,\n,2,\nbo,x,\nADA,1,\n../c,4,\n")
-    command = ["collect", TOPIC, str(archive), "--course", str(course)]
-    assert main([*command, "--roster", str(roster)]) == 2
-    first, *problems = capsys.readouterr().err.splitlines()
-    assert first.endswith("problems, so nothing of it was taken over")
-    assert [line.strip().partition(":")[0] for line in problems] == [
-        "row 1, column nmae",
-        "row 3, column student",
-        "row 4, column canvas_id",
-        "row 5, column canvas_id",
-        "row 5",
-        "row 6",
-    ]
-    assert submitted(course) == {}
-    assert not (course / "collected").exists()
-
-
-def lying_in(folder):
-    """The files in a folder, by the path from there."""
-    return {
-        str(path.relative_to(folder)): path.read_text()
-        for path in sorted(folder.rglob("*.*"))
-    }
-
-
-def test_modules_beside_a_notebook_come_along(packed, tmp_path):
-    inner = io.BytesIO()
-    with zipfile.ZipFile(inner, "w") as archive:
-        archive.writestr(f"work/{TOPIC}.ipynb", "bo's")
-        archive.writestr("work/helpers.py", "b = 1")
-        archive.writestr("work/package/core.py", "c = 1")
-    archive = packed(
-        {
-            f"Ada Long_101{MOODLE}_/{TOPIC}.ipynb": "ada's",
-            f"Ada Long_101{MOODLE}_/helpers.py": "a = 1",
-            f"Ada Long_101{MOODLE}_/report.docx": "no module",
-            f"Bo Short_102{MOODLE}_/all.zip": inner.getvalue(),
-        }
-    )
-    outcome = collect(TOPIC, archive, tmp_path)
-    assert outcome.new == ["Ada Long_101", "Bo Short_102"]
-    submitted = tmp_path / "submitted"
-    assert lying_in(submitted / "Ada Long_101" / TOPIC) == {
-        f"{TOPIC}.ipynb": "ada's",
-        "helpers.py": "a = 1",
-    }
-    assert lying_in(submitted / "Bo Short_102" / TOPIC) == {
-        f"{TOPIC}.ipynb": "bo's",
-        "helpers.py": "b = 1",
-        "package/core.py": "c = 1",
-    }
-
-
-def test_modules_in_an_archive_of_canvas_go_to_those_who_handed_them_in(
-    packed, tmp_path
-):
-    files = {
-        f"doeada_101_501_{TOPIC}.ipynb": "ada's",
-        "doeada_101_502_helpers.py": "a = 1",
-        f"roebo_102_503_{TOPIC}.ipynb": "bo's",
-        "roebo_102_504_helpers.py": "b = 1",
-        "roebo_102_505_..py": "no name",
-    }
-    outcome = collect(TOPIC, packed(files), tmp_path)
-    assert len(outcome.new) == 2
-    for student, text in (("doeada_101", "a = 1"), ("roebo_102", "b = 1")):
-        found = lying_in(tmp_path / "submitted" / student / TOPIC)
-        assert set(found) == {f"{TOPIC}.ipynb", "helpers.py"}
-        assert found["helpers.py"] == text
-    later = collect(TOPIC, packed(files), tmp_path)
-    assert len(later.same) == 2
-    files["doeada_101_502_helpers.py"] = "a = 2"
-    assert collect(TOPIC, packed(files), tmp_path).changed == ["doeada_101"]
-
-
-def test_a_copy_with_work_is_taken_before_a_blank_notebook(packed, tmp_path, master):
-    blank, data = json.dumps(master), json.loads(json.dumps(master))
-    cell = next(c for c in data["cells"] if c["metadata"].get(METADATA_KEY))
-    cell["source"] += "\n# mine"
-    work = json.dumps(data)
-    folder = f"Ada Long_101{MOODLE}_"
-    archive = packed(
-        {f"{folder}/{TOPIC}.ipynb": blank, f"{folder}/{TOPIC} (1).ipynb": work}
-    )
-    collect(TOPIC, archive, tmp_path)
-    assert submitted(tmp_path) == {"Ada Long_101": work.encode()}
+    run({JANE: "a"})
+    ids = course / "collected" / f"{TOPIC}.json"
+    ids.write_text(damaged)
+    status, told, found = run({JANE: "b"})
+    assert (status, told.count("\n")) == (2, 1)
+    assert f"{ids} does not hold the ids" in told
+    assert (found, ids.read_text()) == ({"jdoe": "a"}, damaged)

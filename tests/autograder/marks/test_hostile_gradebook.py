@@ -88,7 +88,6 @@ HOSTILE = {
     "a text as a penalty": "update submitted_notebook set late_submission_penalty='x'",
     "a time that is none": "update submitted_assignment set timestamp = 'yesterday'",
     "a due date that is none": "update assignment set duedate = 'yesterday'",
-    "no name": "update submitted_assignment set student_id = null where rowid = 1",
 }
 
 
@@ -104,13 +103,6 @@ def test_what_no_nbgrader_wrote_is_refused_in_a_line(
     assert line.startswith("autograder: the gradebook ") and "restore a copy" in line
     assert scores(course) == before
     assert not read_rules(course, TOPIC)
-
-
-def test_an_id_that_is_no_text_is_refused_in_a_line(course, capsys):
-    change(course, "insert into student (id) values (x'ff00')")
-    assert main(["report", TOPIC, "--course", str(course)]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "as the id of a student, expected a text" in line
 
 
 def test_a_gradebook_that_takes_nothing_keeps_marks_and_rules(course, capsys):

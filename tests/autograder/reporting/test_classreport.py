@@ -17,7 +17,7 @@ from autograder.__main__ import main
 from autograder.handback.lms_tables import write_lms_tables
 from autograder.marks.reports import NoReports, read_reports
 from autograder.marks.scores import Marks
-from autograder.reporting.exports import write_class_report
+from autograder.reporting.classreport import write_class_report
 from tests.autograder.conftest import TOPIC
 
 HOSTILE = '<script>alert(1)</script><img src="http://far.away/x">'
@@ -138,17 +138,21 @@ def test_nothing_handed_in_excused_and_zero_are_told_apart(course):
     assert "ben late 1 33% softmax 2026-11-20 18:00 UTC" in words
 
 
-def test_the_first_screen_says_whom_to_help_and_what_to_teach(course):
+def test_the_first_screen_answers_three_questions(course):
+    """Of four answers, one is right, two are one mistake, and one is a puzzle."""
     words = shown(course)
     first = words.partition("Wrong answers without a cause")[0]
-    help_, _, teach = first.partition("What to teach again")
+    help_, _, rest = first.partition("Which exercise was hard")
+    which, _, teach = rest.partition("Which mistake to teach again")
     places = [help_.index(f"{name} : ") for name in ("dan", "eve", "=cmd()", "ben")]
     assert places == sorted(places)
     assert "=cmd() : 1 of 3 points" in help_
+    assert "softmax : 3 of 4 lost points, 1 wrong in an unknown way" in which
     assert "One wrong answer has no cause yet" in teach
     assert "2 of 4 · softmax · wrong axis You did it." in teach
     assert "Read again: section “" in teach
-    assert "Hardest was softmax: 3 of 4 lost points" in teach
+    # 3 + 1 + 1 + 0 of 4 times 3 points.
+    assert "softmax 3 1 of 4 42% 0 1" in words
 
 
 def test_names_that_turn_the_direction_of_reading_do_nothing(course):
@@ -166,29 +170,15 @@ def test_a_class_of_one_and_a_class_without_mistakes_have_a_page(tmp_path):
     assert "of them late" not in words
     assert "The mark is 3 of 3 points." in words
     assert "Nobody, by what is known here." in words
-    assert "Nothing points to a broken question." in words
+    assert "None: all have all points." in words
     refused = report("ada", (False, False), refused="not JSON") | {"exercises": []}
     (folder / "ada.json").write_text(json.dumps(refused))
     assert "none of 0" not in shown(tmp_path)
 
 
-def test_the_table_of_items_has_each_exercise_and_its_cases(course):
-    header, *found = rows(write(course)["items"])
-    assert header[:6] == ["exercise", "case", "points", "asked", "solved", "difficulty"]
-    assert [row[:6] for row in found] == [
-        ["softmax", "", "3", "4", "1", "0.4167"],
-        ["softmax", "first", "2", "4", "1", "0.25"],
-        ["softmax", "second", "1", "4", "3", "0.75"],
-    ]
-    # Beside the only exercise there is nothing; first and second: 1000 and 1110.
-    assert found[0][6] == ""
-    assert found[0][7].startswith("undefined: ")
-    assert found[1][6] == found[2][6] == "0.3333"
-
-
 def test_tables_are_safe_in_spreadsheets(course):
     paths = write(course)
-    for name in ("scores", "items", "canvas", "moodle"):
+    for name in ("scores", "canvas", "moodle"):
         for row in rows(paths[name]):
             assert not any(cell.startswith(("=", "+", "@")) for cell in row)
     table = {row[0]: row for row in rows(paths["scores"])}

@@ -127,30 +127,6 @@ def test_questions_have_the_names_of_their_exercises(exchanged):
         assert f"Your answer: {name}" in page
 
 
-def test_request_form_is_on_the_page_once_an_address_is_set(
-    exchanged, tmp_path, capsys
-):
-    course = tmp_path / "course"
-    shutil.copytree(exchanged[0], course)
-    command = ["feedback", TOPIC, "--course", str(course)]
-    assert main(command) == 0
-    before = page_of(course, ME, TOPIC).read_text()
-    assert "mailto:" not in before
-    with (course / "nbgrader_config.py").open("a") as config:
-        config.write("c.Regrade.requests_to = 'grading@example.edu'\n")
-    capsys.readouterr()
-    assert main(command) == 0
-    assert "pages made: 1, up to date before: 2" in capsys.readouterr().out
-    page = page_of(course, ME, TOPIC).read_text()
-    report = json.loads((course / "reports" / TOPIC / f"{ME}.json").read_text())
-    failed = [c for e in report["exercises"] for c in e["cases"] if not c["passed"]]
-    assert failed
-    assert page.count("mailto:grading@example.edu?") == len(failed)
-    assert page.rindex("mailto:") < page.rindex("</body>")
-    assert main(command) == 0
-    assert "pages made: 0, up to date before: 3" in capsys.readouterr().out
-
-
 @pytest.fixture
 def several(exchanged, tmp_path, monkeypatch):
     """A copy of the course, with few enough pages for a process of their own."""
@@ -183,15 +159,15 @@ def test_several_processes_make_the_pages_that_one_makes(several):
 class Endless(PageMaker):
     """Makes pages, one of which would take for ever."""
 
-    def make(self, student, form):
+    def make(self, student):
         limit = 0.1 if student == "by mail" else 60.0  # of this page alone
         with patch.object(feedback_page, "PAGE_SECONDS", limit):
-            return super().make(student, form)
+            return super().make(student)
 
-    def _convert(self, student, form):
+    def _convert(self, student):
         while student == "by mail":
             pass
-        super()._convert(student, form)
+        super()._convert(student)
 
 
 def test_who_has_marks_but_no_examined_notebook_is_named(several, capsys):

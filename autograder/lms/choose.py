@@ -1,0 +1,134 @@
+"""Which of the files of one person is the notebook of a chapter.
+
+What a notebook holds decides, and not how it is called. One that cannot be read is
+taken as it is: grading says why it gets nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from autograder.exercise import load_topic
+from autograder.files import Unusable
+from autograder.lms.archives import MAX_MEMBERS, MAX_UNPACKED, MAX_UPLOAD, in_upload
+from autograder.lms.owners import Upload
+from autograder.notebooks import (
+    MAX_FILE_BYTES,
+    chapter_of,
+    is_untouched,
+    parse_notebook,
+)
+from autograder.submissions.modules import (
+    MAX_MODULES,
+    MODULE,
+    MOST_MODULES,
+    is_module,
+)
+from autograder.submissions.titles import other_chapter
+
+# A browser that takes a notebook for a text adds another ending to its name.
+_NOTEBOOK = re.compile(r"\.ipynb(?:\.(?:json|txt))?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is taken of one person.
+
+    Attributes:
+        best: the notebook; None if there is none of the chapter.
+        files: its content, and that of the modules beside it, by name.
+        left_out: what is not taken, with the reason.
+    """
+
+    best: Upload | None
+    files: dict[str, bytes]
+    left_out: list[str]
+
+
+def choose(uploads: Sequence[Upload], chapter: str) -> Choice:
+    """The notebook of a chapter among a person's files, with modules beside it."""
+    left: list[str] = []
+    found = [file for upload in uploads for file in _opened(upload, left)]
+    if len(found) > MAX_MEMBERS:
+        left.append(f"{uploads[0].shown()}: more than {MAX_MEMBERS} files")
+    notebooks, room = [], MAX_UNPACKED
+    for file in found[:MAX_MEMBERS]:
+        if not _NOTEBOOK.search(file.inner):
+            continue
+        try:
+            content = file.member.read(min(MAX_FILE_BYTES, room))
+            room -= len(content)
+            notebooks.append((_rank(content, chapter, file), file, content))
+        except ValueError as error:
+            left.append(f"{file.shown()}: {error}")
+    notebooks.sort(key=lambda notebook: notebook[0])
+    for _, file, _ in notebooks[1:]:
+        left.append(f"{file.shown()}: {notebooks[0][1].shown()} is taken")
+    if not notebooks:
+        left = left or [f"{file.shown()}: is no notebook" for file in found]
+        nothing = f"{uploads[0].shown()}: no notebook is in it"
+        return Choice(None, {}, left or [nothing])
+    _, best, content = notebooks[0]
+    files = {f"{chapter}.ipynb": content, **_modules(best, found)}
+    return Choice(best, files, left)
+
+
+def _opened(upload: Upload, left: list[str]) -> list[Upload]:
+    """The files in a ZIP archive that a student handed in, or the file itself."""
+    if not upload.inner.casefold().endswith(".zip"):
+        return [upload]
+    try:
+        inside = in_upload(upload.member.read(MAX_UPLOAD))
+    except ValueError as error:
+        left.append(f"{upload.shown()}: {error}")
+        return []
+    return [
+        replace(upload, member=member, inner="/".join([upload.inner, *member.parts]))
+        for member in inside
+        if not member.is_note
+    ]
+
+
+def _rank(content: bytes, chapter: str, file: Upload) -> tuple[Any, ...]:
+    """How likely a notebook is the one to take; the likeliest is least.
+
+    Raises:
+        ValueError: it is the notebook of another chapter.
+    """
+    holds, blank = False, False
+    with contextlib.suppress(Unusable):
+        data = parse_notebook(content)
+        if other := other_chapter(data, chapter):
+            raise ValueError(f"is the notebook of another chapter, {other}")
+        blank = is_untouched(data)
+        holds = chapter_of(data, Path()) == chapter or _answers_some(content, chapter)
+    title = _NOTEBOOK.sub("", PurePosixPath(file.inner).name)
+    unlike = chapter not in re.sub(r"[- ]", "_", title.casefold())
+    return (not holds, blank, -file.named.upload, unlike, len(title), file.inner)
+
+
+def _answers_some(content: bytes, chapter: str) -> bool:
+    names = "|".join(map(re.escape, load_topic(chapter).exercises))
+    definition = rf"(?:def|class) +(?:{names})\b"
+    return re.search(definition, content.decode("utf-8", "replace")) is not None
+
+
+def _modules(best: Upload, files: Sequence[Upload]) -> dict[str, bytes]:
+    """Files of Python beside a notebook, by the name that it imports them by."""
+    folder, room = PurePosixPath(best.inner).parent, MAX_MODULES
+    found: dict[str, bytes] = {}
+    for file in sorted(files, key=lambda file: file.inner):
+        path = PurePosixPath(file.inner)
+        if path.suffix != MODULE or not path.is_relative_to(folder):
+            continue
+        name = str(path.relative_to(folder))
+        if is_module(name) and name not in found and len(found) < MOST_MODULES:
+            with contextlib.suppress(ValueError):
+                found[name] = file.member.read(room)
+                room -= len(found[name])
+    return found
