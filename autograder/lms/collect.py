@@ -87,38 +87,40 @@ class Plan:
     Attributes:
         roster: the class list.
         done: what has been done so far, and what is left out.
+        came: students of whom something is in the archive.
+        uploads: how a system knows the submissions, by student.
+        unpacked: what is to be written: how the system knows it, and the files.
     """
 
     chapter: str
     course: Path
     roster: Roster
     done: Collected
-    _uploads: dict[str, HandedIn]
-    _unpacked: dict[str, tuple[HandedIn, dict[str, Path]]] = field(default_factory=dict)
-    _times: dict[str, str] = field(default_factory=dict)
-    _came: set[str] = field(default_factory=set)
+    came: set[str]
+    uploads: dict[str, HandedIn]
+    unpacked: dict[str, tuple[HandedIn, dict[str, Path]]] = field(default_factory=dict)
 
     def write(self) -> Collected:
         """Put the notebooks where grading looks for them, and keep what they were."""
         submitted, done = self.course / "submitted", self.done
-        for student, (entry, files) in self._unpacked.items():
+        for student, (entry, files) in self.unpacked.items():
             folder = folder_of(submitted, student) / self.chapter
             try:
-                state = _write_one(folder, self.chapter, files, self._times[student])
+                state = _write(folder, self.chapter, files)
             except OSError as error:
                 why = f"it cannot be kept: {error.strerror}"
                 done.left_out.append(f"{printable(entry.place)}: {why}")
                 done.unkept += 1
                 continue
             getattr(done, state).append(student)
-            self._uploads[student] = entry
+            self.uploads[student] = entry
             if entry.late:
                 done.late.append(student)
-        write_upload_ids(self.course, self.chapter, self._uploads)
+        write_upload_ids(self.course, self.chapter, self.uploads)
         keep_roster(self.course, self.chapter, self.roster)
         for person in self.roster.people:
             if not handed_in(submitted, person.student, self.chapter):
-                came = person.student in self._came
+                came = person.student in self.came
                 (done.useless if came else done.missing).append(person.student)
         return done
 
@@ -139,30 +141,20 @@ class Plan:
         if len(choice.left_out) > MAX_TOLD:
             more = f"{len(choice.left_out) - MAX_TOLD} more of this person"
             said.append(f"{uploads[0].shown()}: {more}")
-        self._came.add(student)
+        self.came.add(student)
         if choice.best is None:
             return
         late = any(upload.named.late for upload in uploads)
         entry = _entry(self.done.system, person, choice.best, late)
-        before = self._uploads.get(student)
+        before = self.uploads.get(student)
         if before and before.system == entry.system and before.upload > entry.upload:
             why = f"{student} handed in a later one, which was collected before"
             said.append(f"{choice.best.shown()}: {why}")
             return
-        self._unpacked[student] = entry, _unpack(choice.files, folder)
-        self._times[student] = choice.best.named.time
-
-    def leave(self, left_out: Mapping[str, str], unclear: set[str]) -> None:
-        """Note what is nobody's, and to whom something of it may belong."""
-        self.done.left_out += [
-            f"{printable(what)[:300]}: {why}" for what, why in left_out.items()
-        ]
-        self._came |= unclear
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to write."""
-        return not self._unpacked
+        files = dict(choice.files)
+        if choice.best.named.time:  # last, so that no earlier notebook is marked late
+            files["timestamp.txt"] = choice.best.named.time.encode()
+        self.unpacked[student] = entry, _unpack(files, folder)
 
 
 @contextlib.contextmanager
@@ -192,13 +184,13 @@ def planned(
         tempfile.TemporaryDirectory(prefix="attention-") as folder,
     ):
         owners = owners_of(members, listed, system)
-        done = Collected(chapter, owners.system)
+        left = [f"{printable(w)[:300]}: {why}" for w, why in owners.left_out.items()]
+        done = Collected(chapter, owners.system, left_out=left)
         uploads = read_upload_ids(course, chapter)
-        plan = Plan(chapter, course, listed, done, uploads)
-        plan.leave(owners.left_out, owners.unclear)
+        plan = Plan(chapter, course, listed, done, owners.unclear, uploads)
         for number, (student, files) in enumerate(owners.uploads.items()):
             plan.take(people[student], files, Path(folder, str(number)))
-        if plan.is_empty:
+        if not plan.unpacked:
             raise NothingCollected(
                 f"{archive}: nothing in it is a new notebook of {chapter} by somebody "
                 f"in {roster}, named as {owners.system.title()} names what it packs",
@@ -245,14 +237,12 @@ def _unpack(contents: Mapping[str, bytes], folder: Path) -> dict[str, Path]:
     return found
 
 
-def _write_one(folder: Path, chapter: str, files: Mapping[str, Path], time: str) -> str:
-    """Store a notebook before its time, so that no earlier one is marked late."""
+def _write(folder: Path, chapter: str, files: Mapping[str, Path]) -> str:
+    """Put files into a folder, in their order; what that made of the submission."""
     state = "same" if (folder / f"{chapter}.ipynb").exists() else "new"
     for name, source in files.items():
         file, content = folder / name, source.read_bytes()
         if not file.exists() or file.read_bytes() != content:
             state = "new" if state == "new" else "changed"
             write_atomically(file, content)
-    if time:
-        write_atomically(folder / "timestamp.txt", time)
     return state

@@ -392,6 +392,15 @@ def test_nobody_is_collected_as_a_classmate(run, way):
     assert run({**jane, **FORGED[way]})[2].get("jdoe", "jane") == "jane"
 
 
+def test_name_that_two_of_the_class_may_have_is_told_and_is_nobodys(run):
+    """Jane keeps her own, whoever calls herself as her id begins."""
+    files = {JANE: "jane", f"eve_12345_12346_2_{TOPIC}.ipynb": "eve"}
+    status, told, found = run(files)
+    assert found == {"jdoe": "jane"}
+    assert "it may be from 12345 or 12346: rename it if you know" in told
+    assert "  handed in, but not collected: jdoe2\n" in told
+
+
 def link(name):
     info = zipfile.ZipInfo(name)
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
