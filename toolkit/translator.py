@@ -5,7 +5,7 @@ needs a trained one to generate with:
 
     model, early = translator.trained(datasets.dates(12_000, rng))
 
-The book trains it once: where the variable ``KEPT_TRANSLATORS`` names a folder, the
+The book trains it once: where the variable ``KEPT_RESULTS`` names a folder, the
 chapter ``training`` keeps its model there, and ``trained`` looks there first.
 
 Sources are dates as people write them, targets are ``YYYY-MM-DD`` and the end.
@@ -28,7 +28,7 @@ from toolkit.datasets import Line, Vocabulary, date_vocabularies
 
 PAD, START, END = Vocabulary.pad_id, Vocabulary.start_id, Vocabulary.end_id
 LENGTH = 11  # of a target: ten characters and the end
-FOLDER = "KEPT_TRANSLATORS"
+FOLDER = "KEPT_RESULTS"
 
 
 def encode(lines: Sequence[Line]) -> tuple[Tensor, Tensor]:

@@ -1,6 +1,7 @@
 """Chapters are executed side by side, and end up where MyST-NB looks for them."""
 
 import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -11,12 +12,14 @@ import pytest
 import yaml
 from docutils.utils import new_document
 from jupyter_cache import get_cache
+from jupyter_client.provisioning import KernelProvisionerFactory
 from myst_nb.core.config import NbParserConfig
 from myst_nb.core.execute import create_client
 from myst_nb.core.loggers import DocutilsDocLogger
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 
+from tools import warm_kernels
 from tools.execute_chapters import (
     ONE_THREAD,
     Chapter,
@@ -65,7 +68,8 @@ def settings(folder: Path) -> NbParserConfig:
 def run(files: list[Path], places: int) -> list[Failure]:
     """Execute chapters; what went wrong."""
     found = chapters(files, MdParserConfig())
-    return in_a_thread(execute_all(found, settings(files[0].parent), places))
+    folder = files[0].parent
+    return in_a_thread(execute_all(found, settings(folder), places, folder))
 
 
 def outputs(file: Path) -> str:
@@ -78,7 +82,7 @@ def outputs(file: Path) -> str:
         notebook, str(file), cache, DocutilsDocLogger(new_document(str(file))), {}
     ) as client:
         cells = [c for c in client.notebook.cells if c.cell_type == "code"]
-    return "".join(output.text for cell in cells for output in cell.outputs)
+    return "".join(output.get("text", "") for cell in cells for output in cell.outputs)
 
 
 def test_chapters_run_side_by_side_and_each_is_kept(tmp_path):
@@ -103,6 +107,27 @@ def test_a_chapter_computes_on_one_thread_in_its_own_folder(tmp_path, monkeypatc
     file = chapter(tmp_path, "page", code)
     assert run([file], places=2) == []
     assert outputs(file) == f"1 {tmp_path}\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
+def test_kernels_are_forked_from_one_process_and_share_nothing(tmp_path, monkeypatch):
+    factory = KernelProvisionerFactory.instance()
+    monkeypatch.setattr(factory, "default_provisioner_name", "local-provisioner")
+    warm_kernels.use()
+    look = "import sys, os\nloaded = 'torch' in sys.modules"
+    tell = "print(os.getppid(), loaded, 'mine' in globals(), os.getcwd())"
+    plot = "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()"
+    files = [
+        chapter(tmp_path, f"page_{n}", look, tell, f"mine = {n}", plot)
+        for n in range(2)
+    ]
+    dead = chapter(tmp_path, "dead", "import os\nos._exit(3)")
+    (failure,) = run([*files, dead], places=2)
+    assert failure.reason == "the kernel died"
+    [first, second] = map(outputs, files)
+    assert first == second
+    assert first.split()[1:] == ["True", "False", str(tmp_path)]
+    assert int(first.split()[0]) != os.getpid()
 
 
 def test_what_a_kernel_sends_in_pieces_is_one_output(tmp_path):
