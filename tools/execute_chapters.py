@@ -242,7 +242,7 @@ async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> set
 
 
 def kept_in(config: NbParserConfig) -> dict[str, str]:
-    """Where chapters keep what they trained: see toolkit/translator.py."""
+    """Where chapters keep what they trained: see toolkit/kept.py."""
     return {
         "KEPT_RESULTS": str(Path(config.execution_cache_path, "trained").absolute())
     }
