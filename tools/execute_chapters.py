@@ -6,20 +6,17 @@ same cache, where MyST-NB finds it. A chapter is kept as soon as it is done, so 
 interrupted build resumes where it stopped.
 
 Each chapter computes on one thread, so its numbers do not depend on what else runs, or
-on the number of processors. A cell that reads the wall clock runs when no other cell
-does.
+on the number of processors. Cells that measure time take the shortest of several runs.
 """
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import os
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -46,9 +43,6 @@ from tools.rerun_when_code_changes import Hashes, files_read, hashes_of, unchang
 
 ONE_THREAD = dict.fromkeys(
     ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
-)
-WALL_CLOCKS = frozenset(
-    ("monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "timeit")
 )
 # The page colours them: see tools/themed_figures.py. Notebooks of students keep to PNG.
 NOTE_FILES = (
@@ -172,7 +166,7 @@ async def execute_all(
     """
     queue = list(waiting)
     places = min(len(queue), places)
-    turns, failures, done = Turns(places), [], 0
+    failures, done = [], 0
     cache = get_cache(config.execution_cache_path)
 
     async def work() -> None:
@@ -181,7 +175,7 @@ async def execute_all(
             chapter = queue.pop(0)
             start, since = time.monotonic(), time.time()
             try:
-                paths = await execute(chapter, config, turns)
+                paths = await execute(chapter, config)
             except Failure as failure:
                 if asyncio.current_task().cancelling():
                     raise  # its kernel was killed because the whole build is stopping
@@ -205,7 +199,7 @@ async def execute_all(
     return failures
 
 
-async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> set[str]:
+async def execute(chapter: Chapter, config: NbParserConfig) -> set[str]:
     """Execute the cells of a chapter; their outputs are put into its notebook.
 
     Returns:
@@ -217,8 +211,6 @@ async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> set
     with NamedTemporaryFile("r", encoding="utf-8", errors="surrogateescape") as log:
         client = ChapterClient(
             chapter.notebook,
-            turns,
-            read_the_clock(chapter.sources),
             timeout=config.execution_timeout,
             allow_errors=config.execution_allow_errors,
             # A kernel may send a line in pieces; MyST-NB would begin a line with each.
@@ -276,103 +268,17 @@ def told(failure: Failure, logs: Path, root: Path) -> str:
     return line
 
 
-def read_the_clock(sources: list[str]) -> set[int]:
-    """The cells that measure how long something takes by the clock on the wall.
-
-    They read it themselves or call a function of an earlier cell that does. Clocks that
-    count processor time are no such clocks: they stand still while others compute.
-
-    Args:
-        sources: the code of each cell.
-
-    Returns:
-        Their places in ``sources``.
-    """
-    names, found = set(WALL_CLOCKS), set()
-    for index, source in enumerate(sources):
-        if re.search(r"^%%?time", source, re.M):
-            found.add(index)
-        for statement in ast.parse(python_of(source)).body:
-            if names.isdisjoint(names_in(statement)):
-                continue
-            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-                names.add(statement.name)
-            elif not isinstance(statement, ast.Import | ast.ImportFrom):
-                found.add(index)
-    return found
-
-
-def python_of(cell: str) -> str:
-    """The source of a cell with empty lines in place of those for IPython alone."""
-    lines = cell.splitlines()
-    return "\n".join("" if line.startswith(("%", "!")) else line for line in lines)
-
-
-def names_in(statement: ast.stmt) -> set[str]:
-    """Names of variables and attributes; ``time.time`` is one name, as both are."""
-    names = set()
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            names.add(node.attr)
-            if ast.unparse(node) == "time.time":
-                names.add("perf_counter")
-    return names
-
-
-class Turns:
-    """A lock that tasks share, except those that have to run alone.
-
-    Args:
-        places: how many may work at once.
-    """
-
-    def __init__(self, places: int) -> None:
-        self.places = places
-        self._free = asyncio.Semaphore(places)
-        # A task waiting to run alone blocks newcomers, so that it is not starved.
-        self._door = asyncio.Lock()
-
-    @asynccontextmanager
-    async def turn(self, alone: bool) -> AsyncIterator[None]:
-        """Wait for a turn, and give it back at the end."""
-        taken = 0
-        try:
-            async with self._door:
-                for _ in range(self.places if alone else 1):
-                    await self._free.acquire()
-                    taken += 1
-            yield
-        finally:
-            for _ in range(taken):
-                self._free.release()
-
-
 class ChapterClient(NotebookClient):
-    """Executes the cells of a notebook in turns with those of others.
+    """Knows which cell it is at."""
 
-    Args:
-        notebook: what to execute.
-        turns: who may work when.
-        alone: places of the cells beside which nobody may work.
-        **options: those of nbclient.
-    """
-
-    def __init__(
-        self, notebook: NotebookNode, turns: Turns, alone: set[int], **options: Any
-    ) -> None:
-        super().__init__(notebook, **options)
-        self.turns, self.alone = turns, alone
-        self.at = 0  # the cell that is being executed
+    at = 0
 
     async def async_execute_cell(
         self, cell: NotebookNode, cell_index: int, **options: Any
     ) -> NotebookNode:
-        """Execute a cell when its turn has come."""
+        """Execute a cell."""
         self.at = cell_index
-        async with self.turns.turn(alone=cell_index in self.alone):
-            return await super().async_execute_cell(cell, cell_index, **options)
+        return await super().async_execute_cell(cell, cell_index, **options)
 
 
 def in_a_thread(work: Coroutine[Any, Any, Any]) -> Any:

@@ -1,6 +1,5 @@
 """Chapters are executed side by side, and end up where MyST-NB looks for them."""
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -24,11 +23,9 @@ from tools.execute_chapters import (
     ONE_THREAD,
     Chapter,
     Failure,
-    Turns,
     chapters,
     execute_all,
     in_a_thread,
-    read_the_clock,
     told,
 )
 
@@ -183,59 +180,6 @@ def wait_until(holds) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def test_who_is_alone_is_beside_nobody_and_waits_only_for_those_before():
-    working, seen, order = set(), [], []
-
-    async def work(turns: Turns, name: str, alone: bool) -> None:
-        async with turns.turn(alone):
-            working.add(name)
-            order.append(name)
-            seen.append(frozenset(working))
-            await asyncio.sleep(0.01)
-            working.remove(name)
-
-    async def main() -> None:
-        turns = Turns(2)
-        await asyncio.gather(*(work(turns, n, n.isupper()) for n in "abCdeF"))
-
-    asyncio.run(main())
-    assert "".join(order) == "abCdeF"
-    assert {frozenset("ab"), frozenset("C"), frozenset("de"), frozenset("F")} <= {*seen}
-    assert all(len(names) == 1 for names in seen if names & set("CF"))
-
-
-def test_who_gives_up_waiting_leaves_the_others_their_turns():
-    async def main() -> None:
-        turns = Turns(2)
-        async with turns.turn(alone=False):
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.01), turns.turn(alone=True):
-                    raise AssertionError("beside another")
-        async with asyncio.timeout(1), turns.turn(alone=True):
-            pass
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize(
-    ("cells", "timed"),
-    [
-        (["import time", "time.perf_counter()"], {1}),
-        (["from time import perf_counter", "start = perf_counter()"], {1}),
-        (["import time\nstart = time.time()"], {0}),
-        (["%timeit sum(x)", "%%time\nf()", "!ls"], {0, 1}),
-        (["def fastest(f):\n  return perf_counter()", "x = 1", "fastest(f)"], {2}),
-        (["def a():\n  monotonic()", "def b():\n  a()", "print(b())"], {2}),
-        (
-            ["time.process_time()", "time.thread_time()", "import time", "time = 1"],
-            set(),
-        ),
-    ],
-)
-def test_cells_that_measure_wall_time_are_found(cells, timed):
-    assert read_the_clock(cells) == timed
 
 
 def test_only_notebooks_are_chapters(tmp_path):
