@@ -28,6 +28,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
+from struct import Struct
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, ParamSpec, TypeVar
 
@@ -180,6 +181,8 @@ def _parts(value: Any) -> Iterator[Any]:
             yield memoryview(np.ascontiguousarray(value).reshape(-1).view(np.uint8))
         case torch.Generator():
             yield value.get_state()
+        case Struct():
+            yield value.format
         case CodeType():
             yield from (value.co_code, value.co_names, value.co_varnames)
             yield from (value.co_freevars, value.co_exceptiontable, value.co_consts)
@@ -192,7 +195,7 @@ def _parts(value: Any) -> Iterator[Any]:
             yield code.replace(co_consts=code.co_consts[1:]) if documented else code
             yield from (value.__defaults__, value.__kwdefaults__)
             yield from (cell.cell_contents for cell in value.__closure__ or ())
-            for name in sorted(_globals_read(code) & value.__globals__.keys()):
+            for name in _globals_read(value):
                 yield from (name, value.__globals__[name])
         case type():
             yield value.__mro__[1:]
@@ -232,12 +235,21 @@ def _is_ours(value: Any) -> bool:
     return name == "__main__" or bool(file and Path(file).is_relative_to(package))
 
 
-def _globals_read(code: CodeType) -> set[str]:
-    """Names of globals that some code reads, in functions inside it as well."""
-    found = {
-        instruction.argval
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    }
+def _globals_read(function: FunctionType) -> list[str]:
+    """Names of the globals that a function reads, in functions inside it as well.
+
+    In a module, a global with the name of an attribute that is read counts too: telling
+    the two apart takes long. The globals of a notebook are too many for that.
+    """
+    names = _names(function.__code__, function.__module__ == "__main__")
+    return sorted(names & function.__globals__.keys())
+
+
+@functools.cache
+def _names(code: CodeType, exactly: bool) -> frozenset[str]:
+    names = set(code.co_names)
+    if exactly:
+        loading = ("LOAD_GLOBAL", "LOAD_NAME")
+        names = {i.argval for i in dis.get_instructions(code) if i.opname in loading}
     inside = (const for const in code.co_consts if isinstance(const, CodeType))
-    return found.union(*map(_globals_read, inside))
+    return frozenset(names.union(*(_names(const, exactly) for const in inside)))
