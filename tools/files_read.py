@@ -18,26 +18,26 @@ def note(log: str) -> None:
     """Append the path of each file and folder that is read from now on to ``log``.
 
     A folder counts as read where it is searched for files, but not where a module is
-    looked for. A module counts with its source, also where it was compiled before.
+    looked for. Python's source counts where it is imported, also where it was compiled
+    before, but not where it is only looked through for a name, as ``check`` does.
     """
     kept, seen = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), set()
 
     def look(event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "open":
-            path, _, flags = arguments
-            if flags & (os.O_WRONLY | os.O_RDWR):
-                return
-        elif event in ("os.listdir", "os.scandir"):
-            path = arguments[0]
-            if sys._getframe(1).f_globals["__name__"].startswith("importlib"):
-                return
-        else:
+        if event not in ("open", "os.listdir", "os.scandir"):
             return
-        if isinstance(path, str | bytes | os.PathLike):
-            name = str(Path(os.fsdecode(path)).absolute())
-            if name not in seen:
-                seen.add(name)
-                source = source_from_cache(name) if name.endswith(".pyc") else name
-                os.write(kept, os.fsencode(source) + b"\n")
+        path, flags = arguments[0], arguments[2] if event == "open" else 0
+        written = flags & (os.O_WRONLY | os.O_RDWR)
+        if written or not isinstance(path, str | bytes | os.PathLike):
+            return
+        name = str(Path(os.fsdecode(path)).absolute())
+        imported = str(sys._getframe(1).f_globals.get("__name__")).startswith(
+            "importlib"
+        )
+        code = event == "open" and name.endswith((".py", ".pyc"))
+        if code == imported and name not in seen:
+            seen.add(name)
+            source = source_from_cache(name) if name.endswith(".pyc") else name
+            os.write(kept, os.fsencode(source) + b"\n")
 
     sys.addaudithook(look)

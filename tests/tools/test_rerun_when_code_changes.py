@@ -18,15 +18,17 @@ CELLS = (
     "print(pathlib.Path('read.txt').read_text())",
     "print(*(file.name for file in pathlib.Path('listed').glob('*.md')))",
     "pathlib.Path('written.txt').write_text('x')",
+    "'name' in pathlib.Path('looked_through.py').read_text()",
 )
 READ = ("direct.py", "through_another.py", "by_name.py", "read.txt", "listed/one.md")
+NOT_READ = ("not_read.txt", ".hidden", "_build/x.txt", "looked_through.py")
 
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a chapter, what it reads and what it does not, and the cache."""
     folder = tmp_path_factory.mktemp("book")
-    files = dict.fromkeys((*READ, "not_read.txt", ".hidden", "_build/x.txt"), "")
+    files = dict.fromkeys((*READ, *NOT_READ), "")
     files["direct.py"] = "import through_another\nopen('.hidden'), open('_build/x.txt')"
     files["listed/one.md"] = "the listing counts, and nobody reads this"
     for name, text in files.items():
@@ -74,9 +76,7 @@ def test_a_folder_counts_with_its_names(copy):
     assert not is_current(copy)
 
 
-@pytest.mark.parametrize(
-    "name", ["not_read.txt", "new.py", ".hidden", "_build/x.txt", "written.txt"]
-)
+@pytest.mark.parametrize("name", [*NOT_READ, "new.py", "written.txt"])
 def test_what_was_not_read_is_hidden_or_was_built_does_not_count(copy, name):
     (copy / name).write_text("changed")
     assert is_current(copy)
