@@ -31,9 +31,8 @@ def note(log: str) -> None:
         if written or not isinstance(path, str | bytes | os.PathLike):
             return
         name = str(Path(os.fsdecode(path)).absolute())
-        imported = str(sys._getframe(1).f_globals.get("__name__")).startswith(
-            "importlib"
-        )
+        opener = str(sys._getframe(1).f_globals.get("__name__"))
+        imported = opener.startswith("importlib")
         code = event == "open" and name.endswith((".py", ".pyc"))
         if code == imported and name not in seen:
             seen.add(name)

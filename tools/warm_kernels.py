@@ -25,9 +25,13 @@ from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
 NAME = "warm-provisioner"
+# Not matplotlib's backend for notebooks: it asks the kernel that loads it how to draw.
 LOADED = (
-    *("ipykernel.kernelapp", "matplotlib_inline.backend_inline", "altair"),
-    *("matplotlib.pyplot", "torch", "torch._dynamo"),
+    "ipykernel.kernelapp",
+    "matplotlib.pyplot",
+    "altair",
+    "torch",
+    "torch._dynamo",
 )
 FIGURES = "module://matplotlib_inline.backend_inline"  # what kernels set for themselves
 

@@ -123,6 +123,10 @@ def test_kernels_are_forked_from_one_process_and_share_nothing(tmp_path, monkeyp
     assert failure.reason == "the kernel died"
     [first, second] = map(outputs, files)
     assert first == second
+    cache = get_cache(settings(tmp_path).execution_cache_path)
+    for record in cache.list_cache_records():
+        drawn = cache.get_cache_bundle(record.pk).nb.cells[-1].outputs[-1].data
+        assert "image/svg+xml" in drawn
     assert first.split()[1:] == ["True", "False", str(tmp_path)]
     assert int(first.split()[0]) != os.getpid()
 
