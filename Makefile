@@ -23,7 +23,8 @@ PYTEST = $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loa
 # changes their times when it compiles what is in them. Instead, a list of these files is
 # kept, and written again only when a file was added or removed.
 SOURCES := $(sort $(shell find \
-	$(wildcard _config.yml _toc.yml index.md autograder chapters solutions toolkit tools) \
+	$(wildcard _config.yml _toc.yml index.md autograder chapters solutions toolkit tools \
+		tests/alternatives) \
 	-name '__pycache__' -prune -o -name '.*' -prune -o ! -type d -print))
 LISTED := $(shell cat _build/.sources 2>/dev/null)
 

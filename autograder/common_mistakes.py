@@ -14,6 +14,7 @@ from autograder.exercise import Exercise, Topic, load_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import Report, judge
 from autograder.rows import CaseReport
+from toolkit.kept import kept
 
 SHOWN = 3
 _KINDS = ("shape", "NaN", "raised", "expected")
@@ -27,10 +28,23 @@ def show(topic_name: str) -> None:
 def as_markdown(topic: Topic) -> str:
     """A box that unfolds for each exercise; in it symptoms, and what they come from."""
     boxes = []
-    for exercise in topic.exercises.values():
-        entries = "\n\n".join(map(_entry, telling(reports(topic, exercise))))
-        boxes.append(f"```{{dropdown}} {exercise.name}\n{entries}\n```")
+    for name, found in all_reports(topic).items():
+        entries = "\n\n".join(map(_entry, telling(found)))
+        boxes.append(f"```{{dropdown}} {name}\n{entries}\n```")
     return "\n\n".join(boxes)
+
+
+def all_reports(topic: Topic) -> dict[str, list[Report]]:
+    """What ``check`` says of each known mistake, by exercise."""
+    loaded = [(topic.reference(name), topic.mistakes(name)) for name in topic.exercises]
+    return _all_reports(topic, loaded)
+
+
+@kept  # the last chapter asks again for what every other one shows
+def _all_reports(topic: Topic, loaded: list) -> dict[str, list[Report]]:
+    """The same; ``loaded`` is what the topic loads by name, which no code shows."""
+    exercises = topic.exercises.values()
+    return {exercise.name: reports(topic, exercise) for exercise in exercises}
 
 
 def reports(topic: Topic, exercise: Exercise) -> list[Report]:

@@ -30,15 +30,13 @@ def merge_pair(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
     Source: Sennrich et al. (2016), algorithm 1.
     """
     first, second = pair
-    merged, i = [], 0
-    while i < len(ids):
-        if ids[i] == first and ids[i + 1 : i + 2] == [second]:  # empty at the end
-            merged.append(new_id)
-            i += 2
-        else:
-            merged.append(ids[i])
-            i += 1
-    return merged
+    merged, done, i = [], 0, 0  # ids[:done] are in merged
+    for _ in range(ids.count(first)):
+        i = ids.index(first, i) + 1  # faster than a look at each id
+        if i > done and ids[i : i + 1] == [second]:  # empty at the end
+            merged += [*ids[done : i - 1], new_id]
+            done = i + 1
+    return merged + ids[done:]
 
 
 def train_bpe(text: str, num_merges: int) -> list[tuple[int, int]]:

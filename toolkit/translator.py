@@ -5,19 +5,15 @@ needs a trained one to generate with:
 
     model, early = translator.trained(datasets.dates(12_000, rng))
 
-The book trains it once: where the variable ``KEPT_TRANSLATORS`` names a folder, the
-chapter ``training`` keeps its model there, and ``trained`` looks there first.
+The book trains it once: the chapter ``training`` keeps its model for ``trained``, where
+results are kept at all (see ``toolkit.kept``).
 
 Sources are dates as people write them, targets are ``YYYY-MM-DD`` and the end.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,10 +21,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from toolkit.datasets import Line, Vocabulary, date_vocabularies
+from toolkit.kept import keep as keep_result
+from toolkit.kept import kept
 
 PAD, START, END = Vocabulary.pad_id, Vocabulary.start_id, Vocabulary.end_id
 LENGTH = 11  # of a target: ten characters and the end
-FOLDER = "KEPT_TRANSLATORS"
 
 
 def encode(lines: Sequence[Line]) -> tuple[Tensor, Tensor]:
@@ -128,14 +125,29 @@ def trained(
     """
     if not 1 <= early <= steps:
         raise ValueError(f"early is {early}, but the steps are 1 to {steps}")
-    torch.manual_seed(seed)
-    model, unfinished = Translator(dropout=dropout), Translator()
-    settings = (steps, early, batch_size, warmup_steps, dropout, seed)
-    kept = kept_file(lines, settings)
-    if kept and kept.exists():
-        for one, weights in zip((model, unfinished), torch.load(kept), strict=True):
-            one.load_state_dict(weights)
-        return model.eval(), unfinished.eval()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        settings = (steps, early, batch_size, warmup_steps, dropout, seed)
+        found = _trained(lines, *settings)
+        models = Translator(dropout=dropout), Translator()
+    for model, weights in zip(models, found, strict=True):
+        model.load_state_dict(weights)
+        model.eval()
+    return models
+
+
+@kept
+def _trained(
+    lines: Sequence[Line],
+    steps: int,
+    early: int,
+    batch_size: int,
+    warmup_steps: int,
+    dropout: float,
+    seed: int,
+) -> tuple[Mapping[str, Tensor], Mapping[str, Tensor]]:
+    """The weights after all steps, and those after ``early`` steps."""
+    model, unfinished = Translator(dropout=dropout), {}
     rng, (sources, targets) = np.random.default_rng(seed), encode(lines)
     optimiser = torch.optim.Adam(
         model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True
@@ -152,37 +164,21 @@ def trained(
         loss.backward()
         optimiser.step()
         if step == early:
-            unfinished.load_state_dict(model.state_dict())
-    return model.eval(), unfinished.eval()
+            unfinished = {n: p.clone() for n, p in model.state_dict().items()}
+    return model.state_dict(), unfinished
 
 
 def keep(
     lines: Sequence[Line], model: Mapping[str, Tensor], early: Mapping[str, Tensor]
 ) -> None:
-    """Keep the weights of a training run for ``trained``, if a folder is named.
+    """Keep the weights of a training run for ``trained``, where results are kept.
 
     Args:
         lines: those of the run; its settings are the defaults of ``trained``.
         model: the weights after all steps.
         early: the weights after ``early`` steps.
     """
-    kept = kept_file(lines, tuple(trained.__kwdefaults__.values()))
-    if kept:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        new = kept.with_suffix(f".{os.getpid()}")
-        torch.save((dict(model), dict(early)), new)
-        new.replace(kept)  # at once, so that nobody reads half of it
-
-
-def kept_file(lines: Sequence[Line], settings: tuple[Any, ...]) -> Path | None:
-    """Where the result of a training run is kept, None if nothing is.
-
-    The name changes with whatever the result depends on.
-    """
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        return None
-    known = [repr(settings), torch.__version__, Path(__file__).read_text("utf-8")]
-    known += [f"{line.source} {line.target}" for line in lines]
-    digest = hashlib.sha256("\n".join(known).encode()).hexdigest()
-    return Path(folder) / f"{digest[:16]}.pt"
+    settings = trained.__kwdefaults__
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings["seed"])
+        keep_result((dict(model), dict(early)), _trained, lines, *settings.values())

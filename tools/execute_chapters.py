@@ -6,22 +6,20 @@ same cache, where MyST-NB finds it. A chapter is kept as soon as it is done, so 
 interrupted build resumes where it stopped.
 
 Each chapter computes on one thread, so its numbers do not depend on what else runs, or
-on the number of processors. A cell that reads the wall clock runs when no other cell
-does.
+on the number of processors. Cells that measure time take the shortest of several runs.
 """
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import os
 import re
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 from jupyter_cache import get_cache
@@ -40,15 +38,16 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from autograder.processors import processors
-from tools.rerun_when_code_changes import python_of
+from tools import warm_kernels
+from tools.rerun_when_code_changes import Hashes, files_read, hashes_of, unchanged
 
 ONE_THREAD = dict.fromkeys(
     ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 )
-WALL_CLOCKS = frozenset(
-    ("monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "timeit")
-)
 # The page colours them: see tools/themed_figures.py. Notebooks of students keep to PNG.
+NOTE_FILES = (
+    "--IPKernelApp.exec_lines=import tools.files_read as f; f.note({!r}); del f"
+)
 VECTOR_FIGURES = "--InlineBackend.figure_formats={'svg'}"
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -105,18 +104,22 @@ def execute_before_reading(
     config = env.mystnb_config
     if config.execution_mode != "cache":
         return
-    cache = get_cache(config.execution_cache_path)
+    cache, root = get_cache(config.execution_cache_path), Path(app.srcdir)
     first = {name: place for place, name in enumerate(app.config.execute_first)}
     in_order = sorted(docnames, key=lambda name: first.get(name, len(first)))
     files = [Path(env.doc2path(name)) for name in in_order]
     found = chapters(files, env.myst_config)
-    waiting = [c for c in found if not is_executed(cache, c.notebook)]
-    if not waiting:
-        return
-    failures = in_a_thread(execute_all(waiting, config, processors()))
-    if failures:
-        logs = Path(app.outdir).parent / "reports"
-        raise SystemExit("\n".join(told(f, logs, Path(app.srcdir)) for f in failures))
+    waiting = [c for c in found if not is_executed(cache, c.notebook, root)]
+    if waiting:
+        warm_kernels.use()
+        failures = in_a_thread(execute_all(waiting, config, processors(), root))
+        if failures:
+            logs = Path(app.outdir).parent / "reports"
+            raise SystemExit("\n".join(told(f, logs, root) for f in failures))
+    for chapter in found:
+        name = env.path2doc(str(chapter.file))
+        record = cache.match_cache_notebook(chapter.notebook)
+        files_read(env)[name] = record.data["files"]
 
 
 def chapters(files: Iterable[Path], syntax: MdParserConfig) -> list[Chapter]:
@@ -132,17 +135,23 @@ def chapters(files: Iterable[Path], syntax: MdParserConfig) -> list[Chapter]:
     return found
 
 
-def is_executed(cache: Any, notebook: NotebookNode) -> bool:
-    """Whether the cache holds the outputs of a notebook."""
+def is_executed(cache: Any, notebook: NotebookNode, root: Path) -> bool:
+    """Whether the cache holds the outputs of a notebook, and they are up to date.
+
+    Outdated ones are taken out.
+    """
     try:
-        cache.match_cache_notebook(notebook)
+        record = cache.match_cache_notebook(notebook)
     except KeyError:
         return False
-    return True
+    if unchanged(record.data.get("files"), root):
+        return True
+    cache.remove_cache(record.pk)
+    return False
 
 
 async def execute_all(
-    waiting: list[Chapter], config: NbParserConfig, places: int
+    waiting: list[Chapter], config: NbParserConfig, places: int, root: Path
 ) -> list[Failure]:
     """Execute chapters in their order and put each into the cache when it is done.
 
@@ -150,29 +159,31 @@ async def execute_all(
         waiting: the chapters.
         config: settings of MyST-NB: where the cache is, and how long a cell may take.
         places: how many to execute at a time.
+        root: the source folder; what chapters read of it is kept with their outputs.
 
     Returns:
         What went wrong. A failure in one chapter does not stop the others.
     """
     queue = list(waiting)
     places = min(len(queue), places)
-    turns, failures, done = Turns(places), [], 0
+    failures, done = [], 0
     cache = get_cache(config.execution_cache_path)
 
     async def work() -> None:
         nonlocal done
         while queue:
             chapter = queue.pop(0)
-            start = time.monotonic()
+            start, since = time.monotonic(), time.time()
             try:
-                await execute(chapter, config, turns)
+                paths = await execute(chapter, config)
             except Failure as failure:
                 if asyncio.current_task().cancelling():
                     raise  # its kernel was killed because the whole build is stopping
                 failures.append(failure)
                 outcome = "failed after"
             else:
-                keep(chapter, time.monotonic() - start, cache)
+                seconds = time.monotonic() - start
+                keep(chapter, seconds, hashes_of(paths, root, since), cache)
                 outcome = "executed in"
             done += 1
             print(
@@ -188,47 +199,54 @@ async def execute_all(
     return failures
 
 
-async def execute(chapter: Chapter, config: NbParserConfig, turns: Turns) -> None:
+async def execute(chapter: Chapter, config: NbParserConfig) -> set[str]:
     """Execute the cells of a chapter; their outputs are put into its notebook.
+
+    Returns:
+        The paths of the files and folders that its kernel read.
 
     Raises:
         Failure: a cell raised an exception, took too long, or ended its kernel.
     """
-    client = ChapterClient(
-        chapter.notebook,
-        turns,
-        read_the_clock(chapter.sources),
-        timeout=config.execution_timeout,
-        allow_errors=config.execution_allow_errors,
-        # A kernel may send a line in pieces; MyST-NB would begin a line with each.
-        coalesce_streams=True,
-        record_timing=False,  # it would change the notebook's cache key
-        extra_arguments=[VECTOR_FIGURES],
-        resources={"metadata": {"path": str(chapter.file.parent)}},
-    )
-    try:
-        await client.async_execute(env={**os.environ, **ONE_THREAD, **kept_in(config)})
-    except CellExecutionError as error:
-        reason = f"{error.ename}: {error.evalue}"
-        raise Failure(chapter, client.at, reason, error.traceback) from error
-    except CellTimeoutError as error:
-        reason = f"took longer than {config.execution_timeout} seconds"
-        raise Failure(chapter, client.at, reason) from error
-    except DeadKernelError as error:
-        raise Failure(chapter, client.at, "the kernel died") from error
+    with NamedTemporaryFile("r", encoding="utf-8", errors="surrogateescape") as log:
+        client = ChapterClient(
+            chapter.notebook,
+            timeout=config.execution_timeout,
+            allow_errors=config.execution_allow_errors,
+            # A kernel may send a line in pieces; MyST-NB would begin a line with each.
+            coalesce_streams=True,
+            record_timing=False,  # it would change the notebook's cache key
+            extra_arguments=[VECTOR_FIGURES, NOTE_FILES.format(log.name)],
+            resources={"metadata": {"path": str(chapter.file.parent)}},
+        )
+        environment = {**os.environ, **ONE_THREAD, **kept_in(config)}
+        try:
+            await client.async_execute(env=environment)
+        except CellExecutionError as error:
+            reason = f"{error.ename}: {error.evalue}"
+            raise Failure(chapter, client.at, reason, error.traceback) from error
+        except CellTimeoutError as error:
+            reason = f"took longer than {config.execution_timeout} seconds"
+            raise Failure(chapter, client.at, reason) from error
+        except DeadKernelError as error:
+            raise Failure(chapter, client.at, "the kernel died") from error
+        return set(log.read().splitlines())
 
 
 def kept_in(config: NbParserConfig) -> dict[str, str]:
-    """Where a chapter keeps its model for another one: see toolkit/translator.py."""
-    folder = Path(config.execution_cache_path, "translators")
-    return {"KEPT_TRANSLATORS": str(folder.absolute())}
+    """Where chapters keep what they trained: see toolkit/kept.py."""
+    return {
+        "KEPT_RESULTS": str(Path(config.execution_cache_path, "trained").absolute())
+    }
 
 
-def keep(chapter: Chapter, seconds: float, cache: Any) -> None:
+def keep(chapter: Chapter, seconds: float, files: Hashes, cache: Any) -> None:
     """Put an executed chapter into the cache, as MyST-NB does."""
     cache.cache_notebook_bundle(
         CacheBundleIn(
-            chapter.notebook, str(chapter.file), data={"execution_seconds": seconds}
+            chapter.notebook,
+            str(chapter.file),
+            data={"execution_seconds": seconds, "files": files},
         ),
         check_validity=False,
         overwrite=True,
@@ -250,97 +268,17 @@ def told(failure: Failure, logs: Path, root: Path) -> str:
     return line
 
 
-def read_the_clock(sources: list[str]) -> set[int]:
-    """The cells that measure how long something takes by the clock on the wall.
-
-    They read it themselves or call a function of an earlier cell that does. Clocks that
-    count processor time are no such clocks: they stand still while others compute.
-
-    Args:
-        sources: the code of each cell.
-
-    Returns:
-        Their places in ``sources``.
-    """
-    names, found = set(WALL_CLOCKS), set()
-    for index, source in enumerate(sources):
-        if re.search(r"^%%?time", source, re.M):
-            found.add(index)
-        for statement in ast.parse(python_of(source)).body:
-            if names.isdisjoint(names_in(statement)):
-                continue
-            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-                names.add(statement.name)
-            elif not isinstance(statement, ast.Import | ast.ImportFrom):
-                found.add(index)
-    return found
-
-
-def names_in(statement: ast.stmt) -> set[str]:
-    """Names of variables and attributes; ``time.time`` is one name, as both are."""
-    names = set()
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            names.add(node.attr)
-            if ast.unparse(node) == "time.time":
-                names.add("perf_counter")
-    return names
-
-
-class Turns:
-    """A lock that tasks share, except those that have to run alone.
-
-    Args:
-        places: how many may work at once.
-    """
-
-    def __init__(self, places: int) -> None:
-        self.places = places
-        self._free = asyncio.Semaphore(places)
-        # A task waiting to run alone blocks newcomers, so that it is not starved.
-        self._door = asyncio.Lock()
-
-    @asynccontextmanager
-    async def turn(self, alone: bool) -> AsyncIterator[None]:
-        """Wait for a turn, and give it back at the end."""
-        taken = 0
-        try:
-            async with self._door:
-                for _ in range(self.places if alone else 1):
-                    await self._free.acquire()
-                    taken += 1
-            yield
-        finally:
-            for _ in range(taken):
-                self._free.release()
-
-
 class ChapterClient(NotebookClient):
-    """Executes the cells of a notebook in turns with those of others.
+    """Knows which cell it is at."""
 
-    Args:
-        notebook: what to execute.
-        turns: who may work when.
-        alone: places of the cells beside which nobody may work.
-        **options: those of nbclient.
-    """
-
-    def __init__(
-        self, notebook: NotebookNode, turns: Turns, alone: set[int], **options: Any
-    ) -> None:
-        super().__init__(notebook, **options)
-        self.turns, self.alone = turns, alone
-        self.at = 0  # the cell that is being executed
+    at = 0
 
     async def async_execute_cell(
         self, cell: NotebookNode, cell_index: int, **options: Any
     ) -> NotebookNode:
-        """Execute a cell when its turn has come."""
+        """Execute a cell."""
         self.at = cell_index
-        async with self.turns.turn(alone=cell_index in self.alone):
-            return await super().async_execute_cell(cell, cell_index, **options)
+        return await super().async_execute_cell(cell, cell_index, **options)
 
 
 def in_a_thread(work: Coroutine[Any, Any, Any]) -> Any:

@@ -15,13 +15,13 @@ from autograder.answer_key import write_key
 from autograder.book import chapters_folder, without_code
 from autograder.exercise import topic_names
 from autograder.page_cells import modules_in, names_made
-from tools.pyodide import release
-from tools.rerun_when_code_changes import (
+from tools.own_modules import (
     LOADED_BY_CHECK,
     files_imported,
     files_of_module,
     imports,
 )
+from tools.pyodide import release
 
 ROOT = Path(__file__).resolve().parents[1]
 STARTS = ("autograder.in_page", "toolkit.figures")

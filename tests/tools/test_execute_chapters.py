@@ -1,6 +1,6 @@
 """Chapters are executed side by side, and end up where MyST-NB looks for them."""
 
-import asyncio
+import os
 import signal
 import subprocess
 import sys
@@ -11,21 +11,21 @@ import pytest
 import yaml
 from docutils.utils import new_document
 from jupyter_cache import get_cache
+from jupyter_client.provisioning import KernelProvisionerFactory
 from myst_nb.core.config import NbParserConfig
 from myst_nb.core.execute import create_client
 from myst_nb.core.loggers import DocutilsDocLogger
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 
+from tools import warm_kernels
 from tools.execute_chapters import (
     ONE_THREAD,
     Chapter,
     Failure,
-    Turns,
     chapters,
     execute_all,
     in_a_thread,
-    read_the_clock,
     told,
 )
 
@@ -65,7 +65,8 @@ def settings(folder: Path) -> NbParserConfig:
 def run(files: list[Path], places: int) -> list[Failure]:
     """Execute chapters; what went wrong."""
     found = chapters(files, MdParserConfig())
-    return in_a_thread(execute_all(found, settings(files[0].parent), places))
+    folder = files[0].parent
+    return in_a_thread(execute_all(found, settings(folder), places, folder))
 
 
 def outputs(file: Path) -> str:
@@ -78,7 +79,7 @@ def outputs(file: Path) -> str:
         notebook, str(file), cache, DocutilsDocLogger(new_document(str(file))), {}
     ) as client:
         cells = [c for c in client.notebook.cells if c.cell_type == "code"]
-    return "".join(output.text for cell in cells for output in cell.outputs)
+    return "".join(output.get("text", "") for cell in cells for output in cell.outputs)
 
 
 def test_chapters_run_side_by_side_and_each_is_kept(tmp_path):
@@ -103,6 +104,31 @@ def test_a_chapter_computes_on_one_thread_in_its_own_folder(tmp_path, monkeypatc
     file = chapter(tmp_path, "page", code)
     assert run([file], places=2) == []
     assert outputs(file) == f"1 {tmp_path}\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
+def test_kernels_are_forked_from_one_process_and_share_nothing(tmp_path, monkeypatch):
+    factory = KernelProvisionerFactory.instance()
+    monkeypatch.setattr(factory, "default_provisioner_name", "local-provisioner")
+    warm_kernels.use()
+    look = "import sys, os\nloaded = 'torch' in sys.modules"
+    tell = "print(os.getppid(), loaded, 'mine' in globals(), os.getcwd())"
+    plot = "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()"
+    files = [
+        chapter(tmp_path, f"page_{n}", look, tell, f"mine = {n}", plot)
+        for n in range(2)
+    ]
+    dead = chapter(tmp_path, "dead", "import os\nos._exit(3)")
+    (failure,) = run([*files, dead], places=2)
+    assert failure.reason == "the kernel died"
+    [first, second] = map(outputs, files)
+    assert first == second
+    cache = get_cache(settings(tmp_path).execution_cache_path)
+    for record in cache.list_cache_records():
+        drawn = cache.get_cache_bundle(record.pk).nb.cells[-1].outputs[-1].data
+        assert "image/svg+xml" in drawn
+    assert first.split()[1:] == ["True", "False", str(tmp_path)]
+    assert int(first.split()[0]) != os.getpid()
 
 
 def test_what_a_kernel_sends_in_pieces_is_one_output(tmp_path):
@@ -158,59 +184,6 @@ def wait_until(holds) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def test_who_is_alone_is_beside_nobody_and_waits_only_for_those_before():
-    working, seen, order = set(), [], []
-
-    async def work(turns: Turns, name: str, alone: bool) -> None:
-        async with turns.turn(alone):
-            working.add(name)
-            order.append(name)
-            seen.append(frozenset(working))
-            await asyncio.sleep(0.01)
-            working.remove(name)
-
-    async def main() -> None:
-        turns = Turns(2)
-        await asyncio.gather(*(work(turns, n, n.isupper()) for n in "abCdeF"))
-
-    asyncio.run(main())
-    assert "".join(order) == "abCdeF"
-    assert {frozenset("ab"), frozenset("C"), frozenset("de"), frozenset("F")} <= {*seen}
-    assert all(len(names) == 1 for names in seen if names & set("CF"))
-
-
-def test_who_gives_up_waiting_leaves_the_others_their_turns():
-    async def main() -> None:
-        turns = Turns(2)
-        async with turns.turn(alone=False):
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.01), turns.turn(alone=True):
-                    raise AssertionError("beside another")
-        async with asyncio.timeout(1), turns.turn(alone=True):
-            pass
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize(
-    ("cells", "timed"),
-    [
-        (["import time", "time.perf_counter()"], {1}),
-        (["from time import perf_counter", "start = perf_counter()"], {1}),
-        (["import time\nstart = time.time()"], {0}),
-        (["%timeit sum(x)", "%%time\nf()", "!ls"], {0, 1}),
-        (["def fastest(f):\n  return perf_counter()", "x = 1", "fastest(f)"], {2}),
-        (["def a():\n  monotonic()", "def b():\n  a()", "print(b())"], {2}),
-        (
-            ["time.process_time()", "time.thread_time()", "import time", "time = 1"],
-            set(),
-        ),
-    ],
-)
-def test_cells_that_measure_wall_time_are_found(cells, timed):
-    assert read_the_clock(cells) == timed
 
 
 def test_only_notebooks_are_chapters(tmp_path):

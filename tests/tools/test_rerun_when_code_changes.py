@@ -1,96 +1,103 @@
-"""Which files a chapter's outputs depend on."""
+"""A chapter is executed again when a file that it read has changed, and only then."""
 
+import os
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from jupyter_cache import get_cache
+from myst_parser.config.main import MdParserConfig
 
-from tools.rerun_when_code_changes import code_used_by, digest_of
+from tests.tools.test_execute_chapters import chapter, run, settings
+from tools.execute_chapters import chapters, is_executed
+from tools.rerun_when_code_changes import hashes_of, outdated_chapters
 
-FENCE = "```"
+CELLS = (
+    "import importlib, pathlib, direct\nimportlib.import_module('by_name')",
+    "print(pathlib.Path('read.txt').read_text())",
+    "print(*(file.name for file in pathlib.Path('listed').glob('*.md')))",
+    "pathlib.Path('written.txt').write_text('x')",
+    "'name' in pathlib.Path('looked_through.py').read_text()",
+)
+READ = ("direct.py", "through_another.py", "by_name.py", "read.txt", "listed/one.md")
+NOT_READ = ("not_read.txt", ".hidden", "_build/x.txt", "looked_through.py")
 
 
-def chapter(*code: str) -> str:
-    cells = "".join(f"\n{FENCE}{{code-cell}} ipython3\n{c}\n{FENCE}\n" for c in code)
-    return f"---\nkernelspec: {{name: python3}}\n---\n# Title\n{cells}"
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a chapter, what it reads and what it does not, and the cache."""
+    folder = tmp_path_factory.mktemp("book")
+    files = dict.fromkeys((*READ, *NOT_READ), "")
+    files["direct.py"] = "import through_another\nopen('.hidden'), open('_build/x.txt')"
+    files["listed/one.md"] = "the listing counts, and nobody reads this"
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        os.utime(file, (1, 1))
+    assert run([chapter(folder, "page", *CELLS)], places=1) == []
+    return folder
+
+
+def is_current(folder: Path) -> bool:
+    """Whether the cache in a folder has outputs of the chapter that are up to date."""
+    [page] = chapters([folder / "page.md"], MdParserConfig())
+    cache = get_cache(settings(folder).execution_cache_path)
+    return is_executed(cache, page.notebook, folder)
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    files = {
-        "autograder/__init__.py": "",
-        "autograder/check.py": "def check():\n    from autograder import judge",
-        "autograder/judge.py": "import numpy",
-        "autograder/grade.py": "import sqlalchemy",
-        "autograder/exercises/__init__.py": "",
-        "autograder/exercises/masking.py": "from autograder.inputs import (\n  tensor)",
-        "autograder/exercises/scaling.py": "",
-        "autograder/inputs.py": "",
-        "solutions/__init__.py": "",
-        "solutions/masking.py": "import torch",
-        "solutions/mistakes/__init__.py": "",
-        "solutions/mistakes/masking.py": "",
-        "toolkit/__init__.py": "",
-        "toolkit/figures.py": "",
-        "toolkit/datasets.py": "",
-    }
-    for name, text in files.items():
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return tmp_path
+def copy(executed: Path, tmp_path: Path) -> Path:
+    """The checkout in another place, with its cache."""
+    return shutil.copytree(executed, tmp_path / "copy")
 
 
-def used(source: str, root: Path, topic: str = "masking") -> set[str]:
-    return {str(file.relative_to(root)) for file in code_used_by(source, topic, root)}
+@pytest.mark.parametrize("name", READ[:-1])
+def test_a_file_counts_however_it_was_read_also_where_the_checkout_was_copied(
+    copy, name
+):
+    assert is_current(copy)
+    (copy / name).write_text("x = 'changed'")
+    assert not is_current(copy)
+    assert not is_current(copy), "outdated outputs are gone from the cache"
 
 
-def test_imports_of_any_cell_count_and_those_of_prose_do_not(checkout):
-    source = chapter("import numpy as np", "%time\nfrom toolkit import figures")
-    source += "\nfrom toolkit import datasets\n"
-    assert used(source, checkout) == {"toolkit/__init__.py", "toolkit/figures.py"}
+@pytest.mark.parametrize("name", [READ[0], READ[3]])
+def test_a_file_that_is_gone_counts_as_changed(copy, name):
+    (copy / name).unlink()
+    assert not is_current(copy)
 
 
-def test_the_header_of_a_cell_is_not_code(checkout):
-    source = chapter("---\ntags: [demo]\n---\nimport toolkit.figures")
-    assert "toolkit/figures.py" in used(source, checkout)
+def test_a_folder_counts_with_its_names(copy):
+    (copy / "listed" / "one.md").write_text("other words")
+    assert is_current(copy)
+    (copy / "listed" / "two.md").touch()
+    assert not is_current(copy)
 
 
-def test_a_check_uses_everything_of_its_topic_and_nothing_of_another(checkout):
-    assert used(chapter("from autograder.check import check"), checkout) == {
-        "autograder/__init__.py",
-        "autograder/check.py",
-        "autograder/exercises/__init__.py",
-        "autograder/exercises/masking.py",
-        "autograder/inputs.py",
-        "autograder/judge.py",
-        "solutions/__init__.py",
-        "solutions/masking.py",
-        "solutions/mistakes/__init__.py",
-        "solutions/mistakes/masking.py",
-    }
+@pytest.mark.parametrize("name", [*NOT_READ, "new.py", "written.txt"])
+def test_what_was_not_read_is_hidden_or_was_built_does_not_count(copy, name):
+    (copy / name).write_text("changed")
+    assert is_current(copy)
 
 
-def test_circular_imports_end(checkout):
-    (checkout / "toolkit/figures.py").write_text("import toolkit.datasets")
-    (checkout / "toolkit/datasets.py").write_text("import toolkit.figures")
-    assert len(used(chapter("import toolkit.figures"), checkout)) == 3
+def test_what_changed_while_a_chapter_was_executed_is_not_trusted(tmp_path):
+    early, late = tmp_path / "early.txt", tmp_path / "late.txt"
+    for file, when in ((early, 10), (late, 30)):
+        file.write_text("text")
+        os.utime(file, (when, when))
+    found = hashes_of(map(str, (early, late)), tmp_path, since=20)
+    assert found["early.txt"]
+    assert not found["late.txt"]
 
 
-def test_the_digest_changes_with_content_and_with_names(checkout):
-    figures, datasets = (
-        checkout / "toolkit/figures.py",
-        checkout / "toolkit/datasets.py",
-    )
-    seen = {digest_of([figures], checkout), digest_of([datasets], checkout)}
-    seen.add(digest_of([figures, datasets], checkout))
-    figures.write_text("x = 1")
-    seen.add(digest_of([figures], checkout))
-    assert len(seen) == 4
-
-
-def test_the_chapters_of_this_book_use_what_they_are_about(root):
-    for path in (root / "solutions").glob("*.py"):
-        page = root / "chapters" / path.name.replace(".py", ".md")
-        if page.exists():
-            files = used(page.read_text(encoding="utf-8"), root, path.stem)
-            assert f"solutions/mistakes/{path.name}" in files
+def test_the_page_of_a_chapter_is_read_again_when_such_a_file_changes(tmp_path):
+    (tmp_path / "read.txt").write_text("old")
+    hashes = hashes_of([str(tmp_path / "read.txt")], tmp_path, since=float("inf"))
+    env = SimpleNamespace(files_read={"page": hashes, "gone": hashes, "other": {}})
+    env.found_docs = {"page", "other"}
+    app = SimpleNamespace(srcdir=tmp_path)
+    assert outdated_chapters(app, env, set(), set(), set()) == []
+    (tmp_path / "read.txt").write_text("new")
+    assert outdated_chapters(app, env, set(), set(), set()) == ["page"]
