@@ -36,14 +36,10 @@ FLOORS = [
         *("autograder.library_code", "autograder.named_functions"),
         *("autograder.origin", "autograder.own_answers"),
         *("autograder.parts", "autograder.reasons"),
-        *("autograder.rows", "autograder.steps"),
-        *("autograder.unseen", "autograder.usual", "autograder.variants"),
+        *("autograder.rows", "autograder.unseen", "autograder.usual"),
         "autograder.verdict",
     },
-    {
-        *("autograder.diagnosis", "autograder.known_pairs", "autograder.lessons"),
-        *("autograder.slips", "autograder.symptoms", "autograder.two_slips"),
-    },
+    {"autograder.explain"},
     {"autograder.judge"},
     {
         *("autograder.answer_key", "autograder.check", "autograder.common_mistakes"),
