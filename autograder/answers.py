@@ -24,7 +24,12 @@ from autograder.encoding import Unreadable, clean
 from autograder.encoding import decode as decode_value
 from autograder.encoding import encode as encode_value
 from autograder.exercise import Case, Implementation
-from autograder.origin import Origin, origin_of, read_origin
+from autograder.origin import (
+    Origin,
+    is_raised_by_statement,
+    origin_of,
+    read_origin,
+)
 
 VALUE, RAISED, UNREADABLE, REFUSED = b"V", b"R", b"U", b"F"  # what came out
 # What may be said of a value that could not be encoded: the sentences of ``encoding``.
@@ -36,11 +41,6 @@ _SAID = re.compile(
     r"|the result holds values of type [A-Za-z<>|]{1,12}\d{0,3}"
     r"|the result has \d{1,12} bytes; \d{1,9} may be sent"
     r"|reading the result raised [A-Za-z]{1,30}"
-)
-
-_OF_A_LIBRARY = (  # in texts of a NotImplementedError that torch or ipykernel raises
-    *("not implemented for '", 'required "forward" function'),
-    *("does not support input requests", "meta tensor"),
 )
 
 
@@ -143,9 +143,9 @@ def _seeded_torch(seed: int) -> Iterator[None]:
 
 def _type_told(error: BaseException) -> str:
     """The built-in type, but for what a library has not implemented: no stub."""
-    kind, text = builtin_type(error), _brief(error)
-    theirs = any(words in text for words in _OF_A_LIBRARY)
-    return "RuntimeError" if kind == "NotImplementedError" and theirs else kind
+    kind = builtin_type(error)
+    stub = kind != "NotImplementedError" or is_raised_by_statement(error)
+    return kind if stub else "RuntimeError"
 
 
 def builtin_type(error: BaseException) -> str:

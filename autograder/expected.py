@@ -6,10 +6,9 @@ Both run in a trusted process: nothing here calls what a student wrote.
 from __future__ import annotations
 
 import base64
-import time
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +17,6 @@ from autograder.exercise import Case, Exercise, Implementation, Topic
 from autograder.own_answers import own_answer, reference_answer
 from autograder.parts import part_names
 from autograder.rows import Names, disagreement
-from autograder.variants import Probe
 
 OTHER_SEEDS = 3  # a right answer that never changes over these is a constant
 
@@ -30,9 +28,6 @@ class AskedLater(Sequence[Answer]):
 
     Most mistakes differ from a student's answer in the first case, so the others need
     not be run.
-
-    Attributes:
-        seconds: of the processor, that asking has taken so far.
     """
 
     def __init__(
@@ -41,7 +36,6 @@ class AskedLater(Sequence[Answer]):
         self._cases, self._seeds = exercise.cases, seeds
         self._implementation = implementation
         self._known: dict[int, Answer] = {}
-        self.seconds = 0.0
 
     def __len__(self) -> int:
         return len(self._cases)
@@ -49,23 +43,8 @@ class AskedLater(Sequence[Answer]):
     def __getitem__(self, number: int) -> Answer:  # type: ignore[override]
         case, seed = self._cases[number], self._seeds[number]
         if number not in self._known:
-            start = time.process_time()
             self._known[number] = decode(own_answer(case, self._implementation, seed))
-            self.seconds += time.process_time() - start
         return self._known[number]
-
-
-class AnswersTo(Sequence[Answer]):
-    """The answers to some of the cases, looked at only when they are looked at here."""
-
-    def __init__(self, numbers: Sequence[int], answers: Sequence[Answer]) -> None:
-        self._numbers, self._answers = numbers, answers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, index: int) -> Answer:  # type: ignore[override]
-        return self._answers[self._numbers[index]]
 
 
 @dataclass(frozen=True)
@@ -87,18 +66,19 @@ class Expected:
         constant: for each case, whether the right answer is the same for other data.
         find_mistakes: finds the answers of the known mistakes; called once, and only
             when an answer is wrong.
-        probe: looks at the reference where it is at hand; asked only when no known
-            mistake explains an answer.
+        implementation: the reference itself, where it is at hand.
         find_names: finds the names of the parts of the answer to each case; called
             once, and only when an answer is wrong.
+        memo: what ``explain`` has worked out, for the next wrong answer.
     """
 
     seeds: list[int]
     reference: list[Answer]
     constant: list[bool]
     find_mistakes: Callable[[], list[KnownMistake]]
-    probe: Probe | None = None
+    implementation: Implementation | None = None
     find_names: Callable[[], list[Names]] = list
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def names(self) -> list[Names]:
@@ -113,14 +93,6 @@ class Expected:
     def mistakes(self) -> list[KnownMistake]:
         """The answers of the known mistakes."""
         return self.find_mistakes()
-
-    @property
-    def asking(self) -> float:
-        """How long asking took that other answers profit from, in processor seconds."""
-        shared = self.probe.sharing if self.probe else 0.0
-        return shared + sum(
-            getattr(known.answers, "seconds", 0.0) for known in self.mistakes
-        )
 
 
 def public_seeds(exercise: Exercise) -> list[int]:
@@ -190,22 +162,13 @@ def expect(
         found = memoise(f"{exercise.name}.mistaken", mistaken_answers)
         return [KnownMistake(name, hint, _decoded(t)) for name, hint, t in found]
 
-    def share(name: str, compute: Callable[[], Any]) -> Any:
-        return memoise(f"{exercise.name}.{name}", compute)
-
     right = memoise(f"{exercise.name}.right", right_answers)
     return Expected(
         list(seeds),
         _decoded(right["answers"]),
         right["constant"],
         find_mistakes,
-        Probe(
-            topic.reference(exercise.name),
-            exercise.cases,
-            seeds,
-            lambda: topic.mistakes(exercise.name),
-            None if memoise is uncached else share,
-        ),
+        topic.reference(exercise.name),
         lambda: names_of_parts(topic, exercise, seeds),
     )
 

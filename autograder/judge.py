@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from autograder.answers import Answer
-from autograder.diagnosis import diagnose
 from autograder.errors import GraderFault
 from autograder.exercise import BUILD_IT_YOURSELF, Exercise
 from autograder.expected import Expected
+from autograder.explain import search
 from autograder.reasons import Reason
 from autograder.rows import NOT_YET, CaseReport, case_reports
 
@@ -121,14 +121,16 @@ def explain(
     if report.reason or all(case.passed for case in report.cases):
         return report
     try:
-        mistake, message, reason = diagnose(exercise, given, expected)
+        found = search.explain(exercise, given, expected)
     except GraderFault as fault:  # the marks are known; they stand without a reason
         _log.warning("no reason could be looked for in %s: %s", exercise.name, fault)
         return report
     except Exception:
         _log.exception("no reason could be looked for in %s", exercise.name)
         return report
-    return replace(report, mistake=mistake, message=message, reason=reason)
+    return replace(
+        report, mistake=found.mistake, message=found.words, reason=found.reason
+    )
 
 
 def refuse(exercise: Exercise, message: str, reason: Reason = Reason.REFUSED) -> Report:

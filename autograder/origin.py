@@ -7,6 +7,7 @@ here.
 
 from __future__ import annotations
 
+import dis
 import linecache
 import re
 import sys
@@ -25,12 +26,10 @@ from autograder.encoding import clean
 MAX_LINE = 100  # characters of a line of code
 MAX_VARIABLES = 4
 MAX_FRAMES = 2000  # that are looked at, from the outermost
-_LIBRARIES = (
-    sysconfig.get_path("stdlib"),
-    sysconfig.get_path("purelib"),
-    sysconfig.get_path("platlib"),
-    str(Path(__file__).parent.parent),
+_INSTALLED = tuple(
+    sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")
 )
+_LIBRARIES = (*_INSTALLED, str(Path(__file__).parent.parent))
 _NAME = r"(?:self\.)?[A-Za-z_][A-Za-z_0-9]{0,29}"
 _SHAPE = r"\((?:|\d{1,5},|\d{1,5}(?:, \d{1,5}){1,5})\)"
 _DTYPE = r"bool|u?int(?:8|16|32|64)|b?float(?:16|32|64)|complex(?:64|128)"
@@ -136,6 +135,20 @@ class Origin:
             for v in self.variables
         ]
         return f" There, {listed(told)}."
+
+
+def is_raised_by_statement(error: BaseException) -> bool:
+    """Whether a ``raise`` outside of libraries raised it, as a stub does.
+
+    What is written in C raises from the line that calls it, without such a statement.
+    """
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if at is None or at.tb_frame.f_code.co_filename.startswith(_INSTALLED):
+        return at is None
+    code = at.tb_frame.f_code.co_code
+    return dis.opname[code[at.tb_lasti]] == "RAISE_VARARGS"
 
 
 def in_short(line: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -70,6 +71,16 @@ def name_of(path: Path, names: Mapping[Path, str]) -> str:
             rest = _place(path[length:])
             return ", ".join(filter(None, [names[path[:length]], rest]))
     return _place(path)
+
+
+def is_input(name: str) -> bool:
+    """Whether the name of a part is that of an argument, looked at after the call."""
+    return name.endswith(AFTER)
+
+
+def without_call(name: str) -> str:
+    """The name of a part without the number of its call."""
+    return re.sub(r"^call \d+(, )?", "", name)
 
 
 def _place(path: Path) -> str:

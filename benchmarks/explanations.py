@@ -1,7 +1,7 @@
 """How many wrong answers are told a reason that the bank of mistakes does not hold.
 
 Each known mistake is taken out of the bank once and handed in: what is left has to
-explain it by another mistake or by a symptom.
+explain it by another mistake, by an edit or by what an error means.
 
     python -m benchmarks.explanations [CHAPTER ...]
 """
@@ -19,23 +19,23 @@ from autograder.exercise import load_topic, topic_names
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
 
+KINDS = ("mistake", "edit", "error", "errors missing", "nothing")
+
 
 def explained(chapter: str, verbose: bool) -> tuple[Counter[str], list[float]]:
     """How the mistakes of a chapter are explained without themselves, and how fast."""
     topic, kinds, seconds = load_topic(chapter), Counter(), []
     for exercise in topic.exercises.values():
-        if isinstance(exercise, BreakExercise):  # a test is not explained by symptoms
+        if isinstance(exercise, BreakExercise):  # a test is not explained by edits
             continue
         expected = expect(topic, exercise, public_seeds(exercise))
         for mistake in expected.mistakes:
             others = [known for known in expected.mistakes if known is not mistake]
             without = replace(expected, find_mistakes=lambda others=others: others)
-            start = time.perf_counter()
+            start = time.process_time()
             report = judge(exercise, mistake.answers, without)
-            seconds.append(time.perf_counter() - start)
-            kind = "nothing"
-            if report.message:
-                kind = "mistake" if report.mistake else "symptom"
+            seconds.append(time.process_time() - start)
+            kind = str(report.reason) or "nothing"
             kinds[kind] += 1
             if verbose:
                 print(f"{kind:8} {exercise.name}: {mistake.name}: {report.message}")
@@ -48,7 +48,8 @@ def main() -> None:
     parser.add_argument("chapters", nargs="*", default=topic_names())
     parser.add_argument("--verbose", action="store_true", help="print what is said")
     arguments = parser.parse_args()
-    print(f"{'chapter':22} answers  mistake  symptom  nothing   median     longest")
+    columns = "".join(f"{kind:>15}" for kind in (*KINDS, "explained"))
+    print(f"{'chapter':22} answers{columns}    median   longest")
     total: Counter[str] = Counter()
     times: list[float] = []
     for chapter in arguments.chapters:
@@ -61,12 +62,11 @@ def main() -> None:
 
 def _line(name: str, kinds: Counter[str], seconds: list[float]) -> None:
     count = kinds.total()
-    shares = "".join(
-        f"{kinds[k] / count:9.0%}" for k in ("mistake", "symptom", "nothing")
-    )
+    shares = "".join(f"{kinds[kind] / count:15.0%}" for kind in KINDS)
     print(
-        f"{name:22}{count:8}{shares}{statistics.median(seconds):8.3f} s"
-        f"{max(seconds):10.3f} s"
+        f"{name:22}{count:8}{shares}{1 - kinds['nothing'] / count:15.0%}"
+        f"{statistics.median(seconds):8.3f} s{max(seconds):8.3f} s",
+        flush=True,
     )
 
 

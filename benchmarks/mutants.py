@@ -7,10 +7,6 @@ needs a case. The rest must lose points, and should be told why. Types and the t
 errors are left as they are.
 
     python -m benchmarks.mutants [CHAPTER ...] [--verbose] [--every N] [--jobs N]
-        [--worst N]
-
-``worst.txt`` has the messages that ``--worst 20`` printed last, each with the reason
-why no more is said.
 """
 
 from __future__ import annotations
@@ -22,7 +18,6 @@ import importlib
 import inspect
 import linecache
 import multiprocessing
-import re
 import resource
 import signal
 import time
@@ -42,14 +37,7 @@ from benchmarks.environment import environment
 
 SECONDS = 3  # of the processor for all cases of a mutant; what takes more never ends
 MEMORY = 6 << 30
-KINDS = ("survivor", "mistake", "symptom", "nothing")
-
-# What names a step, an error whose line is shown, or all that is wrong is not vague.
-TELLING = re.compile(
-    r"A right solution gives your result if one step is wrong:"
-    r"|^: (About the )?\w+Error: |^: An error that you raise yourself"
-    r"|^: All values are right|^: In the dictionary, names|^: Names are missing"
-)
+KINDS = ("survivor", "mistake", "edit", "error", "nothing")
 
 OPERATORS = {
     ast.Add: [ast.Sub],
@@ -273,38 +261,13 @@ def examine(
         if report.score == report.max_score:
             kind = "survivor"
         elif report.reason.is_told:
-            kind = "mistake" if report.mistake else "symptom"
+            kind = str(report.reason)
+            kind = kind if kind in KINDS else "error"
         told = f"{report.mistake or ''}: {report.message or lines[mutant.line]}"
         if kind == "nothing":
             told = "; ".join(case.message for case in report.cases if not case.passed)
         found.append((kind, Mutant(mutant.line, mutant.change, None), told, seconds))
     return found
-
-
-Told = tuple[str, str, Mutant, str]  # kind, exercise, mutant, what is said of it
-
-
-def worst(told: list[Told], count: int) -> list[Told]:
-    """Mutants of which the least is said: one for each exercise, or each sentence.
-
-    First those of which nothing is said. Then those whose symptom, but for the numbers
-    in it, has to serve for the most mutants: what suits many of them explains none.
-    """
-
-    def sentence(one: Told) -> str:
-        return re.sub(r"`[^`]*`|[-\d.]+", "", one[3]) if one[0] == "symptom" else ""
-
-    vague = [
-        one
-        for one in told
-        if one[0] == "nothing" or (one[0] == "symptom" and not TELLING.search(one[3]))
-    ]
-    served = Counter(map(sentence, vague))
-    vague.sort(key=lambda one: (one[0] != "nothing", -served[sentence(one)]))
-    found: dict[str, Told] = {}
-    for one in vague:
-        found.setdefault(sentence(one) or one[1], one)
-    return list(found.values())[:count]
 
 
 def main() -> None:
@@ -316,16 +279,14 @@ def main() -> None:
     parser.add_argument(
         "--jobs", type=int, default=processors(), help="exercises at once"
     )
-    parser.add_argument(
-        "--worst", type=int, default=0, help="print the N worst messages", metavar="N"
-    )
     arguments = parser.parse_args()
     print(environment(), end="\n\n")
     print(f"{'chapter':22}{'mutants':>8}{'survive':>8}", end="")
-    print(f"{'mistake':>9}{'symptom':>9}{'nothing':>9}{'median':>10}{'longest':>10}")
+    print(
+        f"{'mistake':>9}{'edit':>9}{'error':>9}{'nothing':>9}{'median':>10}{'longest':>10}"
+    )
     total: Counter[str] = Counter()
     times: list[float] = []
-    said: list[Told] = []
     for chapter in arguments.chapters:
         kinds: Counter[str] = Counter()
         seconds = []
@@ -343,7 +304,6 @@ def main() -> None:
         for name, found in zip(names, answers, strict=True):
             for kind, mutant, told, spent in found:
                 kinds[kind] += 1
-                said.append((kind, name, mutant, told))
                 if kind != "survivor":
                     seconds.append(spent)
                 if arguments.verbose:
@@ -352,8 +312,6 @@ def main() -> None:
         times += seconds
         _line(chapter, kinds, seconds)
     _line("all", total, times)
-    for kind, name, mutant, told in worst(said, arguments.worst):
-        print(f"\n{name}:{mutant.line}: {mutant.change}\n    {kind}{told:.400}")
 
 
 def _line(name: str, kinds: Counter[str], seconds: list[float]) -> None:

@@ -1,4 +1,4 @@
-"""What the search for altered steps, one or two at once, costs when a class is graded.
+"""What the search for edits costs when a class is graded.
 
 Two thirds of a class have slips of their own: each of their exercises is the reference
 with one small change, so that hardly a known mistake explains it and the search has all
@@ -32,11 +32,7 @@ from classroom.submissions import hand_in, right_answers, submission
 
 CHAPTERS = ("simplified_attention", "multi_head", "transformer")
 STUDENTS, ROUNDS = 30, 3
-LIMITS = {  # how far the searches go, in the files that say so
-    "autograder/steps/altered.py": "MOST",
-    "autograder/slips.py": "WORK",
-    "autograder/known_pairs.py": "WORK",
-}
+LIMITS = {"autograder/explain/search.py": "MOST"}  # how far the search goes
 
 
 def main() -> None:
@@ -65,7 +61,7 @@ def main() -> None:
 
 
 def copy_without_search(target: Path) -> Path:
-    """A copy of the grader whose searches for altered steps end at once."""
+    """A copy of the grader whose search for edits ends at once."""
     for package in ("autograder", "solutions", "toolkit"):
         shutil.copytree(ROOT / package, target / package)
     for file, limit in LIMITS.items():

@@ -34,14 +34,10 @@ FLOORS = [
         *("autograder.expected", "autograder.forbid"),
         *("autograder.origin", "autograder.own_answers"),
         *("autograder.parts", "autograder.reasons"),
-        *("autograder.rows", "autograder.steps"),
-        *("autograder.usual", "autograder.variants"),
+        *("autograder.rows", "autograder.usual"),
         "autograder.verdict",
     },
-    {
-        *("autograder.diagnosis", "autograder.known_pairs", "autograder.lessons"),
-        *("autograder.slips", "autograder.symptoms", "autograder.two_slips"),
-    },
+    {"autograder.explain"},
     {"autograder.judge"},
     {
         *("autograder.answer_key", "autograder.check", "autograder.common_mistakes"),

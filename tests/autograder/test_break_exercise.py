@@ -23,7 +23,6 @@ from autograder.break_exercise import (
     hide,
     shown_by,
 )
-from autograder.diagnosis import ANOTHER_TEST, FOUND_LATER, NOT_SHOWN, SMALLER
 from autograder.exercise import (
     Exercise,
     Mistake,
@@ -32,6 +31,7 @@ from autograder.exercise import (
     topic_names,
 )
 from autograder.expected import Expected, expect, public_seeds
+from autograder.explain.advice import ANOTHER_TEST, FOUND_LATER, NOT_SHOWN, SMALLER
 from autograder.failing import failing_call
 from autograder.hints import hints_on
 from autograder.judge import Report, judge

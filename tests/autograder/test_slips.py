@@ -23,7 +23,10 @@ STUB = "def {}:\n    raise NotImplementedError"
 SLIPS: dict[str, tuple[list[str], list[str]]] = {
     "keepdim for keepdims": (
         [SOFTMAX.format("return e / e.sum(axis=-1, keepdim=True)"), "check(softmax)"],
-        ["in your line 3, `return e / e.sum(axis=-1, keepdim=True)`", "This is NumPy."],
+        [
+            "in your line 3, `return e / e.sum(axis=-1, keepdim=True)`",
+            "NumPy says axis and keepdims",
+        ],
     ),
     "wrong axis and no scale": (
         [

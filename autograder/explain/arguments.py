@@ -1,0 +1,241 @@
+"""Edits of arguments: the reference, called with arguments swapped, scaled, dropped ...
+
+The reference is wrapped, so that its source is not needed. An edit that means nothing
+for a call leaves that as it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, wraps
+from itertools import combinations, permutations
+from operator import add, mul, sub
+from typing import Any
+
+import numpy as np
+
+from autograder.exercise import Implementation
+from autograder.explain.edits import Edit
+
+Bound = Mapping[str, Any]  # arguments by the names of their parameters
+Change = Callable[[Bound], Bound | None]  # None if it means nothing for them
+
+AXIS_IN = "along its last axis"
+RESULTS: dict[str, Callable[[Any, Any], Any]] = {  # of the result and an argument
+    "plus {}, which is added once too often": add,
+    "minus {}: it is not added, or is subtracted": sub,
+    "times {}": mul,
+}
+
+
+def called_in(reference: Implementation) -> Callable | None:
+    """What a call runs: the function, or the ``forward`` of a module, if there is."""
+    if isinstance(reference, type):
+        return getattr(reference, "forward", None)
+    return reference
+
+
+def wrapped(
+    reference: Implementation, call: Callable[[Callable, dict[str, Any]], Any]
+) -> Implementation:
+    """The reference, each of whose calls goes through ``call(function, arguments)``."""
+    function = called_in(reference)
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        names = dict(signature.bind(*args, **kwargs).arguments)
+        if "self" in names:
+            return call(partial(function, names.pop("self")), names)
+        return call(function, names)
+
+    if isinstance(reference, type):
+        return type(reference.__name__, (reference,), {"forward": wrapper})
+    return wrapper
+
+
+def argument_edits(
+    reference: Implementation, calls: Sequence[Bound], several: bool = False
+) -> Iterator[Edit]:
+    """The reference on changed arguments, where that changes one of some calls.
+
+    Args:
+        reference: the right implementation.
+        calls: the arguments of some of its calls.
+        several: whether a call returns several results.
+    """
+    first = "first " if several else ""
+    function = called_in(reference)
+    if function is None:
+        return
+    names = [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.name != "self" and p.kind is p.POSITIONAL_OR_KEYWORD
+    ]
+    for says, change in _changes(names):
+        if any(_changed(change, given) is not None for given in calls):
+            yield Edit(says, partial(_on, reference, change))
+    for name in names:
+        if any(_is_array(given.get(name)) for given in calls):
+            says = f"Your result is `{name}` itself, as it came in."
+            yield Edit(says, partial(wrapped, reference, partial(_itself, name)))
+            for words, operator in RESULTS.items():
+                call = partial(_with, name, operator)
+                how = words.format(f"`{name}`")
+                says = f"Your {first}result is the right one {how}."
+                yield Edit(says, partial(wrapped, reference, call))
+
+
+def _on(reference: Implementation, change: Change) -> Implementation:
+    def call(function: Callable, given: dict[str, Any]) -> Any:
+        changed = _changed(change, given)
+        return function(**(given if changed is None else changed))
+
+    return wrapped(reference, call)
+
+
+def _with(
+    name: str,
+    operator: Callable[[Any, Any], Any],
+    function: Callable,
+    given: dict[str, Any],
+) -> Any:
+    result = function(**given)
+    if not _is_array(given.get(name)):
+        return result
+    if isinstance(result, tuple):
+        return (operator(result[0], given[name]), *result[1:])
+    return operator(result, given[name])
+
+
+def _itself(name: str, function: Callable, given: dict[str, Any]) -> Any:
+    result = function(**given)  # it refuses what it would have refused
+    return given[name] if _is_array(given.get(name)) else result
+
+
+def _changed(change: Change, given: Bound) -> Bound | None:
+    try:
+        with np.errstate(all="ignore"):
+            return change(given)
+    except Exception:  # it means nothing for these arguments
+        return None
+
+
+def _changes(names: Sequence[str]) -> Iterator[tuple[str, Change]]:
+    """What may be done to the arguments of a call, and how it is told."""
+    right = "Your result is the right one"
+    for one, other in combinations(names, 2):
+        yield f"{right} for `{one}` and `{other}` swapped.", partial(_swap, one, other)
+    for one, other in permutations(names, 2):
+        says = f"{right} if `{other}` is used for `{one}` as well."
+        yield says, partial(_replace, one, other)
+    for name in names:
+        for words, change in ARGUMENTS.items():
+            says = f"{right} {words.format(f'`{name}`')}."
+            yield says, partial(_one, name, change)
+    for name in names:
+        says = f"{right} for a call without `{name}`: it has no effect."
+        yield says, partial(_without, name)
+
+
+def _swap(one: str, other: str, given: Bound) -> Bound | None:
+    if not (_is_array(given.get(one)) and _is_array(given.get(other))):
+        return None
+    return {**given, one: given[other], other: given[one]}
+
+
+def _replace(one: str, other: str, given: Bound) -> Bound | None:
+    if not (_is_array(given.get(one)) and _is_array(given.get(other))):
+        return None
+    return {**given, one: given[other]}
+
+
+def _one(name: str, change: Callable[[Any], Any], given: Bound) -> Bound | None:
+    changed = change(given[name])
+    return None if changed is None else {**given, name: changed}
+
+
+def _without(name: str, given: Bound) -> Bound | None:
+    if given.get(name) is None:
+        return None
+    return {key: value for key, value in given.items() if key != name}
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _kind(value: Any) -> str:
+    """``real``, ``bool`` or ``int`` for an array; else the name of its type."""
+    if not _is_array(value):
+        return type(value).__name__
+    name = str(value.dtype).removeprefix("torch.")
+    return name if name == "bool" else "int" if "int" in name else "real"
+
+
+def _real(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A change of arrays of real numbers that have an axis."""
+
+    def changed(value: Any) -> Any:
+        return change(value) if _kind(value) == "real" and value.shape else None
+
+    return changed
+
+
+def _number(kind: str, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: change(value) if type(value).__name__ == kind else None
+
+
+def _transposed(value: Any) -> Any:
+    return value.swapaxes(-1, -2) if _is_array(value) else None
+
+
+def _reversed(value: Any) -> Any:
+    if not _is_array(value) or value.shape[0] < 2:
+        return None
+    return value[::-1].copy() if isinstance(value, np.ndarray) else value.flip(0)
+
+
+def _inverted(value: Any) -> Any:
+    return ~value if _is_array(value) and _kind(value) == "bool" else None
+
+
+def _all_true(value: Any) -> Any:
+    return value | ~value if _is_array(value) and _kind(value) == "bool" else None
+
+
+def _size(value: Any) -> float:
+    return float(value.shape[-1])
+
+
+ARGUMENTS: dict[str, Callable[[Any], Any]] = {
+    "for {} transposed (its last two axes swapped)": _transposed,
+    "for {} in reverse order along its first axis": _reversed,
+    "for {} that is True everywhere: it has no effect": _all_true,
+    "for the opposite of {}: what should be `True` counts as `False`": _inverted,
+    "for {} with its sign changed": _real(lambda x: -x),
+    f"for {{}} scaled to norm 1 {AXIS_IN}": _real(
+        lambda x: x / (x * x).sum(-1)[..., None] ** 0.5
+    ),
+    "for {} times the square root of its last size: a scale is missing or wrong": (
+        _real(lambda x: x * _size(x) ** 0.5)
+    ),
+    "for {} divided by the square root of its last size: a scale is one too many": (
+        _real(lambda x: x / _size(x) ** 0.5)
+    ),
+    "for {} times its last size": _real(lambda x: x * _size(x)),
+    "for {} divided by its last size": _real(lambda x: x / _size(x)),
+    "for {} multiplied by two": _real(lambda x: x * 2.0),
+    "for half of {}": _real(lambda x: x * 0.5),
+    "for ones in the place of {}": _real(lambda x: x * 0.0 + 1.0),
+    "for zeros in the place of {}": _real(lambda x: x * 0.0),
+    "for {} with 1 added to every value": _real(lambda x: x + 1.0),
+    "for {} larger by one": _number("int", lambda n: n + 1),
+    "for {} smaller by one": _number("int", lambda n: n - 1),
+    "for one over {}": _number("float", lambda x: 1 / x),
+    "for {} squared": _number("float", lambda x: x * x),
+    "for the square root of {}": _number("float", lambda x: x**0.5),
+    "for the opposite of {}, `True` for `False`": _number("bool", lambda b: not b),
+}

@@ -1,0 +1,435 @@
+"""What the errors of NumPy, torch and Python usually mean in attention code.
+
+An entry is matched by ``TYPE: text`` of an error, and the first that fits is told; the
+text itself is never repeated. ``AFTERWARDS`` is for errors that come when a case goes
+on with a result: no line of the answer raises them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from autograder.answers import Answer
+
+AFTERWARDS = {
+    r"^TypeError: .*\.__init__\(\) (takes 1 positional|got an unexpected key)": (
+        "The class is made with arguments that its __init__ does not take: the name "
+        "is misspelled (two underscores on either side), or parameters of the stub "
+        "are missing."
+    ),
+    r"^TypeError: the list that was returned holds numbers and lists": (
+        "append puts a list in as one element; extend, and + between two lists, put "
+        "in its elements. If nothing is appended, more is returned than is asked for: "
+        "look at Returns."
+    ),
+    r"^TypeError: a text was to be returned": "Returns in the docstring asks for one "
+    'text, of type str. "".join(parts) makes one of several texts; '
+    'b"".join(parts) joins bytes, and decode makes a text of these.',
+    r"^ValueError: could not convert string to float": "A case goes on with what came "
+    "out of your code. It is a text, and a number is needed.",
+    r"^TypeError: float\(\) argument must be .*, not '(list|tuple)'": (
+        "A case goes on with what came out of your code. It is a list or a tuple, and "
+        "a single number is needed. A comma in a return statement makes a tuple."
+    ),
+    r"^TypeError: float\(\) argument must be .*, not 'NoneType'": (
+        "A case goes on with what came out of your code. It is None, and a number is "
+        "needed: what a function computes is lost unless it ends with a return "
+        "statement."
+    ),
+    r"^AttributeError: .*ndarray.*has no attribute": "A case goes on with what came "
+    "out of your code. It is a NumPy array, and a tensor is needed: stay in torch "
+    "from the arguments to the result.",
+    r"^AttributeError: 'Tensor' object has no attribute": "A case goes on with what "
+    "came out of your code. It is a tensor of torch, and a NumPy array is needed: "
+    "stay in NumPy from the arguments to the result.",
+    r"^AttributeError: '(?!(Softmax|LogSoftmax|Linear|Embedding|LayerNorm|Dropout"
+    r"|ReLU|GELU|NoneType)')[A-Z]\w+' object has no attr": "A case uses an attribute "
+    "or a method that your class does not have: compare its names with those in the "
+    "stub and the docstring.",
+    r"^TypeError: .*('(numpy\.ndarray|Tensor)' and '(numpy\.ndarray|Tensor)'"
+    r"|must be Tensor, not numpy|Concatenation operation is not implemented for)": (
+        "A case goes on with what came out of your code, and there a NumPy array meets "
+        "a tensor. Return tensors for tensors, and NumPy arrays for NumPy arrays."
+    ),
+}
+MEANINGS = {
+    r"^RuntimeError: .*missing the required .forward. function"
+    r"|^TypeError: _forward_unimplemented\(\)": "The class has no method forward: look "
+    "at its spelling, and at how far it is indented.",
+    r"^TypeError: .*is an invalid keyword argument for (max|min|sum)\(\)"
+    r"|^TypeError: (abs\(\) takes no keyword|sum\(\) takes at most 2)": (
+        "max, min, sum and abs without a dot before them are Python's own and know "
+        "nothing of axes. Take the library's, such as x.sum(...), np.max or "
+        "torch.amax."
+    ),
+    r"^TypeError: .*keyword argument '?(keepdim|dim)\b": "NumPy says axis and "
+    "keepdims where torch says dim and keepdim.",
+    r"^TypeError: N?matrix\.\w+\(\) got an unexpected keyword argument": "np.matrix "
+    "has methods of its own, and always two axes. np.asarray makes an array of one.",
+    r"^TypeError: .*(keyword argument '?(keepdims|axis)\b|keepdims=|axis=)": (
+        "torch says dim and keepdim where NumPy says axis and keepdims."
+    ),
+    r"^(Type|Attribute)Error: .*return_types\.(max|min|sort|topk|median|mode)": (
+        "In torch, max, min, sort and topk along an axis return two things, the "
+        "values and their indices. Take .values or .indices, or call amax, amin or "
+        "argmax."
+    ),
+    r"^TypeError: .*softmax\(\) missing 1 required positional arguments: .dim": (
+        "torch's softmax has to be told along which axis the weights sum to one: dim."
+    ),
+    r"^TypeError: .*\.__init__\(\) takes 1 positional argument": (
+        "The class is made with arguments that its __init__ does not take: the name "
+        "is misspelled (two underscores on either side), or parameters of the stub "
+        "are missing."
+    ),
+    r"^TypeError: .*\w\.\w+\(\) takes (from \d+ to )?\d+ positional arg.* but \d+": (
+        "A call has more arguments than the method takes, and the object itself "
+        "counts as one of them. If the method is yours, its first parameter is self, "
+        "and the others are those of the stub; if not, leave out what it does not "
+        "take."
+    ),
+    r"^TypeError: .*(missing \d+ required|\(0 given\)|but 0 were given"
+    r"|takes (exactly [2-9]|from [2-9] to \d+) .*(\(1 given\)|but 1 was given))": (
+        "A call leaves out an argument that the function cannot do without. If the "
+        "call is yours, add the argument; if the function is yours, keep to the "
+        "parameters in the stub, with their defaults."
+    ),
+    r"^TypeError: .*got multiple values": "One argument of a call comes twice, by its "
+    "position and by its name. If the function is yours, keep the order of the "
+    "parameters in the stub.",
+    r"^TypeError: .*(unexpected keyword argument|positional argument)": (
+        "A function was called with arguments that it does not have. If it is yours, "
+        "keep the names and the order of the parameters in the stub."
+    ),
+    r"^TypeError: 'NoneType' object is not callable": "Brackets follow something that "
+    "is None: often a name that was given to the result of a function without a "
+    "return statement.",
+    r"^(Type|Attribute)Error: .*NoneType"
+    r"|^ValueError: .*does not have enough dimensions \(has 0": (
+        "Something is None where a value is needed: the result of a function without "
+        "a return statement, of a method that works in place, or an optional "
+        "argument, such as a mask, that was not given."
+    ),
+    r"^AttributeError: .*(before Module\.__init__|cannot assign (param|module))": (
+        "A module has to call super().__init__() before it gets parameters or parts."
+    ),
+    r"^TypeError: .*operand .*('Tensor' and 'tuple'|'tuple' and 'Tensor')": (
+        "A tensor and a tuple meet. nn.MultiheadAttention, nn.LSTM and others return "
+        "several results: unpack them, or take the one that you need by its index. A "
+        "comma at the end of a line makes a tuple, too."
+    ),
+    r"^AttributeError: '(list|tuple)' object has no attribute"
+    r"|^TypeError: .*(unsupported operand .*'(list|tuple)'"
+    r"|can only concatenate (list|tuple)|must be Tensor, not (list|tuple)\b)": (
+        "A list or a tuple stands where an array is needed. np.array, np.stack and "
+        "torch.stack make one array of several; a comma at the end of a line makes a "
+        "tuple."
+    ),
+    r"^TypeError: unsupported operand .*'(Softmax|LogSoftmax|Linear|Embedding"
+    r"|LayerNorm|Dropout|ReLU|GELU)'|^AttributeError: '(Softmax|LogSoftmax|Linear"
+    r"|Embedding|LayerNorm|Dropout|ReLU|GELU)' object has no attribute '(shape|size"
+    r"|ndim|dim|dtype|device|T|mT|sum|mean|max|exp|softmax|view|reshape|transpose"
+    r"|permute|unsqueeze|masked_fill|detach|requires_grad|backward)'": (
+        "A layer stands where its result is needed. The first brackets make the "
+        "layer, and a second pair calls it: nn.Softmax(dim=-1)(scores)."
+    ),
+    r"^AttributeError: '(int|float|bool)' object has no attribute": (
+        "A plain number of Python stands where an array or a tensor is needed: "
+        "item(), float() and sum over everything give one."
+    ),
+    r"^AttributeError: '(function|builtin_function_or_method|method)' object"
+    r"|^TypeError: .*(method' object is not subscr|unsupported operand .*'method')": (
+        "A function is used as if it were its result: brackets are missing."
+    ),
+    r"^AttributeError: .*module '(numpy|torch|math)[\w.]*' has no attribute": (
+        "The library has nothing of that name; it may be spelled in another way, or "
+        "belong to the other library. NumPy, for one, has no softmax."
+    ),
+    r"^AttributeError: .*ndarray.*has no attribute": "This is a NumPy array, and it "
+    "has no such method. Methods such as softmax, unsqueeze, permute and masked_fill "
+    "are torch's.",
+    r"^AttributeError: '(Tensor|Parameter)' object has no attribute": (
+        "This is a tensor of torch, and it has no such method: astype and copy are "
+        "NumPy's, where torch says to and clone."
+    ),
+    r"^AttributeError: .*has no attribute": "A name after a dot does not exist on "
+    "that object: look at its spelling, and at what __init__ has stored under self. "
+    "If self itself is meant to be a tensor, the method lacks its first parameter, "
+    "self.",
+    r"^TypeError: 'int' object is not callable": "Brackets follow a whole number: "
+    "often an operator is missing before them, a number has taken the name of a "
+    "function, or it is a property, such as length with @property, which is read "
+    "without brackets.",
+    r"^TypeError: .*not callable": "Brackets follow something that is no function: "
+    "often a name that was given to an array, a shape (x.shape[0], not x.shape(0)), "
+    "or a missing operator between two brackets.",
+    r"^TypeError: .*(not subscriptable|not iterable|be an iterable|cannot unpack"
+    r"|has no len\(\))": "A single thing is taken apart as if it were several: look "
+    "at what the function that you call returns.",
+    r"^TypeError: .*unhashable type": "A key of a dictionary or an element of a set "
+    "must be something that never changes, such as a number, a text or a tuple of "
+    "these: tuple(x) makes one of a list.",
+    r"^TypeError: .*must be Tensor, not (int|float|bool)\b": "A function of torch "
+    "wants a tensor and was given a plain number. For numbers there are math.sqrt, "
+    "math.exp and ** 0.5.",
+    r"^TypeError: .*(must be Tensor, not numpy|can't assign a numpy|numpy\.ndarray, "
+    r"|'(numpy\.ndarray|Tensor)' and '(numpy\.ndarray|Tensor)'"
+    r"|Concatenation operation is not implemented for NumPy)": (
+        "A NumPy array meets a tensor. Inside one function, stay in the library that "
+        "the inputs come from."
+    ),
+    r"^TypeError: .*must be tuple of Tensors, not Tensor": "The tensors that are "
+    "joined belong into one list or tuple: torch.cat([a, b]).",
+    r"^TypeError: .*only (integer scalar|0-dimensional|length-1|size-1) arrays"
+    r"|^ValueError: .*only one element tensors": "A whole array stands where a single "
+    "number is needed: as an argument of math.exp, math.sqrt or float(), as an index, "
+    "or as the second argument of a function that wants all of its arrays in one "
+    "list. np.exp and torch.exp take whole arrays.",
+    r"^TypeError: .*Cannot interpret '.*' as a data type": "A shape is one argument: "
+    "np.zeros((3, 4)), with brackets of its own.",
+    r"^TypeError: .*(be interpreted as an integer|tuple of ints, ?(not"
+    r"|but got) float|got \((int, )*float)": "A size has to be a whole number: / "
+    "gives a float even where nothing is left over, // does not.",
+    r"^TypeError: .*(only implemented on integer and B|can't multiply|bad operand)": (
+        "~, & and | combine masks of True and False. Here, one of them is asked of "
+        "something else: numbers, or the module itself where a method lacks self."
+    ),
+    r"^TypeError: .*(unsupported operand .*'str'|concatenate str|must be str, not)": (
+        "Texts can be joined by +, with texts alone: str() makes one of a number, and "
+        "an f-string puts values into a text."
+    ),
+    r"^TypeError: .*(transpose\(\): argument 'dim|transpose\(\) received an inv)": (
+        "The transpose of torch swaps the two axes that it is given; permute takes an "
+        "order of all axes, and reshape a new shape."
+    ),
+    r"^TypeError: .*received an invalid combination of arguments": (
+        "A function of torch was called with arguments that do not go together: one "
+        "is missing (keepdim wants a dim, too), or of another type."
+    ),
+    r"^\w+: .*Cannot cast ufunc .* to dtype\('u?int": "An array of whole numbers was "
+    "to take up fractions in place. a = a / b makes a new array; a /= b keeps the "
+    "dtype.",
+    r"^UnboundLocalError: ": "A variable is used on a path through the function on "
+    "which it was never set.",
+    r"^NameError: ": "A name is not defined: a typo, an import that is missing, or a "
+    "variable of a cell that has not been run.",
+    r"^\w+: .*(not compiled with CUDA|NVIDIA driver|CUDA (error|driver))": (
+        "A GPU is asked for, and this machine has none that torch can use. Keep to "
+        "the device of the inputs, x.device, in place of writing cuda."
+    ),
+    r"^RuntimeError: .*(to be on the same device|not on the expected device)": (
+        "A tensor was made without saying where, so it lies on the CPU, and meets one "
+        "of a GPU. Make new tensors beside the inputs, as torch.arange(n, "
+        "device=x.device) and x.new_zeros(...) do."
+    ),
+    r"^RuntimeError: .*((bitwise|logical)_\w+\"? not impl|bitwise_\w+_cpu)": (
+        "An operation is not defined for values of this dtype. &, | and ~ want masks "
+        "of True and False: numbers become one by a comparison, such as mask != 0."
+    ),
+    r"^RuntimeError: .*(\" not implemented for '(Bool|Byte|Char|Short|Int|Long)'"
+    r"|could not infer output dtype|only support floating point)": (
+        "This operation needs real numbers, and the tensor holds whole numbers or "
+        "truth values. Convert it first, as x.float() does or mask.to(x.dtype)."
+    ),
+    r"^RuntimeError: .*\" not implemented for '": "An operation is not defined for "
+    "values of this dtype: look at how they came by it.",
+    r"^RuntimeError: .*support input requests": "input() and debuggers wait for "
+    "somebody to type, and nobody does in grading.",
+    r"^RuntimeError: .*(with|on) a bool tensor is not supported": (
+        "A mask of True and False has no sign and cannot be subtracted: ~mask is its "
+        "opposite."
+    ),
+    r"^RuntimeError: .*(boolean masks|to be a boolean tensor)": (
+        "A mask of True and False is needed here, and this one holds numbers: a "
+        "comparison, such as mask != 0, makes one."
+    ),
+    r"^RuntimeError: .*([Ee]xpected dtype int|scalar types: Long|to be Long)": (
+        "Ids and indices have to be whole numbers: a tensor of dtype torch.long."
+    ),
+    r"^RuntimeError: .*mixed dtype \(CPU\)": "A layer's parameters have another dtype "
+    "than its input. Converting a module reaches the layers that are its attributes, "
+    "or in an nn.ModuleList: a plain list hides them, and one that is made in forward "
+    "is new. Or the input was converted on the way.",
+    r"^RuntimeError: .*(same dtype|expected .* (Float|Double|Half|Long|Bool)"
+    r"|scalar ty|Input type .* and weight type)": "Tensors of two dtypes meet. Make "
+    "new ones in the dtype and on the device of the inputs, as x.new_zeros(...) or "
+    "torch.zeros(..., dtype=x.dtype) do.",
+    r"^ValueError: .*to unpack": "The number of names on the left differs from the "
+    "number of results or axes on the right. Inputs may have more or fewer leading "
+    "axes than you unpack.",
+    r"^ValueError: .*input batch_size .* to match target"
+    r"|^RuntimeError: Expected target size": "F.cross_entropy expects the classes "
+    "along the second axis of the logits. Either move them there, (B, V, T) for "
+    "targets of shape (B, T), or flatten the other axes: (B * T, V) for targets of "
+    "shape (B * T,).",
+    r"^\w+: .*(convert an array of size 1|elements cannot be converted to Scal)": (
+        "item() takes out the only value of an array, and this one holds several. "
+        "Leave it out and go on with the array, or index a single value first."
+    ),
+    r"^RuntimeError: einsum\(\)|^ValueError: .*(einstein sum"
+    r"|with remapped shapes(?!.*requested shape))": "The letters of einsum and the "
+    "shapes do not fit: each operand has one letter for each of its axes, and a "
+    "letter has one size wherever it stands.",
+    r"^ValueError: .*(mismatch in its core|not aligned|matmul)"
+    r"|^RuntimeError: .*(mat1 and mat2|batch[12]|size mismatch)": (
+        "The inner sizes of a matrix product differ: (n, k) @ (k, m) needs the k "
+        "twice. Write the shape beside each factor; often one has to be transposed, "
+        "or the factors stand in the wrong order."
+    ),
+    r"^\w+: .*(repeated axis|axes don't match|duplicate value in 'axis'"
+    r"|desired ordering of dim|duplicate dims|repeated dim|appears multiple times)": (
+        "An axis is named twice, or more or fewer axes are named than there are: "
+        "transpose and permute want every axis once."
+    ),
+    r"^\w+: .*(non-empty (list|TensorList)|need at least one array|List of Tensors)": (
+        "An empty list was to be joined: the loop that should fill it does not run, "
+        "or never appends."
+    ),
+    r"^ValueError: .*zip\(\) argument": "Two lists that are walked through together "
+    "have different lengths: look at what each of them is split along.",
+    r"^ValueError: .*(all the input array|same shape)"
+    r"|^RuntimeError: .*(equal size, but |Sizes of tensors must match"
+    r"|must have same number of dim)": "Arrays that are joined have to agree in every "
+    "axis but the one that they are joined along, and in the number of axes: look at "
+    "axis or dim.",
+    r"^RuntimeError: .*(only supports a 0-dimensional value tensor)": (
+        "masked_fill writes one and the same number wherever the mask is True. To "
+        "take values from another tensor, use torch.where(mask, a, b)."
+    ),
+    r"^RuntimeError: .*(Index tensor must have the same num|to be no larger than)": (
+        "gather and scatter need an index with as many axes as the tensor, which "
+        "along every axis but dim is no longer than the tensor is: index[..., None] "
+        "has one axis more, and index.expand makes one longer."
+    ),
+    r"^RuntimeError: .*t\(\) expects a tensor with <= 2 dim": (
+        "A weight with two axes is needed where a larger tensor is given. F.linear "
+        "takes the inputs first, then the weight, then the bias."
+    ),
+    r"^ValueError: .*broadcast|^RuntimeError: .*(must match the size|expanded size"
+    r"|not broadcastable)": "Two shapes do not fit each other. Axes are matched from "
+    "the last one, and sizes have to be equal or 1. After a sum or a maximum, "
+    "keepdims keeps the axis; elsewhere, None or an index puts in an axis of size "
+    "one. .T reverses all axes, and .mT swaps the last two.",
+    r"^ValueError: .*inhomogeneous": "The rows of a nested list have different "
+    "lengths, so no array can be made of it.",
+    r"^RuntimeError: .*(view size is not compatible|use \.reshape)": (
+        "view needs its values side by side in memory, which they are not after a "
+        "transpose; reshape copies where it has to."
+    ),
+    r"^\w+: .*(cannot reshape|shape '.*' is invalid|invalid shape)": (
+        "The new shape has another number of values than the old one. Write the sizes "
+        "out: what is split has to be divided, as in E = h * d, and no axis may be "
+        "forgotten."
+    ),
+    r"^AssertionError: .*key_padd(ed|ing)_mask.shape"
+    r"|^RuntimeError: .*(shape of the [23]D attn_mask is|attn_mask.*but should be)": (
+        "The mask and the layer disagree on the number of tokens. A layer of torch "
+        "without batch_first=True takes the first axis for the tokens and the second "
+        "one for the batch. Otherwise, the mask has its axes in another order, or "
+        "another length."
+    ),
+    r"^IndexError: .*(only integers, slices|used as indices must be)": (
+        "An index has to be a whole number, a slice, or an array of whole numbers or "
+        "of True and False. / gives a float; // does not."
+    ),
+    r"^IndexError: .*(index out of range in self|Target .* out of bounds)": (
+        "An id lies outside of the table: ids count from 0, so the largest one is the "
+        "number of rows minus one."
+    ),
+    r"^IndexError: .*(shape of the mask|boolean index did not match)": (
+        "A mask in square brackets needs the shape of what it picks from: it is not "
+        "stretched there, as it is by masked_fill and where."
+    ),
+    r"^IndexError: (list|string|bytearray|list assignment|pop) index out of range"
+    r"|^IndexError: pop from": "A list or a text has no entry of that number. It may "
+    "be empty, or shorter than you think, and the last of n entries has the index n - "
+    "1.",
+    r"^IndexError: .*(out of range|out of bounds|too many indices)"
+    r"|^\w+: .*axis .* is out of bounds": "An axis or an index does not exist. Inputs "
+    "may have fewer axes than you think; counting axes from the end (-1, -2) works "
+    "for any number of leading ones.",
+    r"^ValueError: .*truth value of an array"
+    r"|^RuntimeError: .*Boolean value of Tensor": "An if, and, or, not was asked "
+    "about a whole array, which has no single answer. Ask `mask is not None` to see "
+    "whether there is a mask; combine masks with & and |; say any() or all() if one "
+    "answer for all of the values is meant.",
+    r"^ValueError: .*math domain error|^ValueError: expected a (nonneg|posit)": (
+        "A square root or a logarithm got a number for which it is not defined, such "
+        "as one below zero."
+    ),
+    r"^RuntimeError: .*leaf [Vv]ariable": "A parameter, or an input that wants a "
+    "gradient, was changed in place (+=, fill_, x[...] = ...). Make a new tensor; "
+    "parameters are only set under torch.no_grad().",
+    r"^RuntimeError: .*in-?place operation": "A tensor that a gradient needs was "
+    "changed in place (+=, *=, fill_, x[...] = ...). Make a new one.",
+    r"^RuntimeError: .*(does not require grad|grad_fn)": "The result is cut off from "
+    "its inputs: detach, item, numpy, no_grad or a new tensor made from old values "
+    "stops the gradient.",
+    r"^RuntimeError: .*not have been used in the graph": "A result does not depend on "
+    "what a gradient was asked of: an argument or a parameter has no effect, or the "
+    "result is cut off from it.",
+    r"^RuntimeError: .*requires grad": "A tensor that has a gradient cannot become a "
+    "NumPy array; stay in torch.",
+    r"^RecursionError: ": "The function calls itself without an end.",
+    r"^ZeroDivisionError: ": "A number was divided by zero.",
+    r"^KeyError: ": "A dictionary was asked for a key that it does not have.",
+}
+NOT_PYTHONS = (
+    "{} is no longer Python's own. A line such as `from torch import *` has put "
+    "something of that name from a library in its place: import the names that you "
+    "need, one by one."
+)
+NO_MODULE = (
+    "{} is no longer the module: a line of a cell has given this name to something "
+    "else. Choose another name there."
+)
+ASSERTED = (
+    "An assert statement of yours does not hold. If these arguments are allowed, "
+    "something before it has another shape or value than it demands; if they are not, "
+    "the exercise names the error to raise."
+)
+RAISED_BY_YOU = (
+    "An error that you raise yourself meets arguments that are allowed. See when that "
+    "line is reached: a condition is too wide, the wrong way round, or missing. If it "
+    "stands in another function, your answer may call that one with wrong arguments."
+)
+
+
+def meaning(wrong: Sequence[Answer]) -> str:
+    """What the most common of the errors in wrong answers comes from, if it is known.
+
+    Args:
+        wrong: the answers to the cases that failed although a value was expected.
+    """
+    raised = [answer for answer in wrong if answer.raised is not None]
+    told = Counter(filter(None, map(_meaning, raised)))
+    if not told:
+        return ""
+    (words, count), *_ = told.most_common(1)
+    return words if count == len(wrong) else f"About the {words}"
+
+
+def _meaning(answer: Answer) -> str:
+    line = answer.origin.line
+    for variable in answer.origin.variables:
+        if variable.replaces_pythons:
+            return f"{answer.raised}: {NOT_PYTHONS.format(variable.name)}"
+        if variable.replaces_a_module:
+            return f"{answer.raised}: {NO_MODULE.format(variable.name)}"
+    if line.startswith("raise "):
+        return f"{answer.raised}: {RAISED_BY_YOU}"
+    if line.startswith("assert "):
+        return f"{answer.raised}: {ASSERTED}"
+    afterwards = AFTERWARDS.items() if answer.origin.is_ours else ()
+    return _matching(answer, [*afterwards, *MEANINGS.items()])
+
+
+def _matching(answer: Answer, entries: Iterable[tuple[str, str]]) -> str:
+    """What the first entry says that fits an error; empty if none does."""
+    text = f"{answer.raised}: {answer.detail}"
+    for pattern, sentence in entries:
+        if re.search(pattern, text):
+            return f"{answer.raised}: {sentence}"
+    return ""

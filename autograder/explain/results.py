@@ -1,0 +1,856 @@
+"""Edits of results: the right result, transposed, scaled, shifted, not normalised ...
+
+Each row of ``RESULTS`` makes a wrong array from the right one. A row may take one
+value, such as a factor or an axis, which is fitted on one wrong result and has to hold
+for all. Rows of ``PLACES`` say where a result is right, and are told only if nothing
+else explains it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from autograder.answers import Answer
+from autograder.compare import KINDS, agrees, close
+from autograder.exercise import Case
+from autograder.parts import is_input, without_call
+from autograder.rows import Names
+
+MOST_VALUES = 200_000  # of one result; larger ones are not searched
+LEAST_VALUES = 4  # right ones that differ, for agreement to be no accident
+LEAST_OF_MASK = 16  # values in all, where there are but two
+LEAST_RIGHT = 0.5  # of a result, to say where the rest is
+RETURNED = "Your result"
+KIND = "{} has the right values, but they are {}, and {} are asked for."
+LOST = "In some places it is infinite or NaN besides."
+FOLLOWS = "Other differences may follow from that."
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A part of an answer that is wrong, and how exactly it is compared."""
+
+    right: Array
+    given: Array
+    rtol: float
+    atol: float
+    name: str = ""
+    kinds: tuple[str, str] = ("f", "f")
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether something is infinite or NaN where nothing should be."""
+        return bool(np.isfinite(self.right).all() and not np.isfinite(self.given).all())
+
+    def same(self, one: Any, other: Array) -> bool:
+        """Whether two arrays agree as a right and a given one have to."""
+        one = np.asarray(one)
+        return one.shape == other.shape and close(one, other, self.rtol, self.atol)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A way to be wrong.
+
+    Attributes:
+        says: the sentence, with a place for the subject and for what is fitted.
+        edit: ``edit(right, value)`` is the wrong array; may raise any error.
+        fit: the values to try, most likely ones first, for a right and a wrong array.
+        undo: whether the edit makes the right array from the wrong one instead.
+        anew: whether a value is fitted for each result, and not told.
+        shown: how a value is written in the sentence.
+    """
+
+    says: str
+    edit: Callable[[Array, Any], Any]
+    fit: Callable[[Array, Array], Iterable[Any]] = lambda right, given: [None]
+    undo: bool = False
+    anew: bool = False
+    shown: Callable[[Any], str] = str
+
+    def holds(self, wrong: Wrong, value: Any) -> bool:
+        """Whether the edit with this value makes one of the arrays from the other."""
+        try:
+            with np.errstate(all="ignore"):
+                if self.undo:
+                    return wrong.same(
+                        wrong.right, np.asarray(self.edit(wrong.given, value))
+                    )
+                return wrong.same(self.edit(wrong.right, value), wrong.given)
+        except Exception:  # it means nothing for these arrays
+            return False
+
+    def explains(self, all_wrong: Sequence[Wrong]) -> str | None:
+        """The sentence without its subject, if it holds for all; else ``None``."""
+        first = all_wrong[0]
+        if self.anew:
+            fitted = (_tried(self.fit, one.right, one.given) for one in all_wrong)
+            pairs = zip(all_wrong, fitted, strict=True)
+            holds = all(values and self.holds(one, values[0]) for one, values in pairs)
+            return self.says if holds else None
+        for value in _tried(self.fit, first.right, first.given):
+            if all(self.holds(wrong, value) for wrong in all_wrong):
+                return self.says.format("{}", self.shown(value))
+        return None
+
+
+def _tried(fit: Callable, right: Array, given: Array) -> list[Any]:
+    try:
+        with np.errstate(all="ignore"):
+            return list(fit(right, given))
+    except Exception:  # nothing can be fitted to these arrays
+        return []
+
+
+def axes(right: Array, given: Array) -> Iterator[int]:
+    """The axes of both, counted from the last."""
+    return iter(range(-1, -1 - max(right.ndim, given.ndim), -1))
+
+
+def _of_axes(*others: Any) -> Callable[[Array, Array], Iterator[tuple[int, Any]]]:
+    return lambda y, z: ((axis, o) for axis in axes(y, z) for o in others)
+
+
+def _axis_name(axis: int) -> str:
+    names = {-1: "the last axis", -2: "the last axis but one"}
+    return names.get(axis, f"axis {axis}")
+
+
+def _ratio(y: Array, z: Array) -> Iterator[float]:
+    at = np.unravel_index(np.argmax(np.abs(np.where(np.isfinite(y), y, 0))), y.shape)
+    factor = float(z[at] / y[at])
+    if np.isfinite(factor) and factor not in (0, 1):
+        yield factor
+
+
+def _difference(y: Array, z: Array) -> Iterator[float]:
+    gap = (z - y)[np.isfinite(z) & np.isfinite(y)]
+    if gap.size and gap[0]:
+        yield float(np.median(gap))
+
+
+def _factor(value: float) -> str:
+    named = {
+        math.log(2): "the natural logarithm of 2",
+        1 / math.log(2): "one over the natural logarithm of 2",
+        math.sqrt(2): "the square root of 2",
+        1 / math.sqrt(2): "one over the square root of 2",
+        math.pi: "π",
+        2 * math.pi: "2π",
+    }
+    for number, name in named.items():
+        if math.isclose(value, number, rel_tol=1e-4):
+            return f"{value:.4g}, {name}"
+    return f"{value:.4g}"
+
+
+def _size_factor(y: Array, value: tuple[int, float]) -> Array:
+    axis, power = value
+    return y * float(y.shape[axis]) ** power
+
+
+def _in_words(value: tuple[int, float]) -> str:
+    axis, power = value
+    size = f"its size along {_axis_name(axis)}"
+    root = f"the square root of {size}" if abs(power) < 1 else size
+    return f"times {root}" if power > 0 else f"divided by {root}"
+
+
+def _softmax(y: Array, axis: int) -> Array:
+    e = np.exp(y - y.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def _standardised(y: Array, axis: int) -> Array:
+    centred = y - y.mean(axis, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis, keepdims=True))
+
+
+def _unit(y: Array, axis: int) -> Array:
+    return y / np.sqrt((y**2).sum(axis, keepdims=True))
+
+
+def _sharpened(y: Array, axis: int, power: float) -> Array:
+    if not np.allclose(y.sum(axis), 1, rtol=1e-4):
+        raise ValueError
+    return y**power / (y**power).sum(axis, keepdims=True)
+
+
+def _sharpness(y: Array, z: Array) -> Iterator[tuple[int, float]]:
+    """Of which power of the right weights others are, if of any."""
+    for axis in axes(y, z):
+        one, other = (
+            np.log(np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis])) for x in (y, z)
+        )
+        gap = one[:, 1:] - one[:, :1]
+        at = np.unravel_index(
+            np.argmax(np.abs(np.where(np.isfinite(gap), gap, 0))), gap.shape
+        )
+        power = float((other[:, 1:] - other[:, :1])[at] / gap[at])
+        if np.isfinite(power) and power > 0 and abs(power - 1) > 1e-4:
+            yield axis, power
+
+
+def _winners(y: Array, axis: int) -> Array:
+    found = np.zeros(y.shape)
+    np.put_along_axis(found, np.argmax(y, axis, keepdims=True), 1.0, axis)
+    return found
+
+
+def _orders(y: Array, z: Array) -> Iterator[tuple[int, ...]]:
+    for order in permutations(range(y.ndim)) if 3 <= y.ndim <= 5 else ():
+        moved = tuple(y.shape[axis] for axis in order)
+        if moved == z.shape and order != tuple(range(y.ndim)):
+            yield order
+
+
+def _of_size_one(y: Array, shape: tuple[int, ...]) -> Array:
+    if [n for n in y.shape if n != 1] != [n for n in shape if n != 1]:
+        raise ValueError
+    return y.reshape(shape)
+
+
+def _entries(y: Array, z: Array) -> Iterator[tuple[int, int]]:
+    for axis in axes(y, y):
+        if y.shape[axis] > 1:
+            yield from ((axis, at) for at in (0, -1, *range(1, y.shape[axis] - 1)))
+
+
+def _entry(value: tuple[int, int]) -> str:
+    axis, at = value
+    which = {0: "the first entry", -1: "the last entry"}.get(at, f"entry {at}")
+    return f"{which} along {_axis_name(axis)}"
+
+
+def _cut(y: Array, value: tuple[int, str]) -> Array:
+    axis, end = value
+    if y.shape[axis] < 2:
+        raise ValueError
+    kept = range(1, y.shape[axis]) if end == "first" else range(y.shape[axis] - 1)
+    return y.take(kept, axis)
+
+
+def _at_end(value: tuple[int, str]) -> str:
+    return f"the {value[1]} entry along {_axis_name(value[0])}"
+
+
+def _shifted(y: Array, value: tuple[int, int]) -> Array:
+    axis, step = value
+    moved = np.roll(y, step, axis)
+    np.moveaxis(moved, axis, 0)[slice(step) if step > 0 else slice(step, None)] = 0
+    return moved
+
+
+def _by(value: tuple[int, int]) -> str:
+    axis, step = value
+    return f"{abs(step)} {'on' if step > 0 else 'back'} along {_axis_name(axis)}"
+
+
+def _hiding(y: Array, z: Array) -> Iterator[float]:
+    hidden = z[np.isneginf(y)]
+    if hidden.size and np.isfinite(hidden).all():
+        yield float(hidden[0])
+
+
+def _hidden_by(y: Array, number: float) -> Array:
+    return np.where(np.isneginf(y), number, y)
+
+
+def _triangle(y: Array, which: str) -> Array:
+    return np.tril(y) if which == "below" else np.triu(y)
+
+
+def _mean_kept(y: Array, axis: int) -> Array:
+    if y.shape[axis] < 2:
+        raise ValueError
+    return np.broadcast_to(y.mean(axis, keepdims=True), y.shape)
+
+
+def _first_kept(y: Array, axis: int) -> Array:
+    if y.shape[axis] < 2:
+        raise ValueError
+    return np.broadcast_to(y.take([0], axis), y.shape)
+
+
+ARRANGED = [
+    Relation("{} is the right result transposed.", lambda y, _: y.swapaxes(-1, -2)),
+    Relation(
+        "{} is the right result with all axes in reverse order.", lambda y, _: y.T
+    ),
+    Relation(
+        "{} is the right result with its axes in the order {}.",
+        np.transpose,
+        _orders,
+        shown=lambda order: ", ".join(map(str, order)),
+    ),
+    Relation(
+        "{} is the opposite of the right result: True and False are exchanged.",
+        lambda y, _: 1 - y if set(np.unique(y)) <= {0.0, 1.0} else None,
+    ),
+    Relation(
+        "{} is the right result in reverse order along {}.",
+        np.flip,
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is the right result moved by {}; what falls out comes in at the other end.",
+        lambda y, value: np.roll(y, value[1], value[0]),
+        _of_axes(1, -1),
+        shown=_by,
+    ),
+    Relation(
+        "{} is the right result moved by {}, with zeros where it came from.",
+        _shifted,
+        _of_axes(1, -1),
+        shown=_by,
+    ),
+    Relation(
+        "{} lacks {} of the right result; the rest is right.",
+        _cut,
+        _of_axes("first", "last"),
+        shown=_at_end,
+    ),
+    Relation(
+        "{} is right without {}, which is one too many.",
+        _cut,
+        _of_axes("first", "last"),
+        undo=True,
+        shown=_at_end,
+    ),
+]
+RESULTS = [
+    *ARRANGED,
+    Relation(
+        "{} is NaN everywhere. NaN comes from 0 / 0, from inf - inf, from 0 * inf, and "
+        "from roots and logarithms of what is negative; sums pass it on.",
+        lambda y, _: np.full(y.shape, np.nan),
+    ),
+    Relation("{} is the right result with its sign changed.", lambda y, _: -y),
+    Relation("{} is one minus the right result.", lambda y, _: 1 - y),
+    Relation(
+        "{} is the right result {}.",
+        _size_factor,
+        _of_axes(0.5, -0.5, 1.0, -1.0),
+        shown=_in_words,
+    ),
+    Relation(
+        "{} is the right result times {}.", lambda y, c: y * c, _ratio, shown=_factor
+    ),
+    Relation(
+        "{} is the right result plus {}.",
+        lambda y, c: y + c,
+        _difference,
+        shown=lambda c: f"{c:.4g}",
+    ),
+    Relation("{} is one over the right result.", lambda y, _: 1 / y),
+    Relation("{} is the square of the right result.", lambda y, _: y * y),
+    Relation("{} is the square root of the right result.", lambda y, _: np.sqrt(y)),
+    Relation("{} is the logarithm of the right result.", lambda y, _: np.log(y)),
+    Relation("{} is the exponential of the right result.", lambda y, _: np.exp(y)),
+    Relation("{} is the right result without its signs.", lambda y, _: np.abs(y)),
+    Relation(
+        "{} is the right result with zeros in place of what is negative.",
+        lambda y, _: np.maximum(y, 0),
+    ),
+    Relation(
+        "{} would be right after tanh, which is missing.",
+        lambda z, _: np.tanh(z),
+        undo=True,
+    ),
+    Relation(
+        "{} would be right after a sigmoid, which is missing.",
+        lambda z, _: 1 / (1 + np.exp(-z)),
+        undo=True,
+    ),
+    Relation(
+        "{} would be right with zeros in place of what is negative: max(0, x), or "
+        "ReLU, is missing.",
+        lambda z, _: np.maximum(z, 0),
+        undo=True,
+    ),
+    Relation(
+        "{} would be right after a softmax over {}, which is missing.",
+        _softmax,
+        axes,
+        undo=True,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is the softmax of the right result over {}: there is one too many.",
+        _softmax,
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is what the softmax gives of the right scores times {}.",
+        lambda y, value: _sharpened(y, *value),
+        _sharpness,
+        shown=lambda value: f"{value[1]:.4g}, along {_axis_name(value[0])}",
+    ),
+    Relation(
+        "{} is one where the right result is largest along {}, and zero elsewhere: "
+        "the weights of all others are lost.",
+        _winners,
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is not normalised: divided by its sums over {}, it would be right.",
+        lambda z, axis: z / z.sum(axis, keepdims=True),
+        axes,
+        undo=True,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is the right result divided by its sums over {}.",
+        lambda y, axis: y / y.sum(axis, keepdims=True),
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} would be right if it were scaled to norm 1 along {}.",
+        _unit,
+        axes,
+        undo=True,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is the right result scaled to norm 1 along {}.",
+        _unit,
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} would be right with mean 0 and variance 1 along {}, which it lacks.",
+        _standardised,
+        axes,
+        undo=True,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} would be right if its mean over {} were subtracted.",
+        lambda z, axis: z - z.mean(axis, keepdims=True),
+        axes,
+        undo=True,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} has the right values in their order, but axes of size one are too many or "
+        "too few: its shape is another one.",
+        lambda y, shape: _of_size_one(y, shape),
+        lambda y, z: [z.shape] if y.ndim != z.ndim else [],
+        anew=True,
+    ),
+    Relation(
+        "{} is the right result summed over {}.",
+        lambda y, axis: y.sum(axis),
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is the mean of the right result over {}.",
+        lambda y, axis: y.mean(axis),
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is the mean of the right result over {}, in every place.",
+        _mean_kept,
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} would be right if it were summed over {}, which is missing.",
+        lambda z, axis: z.sum(axis),
+        axes,
+        undo=True,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} would be right if its mean were taken over {}, which is missing.",
+        lambda z, axis: z.mean(axis),
+        axes,
+        undo=True,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} adds up the right result along {}: every entry holds all before it, too.",
+        np.cumsum,
+        axes,
+        shown=_axis_name,
+    ),
+    Relation(
+        "{} is one part of the right result: {}.",
+        lambda y, value: y.take(value[1], value[0]),
+        _entries,
+        shown=_entry,
+    ),
+    Relation(
+        "{} has {} where the right result has minus infinity: after a softmax, that "
+        "is not always zero.",
+        _hidden_by,
+        _hiding,
+        shown=lambda number: f"{number:g}",
+    ),
+    Relation(
+        "{} is right on the diagonal and {} it, and zero elsewhere.",
+        _triangle,
+        lambda y, z: ("below", "above"),
+    ),
+]
+
+# Given both arrays, what is predicted of the given one.
+Place = tuple[str, Callable[[Array, Array], Any]]
+
+
+def _equal(y: Array, z: Array) -> Array:
+    return np.isclose(z, y, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+def _mostly(where: Array, y: Array, z: Array) -> Array:
+    """The right array but for some places, if most others are right."""
+    if where.mean() > 1 - LEAST_RIGHT:
+        raise ValueError
+    return np.where(where, z, y)
+
+
+def _same_shape(y: Array, z: Array) -> Array:
+    if y.shape != z.shape or y.ndim < 1:
+        raise ValueError
+    return z
+
+
+def _border(axis: int, at: int) -> Callable[[Array, Array], Array]:
+    def edit(y: Array, z: Array) -> Array:
+        if y.shape[axis] < 3:
+            raise ValueError
+        where = np.zeros(_same_shape(y, z).shape, bool)
+        np.moveaxis(where, axis, 0)[at] = True
+        return np.where(where, z, y)
+
+    return edit
+
+
+def _reordered(y: Array, z: Array) -> Array:
+    order = np.empty(y.size)
+    order[np.argsort(z, axis=None, kind="stable")] = np.sort(y, axis=None)
+    return order.reshape(z.shape)
+
+
+def _row_factor(axis: int) -> Callable[[Array, Array], Array]:
+    def edit(y: Array, z: Array) -> Array:
+        if y.shape[axis] < LEAST_VALUES - 1:
+            raise ValueError
+        over = (y * y).sum(axis, keepdims=True)
+        return y * ((y * _same_shape(y, z)).sum(axis, keepdims=True) / over)
+
+    return edit
+
+
+def _row_offset(axis: int) -> Callable[[Array, Array], Array]:
+    def edit(y: Array, z: Array) -> Array:
+        if y.shape[axis] < LEAST_VALUES - 1:
+            raise ValueError
+        return y + (_same_shape(y, z) - y).mean(axis, keepdims=True)
+
+    return edit
+
+
+def _any_factor(y: Array, z: Array) -> Array:
+    finite = np.isfinite(y)
+    return y * ((y * z)[finite].sum() / (y * y)[finite].sum())
+
+
+def _nearly(y: Array, z: Array) -> Array:
+    near = np.isclose(z, y, rtol=1e-3, atol=1e-3 * float(np.abs(y).max()))
+    return z if near.all() else y
+
+
+def _diagonal(y: Array, z: Array) -> Array:
+    where = np.zeros(_same_shape(y, z).shape, bool)
+    where[..., np.arange(min(y.shape[-2:])), np.arange(min(y.shape[-2:]))] = True
+    return _mostly(where, y, z)
+
+
+PLACES: list[Place] = [
+    (
+        "{} is NaN in some places, and right elsewhere. NaN comes from 0 / 0, from "
+        "inf - inf, from 0 * inf, and from roots and logarithms of what is negative.",
+        lambda y, z: np.where(np.isnan(z), z, y),
+    ),
+    (
+        "{} is infinite in some places, and right elsewhere.",
+        lambda y, z: np.where(np.isinf(z), z, y),
+    ),
+    (
+        "{} has the right values in their order, in another shape.",
+        lambda y, z: y.reshape(z.shape),
+    ),
+    (
+        "{} has the right values in another order: axes were probably mixed up by a "
+        "reshape where they had to be swapped, or the other way round.",
+        _reordered,
+    ),
+    (
+        "{} is the right result times a factor, another one in each case: it may "
+        "depend on a size.",
+        _any_factor,
+    ),
+    (
+        "{} is what the softmax gives of the right scores times a factor, another one "
+        "in each case: it may depend on a size.",
+        lambda y, z: _sharpened(y, *next(_sharpness(y, z))),
+    ),
+    (
+        "{} is right but for a factor in each row along the last axis.",
+        _row_factor(-1),
+    ),
+    (
+        "{} is right but for a factor in each row along the last axis but one.",
+        _row_factor(-2),
+    ),
+    (
+        "{} is right but for what is added in each row along the last axis.",
+        _row_offset(-1),
+    ),
+    (
+        "{} is right but for what is added in each row along the last axis but one.",
+        _row_offset(-2),
+    ),
+    (
+        "{} has some signs wrong; all else is right.",
+        lambda y, z: np.copysign(y, z),
+    ),
+    (
+        "{} is zero in some places, and right elsewhere.",
+        lambda y, z: _mostly(z == 0, y, z),
+    ),
+    (
+        "{} has finite numbers where the right result is minus infinity, and is right "
+        "elsewhere.",
+        lambda y, z: np.where(np.isneginf(y) & np.isfinite(z), z, y),
+    ),
+    (
+        "{} is right but where the right result is zero.",
+        lambda y, z: _mostly(y == 0, y, z),
+    ),
+    (
+        "{} repeats one part of the right result: the first entry along the last axis.",
+        lambda y, z: _first_kept(y, -1),
+    ),
+    (
+        "{} repeats one part of the right result: the first entry along the last axis "
+        "but one.",
+        lambda y, z: _first_kept(y, -2),
+    ),
+    ("{} is zero everywhere.", lambda y, z: np.zeros(z.shape)),
+    ("{} is right but on the diagonal.", _diagonal),
+    *(
+        (f"{{}} is right but for {_entry((axis, at))}.", _border(axis, at))
+        for axis in (-1, -2, -3)
+        for at in (0, -1)
+    ),
+    (
+        "{} is nearly right, to about three digits: something is computed in half "
+        "precision, approximated, or left out that matters little.",
+        _nearly,
+    ),
+]
+
+
+def wrong_parts(
+    case: Case, right: Answer, given: Answer, names: Names
+) -> list[Wrong] | None:
+    """The arrays of an answer that are wrong; ``None`` if other things are, too."""
+    found: list[Wrong] = []
+
+    def walk(path: tuple, one: Any, other: Any) -> bool:
+        if agrees(one, other, case.rtol, case.atol):
+            return True
+        if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            both = zip(one, other, strict=True)
+            return all(walk((*path, n), *pair) for n, pair in enumerate(both))
+        if isinstance(one, dict) and isinstance(other, dict) and set(one) == set(other):
+            return all(walk((*path, n), one[n], other[n]) for n in one)
+        if not isinstance(one, Array) or not isinstance(other, Array):
+            return False
+        if max(one.size, other.size) > MOST_VALUES:
+            return False
+        exact = one.dtype.kind != "f"
+        rtol, atol = (0.0, 0.0) if exact else (case.rtol, case.atol)
+        found.append(
+            Wrong(
+                *(one.astype(float), other.astype(float), rtol, atol),
+                without_call(names.get(path, "")),
+                (KINDS[one.dtype.kind], KINDS[other.dtype.kind]),
+            )
+        )
+        return True
+
+    return found if walk((), right.value, given.value) else None
+
+
+def changed_inputs(case: Case, right: Answer, given: Answer, names: Names) -> set[str]:
+    """The names of the arguments that are not after the call what they should be."""
+    parts = wrong_parts(case, right, given, names) or []
+    return {part.name for part in parts if is_input(part.name)}
+
+
+def find_relation(wrong: Sequence[Sequence[Wrong]]) -> str:
+    """What the wrong results are, by the first row that fits; empty if none does.
+
+    Args:
+        wrong: the wrong parts of the answer to each wrong case.
+    """
+    return _of_all_or_some(wrong, _relation)
+
+
+def find_place(wrong: Sequence[Sequence[Wrong]]) -> str:
+    """Where the wrong results are right; empty if that cannot be said.
+
+    Args:
+        wrong: the wrong parts of the answer to each wrong case.
+    """
+    return _of_all_or_some(wrong, _place)
+
+
+def _of_all_or_some(
+    wrong: Sequence[Sequence[Wrong]], find: Callable[[Sequence[Wrong]], str]
+) -> str:
+    """What is found of all wrong parts, or else of those that have one name."""
+    every = [part for parts in wrong for part in parts]
+    if not wrong or not all(wrong):
+        return ""
+    if found := _telling(every) and find(every):
+        return found
+    finite = [part for part in every if not part.is_lost]
+    if len(finite) < len(every) and (found := _telling(finite) and find(finite)):
+        return f"{found} {LOST}"
+    names = dict.fromkeys(part.name for part in every)
+    for name in names if len(names) > 1 else ():
+        cases = sum(any(part.name == name for part in parts) for parts in wrong)
+        if 2 * cases < len(wrong):
+            continue
+        some = [part for part in every if part.name == name]
+        if found := _telling(some) and find(some):
+            return f"{found} {FOLLOWS}"
+    return ""
+
+
+def _relation(wrong: Sequence[Wrong]) -> str:
+    if all(one.same(one.right, one.given) for one in wrong):
+        right, given = wrong[0].kinds
+        return KIND.format(_subject(wrong), given, right) if right != given else ""
+    wrong = sorted(wrong, key=lambda one: not _varied(one.right))
+    table = RESULTS if _varied(wrong[0].right) else ARRANGED
+    found = (relation.explains(wrong) for relation in table)
+    says = next((one for one in found if one is not None), "")
+    return says and says.format(_subject(wrong))
+
+
+def _place(wrong: Sequence[Wrong]) -> str:
+    for says, edit in PLACES:
+        if all(_predicts(edit, one) for one in wrong):
+            return says.format(_subject(wrong))
+    return ""
+
+
+def _predicts(edit: Callable[[Array, Array], Any], wrong: Wrong) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            return wrong.same(edit(wrong.right, wrong.given), wrong.given)
+    except Exception:  # it means nothing for these arrays
+        return False
+
+
+def find_order(case_values: Sequence[tuple[Case, Any, Any]]) -> str:
+    """Whether several results are right but in another order, or only one came.
+
+    Args:
+        case_values: the wrong cases with the right and the given values.
+    """
+    told = {_order(case, *values) for case, *values in case_values}
+    return told.pop() if len(told) == 1 and None not in told else ""
+
+
+def _order(case: Case, right: Any, given: Any) -> str | None:
+    def same(one: Any, other: Any) -> bool:
+        return agrees(one, other, case.rtol, case.atol)
+
+    if isinstance(right, list) and isinstance(given, list):
+        if len(right) == len(given) <= 5 and len(right) > 1:
+            inner = {
+                _order(case, one, other)
+                for one, other in zip(right, given, strict=True)
+                if not same(one, other)
+            }
+            if len(inner) == 1 and None not in inner:
+                return inner.pop()
+            for order in permutations(range(len(right))):
+                if all(same(right[n], given[at]) for at, n in enumerate(order)):
+                    said = ", ".join(str(n + 1) for n in order)
+                    return f"Your results are right, but come in the order {said}."
+        return None
+    if isinstance(right, list) and isinstance(given, Array):
+        for number, one in enumerate(right, start=1):
+            if same(one, given):
+                return f"You return result {number} of {len(right)} alone."
+    if isinstance(right, Array) and isinstance(given, list):
+        if len(given) == 1 and same(right, given[0]):
+            return (
+                "Your result is right, but comes in a tuple or a list of one. A comma "
+                "at the end of a return statement makes a tuple."
+            )
+        if same(right, _as_array(given)):
+            return (
+                "The right values come as a list where one array is expected: stack "
+                "its parts, or leave out what makes a list of an array."
+            )
+        for number, one in enumerate(given, start=1):
+            if same(right, one):
+                return (
+                    f"You return {len(given)} results, and number {number} alone is "
+                    "asked for."
+                )
+    return None
+
+
+def _as_array(given: list[Any]) -> Array | None:
+    """One array of nested lists of arrays, if they have one shape."""
+    try:
+        return np.stack([_as_array(x) if isinstance(x, list) else x for x in given])
+    except (TypeError, ValueError):
+        return None
+
+
+def _subject(wrong: Sequence[Wrong]) -> str:
+    names = {one.name for one in wrong}
+    if names == {""}:
+        return RETURNED
+    if len(names) == 1:
+        return f"What comes out as {names.pop()}"
+    return "Each result that is wrong"
+
+
+def _varied(values: Array) -> bool:
+    finite = values[np.isfinite(values)].ravel()
+    return len(np.unique(finite[:1000].round(9))) >= LEAST_VALUES
+
+
+def _telling(wrong: Sequence[Wrong]) -> bool:
+    """Whether so many different values take part that agreement is no accident."""
+    if not wrong:
+        return False
+    if any(_varied(one.right) for one in wrong):
+        return True
+    kinds = np.concatenate([np.nan_to_num(one.right).ravel() for one in wrong])
+    return len(np.unique(kinds)) > 1 and kinds.size >= LEAST_OF_MASK

@@ -1,0 +1,349 @@
+"""Find why an answer is wrong: the first edit whose answers are the student's.
+
+Everything here looks at answers only, and at the course's own code: it never calls what
+a student wrote.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from autograder.answers import Answer, answer, decode
+from autograder.break_exercise import BreakExercise
+from autograder.compare import agrees, differences
+from autograder.exercise import Case, Exercise, Implementation
+from autograder.expected import Expected
+from autograder.explain import advice, errors, results
+from autograder.explain.arguments import argument_edits, called_in, wrapped
+from autograder.explain.edits import Edit
+from autograder.explain.steps import Run, step_edits, watch
+from autograder.parts import is_input
+from autograder.reasons import Reason
+from autograder.rows import ASKED_ERROR, disagreement
+
+MOST = 1000  # edits of one reference that are tried
+SECONDS = 0.4  # of the processor, after which no other edit is tried
+ERRORS_MISSING = (
+    "All values are right. Only errors that the docstring asks for are not raised: "
+    "look at Raises, and at the titles of the cases that fail."
+)
+NOT_REFUSED = (
+    "Besides, an error that the docstring asks for is not raised as it should be."
+)
+IN_PLACE = (
+    "Your code changes its argument {} in place, with an assignment such as x[...] = "
+    "or x += or with a method that works in place, and whoever called it goes on with "
+    "other values. Compute a new array, or change a copy."
+)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an answer is wrong: the kind, the words, and the mistake of the bank."""
+
+    reason: Reason = Reason.NONE
+    words: str = ""
+    mistake: str | None = None
+
+
+def explain(
+    exercise: Exercise,
+    given: Sequence[Answer],
+    expected: Expected,
+    seconds: float = SECONDS,
+) -> Explanation:
+    """Why an answer is wrong, as far as it can be found.
+
+    Args:
+        exercise: what was asked.
+        given: the answers, to the seeds of ``expected``, one of which is wrong.
+        expected: the right answers, and the mistakes to look among.
+        seconds: of the processor, after which no other edit is tried.
+
+    Returns:
+        The first edit whose answers are the student's in every case that asks for a
+        value; else what the error means that was raised; else nothing.
+    """
+    if isinstance(exercise, BreakExercise):
+        return Explanation(*advice.on_test(exercise, given, expected))
+    asked = _Asked(exercise, given, expected)
+    searches = (
+        *(_known_mistake, _only_errors_missing, _error_of_all, _changed_inputs),
+        *(_relation, _edit, _place, _error_of_some),
+    )
+    for search in searches:
+        found = _edit(asked, seconds) if search is _edit else search(asked)
+        if found is not None:
+            return found
+    return Explanation()
+
+
+class _Asked:
+    """The answers of a student beside the right ones.
+
+    Attributes:
+        wrong: for each case, how its answer differs; ``None`` if it does not.
+        valued: the numbers of the cases that ask for a value, and not for an error.
+        failed: those of them that are wrong.
+    """
+
+    def __init__(
+        self, exercise: Exercise, given: Sequence[Answer], expected: Expected
+    ) -> None:
+        self.cases, self.given, self.expected = exercise.cases, given, expected
+        self.wrong = [disagreement(*each) for each in self.triples(range(len(given)))]
+        numbers = range(len(given))
+        self.valued = [n for n in numbers if expected.reference[n].raised is None]
+        self.failed = [
+            n for n in self.valued if self.wrong[n] and not self._asks_for_error(n)
+        ]
+
+    def triples(self, numbers: Sequence[int]) -> Iterator[tuple[Case, Answer, Answer]]:
+        """Some cases, each with the right answer and the one given."""
+        for n in numbers:
+            yield self.cases[n], self.expected.reference[n], self.given[n]
+
+    def _asks_for_error(self, number: int) -> bool:
+        """Whether all that differs in a case is an error that was not raised."""
+        (case, right, given), *_ = self.triples([number])
+        if not given.is_value:
+            return False
+        found = differences(right.value, given.value, case.rtol, case.atol)
+        return all(
+            any(str(p).startswith(ASKED_ERROR) for p in path) for path, _ in found
+        )
+
+    def is_given(self, number: int, theirs: Answer) -> bool:
+        """Whether a wrong version answers to a case as the student does."""
+        given, case = self.given[number], self.cases[number]
+        if theirs.is_value and given.is_value:
+            return agrees(theirs.value, given.value, case.rtol, case.atol)
+        return theirs.raised is not None and theirs.raised == given.raised
+
+    @cached_property
+    def parts(self) -> list[list[results.Wrong]]:
+        """The wrong parts of each case that failed; none if one is no such array."""
+        found = []
+        for n in self.failed:
+            (case, right, given), *_ = self.triples([n])
+            if not given.is_value:
+                return []
+            names = self.expected.part_names(n)
+            parts = results.wrong_parts(case, right, given, names)
+            if parts is None:
+                return []
+            found.append(parts)
+        return found
+
+
+def _known_mistake(asked: _Asked) -> Explanation | None:
+    """The mistake of the bank that gives these answers.
+
+    One that agrees on every case is the cause. One that agrees wherever a value was
+    asked for is the cause of what is wrong with the values, and the errors that should
+    have been raised are another matter.
+    """
+    everywhere = range(len(asked.given))
+    errors_too = any(asked.wrong[n] for n in everywhere if n not in asked.valued)
+    for known in asked.expected.mistakes:
+        if _same(asked, known.answers, everywhere):
+            return Explanation(Reason.MISTAKE, known.hint, known.name)
+    if not any(asked.wrong[n] for n in asked.valued):
+        return None
+    for known in asked.expected.mistakes:
+        if _same(asked, known.answers, asked.valued):
+            more = f" {NOT_REFUSED}" if errors_too else ""
+            return Explanation(Reason.MISTAKE, f"{known.hint}{more}", known.name)
+    return None
+
+
+def _same(asked: _Asked, theirs: Sequence[Answer], numbers: Sequence[int]) -> bool:
+    """Whether a known mistake gives the answers of the student to some cases.
+
+    An error where a value was asked for may have any reason; two of them are the same
+    only if they say the same.
+    """
+    return all(
+        disagreement(case, theirs[n], given) is None
+        and (right.raised is not None or theirs[n].detail == given.detail)
+        for n, (case, right, given) in zip(numbers, asked.triples(numbers), strict=True)
+    )
+
+
+def _only_errors_missing(asked: _Asked) -> Explanation | None:
+    if asked.failed:
+        return None
+    return Explanation(Reason.ERRORS_MISSING, ERRORS_MISSING)
+
+
+def _error_of_all(asked: _Asked) -> Explanation | None:
+    """What the error means, where no value came at all."""
+    given = [asked.given[n] for n in asked.failed]
+    if {asked.wrong[n].reason for n in asked.failed} == {Reason.NOTHING_RETURNED}:
+        return Explanation(Reason.NOTHING_RETURNED, advice.NOTHING)
+    if any(one.is_value for one in given):
+        return None
+    return _error(given)
+
+
+def _error_of_some(asked: _Asked) -> Explanation | None:
+    """What the most common error means, where some values came too."""
+    return _error([asked.given[n] for n in asked.failed])
+
+
+def _error(given: Sequence[Answer]) -> Explanation | None:
+    words = errors.meaning(given)
+    if not words:
+        return None
+    missing = {one.raised for one in given} == {"NameError"}
+    return Explanation(Reason.NAME_MISSING if missing else Reason.ERROR, words)
+
+
+def _changed_inputs(asked: _Asked) -> Explanation | None:
+    """An argument is not what it was before the call."""
+    names = {part.name for parts in asked.parts for part in parts}
+    changed = sorted(name.split("`")[1] for name in names if is_input(name))
+    if not changed:
+        return None
+    words = IN_PLACE.format(" and ".join(f"`{name}`" for name in changed))
+    others = any(not is_input(name) for name in names)
+    more = f" {results.FOLLOWS}" if others else ""
+    return Explanation(Reason.EDIT, f"{words}{more}")
+
+
+def _relation(asked: _Asked) -> Explanation | None:
+    """An edit of the right results gives the student's."""
+    words = results.find_relation(asked.parts)
+    values = [
+        (case, right.value, given.value)
+        for case, right, given in asked.triples(asked.failed)
+        if given.is_value
+    ]
+    if not words and 2 * len(values) > len(asked.failed):
+        words = results.find_order(values)
+    return Explanation(Reason.EDIT, words) if words else None
+
+
+def _place(asked: _Asked) -> Explanation | None:
+    """The student's results are right in some places."""
+    words = results.find_place(asked.parts)
+    return Explanation(Reason.EDIT, words) if words else None
+
+
+def _edit(asked: _Asked, seconds: float) -> Explanation | None:
+    """An edit of arguments or of one step gives the student's answers."""
+    with_value = [n for n in asked.failed if asked.given[n].is_value]
+    reference, memo = asked.expected.implementation, asked.expected.memo
+    if reference is None or not with_value:
+        return None
+    end = time.process_time() + seconds
+    if "edits" not in memo:
+        memo["edits"] = _Edits(reference, asked.cases, asked.expected)
+    edits: _Edits = memo["edits"]
+    numbers = sorted(asked.valued, key=lambda n: (n not in with_value, edits.key(n)))
+    numbers = [n for n in numbers if not asked.wrong[n] or n in asked.failed]
+    for tried in itertools.islice(edits.all(), MOST):
+        if time.process_time() > end:
+            return None
+        if all(asked.is_given(n, tried.answer(n)) for n in numbers):
+            return Explanation(Reason.EDIT, tried.edit.says)
+    return None
+
+
+NO_ANSWER = Answer(unreadable="it cannot be made")
+
+
+@dataclass
+class _Tried:
+    """An edit with what it has answered so far, whoever it was tried for."""
+
+    edit: Edit
+    cases: Sequence[Case]
+    expected: Expected
+    answers: dict[int, Answer] = field(default_factory=dict)
+
+    @cached_property
+    def made(self) -> Implementation | None:
+        """The wrong version; ``None`` if the edit makes no sense."""
+        try:
+            return self.edit.make()
+        except Exception:
+            return None
+
+    def answer(self, number: int) -> Answer:
+        """What it answers to a case."""
+        if number not in self.answers:
+            self.answers[number] = NO_ANSWER
+            if self.made is not None:
+                seed = self.expected.seeds[number]
+                encoded = answer(self.cases[number], self.made, seed)
+                self.answers[number] = decode(encoded)
+        return self.answers[number]
+
+
+class _Edits:
+    """All edits of a reference, made when they are asked for, and once.
+
+    Attributes:
+        runs: how the reference runs each case.
+    """
+
+    def __init__(
+        self, reference: Implementation, cases: Sequence[Case], expected: Expected
+    ) -> None:
+        self._reference, self._cases, self._expected = reference, cases, expected
+        self._calls: list[dict[str, Any]] = []
+        self._several = False
+        self.runs = [self._watched(n) for n in range(len(cases))]
+        self._found: list[_Tried] = []
+        lines = frozenset().union(*(run.lines for run in self.runs))
+        self._left = itertools.chain(
+            argument_edits(reference, self._calls, self._several),
+            step_edits(reference, lines),
+        )
+
+    def _watched(self, number: int) -> Run:
+        case, seed = self._cases[number], self._expected.seeds[number]
+
+        def call(function: Any, given: dict[str, Any]) -> Any:
+            self._calls.append(dict(given))
+            result = function(**given)
+            self._several = self._several or isinstance(result, tuple)
+            return result
+
+        noting = self._reference
+        if called_in(noting) is not None:
+            noting = wrapped(noting, call)
+        return watch(lambda: answer(case, noting, seed), self._reference)
+
+    def key(self, number: int) -> tuple[bool, bool, int]:
+        """What sorts cases: those that tell most versions apart in least time first."""
+        constant = self._expected.constant[number]
+        values = _numbers(self._expected.reference[number].value)
+        return constant, len(np.unique(values)) < 4, self.runs[number].cost
+
+    def all(self) -> Iterator[_Tried]:
+        """The edits, in one order whoever asks."""
+        for number in itertools.count():
+            if number == len(self._found):
+                edit = next(self._left, None)
+                if edit is None:
+                    return
+                self._found.append(_Tried(edit, self._cases, self._expected))
+            yield self._found[number]
+
+
+def _numbers(value: Any) -> np.ndarray:
+    """Some numbers of an answer, in a row."""
+    if isinstance(value, np.ndarray):
+        return value.ravel()[:100].astype(float)
+    parts = value.values() if isinstance(value, dict) else value
+    found = [_numbers(part) for part in parts] if isinstance(value, list | dict) else []
+    return np.concatenate([np.zeros(0), *found])

@@ -1,0 +1,695 @@
+"""Edits of steps: the reference with one step of its source left out or changed.
+
+An operator looks at one node of the syntax tree and gives other nodes for its place,
+with words that apply to any code: names of parameters, attributes and library
+functions, and no variable or line of the reference.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import combinations
+from types import CodeType, ModuleType
+from typing import Any
+
+from autograder.exercise import Implementation
+from autograder.explain.edits import Edit
+
+Told = tuple[str, ast.AST]  # what is wrong, and the node that makes it so
+Operator = Callable[[Any], Iterator[Told]]
+Change = dict[ast.AST, ast.AST]  # the nodes that are replaced, and what replaces them
+
+SAYS = "A right solution gives your result if one step is wrong: {}."
+EXCHANGED = {
+    ast.Add: ((ast.Sub, "a difference"), (ast.Mult, "a product")),
+    ast.Sub: ((ast.Add, "a sum"),),
+    ast.Mult: ((ast.Div, "a division"), (ast.Add, "a sum")),
+    ast.Div: ((ast.Mult, "a product"),),
+    ast.FloorDiv: ((ast.Mod, "the rest of a division"), (ast.Div, "a division")),
+    ast.Mod: ((ast.FloorDiv, "the whole part of a division"),),
+    ast.Pow: ((ast.Mult, "a product"),),
+    ast.MatMult: ((ast.Mult, "a product entry by entry"),),
+    ast.BitAnd: ((ast.BitOr, "`|`, or,"),),
+    ast.BitOr: ((ast.BitAnd, "`&`, and,"), (ast.BitXor, "an exclusive or")),
+}
+NAMES = {
+    **{ast.Add: "a sum", ast.Sub: "a difference", ast.Mult: "a product"},
+    **{ast.Div: "a division", ast.FloorDiv: "a whole division", ast.Mod: "a rest"},
+    **{ast.Pow: "a power", ast.MatMult: "a matrix product"},
+    **{ast.BitAnd: "`&`, and,", ast.BitOr: "`|`, or,"},
+}
+LEFT_OUT = {
+    ast.Add: "{} is not added",
+    ast.Sub: "{} is not subtracted",
+    ast.Mult: "{} is left out as a factor",
+    ast.Div: "there is no division by {}",
+    ast.Pow: "a power is left out",
+    ast.MatMult: "a product with {} is left out",
+    ast.BitAnd: "one of two conditions is not looked at",
+    ast.BitOr: "one of two conditions is not looked at",
+}
+LIMITS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+OPPOSITE = {
+    **{ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt},
+    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is},
+}
+FAMILIES = [
+    *(("sum", "mean", "max"), ("max", "min"), ("amax", "amin"), ("sin", "cos")),
+    *(("argmax", "argmin"), ("tril", "triu"), ("any", "all"), ("exp", "exp2")),
+    *(("maximum", "minimum"), ("relu", "gelu", "tanh", "silu"), ("log", "log2")),
+    *(("repeat", "tile"), ("softmax", "log_softmax", "sigmoid"), ("sqrt", "square")),
+    *(("std", "var"), ("cumsum", "cumprod"), ("zeros", "ones"), ("cat", "stack")),
+    *(("floor", "ceil"), ("concatenate", "stack"), ("zeros_like", "ones_like")),
+]
+NO_MATTER = {"keepdim", "keepdims", "device", "dtype", "strict"}  # or raise an error
+ARRAYS = ("Tensor", "ndarray")  # what annotations of arrays end in
+LIBRARIES = ("np", "torch", "F", "nn", "math")
+KNOWN = {  # what a call gives, in words
+    **{"sqrt": "a square root", "mean": "a mean", "sum": "a sum", "len": "a length"},
+    **{"exp": "an exponential", "max": "a maximum", "eye": "the identity"},
+}
+
+
+def step_edits(reference: Implementation, lines: Set[int]) -> Iterator[Edit]:
+    """The reference, and functions beside it that it calls, with one step changed.
+
+    Args:
+        reference: a function or a class at the top level of a module whose source is at
+            hand; of any other, there are none.
+        lines: of its file, those that the cases reach; steps elsewhere are left alone.
+    """
+    for definition in _definitions(reference):
+        for says, change in _changes(definition, lines):
+            for node, other in change.items():
+                ast.fix_missing_locations(ast.copy_location(other, node))
+            make = partial(_changed, reference, definition, change)
+            yield Edit(SAYS.format(says), make)
+
+
+def _changes(definition: ast.AST, lines: Set[int]) -> Iterator[tuple[str, Change]]:
+    """All changes of one definition, in lines that are reached."""
+    for function in _functions(definition):
+        reached = [
+            statement
+            for inner in function.body
+            for statement in _within(inner)
+            if not lines.isdisjoint(range(statement.lineno, _last_line(statement) + 1))
+        ]
+        nodes = [node for statement in reached for node in _nodes_of(statement)]
+        for node in nodes:
+            for operator in OPERATORS.get(type(node), ()):
+                for says, other in operator(node):
+                    yield says, {node: other}
+        for several in (axes_changed, values_exchanged, parts_exchanged):
+            yield from several(function, nodes)
+
+
+@cache
+def _definitions(reference: Implementation) -> list[ast.FunctionDef | ast.ClassDef]:
+    """The definition of the reference, then those of functions that it calls."""
+    module = inspect.getmodule(reference)
+    top = _top_level(module) if isinstance(module, ModuleType) else {}
+    if getattr(module, reference.__name__, None) is not reference:
+        return []
+    found: dict[str, ast.FunctionDef | ast.ClassDef] = {}
+    waiting = [reference.__name__]
+    for name in waiting:
+        if name in found or name not in top:
+            continue
+        found[name] = top[name]
+        _mark_parameters(top[name])
+        waiting += [n.id for n in ast.walk(top[name]) if isinstance(n, ast.Name)]
+    return list(found.values())
+
+
+@cache
+def _top_level(module: ModuleType) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    try:
+        body = ast.parse(inspect.getsource(module)).body
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    return {n.name: n for n in body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+
+
+def _mark_parameters(definition: ast.AST) -> None:
+    """Note which names are those of parameters, and which of what is computed."""
+    for function in ast.walk(definition):
+        if isinstance(function, ast.FunctionDef):
+            arguments = function.args
+            names = {a.arg for a in (*arguments.args, *arguments.kwonlyargs)}
+            inner = [n for n in ast.walk(function) if isinstance(n, ast.Name)]
+            local = {n.id for n in inner if isinstance(n.ctx, ast.Store)} | names
+            for node in inner:
+                node.is_parameter = node.id in names
+                node.is_local = node.id in local
+
+
+def _functions(definition: ast.AST) -> Iterator[ast.FunctionDef]:
+    """Those without ``while``, which might not end if changed; ``__init__`` last."""
+    functions = [definition]
+    if isinstance(definition, ast.ClassDef):
+        functions = [n for n in definition.body if isinstance(n, ast.FunctionDef)]
+        functions.sort(key=lambda function: function.name == "__init__")
+    for function in functions:
+        if not any(isinstance(node, ast.While) for node in ast.walk(function)):
+            yield function
+
+
+def _within(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement and those in it, but for errors that are raised."""
+    if isinstance(statement, ast.Raise) or _only_raises(statement):
+        return
+    yield statement
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            yield from _within(child)
+
+
+def _only_raises(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and all(
+        isinstance(inner, ast.Raise) for inner in statement.body
+    )
+
+
+def _last_line(statement: ast.stmt) -> int:
+    """The last line of a statement; of one that holds others, of its head."""
+    body = getattr(statement, "body", None)
+    if isinstance(body, list) and body:
+        return max(statement.lineno, body[0].lineno - 1)
+    return statement.end_lineno or statement.lineno
+
+
+def _nodes_of(statement: ast.stmt) -> Iterator[ast.AST]:
+    """A statement and the expressions in it, but for those of other statements."""
+    yield statement
+    for name, value in ast.iter_fields(statement):
+        if name != "annotation":
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.expr | ast.withitem):
+                    yield from ast.walk(child)
+
+
+def _changed(
+    reference: Implementation, definition: ast.AST, change: Change
+) -> Implementation:
+    """The reference with some nodes of a definition replaced."""
+    namespace = dict(vars(inspect.getmodule(reference)))
+    for each in reversed(_definitions(reference)):
+        if each is definition:
+            try:
+                code = _compiled(_Replace(change).visit(each))
+            finally:
+                _Replace({other: node for node, other in change.items()}).visit(each)
+        else:
+            code = _as_it_is(each)
+        exec(code, namespace)
+    return namespace[reference.__name__]
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, change: Change) -> None:
+        self._change = change
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self._change.get(node) or self.generic_visit(node)
+
+
+def _compiled(definition: ast.AST) -> CodeType:
+    return compile(ast.Module([definition], []), "<changed>", "exec")
+
+
+@cache
+def _as_it_is(definition: ast.AST) -> CodeType:
+    return _compiled(definition)
+
+
+# Words
+
+
+def _described(node: ast.expr) -> str:
+    """What an operand is called, if it has a name that any code would have."""
+    value = _constant(node)
+    if value is not None:
+        return str(value)
+    if isinstance(node, ast.Name):
+        return f"`{node.id}`" if getattr(node, "is_parameter", False) else ""
+    if isinstance(node, ast.Attribute) and _is_self(node.value):
+        return f"`{node.attr}`"
+    if isinstance(node, ast.Subscript):
+        return _described(node.value)
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and _is_self(node.func.value):
+            return f"the output of `{node.func.attr}`"
+        return KNOWN.get(_called(node), "")
+    return ""
+
+
+def _called(node: ast.Call) -> str:
+    """The name of the function or method that is called."""
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr
+    return node.func.id if isinstance(node.func, ast.Name) else "a function"
+
+
+def _constant(node: ast.AST | None) -> int | float | None:
+    """The number that an expression writes out, with its sign."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _constant(node.operand)
+        return None if value is None else -value
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value
+    return None
+
+
+def _is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _is_library(node: ast.AST) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in LIBRARIES
+
+
+def _without(operator: ast.operator, operand: ast.expr) -> str:
+    return LEFT_OUT[type(operator)].format(_described(operand) or "a term or a factor")
+
+
+# Operators
+
+
+def operand_left_out(node: ast.BinOp) -> Iterator[Told]:
+    """A term, a factor or a condition is left out."""
+    if type(node.op) in LEFT_OUT:
+        yield _without(node.op, node.right), node.left
+        both = ast.Add | ast.Mult | ast.MatMult | ast.BitAnd | ast.BitOr
+        if isinstance(node.op, both):
+            yield _without(node.op, node.left), node.right
+        if isinstance(node.op, ast.Sub):
+            yield "what something is subtracted from is left out", node.right
+
+
+def operator_exchanged(node: ast.BinOp) -> Iterator[Told]:
+    """Another operator stands there, or the operands are swapped."""
+    kind, left, right = type(node.op), node.left, node.right
+    for other, name in EXCHANGED.get(kind, ()):
+        says = f"{name} stands where {NAMES[kind]} belongs"
+        yield says, ast.BinOp(left, other(), right)
+    swaps = {
+        **{ast.Sub: "the terms of a difference", ast.Div: "the parts of a quotient"},
+        ast.MatMult: "the factors of a matrix product",
+    }
+    if kind in swaps:
+        yield f"{swaps[kind]} are swapped", ast.BinOp(right, node.op, left)
+    if kind is ast.MatMult:
+        for name, one, other in (
+            ("first", _transposed(left), right),
+            ("second", left, _transposed(right)),
+        ):
+            says = f"the {name} factor of a matrix product is transposed"
+            yield says, ast.BinOp(one, ast.MatMult(), other)
+
+
+def _transposed(node: ast.expr) -> ast.expr:
+    arguments = [ast.Constant(-1), ast.Constant(-2)]
+    return ast.Call(ast.Attribute(node, "swapaxes", ast.Load()), arguments, [])
+
+
+def sign_left_out(node: ast.UnaryOp) -> Iterator[Told]:
+    """A minus sign or a negation is missing."""
+    if isinstance(node.op, ast.USub) and _constant(node) is None:
+        yield "a minus sign is missing", node.operand
+    if isinstance(node.op, ast.Invert | ast.Not):
+        yield "a condition or a mask is inverted", node.operand
+
+
+def comparison_changed(node: ast.Compare) -> Iterator[Told]:
+    """A limit is off by one, or a comparison is inverted."""
+    kind = type(node.ops[0])
+    if len(node.ops) == 1 and kind in LIMITS:
+        says = (
+            "a limit is off by one: it is included where it should not be, or left out "
+            "where it should be included"
+        )
+        yield says, ast.Compare(node.left, [LIMITS[kind]()], node.comparators)
+    if len(node.ops) == 1 and kind in OPPOSITE:
+        other = ast.Compare(node.left, [OPPOSITE[kind]()], node.comparators)
+        yield "a comparison is inverted", other
+
+
+def constant_changed(node: ast.Constant) -> Iterator[Told]:
+    """A number is another one."""
+    value = node.value
+    if type(value) is int:
+        number = "a whole number, such as an axis, an index, a limit or a power,"
+        yield f"{number} is too large by one", ast.Constant(value + 1)
+        yield f"{number} is too small by one", ast.Constant(value - 1)
+        if value:
+            yield "a number has the wrong sign", ast.Constant(-value)
+    elif type(value) is float:
+        small = (1e-12, 1e-8, 1e-6, 1e-5, 1.0)
+        others = small if value < 1 else (100.0, 1000.0, 10_000.0)
+        for other in {2 * value, value / 2, 0.0, 1.0, -value, *others} - {value}:
+            yield "a constant has the wrong value", ast.Constant(other)
+    elif type(value) is bool:
+        yield f"{not value} stands where {value} belongs", ast.Constant(not value)
+
+
+def call_changed(node: ast.Call) -> Iterator[Told]:
+    """A call is left out, or another function of the family is called."""
+    name, inner = _called(node), _argument(node)
+    if inner is not None and len(node.args) <= 3:
+        yield f"`{name}` is left out", inner
+    own = isinstance(node.func, ast.Attribute) and _is_self(node.func.value)
+    if own and len(node.args) == 1:
+        yield f"`{name}` is applied twice", ast.Call(node.func, [node], [])
+    if name == "range" and len(node.args) == 1:
+        for operator, says in ((ast.Add(), "many"), (ast.Sub(), "few")):
+            count = ast.BinOp(node.args[0], operator, ast.Constant(1))
+            yield f"there is one round too {says}", ast.Call(node.func, [count], [])
+    if isinstance(node.func, ast.Attribute):
+        for family in FAMILIES:
+            for other in family if name in family else ():
+                if other != name:
+                    function = ast.Attribute(node.func.value, other, ast.Load())
+                    says = f"`{other}` is taken where `{name}` belongs"
+                    yield says, ast.Call(function, node.args, node.keywords)
+
+
+def _argument(node: ast.Call) -> ast.expr | None:
+    """What a function is applied to: its first argument, or what stands before it."""
+    function = node.func
+    if isinstance(function, ast.Attribute) and not (
+        _is_library(function.value) or _is_self(function.value)
+    ):
+        return function.value
+    return node.args[0] if node.args else None
+
+
+def arguments_changed(node: ast.Call) -> Iterator[Told]:
+    """An argument is dropped, another axis is taken, or two arguments are swapped."""
+    name = _called(node)
+    for index, keyword in enumerate(node.keywords):
+        rest = node.keywords[:index] + node.keywords[index + 1 :]
+        less = ast.Call(node.func, node.args, rest)
+        if keyword.arg in ("axis", "dim"):
+            yield f"`{name}` is taken over all axes at once", less
+            for other in (-1, -2, -3, 0, 1, 2):
+                if other != _constant(keyword.value):
+                    along = ast.keyword(keyword.arg, ast.Constant(other))
+                    changed = [*node.keywords[:index], along, *rest[index:]]
+                    call = ast.Call(node.func, node.args, changed)
+                    yield f"`{name}` is taken along another axis", call
+        elif keyword.arg not in NO_MATTER:
+            yield f"`{keyword.arg}` is not handed on to `{name}`", less
+    for index in range(len(node.args) - 1):
+        swapped = [*node.args]
+        swapped[index : index + 2] = swapped[index : index + 2][::-1]
+        call = ast.Call(node.func, swapped, node.keywords)
+        yield f"two arguments of `{name}` are swapped", call
+
+
+def value_changed(node: ast.Assign) -> Iterator[Told]:
+    """What a variable is set to is doubled, negated, transposed ..."""
+    value = node.value
+    if isinstance(value, ast.Call):
+        name = f"what `{_called(value)}` gives"
+    elif isinstance(value, ast.BinOp):
+        name = f"{NAMES.get(type(value.op), 'a value')}, an intermediate value,"
+    else:
+        return
+    for says, operator, number in (
+        *(("twice too large", ast.Mult, 2), ("half of what it should be", ast.Div, 2)),
+        *(("squared", ast.Pow, 2), ("replaced by its square root", ast.Pow, 0.5)),
+        *(("larger by one", ast.Add, 1), ("smaller by one", ast.Sub, 1)),
+        *(("negative", ast.Mult, -1), ("replaced by one over it", ast.Pow, -1.0)),
+        *(("replaced by zero", ast.Mult, 0.0),),
+    ):
+        other = ast.BinOp(value, operator(), ast.Constant(number))
+        yield f"{name} is {says}", ast.Assign(node.targets, other)
+    yield f"{name} is transposed", ast.Assign(node.targets, _transposed(value))
+
+
+def axes_changed(
+    function: ast.FunctionDef, nodes: Sequence[ast.AST]
+) -> Iterator[tuple[str, Change]]:
+    """Several steps are taken along another axis together."""
+    keywords = [
+        (node, keyword, _constant(keyword.value))
+        for node in nodes
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg in ("axis", "dim")
+    ]
+    for axis in dict.fromkeys(value for *_, value in keywords):
+        calls = [(n, k) for n, k, value in keywords if value == axis]
+        if axis is None or len(calls) < 2:
+            continue
+        names = " and ".join(dict.fromkeys(f"`{_called(node)}`" for node, _ in calls))
+        for other in (-1, -2, 0, 1):
+            if other != axis:
+                says = f"{names} are taken along another axis"
+                yield says, {k.value: ast.Constant(other) for _, k in calls}
+        yield (
+            f"{names} are taken over all axes at once",
+            {
+                node: ast.Call(
+                    node.func, node.args, [k for k in node.keywords if k is not own]
+                )
+                for node, own in calls
+            },
+        )
+
+
+def values_exchanged(
+    function: ast.FunctionDef, nodes: Sequence[ast.AST]
+) -> Iterator[tuple[str, Change]]:
+    """In one place, an argument is used where another value belongs."""
+    kinds = {
+        argument.arg: ast.unparse(argument.annotation)
+        for argument in (*function.args.args, *function.args.kwonlyargs)
+        if argument.annotation is not None
+    }
+    for node in nodes:
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            continue
+        is_argument, is_local = node.id in kinds, getattr(node, "is_local", False)
+        for name, kind in kinds.items() if is_local else ():
+            if is_argument:
+                fits, belongs = kind == kinds[node.id], f"`{node.id}`"
+            else:
+                fits, belongs = kind.endswith(ARRAYS), "another value"
+            if fits and name != node.id:
+                yield (
+                    f"in one place, `{name}` is used where {belongs} belongs",
+                    {node: ast.Name(name, ast.Load())},
+                )
+
+
+def parts_exchanged(
+    function: ast.FunctionDef, nodes: Sequence[ast.AST]
+) -> Iterator[tuple[str, Change]]:
+    """Two parts of a module are swapped, or one is used for both."""
+    uses = [n for n in nodes if isinstance(n, ast.Attribute) and _is_self(n.value)]
+    uses = [node for node in uses if isinstance(node.ctx, ast.Load)]
+    for one, other in combinations(dict.fromkeys(node.attr for node in uses), 2):
+        swap = {one: other, other: one}
+        both = [node for node in uses if node.attr in swap]
+        yield (
+            f"`{one}` and `{other}` are swapped",
+            {node: _part(swap[node.attr]) for node in both},
+        )
+        for node in both:
+            says = (
+                f"`{swap[node.attr]}` is used in one place where `{node.attr}` belongs"
+            )
+            yield says, {node: _part(swap[node.attr])}
+
+
+def _part(name: str) -> ast.Attribute:
+    return ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
+
+
+def transposition_left_out(node: ast.Attribute) -> Iterator[Told]:
+    """A transposition is left out."""
+    if node.attr in ("T", "mT"):
+        yield "something is not transposed", node.value
+
+
+def index_changed(node: ast.Subscript) -> Iterator[Told]:
+    """A slice begins or ends elsewhere or is left out, or another entry is taken."""
+    if not isinstance(node.ctx, ast.Load):
+        return
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    new_axis = any(isinstance(p, ast.Constant) and p.value is None for p in parts)
+    if any(isinstance(part, ast.Slice) for part in parts) and not new_axis:
+        yield "a part is not cut off", node.value
+    for number, part in enumerate(parts):
+        for says, other in _other_parts(part):
+            changed = [*parts[:number], other, *parts[number + 1 :]]
+            index = ast.Tuple(changed, ast.Load()) if len(parts) > 1 else other
+            yield says, ast.Subscript(node.value, index, ast.Load())
+
+
+def _other_parts(part: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    value = _constant(part)
+    if type(value) is int:
+        for other in dict.fromkeys((value - 1, value + 1, 0, -1)):
+            if other != value:
+                yield "another entry is taken, by an index", ast.Constant(other)
+    if isinstance(part, ast.Slice):
+        for name in ("lower", "upper"):
+            bound = getattr(part, name)
+            if bound is not None:
+                for step in (ast.Add(), ast.Sub()):
+                    moved = ast.BinOp(bound, step, ast.Constant(1))
+                    bounds = {"lower": part.lower, "upper": part.upper, name: moved}
+                    yield "a slice is off by one", ast.Slice(**bounds, step=part.step)
+        if part.upper is not None and part.lower is None and part.step is None:
+            start = ast.UnaryOp(ast.USub(), part.upper)
+            yield (
+                "the last entries are taken where the first ones belong",
+                ast.Slice(start),
+            )
+
+
+def order_changed(node: ast.Tuple | ast.List) -> Iterator[Told]:
+    """Two neighbours are swapped."""
+    if isinstance(node.ctx, ast.Load) and len(node.elts) <= 6:
+        for index in range(len(node.elts) - 1):
+            swapped = [*node.elts]
+            swapped[index : index + 2] = swapped[index : index + 2][::-1]
+            says = "two neighbours in a list, a shape or an order of axes are swapped"
+            yield says, type(node)(swapped, ast.Load())
+
+
+def statement_left_out(node: ast.stmt) -> Iterator[Told]:
+    """A statement that changes what is there already is left out."""
+    if isinstance(node, ast.AugAssign) and type(node.op) in LEFT_OUT:
+        yield _without(node.op, node.value), ast.Pass()
+        for other, name in EXCHANGED[type(node.op)]:
+            says = f"{name} stands where {NAMES[type(node.op)]} belongs"
+            yield says, ast.AugAssign(node.target, other(), node.value)
+        value = ast.Assign([node.target], node.value)
+        yield "a value is set where something is to be added to it", value
+    elif isinstance(node, ast.Assign) and _renews(node):
+        calls = [n for n in ast.walk(node.value) if isinstance(n, ast.Call)]
+        name = f"the step with `{_called(calls[0])}`" if calls else "one step"
+        yield f"{name} is left out", ast.Pass()
+        if calls and isinstance(node.value, ast.Call):
+            target = ast.Name(node.targets[0].id, ast.Load())
+            total = ast.BinOp(node.value, ast.Add(), target)
+            says = "the input of a step is added to its result once too often"
+            yield says, ast.Assign(node.targets, total)
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield f"the step with `{_called(node.value)}` is left out", ast.Pass()
+    elif isinstance(node, ast.Break):
+        yield "a loop does not end early", ast.Pass()
+
+
+def _renews(node: ast.Assign) -> bool:
+    """Whether a variable is set from its own value."""
+    (target, *others) = node.targets
+    names = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+    return not others and isinstance(target, ast.Name) and target.id in names
+
+
+def condition_changed(node: ast.If | ast.IfExp) -> Iterator[Told]:
+    """The same branch is always taken, or the other one."""
+    name = _described(node.test)
+    whatever = f"whatever {name} is" if name else "whatever a condition says"
+    for value in (True, False):
+        yield (
+            f"the same branch is always taken, {whatever}",
+            _with_test(node, ast.Constant(value)),
+        )
+    yield "a condition is negated", _with_test(node, ast.UnaryOp(ast.Not(), node.test))
+
+
+def _with_test(node: ast.If | ast.IfExp, test: ast.expr) -> ast.AST:
+    return type(node)(test, node.body, node.orelse)
+
+
+def loop_changed(node: ast.For) -> Iterator[Told]:
+    """Rounds of a loop are left out, or come in another order."""
+    rounds = ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
+    for says, piece in (
+        ("a loop stops after its first round", ast.Slice(upper=ast.Constant(1))),
+        ("the last round of a loop is left out", ast.Slice(upper=ast.Constant(-1))),
+        ("the first round of a loop is left out", ast.Slice(lower=ast.Constant(1))),
+        ("a loop runs in the opposite order", ast.Slice(step=ast.Constant(-1))),
+        ("a loop does nothing", ast.Slice(upper=ast.Constant(0))),
+    ):
+        other = ast.Subscript(rounds, piece, ast.Load())
+        yield says, ast.For(node.target, other, node.body, node.orelse)
+
+
+OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
+    ast.BinOp: (operand_left_out, operator_exchanged),
+    ast.UnaryOp: (sign_left_out,),
+    ast.Compare: (comparison_changed,),
+    ast.Constant: (constant_changed,),
+    ast.Call: (call_changed, arguments_changed),
+    ast.Attribute: (transposition_left_out,),
+    ast.Subscript: (index_changed,),
+    ast.Tuple: (order_changed,),
+    ast.List: (order_changed,),
+    ast.AugAssign: (statement_left_out,),
+    ast.Assign: (statement_left_out, value_changed),
+    ast.Expr: (statement_left_out,),
+    ast.Break: (statement_left_out,),
+    ast.If: (condition_changed,),
+    ast.IfExp: (condition_changed,),
+    ast.For: (loop_changed,),
+}
+
+
+# What a case does
+
+
+@dataclass(frozen=True)
+class Run:
+    """How the reference runs a case.
+
+    Attributes:
+        cost: the calls and returns of it: the same on every machine.
+        lines: of the file of the reference, those that are reached.
+    """
+
+    cost: int
+    lines: frozenset[int]
+
+
+def watch(run: Callable[[], Any], reference: Implementation) -> Run:
+    """Run a case and see what it costs, and which lines of the reference it reaches."""
+    try:
+        file = inspect.getfile(inspect.unwrap(reference))
+    except TypeError:
+        file = None
+    count, lines = 0, set()
+
+    def note(*_: Any) -> None:
+        nonlocal count
+        count += 1
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line":
+            lines.add(frame.f_lineno)
+        return trace
+
+    profiled, traced = sys.getprofile(), sys.gettrace()
+    sys.settrace(trace)
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(profiled if callable(profiled) else None)
+        sys.settrace(traced)
+    return Run(count, frozenset(lines))

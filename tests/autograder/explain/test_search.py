@@ -1,0 +1,279 @@
+"""An edit of the reference is explained as that edit, or as an earlier one.
+
+The oracle is the edit itself: another implementation, run by the case as a student's
+would be.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from autograder.answers import answer, decode
+from autograder.break_exercise import BreakExercise
+from autograder.exercise import load_topic
+from autograder.expected import expect, public_seeds
+from autograder.explain import results
+from autograder.explain.arguments import wrapped
+from autograder.explain.results import ARRANGED, PLACES, RESULTS, Wrong
+from autograder.explain.search import MOST, _Edits, explain
+from autograder.judge import judge
+from autograder.reasons import Reason
+
+FOREVER = 1e6  # seconds
+CHAPTERS = ("simplified_attention", "masking", "scaling", "multi_head", "vit_patches")
+EXERCISES = [
+    pytest.param(topic, name, id=name)
+    for topic in CHAPTERS
+    for name, exercise in load_topic(topic).exercises.items()
+    if not isinstance(exercise, BreakExercise)
+]
+SOME = 12  # edits of each reference, as far apart as can be
+
+
+@cache
+def asked(topic_name, name):
+    """An exercise with its right answers, and no mistake of the bank."""
+    topic = load_topic(topic_name)
+    exercise = topic.exercises[name]
+    expected = expect(topic, exercise, public_seeds(exercise))
+    return exercise, replace(expected, find_mistakes=list)
+
+
+def answers(exercise, implementation, expected):
+    return [
+        decode(answer(case, implementation, seed))
+        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
+    ]
+
+
+def is_wrong_in_value(exercise, given, expected):
+    """Whether some case gives another value than the right one, and none an error."""
+    report = judge(exercise, given, replace(expected, implementation=None))
+    values = [
+        one.is_value
+        for one, right in zip(given, expected.reference, strict=True)
+        if right.is_value
+    ]
+    return report.score < report.max_score and all(values)
+
+
+@pytest.mark.parametrize(("topic", "name"), EXERCISES)
+def test_every_edit_of_a_reference_is_explained_as_that_or_an_earlier_one(topic, name):
+    exercise, expected = asked(topic, name)
+    edits = _Edits(expected.implementation, exercise.cases, expected)
+    told = [tried.edit for tried, _ in zip(edits.all(), range(MOST), strict=False)]
+    order = {edit.says: number for number, edit in reversed([*enumerate(told)])}
+    for number in range(0, len(told), max(1, len(told) // SOME)):
+        edit = told[number]
+        try:
+            made = edit.make()
+        except Exception:  # it makes no sense here
+            continue
+        given = answers(exercise, made, expected)
+        if not is_wrong_in_value(exercise, given, expected):
+            continue
+        found = explain(exercise, given, expected, FOREVER)
+        assert found.reason in (Reason.EDIT, Reason.ERRORS_MISSING), edit.says
+        if found.words in order:  # and no relation between the results
+            assert order[found.words] <= number
+
+
+ROWS = np.random.default_rng(5).dirichlet(np.ones(4), (3, 5))  # (3, 5, 4), sum to one
+HIDDEN = np.where(ROWS > 0.2, np.log(ROWS), -np.inf)
+VALUES = {  # of what is fitted, by a word of the sentence
+    "in the order": (2, 0, 1),
+    "moved by": (-1, 1),
+    "square root of its": (-1, 0.5),
+    "its size": (-1, 0.5),
+    "right result {}": (-2, 0.5),
+    "softmax gives": (-1, 2.5),
+    "times {}": 0.6931,
+    "plus": 1.5,
+    "lacks": (-2, "last"),
+    "one part": (-2, 1),
+    "minus infinity": -1e9,
+    "diagonal and": "below",
+    "size one": (1, 3, 5, 4),
+}
+
+
+def of_row(row):
+    """The right and the wrong array of a row of the table, that is like no other."""
+    axis_or_value = next((v for w, v in VALUES.items() if w in row.says), -2)
+    right = HIDDEN if "infinity" in row.says else ROWS
+    if "without its signs" in row.says or "what is negative" in row.says:
+        right = np.random.default_rng(3).normal(size=(3, 5, 4))
+    if "opposite" in row.says:
+        right = (ROWS > 0.3).astype(float)
+    return right, np.asarray(row.edit(right, axis_or_value))
+
+
+@pytest.mark.parametrize(
+    "row", [r for r in RESULTS if not r.undo], ids=lambda r: r.says
+)
+def test_a_row_of_the_table_is_told_or_one_before_it(row):
+    right, given = of_row(row)
+    wrong = [[Wrong(right, given, 1e-6, 1e-9)]]
+    said = results.find_relation(wrong)
+    assert said
+    table = ARRANGED if "opposite" in row.says else RESULTS
+    earlier = table[: table.index(row) + 1]
+    assert any(other.explains(wrong[0]) for other in earlier)
+    assert said == next(found for r in table if (found := r.explains(wrong[0]))).format(
+        "Your result"
+    )
+
+
+UNDONE = {
+    "tanh": (np.tanh, None),
+    "sigmoid": (lambda z: 1 / (1 + np.exp(-z)), None),
+    "ReLU": (lambda z: np.maximum(z, 0), None),
+    "after a softmax": (
+        lambda z: np.exp(z) / np.exp(z).sum(-1, keepdims=True),
+        "the last axis",
+    ),
+    "not normalised": (lambda z: z / z.sum(-2, keepdims=True), "the last axis but one"),
+    "norm 1": (lambda z: z / np.linalg.norm(z, axis=-1, keepdims=True), "last axis"),
+    "variance 1": (
+        lambda z: (z - z.mean(-1, keepdims=True)) / z.std(-1, keepdims=True),
+        "the last axis",
+    ),
+    "its mean over": (lambda z: z - z.mean(-1, keepdims=True), "the last axis"),
+    "were summed": (lambda z: z.sum(-1), "the last axis"),
+    "mean were taken": (lambda z: z.mean(0), "axis -3"),
+}
+
+
+@pytest.mark.parametrize("words", UNDONE)
+def test_a_last_step_that_is_missing_is_named(words):
+    step, axis = UNDONE[words]
+    given = np.random.default_rng(3).normal(size=(3, 5, 4))
+    said = results.find_relation([[Wrong(step(given), given, 1e-6, 1e-9)]])
+    assert words in said
+    assert (axis or "") in said
+
+
+PLACED = {
+    "NaN in some places": lambda y: np.where(y > 0.3, np.nan, y),
+    "infinite in some places": lambda y: np.where(y > 0.3, np.inf, y),
+    "in their order, in another shape": lambda y: y.reshape(5, 12),
+    "values in another order": lambda y: y.reshape(5, 3, 4).swapaxes(0, 1),
+    "another one in each case": lambda y: y * y.max(),
+    "a factor in each row along the last axis.": lambda y: y * y.max(-1, keepdims=True),
+    "added in each row along the last axis.": lambda y: y + y.max(-1, keepdims=True),
+    "signs wrong": lambda y: np.where(y > 0.3, -y, y),
+    "zero in some places": lambda y: np.where(y > 0.5, 0, y),
+    "on the diagonal": lambda y: y + np.eye(5, 4) * y,
+    "the last entry along the last axis but one": lambda y: np.concatenate(
+        [y[:, :-1], y[:, -1:] ** 2], axis=1
+    ),
+    "to about three digits": lambda y: y.astype(np.float16).astype(float),
+}
+
+
+@pytest.mark.parametrize("words", PLACED)
+def test_where_a_result_is_right_is_told(words):
+    wrong = [
+        [Wrong(y, PLACED[words](y), 1e-6, 1e-9)]
+        for y in (ROWS, np.random.default_rng(8).dirichlet(np.ones(4), (3, 5)))
+    ]
+    assert words in results.find_place(wrong)
+    assert len(PLACES) >= len(PLACED)
+
+
+def test_what_follows_no_rule_is_told_nothing():
+    """Neither does agreement count that a few equal values have by accident."""
+    noise = np.random.default_rng(9).normal(size=ROWS.shape)
+    for right, given in (
+        (ROWS, noise),
+        (ROWS, np.sin(40 * ROWS) + noise),
+        (np.ones((2, 2)), 2 * np.ones((2, 2))),
+    ):
+        wrong = [[Wrong(right, given, 1e-6, 1e-9)]]
+        assert results.find_relation(wrong) == ""
+        assert results.find_place(wrong) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda y: y * np.log(2), "times 0.6931, the natural logarithm of 2"),
+        (lambda y: y.T, "all axes in reverse order"),
+        (lambda y: [y], "A comma at the end of a return"),
+        (lambda y: list(y), "come as a list where one array is expected"),
+        (lambda y: None, "Nothing was returned"),
+        (lambda y: y * np.nan, "NaN everywhere"),
+    ],
+)
+def test_results_are_explained_through_the_cases(change, said):
+    exercise, expected = asked("simplified_attention", "softmax")
+
+    def call(function, arguments):
+        return change(function(**arguments))
+
+    given = answers(exercise, wrapped(expected.implementation, call), expected)
+    assert said in explain(exercise, given, expected).words
+    without = replace(expected, implementation=None, memo={})  # as with an answer key
+    assert said in explain(exercise, given, without).words
+
+
+def test_one_of_several_results_is_named():
+    exercise, expected = asked("simplified_attention", "attend")
+
+    def call(change):
+        def changed(function, arguments):
+            return change(*function(**arguments))
+
+        return wrapped(expected.implementation, changed)
+
+    for change, said in (
+        (
+            lambda out, w: (2 * out, w),
+            "What comes out as the output is the right result",
+        ),
+        (lambda out, w: (w, out), "come in the order 2, 1"),
+        (lambda out, w: w, "You return result 2 of 2 alone"),
+    ):
+        given = answers(exercise, call(change), expected)
+        assert said in explain(exercise, given, expected).words
+
+
+def test_an_argument_that_is_changed_in_place_comes_first():
+    exercise, expected = asked("simplified_attention", "softmax")
+
+    def in_place(scores):
+        scores -= scores.max(axis=-1, keepdims=True)
+        return np.exp(scores)
+
+    found = explain(exercise, answers(exercise, in_place, expected), expected)
+    assert found.words.startswith("Your code changes its argument `scores` in place")
+    assert found.words.endswith("Other differences may follow from that.")
+
+
+@pytest.mark.parametrize("topic", CHAPTERS)
+def test_a_right_answer_in_another_style_has_nothing_to_be_explained(topic):
+    module = importlib.import_module(f"tests.alternatives.{topic}")
+    for name, alternatives in module.ALTERNATIVES.items():
+        if isinstance(load_topic(topic).exercises[name], BreakExercise):
+            continue
+        exercise, expected = asked(topic, name)
+        for alternative in alternatives:
+            report = judge(exercise, answers(exercise, alternative, expected), expected)
+            assert (report.reason, report.message) == (Reason.NONE, "")
+
+
+def test_a_search_ends_when_its_time_is_over():
+    exercise, expected = asked("simplified_attention", "attend")
+
+    def strange(q, X):
+        return np.sin(X.T @ X @ q), np.cos(X @ q)
+
+    given = answers(exercise, strange, expected)
+    fresh = replace(expected, memo={})
+    assert explain(exercise, given, fresh, seconds=-1).reason is Reason.NONE
+    assert len(fresh.memo["edits"]._found) == 1
