@@ -137,7 +137,7 @@ def test_hint_names_the_section_that_holds_the_exercise(chapter):
 
 
 def test_without_the_chapters_the_notebook_itself_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr("autograder.hints.chapters_folder", lambda: tmp_path)
+    monkeypatch.setattr("autograder.hints.chapter_file", lambda name: tmp_path / name)
     assert "just above the exercise" in where_to_read("softmax")
 
 

@@ -10,7 +10,7 @@ import pytest
 from autograder.__main__ import main
 from autograder.extras.similar import CannotCompare, similar_pairs, wrong_way
 from autograder.marks.reports import ClassReport
-from autograder.rows import NOT_YET
+from autograder.reasons import Reason
 from tests.autograder.conftest import TOPIC
 from tests.autograder.extras.conftest import HOSTILE
 from tests.autograder.made_up import exercise, report
@@ -56,7 +56,7 @@ def test_what_many_share_and_what_nobody_wrote_is_no_evidence():
     common = {f"s{n}": [wrong("f", "rows", "usual")] for n in range(5)}
     blank = right("f")
     for case in blank["cases"]:
-        case |= {"passed": False, "message": NOT_YET}
+        case |= {"passed": False, "reason": Reason.STUB}
     none = {f"n{n}": [blank] for n in range(2)}
     assert not similar_pairs(class_of(**common, **none))
 

@@ -106,7 +106,6 @@ def test_other_names_for_the_folders_of_a_course_are_refused_everywhere(
     for command in (
         ["course", str(course), TOPIC],
         ["grade", TOPIC, *at],
-        ["similar", TOPIC, *at],
         ["changes", TOPIC, *at],
     ):
         assert main(command) == 2
