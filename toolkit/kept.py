@@ -12,8 +12,9 @@ arguments as that left them. Elsewhere, in your notebook say, ``@kept`` does not
 
 The name of a result is a hash of all that it depends on: the code of the function and
 of what it calls, as far as it is ours; its arguments and the globals that it reads; the
-state of torch's own generator; the versions of Python and of the libraries. So nothing
-is ever out of date. What the function changes elsewhere is not kept.
+state of torch's own generator, if it draws from it; the versions of Python and of the
+libraries. So nothing is ever out of date. What the function changes elsewhere is not
+kept.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 FOLDER = "KEPT_RESULTS"
 _ROOT = Path(__file__).resolve().parents[1]
@@ -49,52 +50,68 @@ def kept(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        file = file_of(function, *args, **kwargs)
-        if file is None:
+        files = files_of(function, *args, **kwargs)
+        given, before = [*args, *kwargs.values()], torch.get_rng_state()
+        for file in files:
+            if file.exists():
+                found = torch.load(file, weights_only=False)
+                print(found["printed"], end="")
+                if found["generator"] is not None:
+                    torch.set_rng_state(found["generator"])
+                for value, state in zip(given, found["arguments"], strict=True):
+                    _put_back(value, state)
+                return found["result"]
+        if not files:
             return function(*args, **kwargs)
-        given = [*args, *kwargs.values()]
-        if file.exists():
-            found = torch.load(file, weights_only=False)
-            print(found["printed"], end="")
-            torch.set_rng_state(found["generator"])
-            for value, state in zip(given, found["arguments"], strict=True):
-                _put_back(value, state)
-            return found["result"]
         with redirect_stdout(_Tee(sys.stdout)) as printed:
             result = function(*args, **kwargs)
-        _save(file, result, given, printed.getvalue())
+        after = torch.get_rng_state()
+        drew = not torch.equal(before, after)
+        file, after = (files[0], after) if drew else (files[1], None)
+        _save(file, result, given, printed.getvalue(), after)
         return result
 
     return wrapper
 
 
 def keep(result: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Keep a result as that of a function with ``@kept``, if a folder is named."""
-    file = file_of(function.__wrapped__, *args, **kwargs)
-    if file is not None:
-        _save(file, result, [*args, *kwargs.values()], "")
+    """Keep a result as that of a function with ``@kept``, if a folder is named.
+
+    The function would draw from torch's generator, which stays as it is.
+    """
+    for file in files_of(function.__wrapped__, *args, **kwargs)[:1]:
+        _save(file, result, [*args, *kwargs.values()], "", torch.get_rng_state())
 
 
-def file_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Path | None:
-    """Where the result of a call is kept, None if no folder is named.
+def files_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Path]:
+    """Where the result of a call is kept; nowhere if no folder is named.
+
+    Returns:
+        The file of a call that draws from torch's generator, as it is now, and that of
+        one that does not.
 
     Raises:
         TypeError: an argument or a global is nothing that can be told from others.
     """
     folder = os.environ.get(FOLDER)
     if not folder:
-        return None
+        return []
     digest = _Digest()
-    digest.add((sys.version_info[:2], function, args, kwargs, torch.get_rng_state()))
-    return Path(folder) / f"{function.__name__}-{digest.name()}.pt"
+    digest.add((sys.version_info[:2], function, args, kwargs))
+    names = [digest.name()]
+    digest.add(torch.get_rng_state())
+    names.insert(0, digest.name())
+    return [Path(folder) / f"{function.__name__}-{name}.pt" for name in names]
 
 
-def _save(file: Path, result: Any, given: list[Any], printed: str) -> None:
+def _save(
+    file: Path, result: Any, given: list[Any], printed: str, generator: Tensor | None
+) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_suffix(f".{os.getpid()}")
     states = [_state(value) for value in given]
     whole = {"result": result, "arguments": states, "printed": printed}
-    torch.save({**whole, "generator": torch.get_rng_state()}, new)
+    torch.save({**whole, "generator": generator}, new)
     new.replace(file)  # at once, so that nobody reads half of it
 
 

@@ -20,6 +20,9 @@ from sphinx.errors import ExtensionError
 
 from autograder.processors import processors
 
+# They number what was read, or work for LaTeX, and do not say whether reading is safe.
+UNDECLARED = {"sphinx_multitoc_numbering", "sphinx_jupyterbook_latex"}
+
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
@@ -39,9 +42,8 @@ def share_out(app: Sphinx, env: BuildEnvironment, docnames: object = None) -> No
     """
     if sys.platform == "linux" and processors() > 1:
         app.parallel = max(app.parallel, processors() + 1)
-        # It numbers what was read, and does not say that it reads nothing.
-        if numbering := app.extensions.get("sphinx_multitoc_numbering"):
-            numbering.parallel_read_safe = True
+        for name in UNDECLARED & app.extensions.keys():
+            app.extensions[name].parallel_read_safe = True
 
 
 def merge(app: Sphinx, table: str) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from toolkit.kept import FOLDER, file_of, kept
+from toolkit.kept import FOLDER, files_of, kept
 
 CELL = """
 import torch
@@ -61,7 +61,7 @@ def test_without_a_folder_everything_is_computed(monkeypatch):
     monkeypatch.delenv(FOLDER, raising=False)
     assert run() == run()
     assert run()[1] == 1
-    assert file_of(len, []) is None
+    assert files_of(len, []) == []
 
 
 def test_the_second_time_all_is_as_after_the_first(folder, capsys):
@@ -103,11 +103,23 @@ def test_arguments_count(folder, other):
     assert run(**other)[1] == 1
 
 
-def test_the_state_of_the_global_generator_counts(folder):
+def test_the_state_of_the_global_generator_counts_if_it_is_drawn_from(folder):
+    @kept
+    def drawn():
+        return torch.rand(1).item()
+
+    @kept
+    def quiet():
+        with log.open("a") as file:
+            return file.write("x")
+
+    log = folder.parent / "calls"
     torch.manual_seed(0)
-    before = file_of(run)
-    torch.rand(1)
-    assert file_of(run) != before
+    first, _, second, _ = drawn(), quiet(), drawn(), quiet()
+    assert first != second
+    torch.manual_seed(0)
+    assert [drawn(), drawn(), quiet()] == [first, second, 1]
+    assert log.read_text() == "x"
 
 
 VALUES = [
@@ -122,7 +134,7 @@ VALUES = [
 
 def test_different_values_have_different_names(folder):
     torch.manual_seed(0)
-    assert len({file_of(run, value) for value in VALUES}) == len(VALUES)
+    assert len({files_of(run, value)[1] for value in VALUES}) == len(VALUES)
 
 
 def test_generators_of_numpy_go_on_where_they_were(folder):
@@ -138,4 +150,4 @@ def test_generators_of_numpy_go_on_where_they_were(folder):
 
 def test_what_cannot_be_told_from_others_is_refused(folder):
     with pytest.raises(TypeError, match="generator"):
-        file_of(run, (i for i in range(3)))
+        files_of(run, (i for i in range(3)))
