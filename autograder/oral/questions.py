@@ -27,8 +27,8 @@ from autograder.notebooks import grade_id, parse_notebook
 from autograder.oral.features import features_of
 from autograder.oral.results import result_question
 from autograder.release.course import master_text
+from autograder.submissions.cells import as_handed_in
 from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.rebuild import rebuild
 from autograder.submissions.submitted import read
 from autograder.submissions.written import written_in
 
@@ -131,7 +131,10 @@ def _sheet(
             return Sheet(student, note=REPLACED)
         with reading_limit():
             data = written_in(parse_notebook(submission.content), submission.modules)
-            answers = _answers(master, rebuild(master, data).answers, report)
+            names = [entry["name"] for entry in report["exercises"]]
+            handed_in = as_handed_in(master, data, names)
+            written = {name: handed_in.answer(name) for name in names}
+            answers = _answers(master, written, report)
             candidates = possible_questions(answers, results, references)
     except (Unusable, SubmissionFault, GraderFault) as error:
         return Sheet(student, note=f"the submission cannot be read: {error}")

@@ -27,9 +27,8 @@ from autograder.release.course import master_text
 from autograder.reporting.skeleton import WrongAnswer, one_line, skeleton
 from autograder.rows import NOT_YET
 from autograder.shell import command
-from autograder.submissions.reachable import StudentCode
+from autograder.submissions.cells import Role, as_handed_in
 from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.rebuild import rebuild
 from autograder.submissions.submitted import read
 from autograder.submissions.written import written_in
 
@@ -134,11 +133,10 @@ def _wrong_answer(
                 f"grade it with `{command('grade', chapter, '--course', course)}`"
             )
         with reading_limit():
-            rebuilt = rebuild(
-                master,
-                written_in(parse_notebook(submission.content), submission.modules),
-            )
-            source = StudentCode(rebuilt).reachable(exercise)
+            data = written_in(parse_notebook(submission.content), submission.modules)
+            handed_in = as_handed_in(master, data, topic.exercises)
+        own = [cell.source for cell in handed_in.cells if cell.role is Role.ADDED]
+        source = "\n\n\n".join([*own, handed_in.answer(exercise)])
     except (Unusable, SubmissionFault) as error:
         raise NoSkeleton(
             f"the submission of {who} cannot be read: {one_line(error)}"
@@ -148,9 +146,8 @@ def _wrong_answer(
             f"the answer to {exercise} has {len(source):,} characters with all that it "
             f"uses; more than {MAX_CODE:,} are too long for a mistake"
         )
-    cells = rebuilt.notebook.cells
-    given = [cell.source for cell in cells if cell.metadata.get("role") == "setup"]
-    return WrongAnswer(topic, exercise, source, "\n".join(given), entry)
+    given = "\n".join(handed_in.setup)
+    return WrongAnswer(topic, exercise, source, given, entry)
 
 
 def _entry(report: dict[str, Any], exercise: str, who: str) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from autograder.notebooks import METADATA_KEY, parse_notebook
 from autograder.release.course import master_text
 from autograder.research.people import known_names, salt_of, salted_id
 from autograder.research.scrub import Scrubber
-from autograder.submissions.attempts import MAX_SOURCE
 from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.submitted import read, students
 from autograder.submissions.timestamps import time_of
@@ -259,7 +258,7 @@ def notebook_without_names(
         source = _text(cell.get("source")) if isinstance(cell, dict) else None
         if source is None:
             continue
-        source = source[:MAX_SOURCE]  # grading runs no longer ones
+        source = source[:100_000]  # grading runs no longer ones
         is_code = cell.get("cell_type") == "code"
         name = _part(_part(cell, "metadata"), "nbgrader").get("grade_id")
         known = isinstance(name, str) and name in released

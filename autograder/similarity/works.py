@@ -15,12 +15,16 @@ from autograder.errors import AutograderError, GraderFault, SubmissionFault
 from autograder.files import Unusable
 from autograder.magics import lines_in
 from autograder.marks.reports import NoReports, read_reports
-from autograder.notebooks import parse_notebook, read_notebook, source
+from autograder.notebooks import (
+    parse_notebook,
+    points_in,
+    read_notebook,
+    source,
+)
 from autograder.release.course import master_text
 from autograder.rows import NOT_YET
-from autograder.submissions.by_name import defined_in
+from autograder.submissions.cells import HandedIn, Role, as_handed_in, defined_in
 from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.rebuild import STUDENT, Rebuilt, rebuild
 from autograder.submissions.submitted import read, students
 from autograder.submissions.timestamps import time_of
 from autograder.submissions.written import written_in
@@ -116,7 +120,7 @@ def read_class(
                 continue
             with reading_limit(READING):
                 data = written_in(parse_notebook(found.content), found.modules)
-                whole = texts_of(rebuild(master, data), master)
+                whole = texts_of(as_handed_in(master, data, points_in(master)), master)
                 texts = {name: shortened(text) for name, text in whole.items()}
         except (Unusable, SubmissionFault, GraderFault) as error:
             left_out[name] = str(error)
@@ -139,24 +143,21 @@ def read_class(
     return ClassWork(chapter, works, given, left_out, reports is not None)
 
 
-def texts_of(rebuilt: Rebuilt, master: nbformat.NotebookNode) -> dict[str, str]:
+def texts_of(handed_in: HandedIn, master: nbformat.NotebookNode) -> dict[str, str]:
     """The code of a student by exercise: each answer with the cells that it uses.
 
     A cell of the student's own belongs to the first answer that uses what it defines,
     so that code does not get out of sight by moving to another cell.
     """
-    stubs = {cell.source.strip() for cell in master.cells}
-    cells = rebuilt.notebook.cells
-    own = [c.source for c in cells if c.metadata.get("role") == STUDENT]
+    own = [c.source for c in handed_in.cells if c.role is Role.ADDED]
     own = list(dict.fromkeys(own))
     defining: dict[str, list[str]] = {}
     for text in own:
         for defined in defined_in(text) | _assigned_in(text):
             defining.setdefault(defined, []).append(text)
     left, texts = dict.fromkeys(own), {}
-    for name, answer in rebuilt.answers.items():
-        if answer.strip() in stubs:
-            continue
+    for name in points_in(master):
+        answer = handed_in.answer(name)
         parts = [answer]
         for part in parts:  # which grows meanwhile
             for word in dict.fromkeys(_WORD.findall(part)):

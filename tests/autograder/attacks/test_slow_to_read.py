@@ -1,31 +1,26 @@
 """What takes long to read must not keep the grader from the rest of a class.
 
-Each shape is read by everything that looks at a source before and after it runs. What
-took the square of a length, or more, was found among them: f-strings of many parts,
-which Python before 3.12 itself reads so, and which were read again and again.
+Each shape is read by everything that looks at a source before and after it runs, and
+parsed, as for a class report. What took the square of a length, or more, was found
+among them: f-strings of many parts, which Python before 3.12 itself reads so.
 """
 
 from __future__ import annotations
 
 import ast
 import time
-from dataclasses import replace
 
 import pytest
+from nbformat import NotebookNode
 
 from autograder import parsing
-from autograder.exercise import Exercise, Topic
-from autograder.grading.examine import not_to_be_run
 from autograder.grading.kept import kept_notebook
-from autograder.grading.outside_values import name_outside_values
-from autograder.grading.own_helpers import name_own_helpers
-from autograder.judge import refuse
+from autograder.magics import parsed
 from autograder.parsing import UNREADABLE, parse
-from autograder.research.export import notebook_without_names
-from autograder.research.scrub import Scrubber
-from autograder.similarity.works import shortened, texts_of
-from autograder.submissions.rebuild import rebuild
+from autograder.submissions.cells import as_handed_in
+from autograder.submissions.completed import answers_by_hand, completed
 from autograder.submissions.titles import other_chapter
+from autograder.submissions.written import written_in
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC, code_cell
 
@@ -133,8 +128,7 @@ SHAPES = {
     "dates": ("", "2024-01-01 ", ""),
     "tildes": ("", "~", ""),
 }
-NAMES = ("softmax", "attend", "third", "fourth", "fifth", "sixth")
-SCRUBBER = Scrubber({"ada": {"Ada Lovelace", "12345"}, "bob": {"Bob \u00d6"}}, [])
+NAMES = ("softmax", "attend")
 
 
 def text_of(shape: str, length: int) -> str:
@@ -146,27 +140,21 @@ def text_of(shape: str, length: int) -> str:
 @pytest.fixture(scope="module")
 def read(master):
     """Reads notebooks in all ways in which a grader does; the processor time taken."""
-    exercises = {name: Exercise(name, forbidden=("matmul", "einsum")) for name in NAMES}
-    topic = Topic(TOPIC, exercises)
 
     def seconds(text: str) -> float:
         answers = f"{text}\ndef softmax(scores): return attend(a, x, v)"
         data = submission(master, {"softmax": answers})
         data["cells"].append(code_cell(f"def a(x):\n  return x\n{text}"))
         start = time.process_time()
+        data = written_in(data)
         other_chapter(data, TOPIC)
-        rebuilt = rebuild(master, data)
-        not_to_be_run(topic, rebuilt)
-        reports = [  # that lack points: only then are remarks looked for
-            replace(refuse(exercise, ""), max_score=1)
-            for exercise in exercises.values()
-        ]
-        name_outside_values(master, rebuilt, reports, {})
-        name_own_helpers(rebuilt, reports)
-        kept_notebook(rebuilt, reports)
-        for text in texts_of(rebuilt, master).values():
-            shortened(text)
-        notebook_without_names(data, master, SCRUBBER, "ada")
+        handed_in = as_handed_in(master, data, NAMES)
+        handed_in.defined_again("softmax")
+        runs = [NotebookNode(outputs=[]) for _ in handed_in.cells]
+        cells = completed(master, handed_in.cells, runs)
+        answers_by_hand(cells, NAMES)
+        kept_notebook(master, cells, [])
+        parsed(text)
         return time.process_time() - start
 
     seconds("x = 1")

@@ -29,7 +29,7 @@ from autograder.similarity.works import (
     read_class,
     texts_of,
 )
-from autograder.submissions.rebuild import rebuild
+from autograder.submissions.cells import as_handed_in
 from autograder.submissions.submitted import read
 from classroom.honest import DISGUISES, HALF, PARTLY, copy_of, honest_class
 from classroom.submissions import hand_in, submission
@@ -347,14 +347,14 @@ def test_code_in_cells_of_their_own_belongs_to_the_answer_that_uses_it(master, r
     data["cells"].insert(2, code_cell("def helper(s):\n    return deeper(s)"))
     data["cells"].insert(2, code_cell("def deeper(s):\n    return s / s.sum()"))
     data["cells"].insert(2, code_cell("zeal = 1"))
-    texts = texts_of(rebuild(master, data), master)
+    texts = texts_of(as_handed_in(master, data, right), master)
     assert "deeper(s)" in texts["softmax"]
     assert "s / s.sum()" in texts["softmax"]
     assert texts[OWN_CELLS] == "zeal = 1"
 
 
-def test_stubs_are_no_text(master):
-    assert texts_of(rebuild(master, submission(master, {})), master) == {}
+def test_stubs_are_no_text(master, right):
+    assert texts_of(as_handed_in(master, submission(master, {}), right), master) == {}
 
 
 PADDING = {"comments": "# x\n", "blank lines": " \n", "a comment": "# " + "x" * 80_000}
