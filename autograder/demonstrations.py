@@ -1,4 +1,4 @@
-"""Which demonstrations of the book an answer may use something of.
+"""What an answer may use of the demonstrations of the book.
 
 They are not run in grading: they may take minutes, and no answer needs what they
 compute. But a student may use a function that one of them defines, or a constant.
@@ -6,10 +6,11 @@ compute. But a student may use a function that one of them defines, or a constan
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from autograder.magics import parsed
 from autograder.statements import names_bound, only_defines
@@ -18,32 +19,46 @@ _WORD = re.compile(r"\w+")
 Key = TypeVar("Key", bound=Hashable)
 
 
-def needed(demonstrations: Mapping[Key, str], written: Iterable[str]) -> set[Key]:
-    """Those that define a name which is used, or which one of these uses in turn.
+class _Definition(NamedTuple):
+    """A statement that defines, with the names that it binds."""
+
+    names: frozenset[str]
+    text: str
+
+
+def needed(demonstrations: Mapping[Key, str], written: Iterable[str]) -> dict[Key, str]:
+    """The definitions that are used, and those that these use in turn.
 
     Args:
         demonstrations: sources, as they were released.
         written: the code of a student.
+
+    Returns:
+        The source of those definitions, for each demonstration that has some.
     """
-    names = frozenset().union(*map(defined_by, demonstrations.values()))
+    offered = {key: _definitions_of(text) for key, text in demonstrations.items()}
+    every = [one for some in offered.values() for one in some]
+    names = frozenset().union(*(one.names for one in every))
+    found: set[_Definition] = set()
     texts = list(written) if names else []
-    found: set[Key] = set()
     while texts:
         words = (word[0] for text in texts for word in _WORD.finditer(text))
         used = {word for word in words if word in names}
-        new = {
-            key
-            for key, source in demonstrations.items()
-            if key not in found and not used.isdisjoint(defined_by(source))
-        }
+        new = {one for one in every if one not in found and one.names & used}
         found |= new
-        texts = [demonstrations[key] for key in new]
-    return found
+        texts = [one.text for one in new]
+    pieces = {
+        key: "\n\n".join(one.text for one in some if one in found)
+        for key, some in offered.items()
+    }
+    return {key: text for key, text in pieces.items() if text}
 
 
 @lru_cache(maxsize=200)  # the cells of a chapter
-def defined_by(source: str) -> frozenset[str]:
-    """The names that remain of a demonstration: see ``stepwise.define``."""
+def _definitions_of(source: str) -> list[_Definition]:
     tree = parsed(source)
-    kept = [node for node in (tree.body if tree else ()) if only_defines(node)]
-    return frozenset().union(*map(names_bound, kept))
+    return [
+        _Definition(frozenset(names_bound(node)), ast.unparse(node))
+        for node in (tree.body if tree else ())
+        if only_defines(node)
+    ]

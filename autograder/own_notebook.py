@@ -128,7 +128,7 @@ def _steps(cells: list[dict[str, Any]], topic: Topic) -> list[Step]:
             continue
         text, name = source(cell), f"cell {number}"
         if id(cell) in demos:
-            steps += [Step(_define(text), name)] if id(cell) in use else []
+            steps += [Step(_define(use[id(cell)]), name)] if id(cell) in use else []
         elif text.strip() and text != _stub(cell) and not only_checks(text):
             steps.append(Step(text, name))
         below = [n for n in checked_in(text) if asked[n] == id(cell)]

@@ -105,7 +105,7 @@ def examine(
         if report.score < report.max_score and handed_in.defined_again(report.name)
     ]
     report = summary(topic, reports, notes)
-    whole = completed(master, handed_in.cells, run.outputs)
+    whole = completed(handed_in, run.outputs)
     if by_hand := answers_by_hand(whole, topic.exercises):
         report[DIGESTS] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
@@ -140,5 +140,6 @@ def refused_examination(master: NotebookNode, topic: Topic, reason: str) -> Exam
     """Zero points, with a reason, for what could not be examined at all."""
     reports = [refuse(exercise, reason) for exercise in topic.exercises.values()]
     report = summary(topic, reports, refused=reason)
-    kept = kept_notebook(master, completed(master, [], []), reports)
+    blank = as_handed_in(master, {"cells": []}, topic.exercises)
+    kept = kept_notebook(master, completed(blank, []), reports)
     return Examination({**report, "seconds": 0.0}, kept)

@@ -6,6 +6,7 @@ are then all cells that the student added.
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from autograder.expected import Expected, expect_anew
 from autograder.grading.client import SubmissionClient, code_cell
 from autograder.grading.clock import Clock
 from autograder.grading.remarks import Aside, read_aside
+from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, explain, judge, mark, refuse
 from autograder.origin import lines_of
 from autograder.sandbox.bubblewrap import SandboxUnavailable
@@ -179,7 +181,7 @@ class Execution:
         if ended == 0 and cell.role is not Role.DEMO:
             return await self._whole_cell(client, number, cell)
         if ended < 2:
-            return await client.define(cell.source)
+            return await client.define(cell.definitions)
         return None
 
     async def _whole_cell(
@@ -216,6 +218,9 @@ class Execution:
         """
         if not self._is_open(name):
             return True
+        if name in self.given and not self._is_known(name):
+            anew = draw_seeds(self.topic, secrets.token_bytes())  # it knows the others
+            self.seeds = {**self.seeds, name: anew[name]}
         start = time.monotonic()
         answers, ended = await self._ask(client, name, self.seeds[name])
         if ended is None:

@@ -47,6 +47,8 @@ class Cell:
         role: what it is.
         exercises: which it answers.
         asks: the exercises that are asked for below it: at the last check of each.
+        definitions: the source in which to look for what it defines: of a
+            demonstration, what something uses.
     """
 
     is_code: bool
@@ -56,6 +58,7 @@ class Cell:
     role: Role = Role.TEXT
     exercises: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
+    definitions: str = ""
 
     @property
     def is_own(self) -> bool:
@@ -81,10 +84,22 @@ class HandedIn:
     setup: list[str]
     stubs: str
 
+    def place_of(self, exercise: str) -> int | None:
+        """The number of the cell that answers an exercise: the last above its check.
+
+        Where some have its grade id, as released, the others only define it as well.
+        """
+        code = [n for n, c in enumerate(self.cells) if exercise in c.exercises]
+        named = [n for n in code if self.cells[n].grade_id == exercise]
+        asked = [n for n, c in enumerate(self.cells) if exercise in c.asks]
+        places = named or code
+        above = [n for n in places if not asked or n <= asked[-1]]
+        return next(iter((above or places)[-1:]), None)
+
     def answer(self, exercise: str) -> str:
-        """The code of the cells that answer an exercise."""
-        found = [c.source for c in self.cells if exercise in c.exercises and c.is_own]
-        return "\n\n\n".join(found)
+        """The code of the cell that answers an exercise; empty if there is none."""
+        place = self.place_of(exercise)
+        return "" if place is None else self.cells[place].source
 
     def defined_again(self, exercise: str) -> bool:
         """Whether an answer is defined again below the check that counts."""
@@ -115,13 +130,14 @@ def as_handed_in(
             setup.append(cell.source)
     cells = [_with_role(c, released, exercises) for c in submitted_cells(data)]
     demos = {n: c.source for n, c in enumerate(cells) if c.role is Role.DEMO}
-    left_out = demos.keys() - needed(demos, (c.source for c in cells if c.is_own))
+    used = needed(demos, (c.source for c in cells if c.is_own))
     last = {name: n for n, cell in enumerate(cells) for name in cell.asks}
     cells = [
         replace(
             cell,
             asks=tuple(name for name in cell.asks if last[name] == n),
-            role=Role.TEXT if n in left_out else cell.role,
+            role=Role.TEXT if n in demos and n not in used else cell.role,
+            definitions=used.get(n, cell.source),
         )
         for n, cell in enumerate(cells)
     ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
-from autograder.submissions.cells import Cell, defined_in, grade_id_of, same
+from autograder.submissions.cells import HandedIn, grade_id_of, same
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,16 @@ class Shown:
     pictures: Sequence[tuple[str, str]] = ()
 
 
-def completed(
-    master: NotebookNode, cells: Sequence[Cell], outputs: Sequence[NotebookNode]
-) -> list[Shown]:
+def completed(handed_in: HandedIn, outputs: Sequence[NotebookNode]) -> list[Shown]:
     """The cells of a student with those of the master that are missing.
 
     Args:
-        master: the notebook as it was released to students.
-        cells: of the student.
-        outputs: the same cells as they were run.
+        handed_in: the notebook of the student.
+        outputs: its cells as they were run.
     """
+    master, cells = handed_in.master, handed_in.cells
     graded = [cell for cell in master.cells if grade_id_of(cell) is not None]
-    found = _places(graded, cells)
+    found = _places(graded, handed_in)
     missing: dict[int, list[Shown]] = {}  # by the place of the cell that they follow
     above = -1
     for asked in graded:
@@ -74,20 +72,18 @@ def completed(
     return shown
 
 
-def _places(graded: Sequence[NotebookNode], cells: Sequence[Cell]) -> dict[str, int]:
+def _places(graded: Sequence[NotebookNode], handed_in: HandedIn) -> dict[str, int]:
     """Where the released cells with a name are among those of a student.
 
-    An answer is the last cell that defines it, or has its name; of other cells, it is
-    the first with the released text, or one in which an answer is asked for.
+    Of cells in which an answer is asked for, it is the one that gives it, or the first
+    with its grade id; of others, the first with the released text.
     """
+    cells = handed_in.cells
     by_text: dict[tuple[bool, str], list[int]] = {}
     by_id: dict[str | None, list[int]] = {}
-    by_definition: dict[str, list[int]] = {}
     for place, cell in enumerate(cells):
         by_text.setdefault((cell.is_code, same(cell.source)), []).append(place)
         by_id.setdefault(cell.grade_id, []).append(place)
-        for name in defined_in(cell.source) if cell.is_own else ():
-            by_definition.setdefault(name, []).append(place)
     found: dict[str, int] = {}
     taken: set[int] = set()
     for asked in graded:
@@ -97,7 +93,8 @@ def _places(graded: Sequence[NotebookNode], cells: Sequence[Cell]) -> dict[str, 
         places = by_text.get((is_code, same(asked.source)), [])
         if is_asked:
             named = [n for n in by_id.get(name, ()) if cells[n].is_code == is_code]
-            places = [*by_definition.get(name, ())[::-1], *named, *places]
+            answers = [n for n in [handed_in.place_of(name)] if n is not None]
+            places = [*answers, *named, *places]
         place = next((n for n in places if n not in taken), None)
         if place is not None:
             taken.add(place)

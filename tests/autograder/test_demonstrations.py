@@ -1,4 +1,4 @@
-"""Demonstrations of which an answer may use something."""
+"""What an answer may use of the demonstrations."""
 
 from __future__ import annotations
 
@@ -21,15 +21,21 @@ DEMONSTRATIONS = {
     ("written", "found"),
     [
         ("print(1)", []),
-        ("def mine(): return time.time()", ["imports"]),
-        ("print(NAMES)", ["constants"]),
+        ("def mine(): return time.time()", ["import time"]),
+        ("print(NAMES)", ["RATE, NAMES = (0.5, ['a', 'b'])"]),
         ("print(X, rng)", []),  # these are computed
-        ("inner(2)", ["imports", "decorated"]),
-        ("Model()", ["imports", "constants", "function", "decorated", "model"]),
-        ("figure", ["magic"]),
-        ("def f(:\n    RATE", ["constants"]),
+        ("inner(2)", ["from math import exp, log", DEMONSTRATIONS["decorated"]]),
+        (
+            "Model()",
+            ["from math import exp, log", "SIZE = (3, -4)"]
+            + [DEMONSTRATIONS["function"].removesuffix("\nouter(3)")]
+            + [DEMONSTRATIONS["decorated"]]
+            + ["class Model:\n\n    def forward(self, x):\n        return outer(X)"],
+        ),
+        ("figure", ["figure = 3"]),
+        ("def f(:\n    RATE", ["RATE, NAMES = (0.5, ['a', 'b'])"]),
         ("", []),
     ],
 )
-def test_those_are_needed_that_define_what_is_used(written, found):
-    assert needed(DEMONSTRATIONS, [written, "x = 1"]) == set(found)
+def test_those_definitions_are_needed_that_are_used(written, found):
+    assert list(needed(DEMONSTRATIONS, [written, "x = 1"]).values()) == found

@@ -86,13 +86,14 @@ def shown(master):
             new_markdown_cell(text),
             new_markdown_cell(f"x{text}\ny"),
         ]
-        cells = as_handed_in(short, data, ["softmax"]).cells
+        handed_in = as_handed_in(short, data, ["softmax"])
+        cells = handed_in.cells
         runs = [NotebookNode(outputs=[]) for _ in cells]
         for run, cell in zip(runs, cells, strict=True):
             if cell.is_own:
                 add_output(run.outputs, "stream", {"name": "stdout", "text": text})
         page = []
-        for cell in kept_notebook(short, completed(short, cells, runs), []).cells:
+        for cell in kept_notebook(short, completed(handed_in, runs), []).cells:
             if cell.cell_type == "code":
                 page.append(colour(cell.source, metadata=cell.metadata))
                 page += [ansi2html(output.text) for output in cell.outputs]

@@ -372,6 +372,21 @@ def test_an_answer_that_hangs_costs_its_own_exercise_only(examine, honest):
     assert "time limit" in lookup["message"]
 
 
+def test_who_is_asked_again_is_asked_something_else(examine, honest):
+    """A stub that writes down its questions, and is answered from memory at the end."""
+    listens = (
+        "seen = []\ndef softmax(scores):\n"
+        "    seen.append(scores.tobytes())\n    raise NotImplementedError\n"
+    )
+    remembers = SOFTMAX.replace("softmax", "_mine") + (
+        "\ndef softmax(scores):\n    known = scores.tobytes() in seen\n"
+        "    return _mine(scores) if known else scores\n"
+    )
+    data = honest(softmax=listens)
+    data["cells"].append(code_cell(remembers))
+    assert named(examine(data), "softmax")["score"] == 0
+
+
 @pytest.mark.parametrize(
     "forgery",
     [

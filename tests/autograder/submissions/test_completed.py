@@ -41,7 +41,7 @@ def keep(asking, right):
     def kept(data):
         handed_in = as_handed_in(asking, written_in(data), right)
         runs = [NotebookNode(outputs=[]) for _ in handed_in.cells]
-        whole = completed(asking, handed_in.cells, runs)
+        whole = completed(handed_in, runs)
         notebook = kept_notebook(asking, whole, [])
         nbformat.validate(notebook)
         return notebook, answers_by_hand(whole, right)
@@ -111,6 +111,18 @@ def test_an_answer_in_another_cell_takes_the_place_of_the_stub(asking, keep):
     notebook, _ = keep(data)
     found = {c.metadata.nbgrader.grade_id: c for c in notebook.cells if c.metadata}
     assert found["softmax"].source == mine
+
+
+@pytest.mark.parametrize("change", [dict, strip])
+def test_an_answer_that_has_others_beside_it_takes_no_place_of_theirs(
+    asking, keep, right, change
+):
+    data = submission(asking, right)
+    change(data)
+    notebook, _ = keep(data)
+    found = {c.metadata.nbgrader.grade_id: c for c in notebook.cells if c.metadata}
+    for name, text in right.items():
+        assert found[name].source == text
 
 
 def test_essays_and_what_stands_below_are_kept_word_for_word(asking, keep):
