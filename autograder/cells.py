@@ -86,6 +86,18 @@ def under_another_name(name: str, stub: Implementation, names: dict[str, Any]) -
         stub: it.
         names: what the cells of the notebook have defined.
     """
+    best = other_name(name, stub, names)
+    return RENAME.format(best, name, ", which is still there") if best else ""
+
+
+def other_name(name: str, stub: Implementation, names: dict[str, Any]) -> str:
+    """The name that an answer may have in place of its stub's; empty if none.
+
+    Args:
+        name: of the exercise, whose stub is still there.
+        stub: it.
+        names: what the cells of the notebook have defined.
+    """
     kind = type if isinstance(stub, type) else FunctionType
     found = {
         other: _parameters(value)
@@ -94,8 +106,7 @@ def under_another_name(name: str, stub: Implementation, names: dict[str, Any]) -
         and other == getattr(value, "__name__", "")
         and not is_stub(cell_of(value) or "raise NotImplementedError")
     }
-    best = likeliest(name, _parameters(stub), found)
-    return RENAME.format(best, name, ", which is still there") if best else ""
+    return likeliest(name, _parameters(stub), found)
 
 
 def likeliest(

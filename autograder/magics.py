@@ -6,7 +6,6 @@ import ast
 import contextlib
 import re
 import textwrap
-from collections.abc import Iterator
 
 from autograder.parsing import UNREADABLE, parse
 
@@ -16,8 +15,6 @@ _MAGIC_VALUE = re.compile(r"^([ \t]*[\w.,][\w., ]*=)[ \t]*([%!].*)$", re.MULTILI
 _RUNS = re.compile(r"%\w+(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]+(.+)")
 _PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.|In \[\d+\]:)[ ]?", re.MULTILINE)
 _NUMBERED = re.compile(r"^[ \t]*In \[\d+\]:[ ]?", re.MULTILINE)  # valid Python as well
-# Of IPython's cell magics, those that run a cell where other cells run.
-_KEEPS = re.compile(r"\s*%%(?:time|capture|prun)\b")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -27,24 +24,6 @@ def lines_in(source: str) -> list[str]:
     ``str.splitlines`` also ends a line at a form feed or at U+2028.
     """
     return _LINE_END.split(source)
-
-
-def sharing_lines(body: list[ast.stmt]) -> Iterator[list[ast.stmt]]:
-    """The statements of a cell, together where they share a line."""
-    group: list[ast.stmt] = []
-    for node in body:
-        if group and node.lineno > group[-1].end_lineno:
-            yield group
-            group = []
-        group.append(node)
-    if group:
-        yield group
-
-
-def rows_of(group: list[ast.stmt]) -> slice:
-    """Where the lines of such statements are, with their decorators."""
-    above = [d.lineno for d in getattr(group[0], "decorator_list", ())]
-    return slice(min([group[0].lineno, *above]) - 1, group[-1].end_lineno)
 
 
 def parsed(source: str) -> ast.Module | None:
@@ -60,16 +39,6 @@ def parsed(source: str) -> ast.Module | None:
 
 def _without_numbers(source: str) -> str:
     return _NUMBERED.sub("", source)
-
-
-def has_cell_magic(source: str) -> bool:
-    """Whether IPython hands a whole cell to a magic such as ``%%time``."""
-    return source.lstrip().startswith("%%")
-
-
-def keeps_names(source: str) -> bool:
-    """Whether what a cell defines is there afterwards: under most magics it is not."""
-    return not has_cell_magic(source) or _KEEPS.match(source) is not None
 
 
 def without_magics(source: str) -> str:

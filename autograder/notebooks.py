@@ -7,6 +7,7 @@ that cannot be used is reported in one line.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ MAX_READ = 320 * 2**20  # bytes that the values of a file may take once read
 # list, an item with its number, a key with its places in tables, half a text. Rounded
 # up from what the smallest values take in 64-bit Python.
 _TAKEN = {b"{": 100, b"[": 80, b",": 40, b":": 100, b'"': 30}
+_CHECK = re.compile(r"^check\([ \t]*(\w+)[ \t]*\)", re.MULTILINE)
 PIECE = 2**18  # bytes that are looked at at once
 
 
@@ -144,6 +146,17 @@ def source(cell: dict[str, Any]) -> str:
     """The source of a cell, which a file holds as a text or as lines."""
     text = cell["source"]
     return text if isinstance(text, str) else "".join(text)
+
+
+def checked_in(code: str) -> list[str]:
+    """The names for which the code of a cell calls ``check``, each once, in order."""
+    return list(dict.fromkeys(_CHECK.findall(code)))
+
+
+def only_checks(code: str) -> bool:
+    """Whether a cell calls ``check`` and does nothing else."""
+    lines = [line.partition("#")[0].strip() for line in code.splitlines()]
+    return all(_CHECK.fullmatch(line.rstrip(";")) for line in lines if line)
 
 
 def grade_id(cell: dict[str, Any]) -> str:

@@ -8,9 +8,7 @@ grades in a sandbox instead, on seeds of its own.
 
 from __future__ import annotations
 
-import itertools
 import json
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,18 +31,24 @@ from autograder.cells import (
     without_file,
 )
 from autograder.check import examine_here, self_study, with_what_is_seen
-from autograder.demonstrations import CodeCell, taken_over
+from autograder.demonstrations import needed
 from autograder.encoding import clean
 from autograder.errors import AutograderError, GraderFault
 from autograder.exercise import Exercise, Topic, find_topic, load_topic
 from autograder.files import Unusable
 from autograder.judge import Report, refuse
-from autograder.notebooks import chapter_of, read_notebook, source
-from autograder.rest_of_cell import rest_below, stopped_in_line
+from autograder.notebooks import (
+    METADATA_KEY,
+    chapter_of,
+    checked_in,
+    only_checks,
+    read_notebook,
+    source,
+)
 from autograder.show import executed_cells, names_in_notebook
 
 CELL_SECONDS = 60  # twice what the grader allows: a student's machine may be slower
-NOT_RUN = ("demo", "check")  # tags of cells that grading does not run either
+GO_ON = "__import__('autograder.stepwise').stepwise.go_on_below_errors(get_ipython())"
 HERE = (
     "examined here with the inputs that `check` always uses; other inputs are drawn "
     "for grading"
@@ -106,31 +110,39 @@ def examine_own(path: Path, seconds: float = CELL_SECONDS) -> dict[str, Any]:
 
 
 def _steps(cells: list[dict[str, Any]], topic: Topic) -> list[Step]:
-    """What is run, in order: cells, and a question where an exercise is checked.
+    """What is run, in order: cells, and a question below the last check of each answer.
 
-    An exercise whose check was lost is asked for at the end.
+    An exercise that is never checked is asked for at the end. A stub that is as it was
+    released takes nothing away from an answer above it, so all are defined first.
     """
-    steps, asked = [], set()
-    kinds = [
-        CodeCell(source(cell), "demo" in cell.get("metadata", {}).get("tags", []))
-        if cell["cell_type"] == "code"
-        else CodeCell("")
-        for cell in cells
-    ]
-    pieces = taken_over(kinds, topic.exercises)
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    tags = {id(cell): cell.get("metadata", {}).get("tags", []) for cell in code}
+    stubs = [stub for cell in code if (stub := _stub(cell))]
+    asked = {name: id(cell) for cell in code for name in checked_in(source(cell))}
+    demos = {id(c): source(c) for c in code if "demo" in tags[id(c)]}
+    use = needed(demos, (source(c) for c in code if id(c) not in demos))
+    steps = [Step(GO_ON, "")]
+    steps += [Step(_define("\n\n\n".join(stubs)), "")] if stubs else []
     for number, cell in enumerate(cells, start=1):
         if cell["cell_type"] != "code":
             continue
-        text, tags = source(cell), cell.get("metadata", {}).get("tags", [])
-        checked = re.fullmatch(r"\s*check\(\s*(\w+)\s*\)\s*", text)
-        if checked and checked[1] in topic.exercises:
-            asked.add(checked[1])
-            steps.append(_question(checked[1]))
-        elif number - 1 in pieces:
-            steps.append(Step(pieces[number - 1], f"cell {number}"))
-        elif text.strip() and not set(NOT_RUN) & set(tags):
-            steps.append(Step(text, f"cell {number}"))
+        text, name = source(cell), f"cell {number}"
+        if id(cell) in demos:
+            steps += [Step(_define(use[id(cell)]), name)] if id(cell) in use else []
+        elif text.strip() and text != _stub(cell) and not only_checks(text):
+            steps.append(Step(text, name))
+        below = [n for n in checked_in(text) if asked[n] == id(cell)]
+        steps += [_question(n) for n in below if n in topic.exercises]
     return [*steps, *(_question(name) for name in topic.exercises if name not in asked)]
+
+
+def _stub(cell: dict[str, Any]) -> str:
+    """What a cell was released with, if an answer is asked for in it."""
+    return cell.get("metadata", {}).get(METADATA_KEY, {}).get("stub", "")
+
+
+def _define(text: str) -> str:
+    return f"__import__('autograder.stepwise').stepwise.define({text!r})"
 
 
 def _question(exercise: str) -> Step:
@@ -158,7 +170,6 @@ def _run(
         with client.setup_kernel():
             for number, cell in enumerate(notebook.cells):
                 client.execute_cell(cell, number)
-                _run_below(client, cell, number)
     except (DeadKernelError, NoSuchKernel, OSError, RuntimeError) as error:
         started = "execution" in notebook.cells[number].metadata
         where = f" in {steps[number].name}" if started else ""
@@ -173,23 +184,6 @@ def _run(
         else:
             notes += [f"{step.name}: {text}" for text in _errors(cell.outputs)]
     return reports, notes
-
-
-def _run_below(client: NotebookClient, cell: nbformat.NotebookNode, at: int) -> None:
-    """Go on below the lines in which a cell fails, as grading does."""
-    below = cell
-    for stops in itertools.count():
-        stopped = [o for o in below.outputs if o.output_type == "error"]
-        if not stopped or stopped[-1].ename == "KeyboardInterrupt":
-            return
-        line = stopped_in_line(stopped[-1].traceback)
-        rest = rest_below(below.source, line, stops)
-        if not rest:
-            return
-        below = new_code_cell(rest)
-        client.execute_cell(below, at)
-        client.nb.cells[at] = cell
-        cell.outputs += below.outputs
 
 
 def _reports(outputs: list[nbformat.NotebookNode]) -> dict[str, dict]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    from autograder.exercise import Exercise
 
 CHANNEL = "AUTOGRADER_ANSWERS"  # names the file descriptor that answers are written to
 # Before each answer: the number that was drawn for the question, and how many bytes
@@ -21,7 +24,10 @@ TOGETHER = 65536  # bytes; waking the examiner costs more than sending a short a
 
 
 def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
-    """Send the answer of ``name``, as it is defined now, to each of its cases."""
+    """Send what ``name`` reads from outside, and its answer to each of its cases.
+
+    It is asked as it is defined now.
+    """
     from IPython import get_ipython
 
     from autograder.exercise import load_topic
@@ -29,10 +35,12 @@ def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
     from autograder.usual import usual_settings
 
     exercise = load_topic(topic).exercises[name]
-    implementation = get_ipython().user_ns.get(name, _missing(name))
+    names = get_ipython().user_ns
+    implementation = names.get(name, _missing(name))
     answered = int(os.environ[CHANNEL]) if channel is None else channel
     with _open(answered, "wb", buffering=TOGETHER, closefd=False) as answers:
         try:
+            send(answers, question, _aside(implementation, exercise, topic, names))
             for case, seed in zip(exercise.cases, seeds, strict=True):
                 with usual_settings():
                     given = answer_by_hand(exercise, case, implementation, seed)
@@ -44,6 +52,26 @@ def respond(topic: str, name: str, seeds: Sequence[int], question: int) -> None:
 def send(answers: BinaryIO, question: int, data: bytes) -> None:
     """Write one answer with its header."""
     answers.write(HEADER.pack(question, len(data)) + data)
+
+
+def _aside(
+    implementation: Any, exercise: Exercise, topic: str, names: dict[str, Any]
+) -> bytes:
+    """What explains an answer and is no answer: names alone, see ``grading.asides``."""
+    from autograder.cells import other_name
+    from autograder.encoding import encode
+    from autograder.exercise import load_topic
+    from autograder.outside import read_by
+    from autograder.record import cell_of
+
+    name = exercise.name
+    try:
+        read = read_by(implementation, name, names, load_topic(topic).exercises)
+        is_stub = name not in names or "NotImplemented" in cell_of(implementation)
+        meant = other_name(name, implementation, names) if is_stub else ""
+        return encode(read | {"meant": [meant] if meant else []})
+    except Exception:  # a value may do anything while it is looked at
+        return encode({})
 
 
 def _missing(name: str) -> Any:

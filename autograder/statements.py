@@ -122,14 +122,6 @@ def _from_elsewhere(node: ast.stmt, kind: type[ast.stmt]) -> set[str]:
     return found
 
 
-def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    """The names of the parameters of a function, those by position first."""
-    arguments = function.args
-    return [
-        a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    ]
-
-
 def name_of(function: ast.expr) -> str:
     """The last part of the name of what is called, if it has one."""
     if isinstance(function, ast.Attribute):

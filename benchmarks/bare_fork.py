@@ -19,7 +19,7 @@ from autograder.exercise import Topic, load_topic
 from autograder.grading.seeds import draw_seeds
 from autograder.notebooks import parse_notebook
 from autograder.sandbox.fork_server import import_everything
-from autograder.submissions.rebuild import STUDENT, rebuild
+from autograder.submissions.cells import HandedIn, Role, as_handed_in
 
 
 def main() -> int:
@@ -45,25 +45,22 @@ def grade(course: Path, chapter: str, jobs: int) -> None:
         child = os.fork()
         if child == 0:
             data = parse_notebook(path.read_bytes())
-            run_cells(rebuild(master, data).notebook, topic, seeds)
+            run_cells(as_handed_in(master, data, topic.exercises), topic, seeds)
             os._exit(0)
         running.add(child)
     while running:
         running.remove(os.wait()[0])
 
 
-def run_cells(
-    notebook: nbformat.NotebookNode, topic: Topic, seeds: dict[str, list[int]]
-) -> None:
+def run_cells(handed_in: HandedIn, topic: Topic, seeds: dict[str, list[int]]) -> None:
     """Execute the cells that grading executes, in this process."""
     scope: dict = {}
-    for cell in notebook.cells:
-        role = cell.metadata.role
-        with contextlib.suppress(Exception):
-            if role in ("setup", "exercise", STUDENT):
+    for cell in handed_in.cells:
+        if cell.role in (Role.SETUP, Role.EXERCISE, Role.ADDED):
+            with contextlib.suppress(Exception):
                 exec(cell.source, scope)
-            elif role == "check":
-                name = cell.metadata.exercise
+        for name in cell.asks:
+            with contextlib.suppress(Exception):
                 for case, seed in zip(
                     topic.exercises[name].cases, seeds[name], strict=True
                 ):

@@ -1,8 +1,7 @@
 """Call functions in a process of their own, whose main thread runs them.
 
-For workers of a cluster: their tasks are threads, which signals cannot interrupt, so a
-limit to reading would have no effect there (``submissions/reading_limit.py``). And
-their processes may not have any of ``multiprocessing``.
+For workers of a cluster: their tasks are threads, and their processes may not have any
+of ``multiprocessing``.
 """
 
 from __future__ import annotations

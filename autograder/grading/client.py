@@ -20,10 +20,10 @@ from autograder.grading.clock import Clock, Used
 from autograder.grading.door import Door, TooMuch
 from autograder.grading.kept import add_output
 from autograder.respond import CHANNEL
-from autograder.rest_of_cell import stopped_in_line
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager, UnprotectedKernelManager
 from autograder.sandbox.messages import UnreadableMessage
+from autograder.stepwise import stopped_in_line
 
 GRACE_STEPS, GRACE_SECONDS = 20, 0.1  # to read what the kernel had sent
 MOST_STEPS = 100  # even while data keeps arriving
@@ -48,7 +48,7 @@ class SubmissionClient(NotebookClient):
     Attributes:
         room: bytes of output that the submission may still send.
         too_long: whether outputs were left out.
-        failed: how the last cell failed, if it did.
+        failed: how the last cell failed first, if it did.
         failed_in: the line of it, or 0 where that is not known.
         door: where the answers to questions arrive.
     """
@@ -60,7 +60,7 @@ class SubmissionClient(NotebookClient):
         limits: Limits,
         clock: Clock,
     ) -> None:
-        cells = [_code_cell(""), *notebook.cells]  # the first one is for questions
+        cells = [code_cell(""), *notebook.cells]  # the first one is for questions
         super().__init__(
             NotebookNode(notebook, cells=cells),
             km=manager,
@@ -78,6 +78,7 @@ class SubmissionClient(NotebookClient):
         self.failed_in = 0  # the line of it
         self.estimated: str | None = None  # the limit that was exceeded by an estimate
         self.door = Door(limits)
+        self._first: dict[str, Any] | None = None  # error that the cell has shown
         self._broken: str | None = None
 
     async def async_start_new_kernel(self, **kwargs: Any) -> None:
@@ -108,7 +109,7 @@ class SubmissionClient(NotebookClient):
             GraderFault: the kernel ended, and not provably through the submission; or
                 something failed here, on the trusted side.
         """
-        self.failed = None
+        self.failed = self._first = None
         execution = asyncio.ensure_future(self.async_execute_cell(cell, number + 1))
         try:
             await self.clock.watch(execution, self)
@@ -123,6 +124,11 @@ class SubmissionClient(NotebookClient):
                 raise _as_ours(error) from error
         return self._broken
 
+    async def define(self, source: str) -> str | None:
+        """Run only what a cell defines, and show nothing; see ``run``."""
+        code = f"__import__('autograder.stepwise').stepwise.define({source!r})"
+        return await self.run(code_cell(code), -1)
+
     async def used(self) -> Used | None:
         """What the kernel has used by now; see ``clock.Meter``."""
         spent = await self.km.spent()
@@ -131,18 +137,21 @@ class SubmissionClient(NotebookClient):
     async def ask(
         self, topic: str, name: str, seeds: list[int]
     ) -> tuple[list[bytes], str | None]:
-        """Put all cases of an exercise; the encoded answers, and how it ended.
+        """Put all cases of an exercise; what came, and how it ended.
+
+        Returns:
+            First what the answer reads from outside, then the encoded answers.
 
         Raises:
             GraderFault: as ``run``; or the answers could not be read, which is ours.
         """
         number = secrets.randbits(64)
-        question = _code_cell(
+        question = code_cell(
             f"__import__('autograder.respond').respond.respond"
             f"({topic!r}, {name!r}, {seeds!r}, {number})"
         )
         answers: list[bytes] = []
-        reading = asyncio.create_task(self._read(number, len(seeds), answers))
+        reading = asyncio.create_task(self._read(number, 1 + len(seeds), answers))
         try:
             ended = await self.run(question, -1)
             if not await self._done(reading) and ended is None:
@@ -181,13 +190,14 @@ class SubmissionClient(NotebookClient):
     async def _check_raise_for_error(
         self, cell: NotebookNode, cell_index: int, exec_reply: dict[str, Any] | None
     ) -> None:
-        """Remember the error that a cell stopped with, and go on."""
+        """Remember the first error of a cell, and go on."""
         try:
             content = exec_reply["content"]
             if content["status"] == "error":
+                content = self._first or {**content, "traceback": ()}
                 said = f"{content['ename']!s:.100}: {content['evalue']!s:.1000}"
                 self.failed = without_file(_line(said, 200)).removesuffix(":")
-                self.failed_in = stopped_in_line(content.get("traceback", ()))
+                self.failed_in = stopped_in_line(content["traceback"])
         except KeyError as error:
             why = f"a reply has no {error.args[0]}"
             raise UnreadableMessage(why, exec_reply["size"]) from error
@@ -238,6 +248,9 @@ class SubmissionClient(NotebookClient):
         kind, content = msg["msg_type"], msg["content"]
         if kind == "status" and content["execution_state"] == "idle":
             raise CellExecutionComplete
+        if kind == "error" and self._first is None:
+            self._first = {key: content[key] for key in ("ename", "evalue")}
+            self._first["traceback"] = [str(t)[:4000] for t in content["traceback"][:9]]
         if not self._spend(msg["size"]):
             return
         if kind == "clear_output":
@@ -288,7 +301,7 @@ def _as_ours(error: BaseException) -> GraderFault:
     return GraderFault(f"{type(error).__name__}: {error}")
 
 
-def _code_cell(source: str) -> NotebookNode:
+def code_cell(source: str) -> NotebookNode:
     """As ``nbformat.v4.new_code_cell``, which would validate it, slowly."""
     return NotebookNode(
         cell_type="code",

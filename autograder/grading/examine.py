@@ -1,4 +1,4 @@
-"""Examine one submission: rebuild it, run it in the sandbox, judge its answers.
+"""Examine one submission: run it in the sandbox as it is, and judge its answers.
 
 The score is decided here, in the trusted process. Nothing that the submission prints
 or displays can change it.
@@ -7,7 +7,6 @@ or displays can change it.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import secrets
 import time
 from collections.abc import Mapping
@@ -16,30 +15,21 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from autograder.errors import SubmissionFault
 from autograder.exercise import Topic
 from autograder.expected import Expected
 from autograder.grading.client import SelectorLoop
 from autograder.grading.clock import Clock
 from autograder.grading.execution import Execution
 from autograder.grading.kept import kept_notebook
-from autograder.grading.missing_names import name_missing_names, note_answers_below
-from autograder.grading.other_names import name_renamed
-from autograder.grading.outside_values import name_outside_values
-from autograder.grading.own_helpers import name_own_helpers
+from autograder.grading.remarks import with_remarks
 from autograder.grading.rewritten import DIGESTS
 from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, refuse
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.process_tree import waits_are_counted
-from autograder.submissions.attempts import MAX_SOURCE
-from autograder.submissions.reading_limit import reading_limit
-from autograder.submissions.rebuild import (
-    Rebuilt,
-    rebuild,
-    take_over_demonstrations,
-)
+from autograder.submissions.cells import as_handed_in
+from autograder.submissions.completed import answers_by_hand, completed
 
 UNKNOWN_WAITS = (
     "this system does not tell how long a process waits for a processor: time limits "
@@ -55,7 +45,8 @@ class Examination:
         report: plain data: chapter, score, max_score, exercises, notes, refused,
             seconds and, if it ran, by_hand (where the instructor asks questions) and,
             in a sandbox, counted.
-        notebook: the rebuilt notebook with its outputs, safe to show.
+        notebook: the student's own with its outputs, safe to show, and completed with
+            what was released.
     """
 
     report: dict[str, Any]
@@ -82,7 +73,7 @@ def examine(
 
     Args:
         master: the notebook as it was released to students.
-        data: the submission, from ``notebooks.read_notebook``.
+        data: the submission, from ``notebooks.read_notebook`` or ``written_in``.
         topic: the exercises of the chapter.
         expected: the right answers, from ``expected_answers``.
         limits: what the submission may use.
@@ -96,29 +87,23 @@ def examine(
             or may have; in particular ``SandboxUnavailable``.
     """
     start = time.monotonic()
-    try:
-        with reading_limit():
-            rebuilt = rebuild(master, data)
-            take_over_demonstrations(rebuilt, topic.exercises)
-            refused = not_to_be_run(topic, rebuilt)
-    except SubmissionFault as fault:
-        return refused_examination(master, topic, str(fault))
+    handed_in = as_handed_in(master, data, topic.exercises)
     seeds = seeds or draw_seeds(topic, secrets.token_bytes())
     clock = Clock(limits, alone)
-    run = Execution(
-        topic, seeds, expected, rebuilt, clock, limits, servers, refused=refused
-    )
+    run = Execution(topic, seeds, expected, handed_in, clock, limits, servers)
     with asyncio.Runner(loop_factory=SelectorLoop) as runner:
         runner.run(run.to_the_end())
     reports = [run.report(name) for name in topic.exercises]
-    reports = name_renamed(master, rebuilt, reports, run.given)
-    reports = name_missing_names(master, rebuilt, reports, run.given)
-    not_run = [*run.refused, *run.cell_errors]
-    reports = name_outside_values(master, rebuilt, reports, run.given, not_run)
-    reports = name_own_helpers(rebuilt, reports, list(run.refused))
-    below = note_answers_below(rebuilt, reports)
-    report = summary(topic, reports, notes=[*rebuilt.notes, *run.notes, *below])
-    if by_hand := _to_mark_by_hand(topic, rebuilt):
+    asked = {n: aside for n, aside in run.asides.items() if n not in run.refused}
+    reports = with_remarks(reports, asked)
+    notes = run.notes + [
+        f"{report.name}: it is defined again below its check, which does not count"
+        for report in reports
+        if report.score < report.max_score and handed_in.defined_again(report.name)
+    ]
+    report = summary(topic, reports, notes)
+    whole = completed(handed_in, run.outputs)
+    if by_hand := answers_by_hand(whole, topic.exercises):
         report[DIGESTS] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
     if servers is None:
@@ -127,34 +112,7 @@ def examine(
             report["notes"].insert(1, UNKNOWN_WAITS)
     else:
         report["counted"] = servers.current().counted
-    try:
-        with reading_limit():
-            kept = kept_notebook(rebuilt, reports)
-    except SubmissionFault as fault:
-        report["notes"].append(
-            f"its notebook is kept without what was written: {fault}"
-        )
-        kept = kept_notebook(rebuild(master, {"cells": []}), reports)
-    return Examination(report, kept)
-
-
-def not_to_be_run(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
-    """Why exercises are refused before anything runs, by their names."""
-    why = f"its cell has more than {MAX_SOURCE} characters"
-    return {name: why for name in topic.exercises if name in rebuilt.too_long}
-
-
-def _to_mark_by_hand(topic: Topic, rebuilt: Rebuilt) -> dict[str, str]:
-    """What the instructor's own questions got, in a form that tells whether it changed.
-
-    Returns:
-        A digest of each answer, by the grade id of its cell.
-    """
-    return {
-        name: hashlib.sha256(text.strip().encode()).hexdigest()[:16]
-        for name, text in rebuilt.by_hand.items()
-        if name not in topic.exercises
-    }
+    return Examination(report, kept_notebook(master, whole, reports))
 
 
 def summary(
@@ -176,8 +134,8 @@ def summary(
 
 def refused_examination(master: NotebookNode, topic: Topic, reason: str) -> Examination:
     """Zero points, with a reason, for what could not be examined at all."""
-    rebuilt = rebuild(master, {"cells": []})
-    rebuilt.notes.clear()
     reports = [refuse(exercise, reason) for exercise in topic.exercises.values()]
     report = summary(topic, reports, refused=reason)
-    return Examination({**report, "seconds": 0.0}, kept_notebook(rebuilt, reports))
+    blank = as_handed_in(master, {"cells": []}, topic.exercises)
+    kept = kept_notebook(master, completed(blank, []), reports)
+    return Examination({**report, "seconds": 0.0}, kept)

@@ -12,14 +12,15 @@ import binascii
 import json
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
 
 from autograder.judge import Report
 from autograder.show import as_html, as_text
-from autograder.submissions.rebuild import STUDENT, TAKEN_OVER, Rebuilt
+from autograder.submissions.cells import grade_id_of
+from autograder.submissions.completed import Shown
 
 KEPT_TEXT = 20_000  # characters of one output
 KEPT_OUTPUTS = 100  # outputs of one cell
@@ -28,6 +29,8 @@ KEPT_TOTAL = 3_000_000  # bytes of all that a student wrote, in the kept noteboo
 KEPT_PIXELS = 25_000_000  # of all pictures together
 KEPT_NOTES = 30
 KEPT_NOTE = 400  # characters of one note
+FOLDED = 200  # characters of a line of text
+_NOT_SHOWN = "\n\n(A picture of another type than PNG, or a large one, is not shown.)"
 _END = "\n[cut]"
 # Terminal escapes; then control characters and those that change the reading direction.
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
@@ -40,39 +43,80 @@ _LONG_BLANK = re.compile(r"\s{100}")
 _MARKUP = re.compile(r"[^\w\s.,;:()/-]|_")  # what may be some in HTML or Markdown
 
 
-def kept_notebook(rebuilt: Rebuilt, reports: list[Report]) -> NotebookNode:
-    """The rebuilt notebook with outputs that are small and safe to show."""
-    by_name = {report.name: report for report in reports}
-    notebook = nbformat.from_dict(rebuilt.notebook)
+def kept_notebook(
+    master: NotebookNode, cells: Sequence[Shown], reports: Sequence[Report]
+) -> NotebookNode:
+    """A completed notebook with texts and outputs that are small and safe to show.
+
+    Args:
+        master: the notebook as it was released to students.
+        cells: from ``completed``.
+        reports: on the exercises; they stand where these are checked.
+    """
+    checks = {f"check-{report.name}": report for report in reports}
     room, pixels, colours = KEPT_TOTAL, KEPT_PIXELS, COLOURED
-    for cell in notebook.cells:
-        role = cell.metadata.pop("role", None)
-        name = cell.metadata.pop("exercise", None)
-        cell.metadata.pop("attempt", None)
-        if role in (STUDENT, TAKEN_OVER, "exercise", "text"):
-            kept = _cut(_CONTROLS.sub("\ufffd", cell.source), KEPT_SOURCE)
-            room -= len(json.dumps(kept)) + 300
-            cell.source = kept if room >= 0 else "[cut]"
-            if cell.cell_type == "code":
-                colours -= len(cell.source)
-                if colours < 0 or not _can_be_coloured(cell.source):
-                    cell.metadata["magics_language"] = "text"  # nbconvert: no colours
-        if cell.cell_type != "code":
+    kept: list[NotebookNode] = []
+    for number, cell in enumerate(cells):
+        metadata = deepcopy(cell.released.metadata) if cell.released else NotebookNode()
+        source, attachments = cell.source, {}
+        if cell.is_own:
+            source = _cut(
+                _CONTROLS.sub("\ufffd", source[: 2 * KEPT_SOURCE]), KEPT_SOURCE
+            )
+            if not cell.is_code:
+                source = _word_for_word(source)
+            room -= len(json.dumps(source)) + 300
+            source = source if room >= 0 else "[cut]"
+        for kind, data in cell.pictures:
+            picture = _png(data) if kind == "image/png" else None
+            if picture and len(picture) <= room and _pixels(picture) <= pixels:
+                room, pixels = room - len(picture), pixels - _pixels(picture)
+                name = f"picture-{len(attachments) + 1}.png"
+                attachments[name] = {"image/png": picture}
+                source += f"\n\n![{name}](attachment:{name})"
+            elif room >= 0:
+                room -= len(_NOT_SHOWN)
+                source += _NOT_SHOWN
+        node = NotebookNode(
+            id=f"cell-{number}", cell_type="markdown", metadata=metadata, source=source
+        )
+        kept.append(node)
+        if not cell.is_code:
+            if attachments:
+                node.attachments = attachments
             continue
-        cell.execution_count = None
-        outputs, cell.outputs = cell.outputs, []
-        if role == "check":
-            if name in by_name:
-                cell.outputs = _report_outputs(by_name[name])
+        node.update(cell_type="code", execution_count=None, outputs=[])
+        if cell.is_own:
+            colours -= len(source)
+            if colours < 0 or not _can_be_coloured(source):
+                metadata["magics_language"] = "text"  # nbconvert: no colours
+        name = grade_id_of(cell.released) if cell.released else None
+        if name in checks:
+            node.outputs = _report_outputs(checks[name])
             continue
-        for output in outputs:
+        for output in cell.outputs:
             size = len(json.dumps(output)) + 100
             drawn = _pixels(output.get("data", {}).get("image/png"))
             if size <= room and drawn <= pixels:
-                cell.outputs.append(output)
+                node.outputs.append(output)
                 room -= size
                 pixels -= drawn
-    return notebook
+    return NotebookNode(
+        cells=kept, metadata=master.metadata, nbformat=4, nbformat_minor=5
+    )
+
+
+def _word_for_word(text: str) -> str:
+    """Markdown that shows a text as it is: an indented block runs and loads nothing.
+
+    Long lines are folded: rewriting links in a page takes quadratic time in the length
+    of a line.
+    """
+    return "\n".join(
+        "    " + line[start : start + FOLDED]
+        for line in text.splitlines()
+        for start in range(0, max(1, len(line)), FOLDED)
+    )
 
 
 def with_notes(notebook: NotebookNode, notes: Sequence[str]) -> NotebookNode:

@@ -22,7 +22,7 @@ from typing import Any
 
 import nbformat
 
-from autograder.errors import GraderFault, SubmissionFault
+from autograder.errors import GraderFault
 from autograder.exercise import Topic, load_topic
 from autograder.expected import Expected, uncached
 from autograder.files import Unusable
@@ -33,7 +33,6 @@ from autograder.interrupts import end_with_parent
 from autograder.notebooks import parse_notebook, points_in
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
-from autograder.submissions.reading_limit import reading_limit
 from autograder.submissions.submitted import Submission
 from autograder.submissions.titles import other_chapter
 from autograder.submissions.written import written_in
@@ -125,13 +124,12 @@ def _examined(job: Job, submission: Submission, workplace: Workplace) -> Examina
     if submission.unusable:
         return _refused(job, submission.unusable)
     try:
-        with reading_limit():
-            data = written_in(parse_notebook(submission.content), submission.modules)
-            other = other_chapter(data, job.chapter)
+        data = written_in(parse_notebook(submission.content), submission.modules)
+        other = other_chapter(data, job.chapter)
         if other is not None:
             reason = f"it is the notebook of another chapter, {other}"
             return _refused(job, reason)
-    except (Unusable, SubmissionFault) as error:
+    except Unusable as error:
         return _refused(job, str(error))
     master, topic = _master(job.master), _topic(job)
     return examine(

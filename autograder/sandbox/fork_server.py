@@ -33,6 +33,8 @@ MODULES = (
     "autograder.check",
     "autograder.arrays",
     "autograder.inputs",
+    "autograder.outside",
+    "autograder.stepwise",
     "autograder.sandbox.kernel",
     "autograder.respond",
     "faulthandler",

@@ -22,6 +22,7 @@ from zmq.eventloop.zmqstream import ZMQStream
 
 from autograder import respond
 from autograder.respond import CHANNEL
+from autograder.stepwise import go_on_below_errors
 
 _FORKED = "ipc:///tmp/.printed-by-forked-processes"
 _PIECE = 2**20  # characters of what was printed, in one message
@@ -161,6 +162,7 @@ class SubmissionKernelApp(IPKernelApp):
         )
         self.init_path()
         self.init_shell()
+        go_on_below_errors(self.kernel.shell)
         self.init_gui_pylab()
         self.init_extensions()
         self.init_code()

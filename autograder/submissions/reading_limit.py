@@ -23,8 +23,7 @@ def reading_limit(seconds: float = READING_SECONDS) -> Iterator[None]:
     """Bound the processor time that the body may use.
 
     Processor time of this process is proof: no neighbour can use it up. Signals reach
-    the main thread alone and do not exist on Windows; elsewhere nothing is bounded, so
-    whoever grades reads in a main thread (``pool``, ``apart``).
+    the main thread alone and do not exist on Windows; elsewhere nothing is bounded.
     Memory that this process does not get is no proof, and stays a ``MemoryError``.
 
     Args:

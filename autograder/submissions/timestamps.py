@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from dateutil.tz import gettz
-from nbgrader.utils import parse_utc
 
-# A date and perhaps a time and a zone. dateutil opens a file named after a zone that it
-# does not know, so only known zones are passed on.
-_STAMP = re.compile(
-    r"(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d(?:\.\d{1,9})?)?)?)"
-    r" ?(?:([+-]\d\d):?(\d\d)|([A-Za-z]{1,20}(?:/[A-Za-z_]{1,20}){0,2}))?"
-)
+# dateutil opens a file named after a zone, so only what may be one is passed on.
+_ZONE = re.compile(r"(.*\d) ?(?!Z$)([A-Za-z]{1,20}(?:/[A-Za-z_]{1,20}){0,2})")
 
 
 def time_of(stamp: str) -> datetime | None:
-    """A time stamp as nbgrader reads it; None if it is none."""
-    parts = _STAMP.fullmatch(stamp)
-    if parts is None:
-        return None
-    time, hours, minutes, zone = parts.groups()
-    if hours:  # nbgrader takes " +0200" for 200 seconds; it reads "+02:00"
-        stamp = f"{time}{hours}:{minutes}"
-    elif zone and gettz(zone) is None:
-        return None
+    """A time stamp as nbgrader keeps it, in UTC and without a zone; None if it is none.
+
+    Args:
+        stamp: in ISO 8601, or with the name of a zone, as nbgrader writes it.
+    """
+    text, zone = re.sub(r" (?=[+-]\d\d:?\d\d$)", "", stamp.strip()), None
+    if named := _ZONE.fullmatch(text):
+        text, zone = named[1], gettz(named[2])
+        if zone is None:
+            return None
     try:
-        return parse_utc(stamp)
+        time = datetime.fromisoformat(text)
+        time = time.replace(tzinfo=zone) if zone else time
+        return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
     except (ValueError, OverflowError):
         return None

@@ -9,7 +9,7 @@ from typing import Any
 from autograder.book import chapter_names
 from autograder.exercise import UnknownExercise, find_topic, load_topic, topic_names
 from autograder.notebooks import METADATA_KEY
-from autograder.submissions.by_name import defined_in
+from autograder.submissions.cells import defined_in
 
 OTHER_CHAPTER = 3
 MAX_NAMES = 100  # of what a notebook defines; more are not looked up

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import json
 import os
+import re
 import shutil
 import time
 from dataclasses import dataclass
@@ -107,11 +108,13 @@ def examination(needs_sandbox, topic, master, expected):
 def attacking(master, right):
     """A notebook that is right but for softmax, which holds an attack and is wrong.
 
-    ``cells`` are added before the exercise, ``after`` behind everything.
+    No other answer has a right softmax of its own, under this name. ``cells`` are added
+    before the exercise, ``after`` behind everything.
     """
+    others = {n: re.sub(r"\bsoftmax\b", "weigh", text) for n, text in right.items()}
 
     def make(softmax: str = WRONG, cells=(), after=(), **answers) -> dict[str, Any]:
-        data = submission(master, {**right, "softmax": softmax, **answers})
+        data = submission(master, {**others, "softmax": softmax, **answers})
         place = next(
             number
             for number, cell in enumerate(data["cells"])

@@ -11,7 +11,6 @@ import pytest
 
 from autograder.files import Unusable
 from autograder.notebooks import parse_notebook
-from autograder.submissions.rebuild import rebuild
 from classroom.forgeries import WRONG
 from classroom.submissions import submission
 from tests.autograder.attacks.conftest import about, printed
@@ -118,30 +117,28 @@ def with_a_byte_order_mark(data):
 
 
 SAME_SCORE = {
-    "37 a check cell is edited": (check_edited, "edited, used as released"),
-    "37 a check cell is deleted": (check_deleted, "missing, put back as released"),
-    "37 a check cell is copied": (check_copied, "copied, one counts"),
-    "37 cells are reordered": (reordered, "cells were moved"),
-    "37 a check cell checks something else": (check_pointed_elsewhere, "copied"),
-    "37 the setup cell is replaced": (setup_replaced, "edited, used as released"),
-    "38 points are changed": (set_entry(points=1000), "other points"),
-    "38 a cell is unlocked": (set_entry(locked=False), "other points"),
-    "38 a cell is no longer graded": (set_entry(grade=False), "other points"),
-    "38 the schema is changed": (set_entry(schema_version=1), "other points"),
-    "38 a cell is turned into a task": (set_entry(task=True), "other points"),
-    "38 an entry is not what it should be": (
-        set_entry(points=[], grade={}, locked="x"),
-        "other points",
-    ),
-    "39 cells of one's own are graded": (own_graded_cells, "count nothing"),
-    "39 the exercise is there twice": (right_answer_at_the_end, "does not count"),
-    "40 another kernel is named": (other_kernel, "names the kernel bash"),
-    "40 a kernel with a path is named": (kernel_with_a_path, "names the kernel"),
-    "44 all cells have one id": (duplicate_ids, ""),
-    "44 ids are not valid": (invalid_ids, ""),
-    "43 everything is odd": (everything_is_odd, "other points"),
-    "an exercise is retyped as markdown": (retyped_as_markdown, ""),
-    "41 the file begins with a byte-order mark": (with_a_byte_order_mark, ""),
+    "37 a check cell is edited": check_edited,
+    "37 a check cell is deleted": check_deleted,
+    "37 a check cell is copied": check_copied,
+    "37 cells are reordered": reordered,
+    "37 a check cell checks something else": check_pointed_elsewhere,
+    "37 the setup cell is replaced": setup_replaced,
+    "37 the ids of two cells are swapped": swapped_ids,
+    "38 points are changed": set_entry(points=1000),
+    "38 a cell is unlocked": set_entry(locked=False),
+    "38 a cell is no longer graded": set_entry(grade=False),
+    "38 the schema is changed": set_entry(schema_version=1),
+    "38 a cell is turned into a task": set_entry(task=True),
+    "38 an entry is not what it should be": set_entry(points=[], grade={}, locked="x"),
+    "39 cells of one's own are graded": own_graded_cells,
+    "39 the exercise is there twice": right_answer_at_the_end,
+    "40 another kernel is named": other_kernel,
+    "40 a kernel with a path is named": kernel_with_a_path,
+    "44 all cells have one id": duplicate_ids,
+    "44 ids are not valid": invalid_ids,
+    "43 everything is odd": everything_is_odd,
+    "an exercise is retyped as markdown": retyped_as_markdown,
+    "41 the file begins with a byte-order mark": with_a_byte_order_mark,
 }
 
 IN_CELLS = {
@@ -270,7 +267,7 @@ def write_odd_folders(submitted, text):
 @pytest.fixture(scope="module")
 def graded(grade_class, attacking, master, right):
     students = {"honest": attacking(), "neighbour a": submission(master, right)}
-    for name, (spoil, _) in SAME_SCORE.items():
+    for name, spoil in SAME_SCORE.items():
         students[name] = attacking()
         spoil(students[name])
     for name in set(MAGICS.values()):
@@ -309,7 +306,12 @@ def graded(grade_class, attacking, master, right):
 def test_a_notebook_that_was_tampered_with_has_its_honest_score(graded, attack):
     report = graded.reports[attack]
     assert scores(report) == scores(graded.reports["honest"]), about(report)
-    assert SAME_SCORE[attack][1] in about(report)
+    assert graded.marks[attack] == report["score"]
+
+
+def test_a_second_answer_below_the_check_is_told(graded):
+    said = about(graded.reports["39 the exercise is there twice"])
+    assert "softmax: it is defined again below its check, which does not count" in said
 
 
 @pytest.mark.parametrize("attack", IN_CELLS)
@@ -346,21 +348,6 @@ def test_42_a_file_of_500_MB_is_not_even_read(graded):
 
 def test_the_neighbours_of_broken_files_have_all_their_points(graded, everything):
     assert graded.marks["neighbour a"] == everything == graded.marks["neighbour z"]
-
-
-def test_swapped_ids_swap_the_answers_and_earn_no_more(examination, attacking):
-    data = attacking()
-    swapped_ids(data)
-    assert scores(examination(data).report)["attend"] == 0
-
-
-def test_the_report_on_any_tampering_stays_short(master, attacking):
-    data = attacking()
-    names = ["x" * 9999 + f"\x1b\n{n}" for n in range(999)]
-    data["cells"] += [code_cell("1", grade=True, grade_id=name) for name in names]
-    notes = rebuild(master, data).notes
-    assert len(notes) < 10
-    assert all(len(note) < 500 and note.isprintable() for note in notes)
 
 
 @pytest.mark.parametrize("student", HALF)

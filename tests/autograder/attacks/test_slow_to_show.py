@@ -17,10 +17,12 @@ import nbformat
 import pytest
 from nbconvert.filters import ansi2html, markdown2html, strip_files_prefix
 from nbconvert.filters.highlight import Highlight2HTML
+from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from autograder.grading.kept import add_output, kept_notebook
-from autograder.submissions.rebuild import rebuild
+from autograder.submissions.cells import as_handed_in
+from autograder.submissions.completed import completed
 from classroom.submissions import hand_in, submission
 from tests.autograder.attacks.conftest import LIMITS
 from tests.autograder.conftest import TOPIC, code_cell
@@ -77,12 +79,14 @@ def shown(master):
             new_markdown_cell(text),
             new_markdown_cell(f"x{text}\ny"),
         ]
-        rebuilt = rebuild(short, data)
-        for cell in rebuilt.notebook.cells:
-            if cell.metadata.role == "student":
-                add_output(cell.outputs, "stream", {"name": "stdout", "text": text})
+        handed_in = as_handed_in(short, data, ["softmax"])
+        cells = handed_in.cells
+        runs = [NotebookNode(outputs=[]) for _ in cells]
+        for run, cell in zip(runs, cells, strict=True):
+            if cell.is_own:
+                add_output(run.outputs, "stream", {"name": "stdout", "text": text})
         page = []
-        for cell in kept_notebook(rebuilt, []).cells:
+        for cell in kept_notebook(short, completed(handed_in, runs), []).cells:
             if cell.cell_type == "code":
                 page.append(colour(cell.source, metadata=cell.metadata))
                 page += [ansi2html(output.text) for output in cell.outputs]

@@ -1,0 +1,132 @@
+"""A notebook as it was handed in, completed with what nbgrader has to find in it.
+
+As nbgrader's ``OverwriteCells`` does it from the gradebook: released cells that are
+locked have their text again, all of them have their metadata, and one that is missing
+is put back. What else a student wrote stands where it stood.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+
+from autograder.submissions.cells import HandedIn, grade_id_of, same
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell of a completed notebook.
+
+    Attributes:
+        source: of it.
+        is_code: or else it is a text.
+        released: the cell of the master that it is, if it is one.
+        is_own: whether what it says is a student's.
+        outputs: of code that was run.
+        pictures: in a text of a student.
+    """
+
+    source: str
+    is_code: bool
+    released: NotebookNode | None = None
+    is_own: bool = False
+    outputs: Sequence[NotebookNode] = ()
+    pictures: Sequence[tuple[str, str]] = ()
+
+
+def completed(handed_in: HandedIn, outputs: Sequence[NotebookNode]) -> list[Shown]:
+    """The cells of a student with those of the master that are missing.
+
+    Args:
+        handed_in: the notebook of the student.
+        outputs: its cells as they were run.
+    """
+    master, cells = handed_in.master, handed_in.cells
+    graded = [cell for cell in master.cells if grade_id_of(cell) is not None]
+    found = _places(graded, handed_in)
+    missing: dict[int, list[Shown]] = {}  # by the place of the cell that they follow
+    above = -1
+    for asked in graded:
+        place = found.get(grade_id_of(asked))
+        if place is None:
+            shown = Shown(asked.source, asked.cell_type == "code", asked)
+            missing.setdefault(above, []).append(shown)
+        else:
+            above = place
+    named = {grade_id_of(cell): cell for cell in graded}
+    released = {place: named[name] for name, place in found.items()}
+    texts = {cell.source.strip() for cell in master.cells}
+    shown = missing.pop(-1, [])
+    for place, cell in enumerate(cells):
+        run = outputs[place].outputs if cell.is_code else ()
+        own = cell.source.strip() not in texts
+        shown.append(
+            Shown(
+                cell.source, cell.is_code, released.get(place), own, run, cell.pictures
+            )
+        )
+        shown += missing.pop(place, [])
+    return shown
+
+
+def _places(graded: Sequence[NotebookNode], handed_in: HandedIn) -> dict[str, int]:
+    """Where the released cells with a name are among those of a student.
+
+    Of cells in which an answer is asked for, it is the one that gives it, or the first
+    with its grade id; of others, the first with the released text.
+    """
+    cells = handed_in.cells
+    by_text: dict[tuple[bool, str], list[int]] = {}
+    by_id: dict[str | None, list[int]] = {}
+    for place, cell in enumerate(cells):
+        by_text.setdefault((cell.is_code, same(cell.source)), []).append(place)
+        by_id.setdefault(cell.grade_id, []).append(place)
+    found: dict[str, int] = {}
+    taken: set[int] = set()
+    for asked in graded:
+        name, is_code = grade_id_of(asked), asked.cell_type == "code"
+        entry = asked.metadata.nbgrader
+        is_asked = entry.get("solution") or entry.get("task")
+        places = by_text.get((is_code, same(asked.source)), [])
+        if is_asked:
+            named = [n for n in by_id.get(name, ()) if cells[n].is_code == is_code]
+            answers = [n for n in [handed_in.place_of(name)] if n is not None]
+            places = [*answers, *named, *places]
+        place = next((n for n in places if n not in taken), None)
+        if place is not None:
+            taken.add(place)
+            found[name] = place
+    return found
+
+
+def answers_by_hand(
+    notebook: Sequence[Shown], exercises: Collection[str]
+) -> dict[str, str]:
+    """What the instructor's own questions got, in a form that tells whether it changed.
+
+    Args:
+        notebook: completed.
+        exercises: that are marked without a person.
+
+    Returns:
+        A digest of each answer, with what was added below it, by its grade id.
+    """
+    texts: dict[str, list[str]] = {}
+    name = None  # of the question to which what follows is the answer
+    for cell in notebook:
+        if cell.released is not None:
+            entry = cell.released.metadata.nbgrader
+            asked = entry.get("solution") or entry.get("task")
+            name = grade_id_of(cell.released) if asked else None
+        if name is not None and name not in exercises and cell.is_own:
+            texts.setdefault(name, []).append(cell.source.strip())
+            texts[name] += [data for _, data in cell.pictures]
+        elif name is not None and name not in exercises:
+            texts.setdefault(name, [])
+    return {
+        name: hashlib.sha256("\n\n".join(parts).encode()).hexdigest()[:16]
+        for name, parts in texts.items()
+    }

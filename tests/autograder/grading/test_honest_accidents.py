@@ -1,0 +1,411 @@
+"""What happens to the notebooks of honest people, examined in the real sandbox.
+
+Each starts as a right submission. The score is what a person would give who reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+from nbformat.v4 import new_markdown_cell
+
+from autograder.errors import GraderFault
+from autograder.notebooks import parse_notebook
+from autograder.sandbox.limits import Limits
+from autograder.submissions.written import written_in
+from tests.autograder.conftest import code_cell, scores
+
+LIMITS = Limits(cell_seconds=3, submission_seconds=30)
+# The answers call one another, so each cell has its own only.
+SOFTMAX = """\
+def softmax(scores):
+    e = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+"""
+
+
+def at(data, grade_id):
+    """The number of the cell with a grade id."""
+    return next(
+        number
+        for number, cell in enumerate(data["cells"])
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
+    )
+
+
+def find(data, grade_id):
+    return data["cells"][at(data, grade_id)]
+
+
+def insert(data, grade_id, *sources, below=False):
+    """Add cells above one, or below it."""
+    place = at(data, grade_id) + below
+    data["cells"][place:place] = map(code_cell, sources)
+
+
+def stub_of(data, name):
+    return find(data, name)["metadata"]["attention_from_scratch"]["stub"]
+
+
+# Each changes a right notebook in which softmax stands in its cell alone.
+
+
+def stripped_by_colab(data):
+    for cell in data["cells"]:
+        cell["metadata"] = {"id": "aBc", "outputId": "x"}
+    data["metadata"] = {"colab": {"provenance": []}, "accelerator": "GPU"}
+
+
+def a_new_notebook(data):
+    stripped_by_colab(data)
+    data["cells"] = [c for c in data["cells"] if c["cell_type"] == "code"]
+
+
+def copied_cells(data):
+    cell = find(data, "softmax")
+    earlier = {**cell, "source": "def softmax(scores):\n    return scores"}
+    data["cells"].insert(at(data, "softmax"), earlier)
+    data["cells"].append(find(data, "check-softmax"))
+    data["cells"].append(find(data, "check-attend"))
+
+
+def an_attempt_above(data):
+    insert(data, "softmax", "def softmax(scores):\n    return scores", "check(softmax)")
+
+
+def a_split_cell(data):
+    cell = find(data, "softmax")
+    rest = {**cell, "source": "softmax(np.zeros(3))"}
+    cell["source"] = f"# Mine\n{cell['source']}"
+    data["cells"].insert(at(data, "softmax") + 1, rest)
+
+
+def in_another_cell_above(data):
+    insert(data, "softmax", find(data, "softmax")["source"])
+    find(data, "softmax")["source"] = stub_of(data, "softmax")
+
+
+def in_another_cell_below(data):
+    insert(data, "softmax", find(data, "softmax")["source"], below=True)
+    find(data, "softmax")["source"] = stub_of(data, "softmax")
+
+
+def at_the_very_end(data):
+    data["cells"].append(code_cell(find(data, "softmax")["source"]))
+    find(data, "softmax")["source"] = stub_of(data, "softmax")
+
+
+def all_in_one_cell(data):
+    names = ("softmax", "alignment_scores", "attend", "soft_lookup")
+    texts = [find(data, name)["source"] for name in names]
+    insert(data, "alignment_scores", "\n\n".join(texts))
+    for name in names:
+        find(data, name)["source"] = stub_of(data, name)
+
+
+def by_a_name_for_something_else(data):
+    source = find(data, "softmax")["source"].replace("softmax", "_softmax")
+    find(data, "softmax")["source"] = f"{source}\n\nsoftmax = _softmax"
+
+
+def deleted_imports(data):
+    del data["cells"][at(data, "setup-1")]
+
+
+def deleted_checks(data):
+    names = ("softmax", "attend", "soft_lookup")
+    data["cells"] = [
+        cell
+        for cell in data["cells"]
+        if cell["metadata"].get("nbgrader", {}).get("grade_id")
+        not in {f"check-{name}" for name in names}
+    ]
+
+
+def deleted_demonstrations_and_texts(data):
+    data["cells"] = [
+        cell
+        for cell in data["cells"]
+        if cell["cell_type"] == "code" and "demo" not in cell["metadata"]["tags"]
+    ]
+
+
+def edited_checks(data):
+    find(data, "check-softmax")["source"] = "print(check(softmax))"
+    find(data, "check-attend")["source"] = "# check(attend)"
+    find(data, "check-soft_lookup")["source"] = "check(softmax)\ncheck(soft_lookup)"
+
+
+def google_colab(data):
+    line = "from google.colab import drive\ndrive.mount('/content/drive')"
+    insert(data, "setup-1", line)
+    find(data, "softmax")["source"] = f"{line}\n{find(data, 'softmax')['source']}"
+
+
+def annotations_of_a_library_that_is_not_here(data):
+    head = "from jaxtyping import Float\nimport numba as nb\n\n@nb.njit(cache=True)\n"
+    source = find(data, "softmax")["source"].replace(
+        "(scores)", "(scores: Float[np.ndarray, 'n']) -> Float | None"
+    )
+    find(data, "softmax")["source"] = head + source
+
+
+def a_library_that_is_tried(data):
+    head = "try:\n    import cupy as np\nexcept ImportError:\n    import numpy as np\n"
+    find(data, "softmax")["source"] = head + find(data, "softmax")["source"]
+
+
+def a_failing_line_above(data):
+    head = "print(X.shape)\nopen(r'C:\\Users\\ada\\data.csv')\n1 / 0\n"
+    find(data, "softmax")["source"] = head + find(data, "softmax")["source"]
+
+
+def windows_paths(data):
+    insert(data, "softmax", "%cd C:\\Users\\ada", "import os\nos.chdir(r'C:\\x')")
+    text = find(data, "softmax")["source"]
+    find(data, "softmax")["source"] = f"DATA = r'C:\\Users\\ada\\{{}}.npy'\n{text}"
+
+
+def endless_experiment(data):
+    insert(data, "softmax", "while True:\n    pass")
+    insert(data, "attend", "import time\nwhile True:\n    time.sleep(0)")
+
+
+def kernel_killed(data):
+    insert(data, "attend", "import os\nos.kill(os.getpid(), 9)")
+
+
+def kernel_killed_beside_a_helper(data):
+    source = find(data, "softmax")["source"]
+    helper = source.replace("softmax", "helper")
+    insert(data, "softmax", f"{helper}\nimport os\nos._exit(1)")
+    find(data, "softmax")["source"] = "def softmax(scores):\n    return helper(scores)"
+
+
+def memory_exhausted(data):
+    insert(data, "attend", "x = [bytearray(2**28) for _ in range(1000)]")
+
+
+def exits(data):
+    insert(data, "softmax", "exit()", "quit()", "import sys; sys.exit()")
+
+
+def asks_for_input(data):
+    insert(data, "softmax", "name = input('Who are you? ')\nprint(name)")
+
+
+def star_imports(data):
+    insert(data, "softmax", "from math import *\nfrom nowhere import *")
+    find(data, "softmax")["source"] = SOFTMAX.replace("np.", "").replace(
+        "def", "from numpy import *\ndef"
+    )
+
+
+def other_kernel(data):
+    data["metadata"]["kernelspec"] = {"name": "conda-env-dl-py", "language": "python"}
+
+
+def duplicate_ids(data):
+    for cell in data["cells"]:
+        cell["id"] = "same"
+
+
+def widgets(data):
+    state = {"model_id": {"model_name": "IntSliderModel", "state": {"value": 7}}}
+    data["metadata"]["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
+    insert(data, "softmax", "import ipywidgets\nipywidgets.IntSlider()")
+
+
+def thirty_megabytes_of_outputs(data):
+    image = {"image/png": "A" * 30 * 2**20}
+    cell = find(data, "softmax")
+    cell["outputs"] = [{"output_type": "display_data", "data": image, "metadata": {}}]
+
+
+def other_line_ends(data):
+    for cell in data["cells"]:
+        cell["source"] = cell["source"].replace("\n", "\r\n")
+
+
+def magics(data):
+    insert(data, "softmax", "%matplotlib inline\n%load_ext autoreload\n!pip install x")
+    find(data, "softmax")["source"] = "%%time\n" + find(data, "softmax")["source"]
+
+
+def a_function_of_a_demonstration(data):
+    find(data, "softmax")["source"] += "\n\nremaining_influence, time.time()"
+    insert(data, "softmax", "seconds(print)")
+
+
+def a_value_that_a_demonstration_computes(data):
+    insert(data, "softmax", "print(softmax(X @ q))\nprint(X.shape)")
+
+
+def a_setup_of_ones_own(data):
+    find(data, "setup-1")["source"] += "\nimport seaborn as sns\nsns.set_theme()"
+
+
+def another_setup_of_ones_own(data):
+    find(data, "setup-1")["source"] = "import numpy as np\ncheck = print"
+
+
+def notes_in_code_cells(data):
+    insert(data, "softmax", "This is my idea: subtract the maximum first")
+    data["cells"].insert(4, new_markdown_cell("$e^x$ <b>"))
+
+
+def plots_without_end(data):
+    insert(data, "softmax", "for n in range(40):\n    plt.figure(); plt.plot([n])")
+
+
+def threads_left_behind(data):
+    insert(data, "softmax", "import threading\nthreading.Timer(60, print).start()")
+
+
+COST_NOTHING = [
+    *(stripped_by_colab, a_new_notebook, copied_cells, an_attempt_above, a_split_cell),
+    *(in_another_cell_above, in_another_cell_below, at_the_very_end, all_in_one_cell),
+    *(by_a_name_for_something_else, deleted_imports, deleted_checks, edited_checks),
+    *(deleted_demonstrations_and_texts, google_colab, a_failing_line_above),
+    *(annotations_of_a_library_that_is_not_here, a_library_that_is_tried),
+    *(windows_paths, endless_experiment, kernel_killed, kernel_killed_beside_a_helper),
+    *(memory_exhausted, exits, asks_for_input, star_imports, other_kernel),
+    *(duplicate_ids, widgets, thirty_megabytes_of_outputs, other_line_ends, magics),
+    *(a_function_of_a_demonstration, a_value_that_a_demonstration_computes),
+    *(a_setup_of_ones_own, another_setup_of_ones_own, notes_in_code_cells),
+    *(plots_without_end, threads_left_behind),
+]
+
+
+@pytest.fixture
+def honest(solved, right):
+    """A right notebook in which softmax is defined in its own cell alone."""
+    own = {name: text[text.index(f"def {name}(") :] for name, text in right.items()}
+    return lambda **others: solved(**{**own, "softmax": SOFTMAX, **others})
+
+
+@pytest.fixture
+def examine(examined):
+    """Examine a notebook; twice where the machine was too busy to tell."""
+
+    def run(data):
+        with contextlib.suppress(GraderFault):
+            return examined(data, LIMITS)
+        return examined(data, LIMITS)
+
+    return run
+
+
+def as_read(data):
+    """What a worker makes of the file."""
+    content = b"\xef\xbb\xbf" + json.dumps(data).encode()
+    return written_in(parse_notebook(content))
+
+
+@pytest.mark.parametrize("accident", COST_NOTHING, ids=lambda f: f.__name__)
+def test_it_costs_nothing(examine, honest, accident):
+    data = honest()
+    accident(data)
+    report = examine(as_read(data))
+    assert scores(report) == {e["name"]: e["max_score"] for e in report["exercises"]}
+
+
+def named(report, name):
+    return next(e for e in report["exercises"] if e["name"] == name)
+
+
+def without_right(report, *names):
+    """What the exercises have that lost points; the others have all theirs."""
+    lost = {e["name"]: e for e in report["exercises"] if e["score"] < e["max_score"]}
+    assert lost.keys() == set(names)
+    return [lost[name] for name in names]
+
+
+def test_a_renamed_function_is_told_what_it_should_be_called(examine, honest):
+    mine = SOFTMAX.replace("softmax", "soft_max")
+    softmax = named(examine(honest(softmax=mine)), "softmax")
+    assert softmax["score"] == 0
+    assert softmax["message"].endswith(
+        "If soft_max is your answer: it has to be called softmax, as in the stub, "
+        "which is still there."
+    )
+
+
+def test_a_wrong_helper_is_where_to_begin(examine, honest):
+    report = examine(honest(softmax=SOFTMAX.replace("e / ", "2 * e / ")))
+    told = (
+        "Your answer calls your own `softmax`, which lost points itself: correct that"
+    )
+    assert told in named(report, "attend")["message"]
+    assert named(report, "alignment_scores")["message"] == ""
+
+
+def test_a_value_from_outside_is_named(examine, honest):
+    reads = "scale = 3.0\ndef softmax(scores):\n    return np.exp(scores) * scale\n"
+    report = examine(honest(softmax=reads))
+    said = named(report, "softmax")["message"]
+    assert said.startswith("Your answer reads `scale` from outside.")
+
+
+def test_a_name_that_is_set_below_its_check_is_named(examine, honest):
+    data = honest(softmax=SOFTMAX.replace("np.exp", "exponential"))
+    data["cells"].append(code_cell("exponential = np.exp"))
+    said = named(examine(data), "softmax")["message"]
+    assert "`exponential` cannot be found where your answer is checked" in said
+
+
+def test_a_later_wrong_attempt_that_was_checked_counts(examine, honest):
+    data = honest()
+    wrong = "def softmax(scores):\n    return scores * 0"
+    data["cells"] += [code_cell(wrong), code_cell("check(softmax)")]
+    report = examine(data)
+    assert scores(report)["softmax"] == 0
+
+
+def test_an_answer_that_hangs_costs_its_own_exercise_only(examine, honest):
+    data = honest(soft_lookup="def soft_lookup(*_, **__):\n    while True: pass")
+    helper = code_cell("def helper(x):\n    return x")
+    data["cells"].insert(2, helper)
+    (lookup,) = without_right(examine(data), "soft_lookup")
+    assert "time limit" in lookup["message"]
+
+
+def test_who_is_asked_again_is_asked_something_else(examine, honest):
+    """A stub that writes down its questions, and is answered from memory at the end."""
+    listens = (
+        "seen = []\ndef softmax(scores):\n"
+        "    seen.append(scores.tobytes())\n    raise NotImplementedError\n"
+    )
+    remembers = SOFTMAX.replace("softmax", "_mine") + (
+        "\ndef softmax(scores):\n    known = scores.tobytes() in seen\n"
+        "    return _mine(scores) if known else scores\n"
+    )
+    data = honest(softmax=listens)
+    data["cells"].append(code_cell(remembers))
+    assert named(examine(data), "softmax")["score"] == 0
+
+
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        "check = lambda f: 8",
+        "class check(float):\n    def __new__(cls, f): return float.__new__(cls, 8)",
+        "print('8 of 8 points')\nfrom IPython.display import display, HTML\n"
+        "display(HTML('<strong>8 of 8 points</strong>'))",
+        "import autograder.check, autograder.respond\n"
+        "autograder.check.check = autograder.respond.respond = lambda *a: None",
+        "import sys, types\nfor n in [n for n in sys.modules if 'autograder' in n]:\n"
+        "    sys.modules[n] = types.ModuleType(n)",
+        "get_ipython().run_ast_nodes = None",
+        "import autograder.stepwise as s\ns.define = s.only_defines = lambda *a: True",
+        "import autograder.outside as o\no.read_by = lambda *a: {'values': 'x'}",
+        "import numpy as np\nnp.array_equal = np.allclose = lambda *a, **k: True",
+    ],
+)
+def test_a_wrong_answer_gains_nothing(examine, honest, forgery):
+    data = honest(softmax="def softmax(scores):\n    return scores * 0")
+    insert(data, "softmax", forgery)
+    find(data, "check-softmax")["source"] = "assert True  # 8 points"
+    assert scores(examine(data))["softmax"] == 0

@@ -1,0 +1,268 @@
+"""What of a submission is read, and how it is told which chapter it is."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import time
+
+import nbformat
+import pytest
+
+from autograder.errors import GraderFault
+from autograder.exercise import load_topic
+from autograder.files import Unusable
+from autograder.grading import worker
+from autograder.notebooks import (
+    MAX_FILE_BYTES,
+    MAX_WRITTEN,
+    METADATA_KEY,
+    chapter_of,
+    parse_notebook,
+    read_notebook,
+)
+from autograder.sandbox.limits import Limits
+from autograder.submissions import titles
+from autograder.submissions.submitted import Submission, read
+from autograder.submissions.titles import other_chapter
+from autograder.submissions.written import written_in
+from classroom.submissions import submission
+from tests.autograder.conftest import TOPIC, code_cell
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b"\xff\xfe{\x00}\x00", "not UTF-8"),
+        (b'{"cells": [', "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "no notebook"),
+        (b"{}", "no notebook"),
+        (b'{"nbformat": 3, "worksheets": []}', "format 3"),
+        (b'{"nbformat": 99, "cells": []}', "format 99"),
+        (
+            b'{"nbformat": "4", "cells": []}',
+            'format is the text "4", expected the number 4',
+        ),
+        (b'{"nbformat": ' + b"[" * 900 + b"]" * 900 + b', "cells": []}', "unknown"),
+        (b'{"nbformat": 4, "cells": null}', "no list of cells"),
+        (json.dumps({"nbformat": 4, "cells": [{}] * 100_000}).encode(), "cells"),
+    ],
+)
+def test_what_is_no_notebook_is_refused_with_a_reason(content, reason):
+    with pytest.raises(Unusable, match=reason):
+        parse_notebook(content)
+
+
+def test_byte_order_mark_is_read(solved):
+    content = b"\xef\xbb\xbf" + json.dumps(solved()).encode()
+    assert parse_notebook(content)["nbformat"] == 4
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.ipynb")
+    with pytest.raises(Unusable, match="pipe.ipynb is not a plain file"):
+        read_notebook(tmp_path / "pipe.ipynb")
+    (tmp_path / "endless.ipynb").symlink_to("/dev/zero")
+    with pytest.raises(Unusable, match="not a plain file"):
+        read_notebook(tmp_path / "endless.ipynb")
+
+
+def test_too_large_a_file_is_not_read(tmp_path):
+    path = tmp_path / "large.ipynb"
+    with path.open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(Unusable, match="1024 MB"):
+        read_notebook(path)
+
+
+def test_chapter_is_found_in_the_metadata_else_in_the_name(master, tmp_path):
+    assert chapter_of(master, tmp_path / "renamed.ipynb") == TOPIC
+    assert chapter_of({"metadata": {}}, tmp_path / "masking.ipynb") == "masking"
+    assert chapter_of({"metadata": 3}, tmp_path / "masking.ipynb") == "masking"
+
+
+def as_bytes(data):
+    return json.dumps(data).encode()
+
+
+def test_what_cells_showed_does_not_count_towards_the_size(master):
+    data = submission(master, {})
+    picture = {"image/png": "A" * (MAX_WRITTEN + 1)}
+    data["cells"].append(code_cell("x"))
+    data["cells"][-1]["outputs"] = [{"output_type": "display_data", "data": picture}]
+    assert len(as_bytes(data)) < MAX_FILE_BYTES
+    parse_notebook(as_bytes(data))
+    data["cells"][-1]["source"] = ["#" * (MAX_WRITTEN // 2)] * 3
+    with pytest.raises(Unusable, match="10 MB without its outputs"):
+        parse_notebook(as_bytes(data))
+
+
+def test_the_notebook_of_another_chapter_is_named_as_that(master):
+    assert other_chapter(master, TOPIC) is None
+    assert other_chapter(master, "masking") == TOPIC  # its metadata say so
+    bare = {
+        "cells": [{"cell_type": "code", "source": ["def causal_mask(n):\n", "  1"]}]
+    }
+    assert other_chapter(bare, TOPIC) == "masking"
+    assert other_chapter(bare, "masking") is None
+    assert (
+        other_chapter({"cells": [{"cell_type": "code", "source": "x"}, 3]}, TOPIC)
+        is None
+    )
+    both = {**master, "cells": [*master["cells"], *bare["cells"]]}
+    assert other_chapter(both, "masking") is None  # something of it is there
+
+
+def test_only_what_may_be_the_name_of_an_exercise_is_looked_up(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        titles, "find_topic", lambda n: asked.append(n) or load_topic(TOPIC)
+    )
+    names = ["a" * 1_000_000, "a b", "a.b", "", "fine", "x" * 60, "x" * 61]
+    data = {"cells": [code_cell("1", grade_id=name) for name in names]}
+    data["cells"].append(code_cell(f"def {'y' * 61}(): pass"))
+    other_chapter(data, "masking")
+    assert asked == ["fine", "x" * 60]
+
+
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        (["masking final.ipynb", "notes.ipynb"], "masking final.ipynb"),
+        (["Masking-Copy1.ipynb", "my masking.ipynb"], "Masking-Copy1.ipynb"),
+        (["old.ipynb", "scaling.ipynb", "masking (2).ipynb"], "masking (2).ipynb"),
+        (["scaling.ipynb", "multi_head.ipynb"], None),
+        (["a.ipynb", "b.ipynb"], None),
+        (["masking.ipynb.txt", "b.ipynb"], "masking.ipynb.txt"),
+        (["masking.ipynb.json", "b.ipynb"], "masking.ipynb.json"),
+        (["MASKING.IPYNB", "b.ipynb"], "MASKING.IPYNB"),
+        (["homework/masking.ipynb", "homework/b.ipynb"], "homework/masking.ipynb"),
+        (["masking.pdf", "b.txt"], None),
+        ([], None),
+    ],
+)
+def test_of_several_notebooks_the_best_named_is_taken_and_said(tmp_path, names, taken):
+    folder = tmp_path / "ada" / "masking"
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(name)
+    found = read(tmp_path, "ada", "masking")
+    assert found.content.decode() == (taken or "")
+    if taken is None:
+        there = f"; found {', '.join(sorted(names))}" if names else ""
+        assert found.unusable == f"no notebook masking.ipynb was submitted{there}"
+    else:
+        assert found.note.startswith(f"the notebook was named {taken}; not looked at: ")
+        assert all(name.split("/")[-1] in found.note for name in names)
+
+
+@pytest.fixture
+def folder_with(tmp_path, master):
+    """What is read of a folder with notebooks: blank ones, and some with work."""
+
+    def ask(**names):
+        folder = tmp_path / "ada" / TOPIC
+        folder.mkdir(parents=True)
+        for name, has_work in names.items():
+            data = copy.deepcopy(master)
+            if has_work:
+                cell = next(c for c in data.cells if c.metadata.get(METADATA_KEY))
+                cell.source += "\n# mine"
+            data.metadata["called"] = name
+            (folder / f"{name}.ipynb").write_text(json.dumps(data))
+        found = read(tmp_path, "ada", TOPIC)
+        return json.loads(found.content)["metadata"]["called"], found.note
+
+    return ask
+
+
+def test_of_a_blank_notebook_and_a_copy_with_work_the_copy_is_examined(folder_with):
+    called, note = folder_with(
+        **{TOPIC: False, f"{TOPIC}-Copy1": False, f"{TOPIC} solved": True}
+    )
+    assert called == f"{TOPIC} solved"
+    assert note == (
+        f"{TOPIC}.ipynb is as it was released, so {TOPIC} solved.ipynb was examined; "
+        f"not looked at: {TOPIC}-Copy1.ipynb"
+    )
+
+
+def test_a_notebook_with_work_is_examined_whatever_lies_beside_it(folder_with):
+    called, note = folder_with(**{TOPIC: True, f"{TOPIC}-Copy1": True})
+    assert (called, note) == (TOPIC, f"not looked at: {TOPIC}-Copy1.ipynb")
+
+
+def test_work_under_another_name_is_no_copy(folder_with):
+    called, note = folder_with(**{TOPIC: False, "notes": True, "scaling": True})
+    assert called == TOPIC
+    assert note == "not looked at: notes.ipynb, scaling.ipynb"
+
+
+def test_a_folder_of_very_many_notebooks_is_read_in_a_moment(tmp_path):
+    folder = tmp_path / "ada" / "masking"
+    folder.mkdir(parents=True)
+    for number in range(3000):
+        (folder / f"{number}{'x' * 200}.ipynb").touch()
+    (folder / "my masking.ipynb").write_text("mine")
+    before = time.process_time()
+    assert read(tmp_path, "ada", "masking").content == b"mine"
+    assert time.process_time() - before < 2  # reading the contents for each took 30
+
+
+def test_what_nobody_looks_at_is_dropped(master):
+    data = submission(master, {})
+    small = len(as_bytes(data))
+    bulk = [{}] * 100_000
+    data["more"] = data["metadata"]["more"] = bulk
+    cell = data["cells"][2]
+    cell["outputs"] = cell["id"] = cell["metadata"]["tags"] = bulk
+    cell["metadata"]["nbgrader"] = {"grade_id": "y" * 1_000_000, "points": bulk}
+    data["cells"] += bulk[:5] + [{**cell, "cell_type": bulk, "attachments": bulk}]
+    held = written_in(data)
+    assert len(as_bytes(held)) < small
+    assert [c["source"] for c in held["cells"][: len(master["cells"])]] == [
+        c["source"] for c in master["cells"]
+    ]
+
+
+def test_files_of_python_beside_a_notebook_are_read(tmp_path, master, right):
+    mine = "from helpers import attend\nimport numpy as np, torch"
+    data = submission(master, {**right, "attend": mine})
+    folder = tmp_path / "ada" / TOPIC
+    folder.mkdir(parents=True)
+    (folder / f"{TOPIC}.ipynb").write_text(json.dumps(data))
+    without = read(tmp_path, "ada", TOPIC)
+    (folder / "package").mkdir()
+    helper = "import package.core, __init__\nattend = None\n"
+    for name in ("helpers.py", "not_named.py", "no name.py"):
+        (folder / name).write_text(helper)
+    for name in ("package/core.py", "package/__init__.py"):
+        (folder / name).write_text("1\n" if "core" in name else "")
+    (folder / "numpy.py").symlink_to("/etc/passwd")
+    found = read(tmp_path, "ada", TOPIC)
+    assert found.modules == (
+        ("helpers.py", helper),
+        ("package/__init__.py", ""),
+        ("package/core.py", "1\n"),
+    )
+    assert found.note == (
+        "used as well: helpers.py, package/__init__.py, package/core.py"
+    )
+    assert found.digest != without.digest
+
+
+@pytest.mark.parametrize("step", ["parse_notebook", "written_in", "other_chapter"])
+def test_a_reader_without_memory_blames_nobody(
+    master, solved, topic, monkeypatch, step
+):
+    def short(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(worker, step, short)
+    job = worker.Job(topic.name, nbformat.writes(master), b"secret", Limits())
+    with pytest.raises(GraderFault, match="MemoryError"):  # it is examined again
+        worker.examine_submission(job, Submission("ada", as_bytes(solved())))
