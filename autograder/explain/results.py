@@ -19,7 +19,7 @@ import numpy as np
 from autograder.answers import Answer
 from autograder.compare import KINDS, agrees, close
 from autograder.exercise import Case
-from autograder.parts import is_input, without_call
+from autograder.parts import without_call
 from autograder.rows import Names
 
 MOST_VALUES = 200_000  # of one result; larger ones are not searched
@@ -596,8 +596,8 @@ PLACES: list[Place] = [
         lambda y, z: y.reshape(z.shape),
     ),
     (
-        "{} has the right values in another order: axes were probably mixed up by a "
-        "reshape where they had to be swapped, or the other way round.",
+        "{} has the right values in another order: look at what is reshaped, "
+        "transposed and joined, and along which axes.",
         _reordered,
     ),
     (
@@ -699,12 +699,6 @@ def wrong_parts(
     return found if walk((), right.value, given.value) else None
 
 
-def changed_inputs(case: Case, right: Answer, given: Answer, names: Names) -> set[str]:
-    """The names of the arguments that are not after the call what they should be."""
-    parts = wrong_parts(case, right, given, names) or []
-    return {part.name for part in parts if is_input(part.name)}
-
-
 def find_relation(wrong: Sequence[Sequence[Wrong]]) -> str:
     """What the wrong results are, by the first row that fits; empty if none does.
 
@@ -733,7 +727,8 @@ def _of_all_or_some(
     if found := _telling(every) and find(every):
         return found
     finite = [part for part in every if not part.is_lost]
-    if len(finite) < len(every) and (found := _telling(finite) and find(finite)):
+    some = len(every) / 2 <= len(finite) < len(every)
+    if some and (found := _telling(finite) and find(finite)):
         return f"{found} {LOST}"
     names = dict.fromkeys(part.name for part in every)
     for name in names if len(names) > 1 else ():
@@ -751,6 +746,8 @@ def _relation(wrong: Sequence[Wrong]) -> str:
         right, given = wrong[0].kinds
         return KIND.format(_subject(wrong), given, right) if right != given else ""
     wrong = sorted(wrong, key=lambda one: not _varied(one.right))
+    if not any(one.given.any() for one in wrong):
+        return ""  # zeros everywhere, and any sum or product may be that
     table = RESULTS if _varied(wrong[0].right) else ARRANGED
     found = (relation.explains(wrong) for relation in table)
     says = next((one for one in found if one is not None), "")
