@@ -280,6 +280,13 @@ def _first_kept(y: Array, axis: int) -> Array:
     return np.broadcast_to(y.take([0], axis), y.shape)
 
 
+def _along(
+    says: str, edit: Callable[[Array, int], Any], undo: bool = False
+) -> Relation:
+    """A relation along one axis, whichever it is."""
+    return Relation(says, edit, axes, undo, shown=_axis_name)
+
+
 ARRANGED = [
     Relation("{} is the right result transposed.", lambda y, _: y.swapaxes(-1, -2)),
     Relation(
@@ -295,12 +302,7 @@ ARRANGED = [
         "{} is the opposite of the right result: True and False are exchanged.",
         lambda y, _: 1 - y if set(np.unique(y)) <= {0.0, 1.0} else None,
     ),
-    Relation(
-        "{} is the right result in reverse order along {}.",
-        np.flip,
-        axes,
-        shown=_axis_name,
-    ),
+    _along("{} is the right result in reverse order along {}.", np.flip),
     Relation(
         "{} is the right result moved by {}; what falls out comes in at the other end.",
         lambda y, value: np.roll(y, value[1], value[0]),
@@ -377,18 +379,14 @@ RESULTS = [
         lambda z, _: np.maximum(z, 0),
         undo=True,
     ),
-    Relation(
+    _along(
         "{} would be right after a softmax over {}, which is missing.",
         _softmax,
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} is the softmax of the right result over {}: there is one too many.",
         _softmax,
-        axes,
-        shown=_axis_name,
     ),
     Relation(
         "{} is what the softmax gives of the right scores times {}.",
@@ -396,52 +394,31 @@ RESULTS = [
         _sharpness,
         shown=lambda value: f"{value[1]:.4g}, along {_axis_name(value[0])}",
     ),
-    Relation(
+    _along(
         "{} is one where the right result is largest along {}, and zero elsewhere: "
         "the weights of all others are lost.",
         _winners,
-        axes,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} is not normalised: divided by its sums over {}, it would be right.",
         lambda z, axis: z / z.sum(axis, keepdims=True),
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} is the right result divided by its sums over {}.",
         lambda y, axis: y / y.sum(axis, keepdims=True),
-        axes,
-        shown=_axis_name,
     ),
-    Relation(
-        "{} would be right if it were scaled to norm 1 along {}.",
-        _unit,
-        axes,
-        undo=True,
-        shown=_axis_name,
-    ),
-    Relation(
-        "{} is the right result scaled to norm 1 along {}.",
-        _unit,
-        axes,
-        shown=_axis_name,
-    ),
-    Relation(
+    _along("{} would be right if it were scaled to norm 1 along {}.", _unit, undo=True),
+    _along("{} is the right result scaled to norm 1 along {}.", _unit),
+    _along(
         "{} would be right with mean 0 and variance 1 along {}, which it lacks.",
         _standardised,
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} would be right if its mean over {} were subtracted.",
         lambda z, axis: z - z.mean(axis, keepdims=True),
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
     Relation(
         "{} has the right values in their order, but axes of size one are too many or "
@@ -450,43 +427,22 @@ RESULTS = [
         lambda y, z: [z.shape] if y.ndim != z.ndim else [],
         anew=True,
     ),
-    Relation(
-        "{} is the right result summed over {}.",
-        lambda y, axis: y.sum(axis),
-        axes,
-        shown=_axis_name,
-    ),
-    Relation(
-        "{} is the mean of the right result over {}.",
-        lambda y, axis: y.mean(axis),
-        axes,
-        shown=_axis_name,
-    ),
-    Relation(
-        "{} is the mean of the right result over {}, in every place.",
-        _mean_kept,
-        axes,
-        shown=_axis_name,
-    ),
-    Relation(
+    _along("{} is the right result summed over {}.", lambda y, axis: y.sum(axis)),
+    _along("{} is the mean of the right result over {}.", lambda y, axis: y.mean(axis)),
+    _along("{} is the mean of the right result over {}, in every place.", _mean_kept),
+    _along(
         "{} would be right if it were summed over {}, which is missing.",
         lambda z, axis: z.sum(axis),
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} would be right if its mean were taken over {}, which is missing.",
         lambda z, axis: z.mean(axis),
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} adds up the right result along {}: every entry holds all before it, too.",
         np.cumsum,
-        axes,
-        shown=_axis_name,
     ),
     Relation(
         "{} is one part of the right result: {}.",
