@@ -288,6 +288,13 @@ def _along(
 
 
 ARRANGED = [
+    Relation(
+        "{} has the right values in their order, but axes of size one are too many or "
+        "too few: its shape is another one.",
+        lambda y, shape: _of_size_one(y, shape),
+        lambda y, z: [z.shape] if y.ndim != z.ndim else [],
+        anew=True,
+    ),
     Relation("{} is the right result transposed.", lambda y, _: y.swapaxes(-1, -2)),
     Relation(
         "{} is the right result with all axes in reverse order.", lambda y, _: y.T
@@ -380,7 +387,7 @@ RESULTS = [
         undo=True,
     ),
     _along(
-        "{} would be right after a softmax over {}, which is missing.",
+        "{} would be right after a softmax over {}, which is missing or undone.",
         _softmax,
         undo=True,
     ),
@@ -419,13 +426,6 @@ RESULTS = [
         "{} would be right if its mean over {} were subtracted.",
         lambda z, axis: z - z.mean(axis, keepdims=True),
         undo=True,
-    ),
-    Relation(
-        "{} has the right values in their order, but axes of size one are too many or "
-        "too few: its shape is another one.",
-        lambda y, shape: _of_size_one(y, shape),
-        lambda y, z: [z.shape] if y.ndim != z.ndim else [],
-        anew=True,
     ),
     _along("{} is the right result summed over {}.", lambda y, axis: y.sum(axis)),
     _along("{} is the mean of the right result over {}.", lambda y, axis: y.mean(axis)),
@@ -476,7 +476,12 @@ def _mostly(where: Array, y: Array, z: Array) -> Array:
     """The right array but for some places, if most others are right."""
     if where.mean() > 1 - LEAST_RIGHT:
         raise ValueError
-    return np.where(where, z, y)
+    return _but_where(where, y, z)
+
+
+def _but_where(where: Array, y: Array, z: Array) -> Array:
+    """The right array but for some places."""
+    return np.where(where, _same_shape(y, z), y)
 
 
 def _same_shape(y: Array, z: Array) -> Array:
@@ -541,11 +546,11 @@ PLACES: list[Place] = [
     (
         "{} is NaN in some places, and right elsewhere. NaN comes from 0 / 0, from "
         "inf - inf, from 0 * inf, and from roots and logarithms of what is negative.",
-        lambda y, z: np.where(np.isnan(z), z, y),
+        lambda y, z: _but_where(np.isnan(z), y, z),
     ),
     (
         "{} is infinite in some places, and right elsewhere.",
-        lambda y, z: np.where(np.isinf(z), z, y),
+        lambda y, z: _but_where(np.isinf(z), y, z),
     ),
     (
         "{} has the right values in their order, in another shape.",
@@ -584,7 +589,7 @@ PLACES: list[Place] = [
     ),
     (
         "{} has some signs wrong; all else is right.",
-        lambda y, z: np.copysign(y, z),
+        lambda y, z: np.copysign(y, _same_shape(y, z)),
     ),
     (
         "{} is zero in some places, and right elsewhere.",
@@ -593,7 +598,7 @@ PLACES: list[Place] = [
     (
         "{} has finite numbers where the right result is minus infinity, and is right "
         "elsewhere.",
-        lambda y, z: np.where(np.isneginf(y) & np.isfinite(z), z, y),
+        lambda y, z: _but_where(np.isneginf(y) & np.isfinite(z), y, z),
     ),
     (
         "{} is right but where the right result is zero.",
