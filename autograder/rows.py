@@ -18,7 +18,7 @@ NOT_YET = "not implemented yet"  # what is said of a stub
 TOO_EASY = "counts once a case that depends on the data passes"
 SAME_ERROR = "the same {} as above"
 ASKED_ERROR = "ValueError for "  # begins the names of answers: was one raised?
-_UNCHANGED = "unchanged"  # in the title of a case that looks at inputs after the call
+UNCHANGED = "unchanged"  # in the title of a case that looks at inputs after the call
 
 Names = Mapping[Path, str]  # of the parts of an answer, see ``parts``
 
@@ -122,7 +122,7 @@ def _only_results_differ(
     case: Case, right: Answer, given: Answer, names: Names
 ) -> bool:
     """Whether a case about unchanged inputs found them so, and a wrong result."""
-    if _UNCHANGED not in case.title or given.value is None or right.value is None:
+    if UNCHANGED not in case.title or given.value is None or right.value is None:
         return False
     if not any(name.endswith(AFTER) for name in names.values()):
         return False
@@ -173,7 +173,7 @@ def disagreement(
         verdict = missed(case, right, given)
         return verdict and Disagreement(verdict.reason, verdict.says)
     found = differences(right.value, given.value, case.rtol, case.atol)
-    if names and _UNCHANGED in case.title:  # inputs first, since that is its title
+    if names and UNCHANGED in case.title:  # inputs first, since that is its title
         found = iter(sorted(found, key=lambda one: not _is_input(one[0], names)))
     first = next(found, None)
     if first is None:

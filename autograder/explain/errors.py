@@ -190,8 +190,8 @@ MEANINGS = {
     r"^TypeError: .*Cannot interpret '.*' as a data type": "A shape is one argument: "
     "np.zeros((3, 4)), with brackets of its own.",
     r"^TypeError: .*(be interpreted as an integer|tuple of ints, ?(not"
-    r"|but got) float|got \((int, )*float)": "A size has to be a whole number: / "
-    "gives a float even where nothing is left over, // does not.",
+    r"|but got) float|got \((int, )*float(, (int|float))*\))": "A size has to be a "
+    "whole number: / gives a float even where nothing is left over, // does not.",
     r"^TypeError: .*(only implemented on integer and B|can't multiply|bad operand)": (
         "~, & and | combine masks of True and False. Here, one of them is asked of "
         "something else: numbers, or the module itself where a method lacks self."
@@ -372,6 +372,8 @@ MEANINGS = {
     "result is cut off from it.",
     r"^RuntimeError: .*requires grad": "A tensor that has a gradient cannot become a "
     "NumPy array; stay in torch.",
+    r"^RuntimeError: .*bounds? inconsistent with step": "arange(start, end, step) "
+    "counts from start towards end: the two are swapped, or step has the wrong sign.",
     r"^RecursionError: ": "The function calls itself without an end.",
     r"^ZeroDivisionError: ": "A number was divided by zero.",
     r"^KeyError: ": "A dictionary was asked for a key that it does not have.",

@@ -19,7 +19,7 @@ import numpy as np
 from autograder.answers import Answer
 from autograder.compare import KINDS, agrees, close
 from autograder.exercise import Case
-from autograder.parts import is_input, without_call
+from autograder.parts import without_call
 from autograder.rows import Names
 
 MOST_VALUES = 200_000  # of one result; larger ones are not searched
@@ -280,7 +280,21 @@ def _first_kept(y: Array, axis: int) -> Array:
     return np.broadcast_to(y.take([0], axis), y.shape)
 
 
+def _along(
+    says: str, edit: Callable[[Array, int], Any], undo: bool = False
+) -> Relation:
+    """A relation along one axis, whichever it is."""
+    return Relation(says, edit, axes, undo, shown=_axis_name)
+
+
 ARRANGED = [
+    Relation(
+        "{} has the right values in their order, but axes of size one are too many or "
+        "too few: its shape is another one.",
+        lambda y, shape: _of_size_one(y, shape),
+        lambda y, z: [z.shape] if y.ndim != z.ndim else [],
+        anew=True,
+    ),
     Relation("{} is the right result transposed.", lambda y, _: y.swapaxes(-1, -2)),
     Relation(
         "{} is the right result with all axes in reverse order.", lambda y, _: y.T
@@ -295,12 +309,7 @@ ARRANGED = [
         "{} is the opposite of the right result: True and False are exchanged.",
         lambda y, _: 1 - y if set(np.unique(y)) <= {0.0, 1.0} else None,
     ),
-    Relation(
-        "{} is the right result in reverse order along {}.",
-        np.flip,
-        axes,
-        shown=_axis_name,
-    ),
+    _along("{} is the right result in reverse order along {}.", np.flip),
     Relation(
         "{} is the right result moved by {}; what falls out comes in at the other end.",
         lambda y, value: np.roll(y, value[1], value[0]),
@@ -377,18 +386,14 @@ RESULTS = [
         lambda z, _: np.maximum(z, 0),
         undo=True,
     ),
-    Relation(
-        "{} would be right after a softmax over {}, which is missing.",
+    _along(
+        "{} would be right after a softmax over {}, which is missing or undone.",
         _softmax,
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} is the softmax of the right result over {}: there is one too many.",
         _softmax,
-        axes,
-        shown=_axis_name,
     ),
     Relation(
         "{} is what the softmax gives of the right scores times {}.",
@@ -396,97 +401,48 @@ RESULTS = [
         _sharpness,
         shown=lambda value: f"{value[1]:.4g}, along {_axis_name(value[0])}",
     ),
-    Relation(
+    _along(
         "{} is one where the right result is largest along {}, and zero elsewhere: "
         "the weights of all others are lost.",
         _winners,
-        axes,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} is not normalised: divided by its sums over {}, it would be right.",
         lambda z, axis: z / z.sum(axis, keepdims=True),
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} is the right result divided by its sums over {}.",
         lambda y, axis: y / y.sum(axis, keepdims=True),
-        axes,
-        shown=_axis_name,
     ),
-    Relation(
-        "{} would be right if it were scaled to norm 1 along {}.",
-        _unit,
-        axes,
-        undo=True,
-        shown=_axis_name,
-    ),
-    Relation(
-        "{} is the right result scaled to norm 1 along {}.",
-        _unit,
-        axes,
-        shown=_axis_name,
-    ),
-    Relation(
+    _along("{} would be right if it were scaled to norm 1 along {}.", _unit, undo=True),
+    _along("{} is the right result scaled to norm 1 along {}.", _unit),
+    _along(
         "{} would be right with mean 0 and variance 1 along {}, which it lacks.",
         _standardised,
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} would be right if its mean over {} were subtracted.",
         lambda z, axis: z - z.mean(axis, keepdims=True),
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
-        "{} has the right values in their order, but axes of size one are too many or "
-        "too few: its shape is another one.",
-        lambda y, shape: _of_size_one(y, shape),
-        lambda y, z: [z.shape] if y.ndim != z.ndim else [],
-        anew=True,
-    ),
-    Relation(
-        "{} is the right result summed over {}.",
-        lambda y, axis: y.sum(axis),
-        axes,
-        shown=_axis_name,
-    ),
-    Relation(
-        "{} is the mean of the right result over {}.",
-        lambda y, axis: y.mean(axis),
-        axes,
-        shown=_axis_name,
-    ),
-    Relation(
-        "{} is the mean of the right result over {}, in every place.",
-        _mean_kept,
-        axes,
-        shown=_axis_name,
-    ),
-    Relation(
+    _along("{} is the right result summed over {}.", lambda y, axis: y.sum(axis)),
+    _along("{} is the mean of the right result over {}.", lambda y, axis: y.mean(axis)),
+    _along("{} is the mean of the right result over {}, in every place.", _mean_kept),
+    _along(
         "{} would be right if it were summed over {}, which is missing.",
         lambda z, axis: z.sum(axis),
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} would be right if its mean were taken over {}, which is missing.",
         lambda z, axis: z.mean(axis),
-        axes,
         undo=True,
-        shown=_axis_name,
     ),
-    Relation(
+    _along(
         "{} adds up the right result along {}: every entry holds all before it, too.",
         np.cumsum,
-        axes,
-        shown=_axis_name,
     ),
     Relation(
         "{} is one part of the right result: {}.",
@@ -520,7 +476,12 @@ def _mostly(where: Array, y: Array, z: Array) -> Array:
     """The right array but for some places, if most others are right."""
     if where.mean() > 1 - LEAST_RIGHT:
         raise ValueError
-    return np.where(where, z, y)
+    return _but_where(where, y, z)
+
+
+def _but_where(where: Array, y: Array, z: Array) -> Array:
+    """The right array but for some places."""
+    return np.where(where, _same_shape(y, z), y)
 
 
 def _same_shape(y: Array, z: Array) -> Array:
@@ -585,19 +546,19 @@ PLACES: list[Place] = [
     (
         "{} is NaN in some places, and right elsewhere. NaN comes from 0 / 0, from "
         "inf - inf, from 0 * inf, and from roots and logarithms of what is negative.",
-        lambda y, z: np.where(np.isnan(z), z, y),
+        lambda y, z: _but_where(np.isnan(z), y, z),
     ),
     (
         "{} is infinite in some places, and right elsewhere.",
-        lambda y, z: np.where(np.isinf(z), z, y),
+        lambda y, z: _but_where(np.isinf(z), y, z),
     ),
     (
         "{} has the right values in their order, in another shape.",
         lambda y, z: y.reshape(z.shape),
     ),
     (
-        "{} has the right values in another order: axes were probably mixed up by a "
-        "reshape where they had to be swapped, or the other way round.",
+        "{} has the right values in another order: look at what is reshaped, "
+        "transposed and joined, and along which axes.",
         _reordered,
     ),
     (
@@ -628,7 +589,7 @@ PLACES: list[Place] = [
     ),
     (
         "{} has some signs wrong; all else is right.",
-        lambda y, z: np.copysign(y, z),
+        lambda y, z: np.copysign(y, _same_shape(y, z)),
     ),
     (
         "{} is zero in some places, and right elsewhere.",
@@ -637,7 +598,7 @@ PLACES: list[Place] = [
     (
         "{} has finite numbers where the right result is minus infinity, and is right "
         "elsewhere.",
-        lambda y, z: np.where(np.isneginf(y) & np.isfinite(z), z, y),
+        lambda y, z: _but_where(np.isneginf(y) & np.isfinite(z), y, z),
     ),
     (
         "{} is right but where the right result is zero.",
@@ -699,12 +660,6 @@ def wrong_parts(
     return found if walk((), right.value, given.value) else None
 
 
-def changed_inputs(case: Case, right: Answer, given: Answer, names: Names) -> set[str]:
-    """The names of the arguments that are not after the call what they should be."""
-    parts = wrong_parts(case, right, given, names) or []
-    return {part.name for part in parts if is_input(part.name)}
-
-
 def find_relation(wrong: Sequence[Sequence[Wrong]]) -> str:
     """What the wrong results are, by the first row that fits; empty if none does.
 
@@ -733,7 +688,8 @@ def _of_all_or_some(
     if found := _telling(every) and find(every):
         return found
     finite = [part for part in every if not part.is_lost]
-    if len(finite) < len(every) and (found := _telling(finite) and find(finite)):
+    some = len(every) / 2 <= len(finite) < len(every)
+    if some and (found := _telling(finite) and find(finite)):
         return f"{found} {LOST}"
     names = dict.fromkeys(part.name for part in every)
     for name in names if len(names) > 1 else ():
@@ -751,6 +707,8 @@ def _relation(wrong: Sequence[Wrong]) -> str:
         right, given = wrong[0].kinds
         return KIND.format(_subject(wrong), given, right) if right != given else ""
     wrong = sorted(wrong, key=lambda one: not _varied(one.right))
+    if not any(one.given.any() for one in wrong):
+        return ""  # zeros everywhere, and any sum or product may be that
     table = RESULTS if _varied(wrong[0].right) else ARRANGED
     found = (relation.explains(wrong) for relation in table)
     says = next((one for one in found if one is not None), "")

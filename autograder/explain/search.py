@@ -26,10 +26,10 @@ from autograder.explain.edits import Edit
 from autograder.explain.steps import Run, step_edits, watch
 from autograder.parts import is_input
 from autograder.reasons import Reason
-from autograder.rows import ASKED_ERROR, disagreement
+from autograder.rows import ASKED_ERROR, UNCHANGED, disagreement
 
 MOST = 1000  # edits of one reference that are tried
-SECONDS = 0.4  # of the processor, after which no other edit is tried
+SECONDS = 0.45  # of the processor, after which no other edit is tried
 ERRORS_MISSING = (
     "All values are right. Only errors that the docstring asks for are not raised: "
     "look at Raises, and at the titles of the cases that fail."
@@ -209,7 +209,13 @@ def _error(given: Sequence[Answer]) -> Explanation | None:
 def _changed_inputs(asked: _Asked) -> Explanation | None:
     """An argument is not what it was before the call."""
     names = {part.name for parts in asked.parts for part in parts}
-    changed = sorted(name.split("`")[1] for name in names if is_input(name))
+    looked_at = {
+        part.name
+        for n, parts in zip(asked.failed, asked.parts, strict=False)
+        if UNCHANGED in asked.cases[n].title
+        for part in parts
+    }
+    changed = sorted(name.split("`")[1] for name in looked_at if is_input(name))
     if not changed:
         return None
     words = IN_PLACE.format(" and ".join(f"`{name}`" for name in changed))

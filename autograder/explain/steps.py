@@ -53,6 +53,7 @@ LEFT_OUT = {
     ast.BitAnd: "one of two conditions is not looked at",
     ast.BitOr: "one of two conditions is not looked at",
 }
+MIRRORED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
 LIMITS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 OPPOSITE = {
     **{ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt},
@@ -105,7 +106,12 @@ def _changes(definition: ast.AST, lines: Set[int]) -> Iterator[tuple[str, Change
             for operator in OPERATORS.get(type(node), ()):
                 for says, other in operator(node):
                     yield says, {node: other}
-        for several in (axes_changed, values_exchanged, parts_exchanged):
+        for several in (
+            defaults_changed,
+            axes_changed,
+            values_exchanged,
+            parts_exchanged,
+        ):
             yield from several(function, nodes)
 
 
@@ -337,6 +343,9 @@ def comparison_changed(node: ast.Compare) -> Iterator[Told]:
             "where it should be included"
         )
         yield says, ast.Compare(node.left, [LIMITS[kind]()], node.comparators)
+    if len(node.ops) == 1 and kind in MIRRORED:
+        other = ast.Compare(node.left, [MIRRORED[kind]()], node.comparators)
+        yield "a comparison is the wrong way round", other
     if len(node.ops) == 1 and kind in OPPOSITE:
         other = ast.Compare(node.left, [OPPOSITE[kind]()], node.comparators)
         yield "a comparison is inverted", other
@@ -361,7 +370,7 @@ def constant_changed(node: ast.Constant) -> Iterator[Told]:
 
 
 def call_changed(node: ast.Call) -> Iterator[Told]:
-    """A call is left out, or another function of the family is called."""
+    """A call is left out or made twice, or a count is off by one."""
     name, inner = _called(node), _argument(node)
     if inner is not None and len(node.args) <= 3:
         yield f"`{name}` is left out", inner
@@ -372,13 +381,6 @@ def call_changed(node: ast.Call) -> Iterator[Told]:
         for operator, says in ((ast.Add(), "many"), (ast.Sub(), "few")):
             count = ast.BinOp(node.args[0], operator, ast.Constant(1))
             yield f"there is one round too {says}", ast.Call(node.func, [count], [])
-    if isinstance(node.func, ast.Attribute):
-        for family in FAMILIES:
-            for other in family if name in family else ():
-                if other != name:
-                    function = ast.Attribute(node.func.value, other, ast.Load())
-                    says = f"`{other}` is taken where `{name}` belongs"
-                    yield says, ast.Call(function, node.args, node.keywords)
 
 
 def _argument(node: ast.Call) -> ast.expr | None:
@@ -427,12 +429,30 @@ def value_changed(node: ast.Assign) -> Iterator[Told]:
         *(("twice too large", ast.Mult, 2), ("half of what it should be", ast.Div, 2)),
         *(("squared", ast.Pow, 2), ("replaced by its square root", ast.Pow, 0.5)),
         *(("larger by one", ast.Add, 1), ("smaller by one", ast.Sub, 1)),
-        *(("negative", ast.Mult, -1), ("replaced by one over it", ast.Pow, -1.0)),
+        *(
+            ("of the wrong sign", ast.Mult, -1),
+            ("replaced by one over it", ast.Pow, -1.0),
+        ),
         *(("replaced by zero", ast.Mult, 0.0),),
     ):
         other = ast.BinOp(value, operator(), ast.Constant(number))
         yield f"{name} is {says}", ast.Assign(node.targets, other)
     yield f"{name} is transposed", ast.Assign(node.targets, _transposed(value))
+
+
+def defaults_changed(
+    function: ast.FunctionDef, nodes: Sequence[ast.AST]
+) -> Iterator[tuple[str, Change]]:
+    """A parameter has another default."""
+    named, defaults = function.args.args, function.args.defaults
+    last = named[len(named) - len(defaults) :]
+    for argument, default in [
+        *zip(last, defaults, strict=True),
+        *zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True),
+    ]:
+        for operator in OPERATORS.get(type(default), ()):
+            for _, other in operator(default):
+                yield f"`{argument.arg}` has another default", {default: other}
 
 
 def axes_changed(
@@ -515,8 +535,13 @@ def _part(name: str) -> ast.Attribute:
     return ast.Attribute(ast.Name("self", ast.Load()), name, ast.Load())
 
 
-def transposition_left_out(node: ast.Attribute) -> Iterator[Told]:
-    """A transposition is left out."""
+def function_exchanged(node: ast.Attribute) -> Iterator[Told]:
+    """Another function of a family is taken, or a transposition is left out."""
+    for family in FAMILIES:
+        for other in family if node.attr in family else ():
+            if other != node.attr:
+                says = f"`{other}` is taken where `{node.attr}` belongs"
+                yield says, ast.Attribute(node.value, other, ast.Load())
     if node.attr in ("T", "mT"):
         yield "something is not transposed", node.value
 
@@ -635,7 +660,7 @@ OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
     ast.Compare: (comparison_changed,),
     ast.Constant: (constant_changed,),
     ast.Call: (call_changed, arguments_changed),
-    ast.Attribute: (transposition_left_out,),
+    ast.Attribute: (function_exchanged,),
     ast.Subscript: (index_changed,),
     ast.Tuple: (order_changed,),
     ast.List: (order_changed,),

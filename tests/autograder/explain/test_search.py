@@ -186,6 +186,14 @@ def test_where_a_result_is_right_is_told(words):
     assert len(PLACES) >= len(PLACED)
 
 
+@pytest.mark.parametrize("right", [ROWS, ROWS > 0.3])
+def test_an_axis_too_many_is_not_taken_for_anything_else(right):
+    wrong = [[Wrong(right.astype(float), right[None].astype(float), 1e-6, 1e-9)]]
+    assert "axes of size one" in results.find_relation(wrong)
+    said = results.find_place(wrong)
+    assert said == "Your result has the right values in their order, in another shape."
+
+
 def test_what_follows_no_rule_is_told_nothing():
     """Neither does agreement count that a few equal values have by accident."""
     noise = np.random.default_rng(9).normal(size=ROWS.shape)
