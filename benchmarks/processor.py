@@ -23,7 +23,7 @@ from benchmarks.environment import ROOT, environment
 from benchmarks.grading import CHAPTER, bare_forks, give_keys, prepare
 
 SANDBOX = "sandbox: kernels and wardens"
-WORKERS = "workers: rebuild, ask, judge, explain"
+WORKERS = "workers: read, ask, judge, explain"
 WRITER = "writer: gradebook and reports"
 SIZES = (10, 110)
 JOBS = 4

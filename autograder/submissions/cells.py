@@ -131,12 +131,15 @@ def as_handed_in(
     cells = [_with_role(c, released, exercises) for c in submitted_cells(data)]
     demos = {n: c.source for n, c in enumerate(cells) if c.role is Role.DEMO}
     used = needed(demos, (c.source for c in cells if c.is_own))
+    first = next((n for n, cell in enumerate(cells) if cell.is_own), len(cells))
+    has_run = {n for n, c in enumerate(cells[:first]) if c.source in setup}
+    not_run = (demos.keys() - used.keys()) | has_run
     last = {name: n for n, cell in enumerate(cells) for name in cell.asks}
     cells = [
         replace(
             cell,
             asks=tuple(name for name in cell.asks if last[name] == n),
-            role=Role.TEXT if n in demos and n not in used else cell.role,
+            role=Role.TEXT if n in not_run else cell.role,
             definitions=used.get(n, cell.source),
         )
         for n, cell in enumerate(cells)

@@ -33,6 +33,7 @@ def defined(shell, source):
         ("a = 1; 1 / 0; b = 2", "ab"),
         ("def a():\n    pass\nreturn 3\nb = 1", "ab"),
         ("a = 1\nb = (", ""),
+        ("a = 1\nraise KeyboardInterrupt\nb = 1", "a"),
         ("for a in [1, 2]:\n    1 / 0\n    c = 3\nb = 1", "ab"),
         ("%nothing\na = 1", "a"),
         ("from numpy import nothing\na = 1", "a"),

@@ -382,10 +382,11 @@ def test_a_right_answer_may_display_much(examination, attacking, right, everythi
     assert report["score"] == everything
 
 
-def test_a_submission_that_dies_again_and_again_is_given_up(graded):
+def test_answers_that_end_kernel_after_kernel_cost_no_other_answer(graded, topic):
     report = graded.reports["killing answers"]
-    assert report["score"] == 0
-    assert "not examined: the cell of" in about(report, "soft_lookup")
+    lookup = topic.exercises["soft_lookup"].points
+    assert scores(report)["soft_lookup"] == lookup
+    assert "ended the kernel" in about(report, "attend")
 
 
 def test_cells_beside_the_answers_that_end_the_kernel_are_left_out(graded, topic):

@@ -39,8 +39,7 @@ def roles(released, *cells):
 @pytest.mark.parametrize(
     ("cell", "role", "exercises"),
     [
-        ("import numpy as np", Role.SETUP, ()),
-        ("import numpy as np  \r\n\r\n", Role.SETUP, ()),
+        ("import numpy as np", Role.TEXT, ()),  # it has run already
         ("import numpy as np\nnp.seterr(all='raise')", Role.ADDED, ()),
         (STUB, Role.STUB, ()),
         (code_cell(STUB, grade_id="attend"), Role.STUB, ()),
@@ -70,6 +69,13 @@ def test_a_demonstration_counts_where_something_uses_what_it_defines(released):
     demo = released.cells[1].source
     assert roles(released, demo, "shown(1)")[0].role is Role.DEMO
     assert roles(released, demo, "N + 1")[0].role is Role.TEXT  # it is computed
+
+
+def test_the_released_setup_runs_again_only_below_something_of_the_students(released):
+    setup = released.cells[0].source
+    cells = roles(released, setup, setup, "%reset -f", setup)
+    expected = [Role.TEXT, Role.TEXT, Role.ADDED, Role.SETUP]
+    assert [cell.role for cell in cells] == expected
 
 
 def test_an_exercise_is_asked_for_below_its_last_check_and_nowhere_else(released):
