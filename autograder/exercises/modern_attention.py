@@ -210,11 +210,6 @@ def half_unchanged(rotary_half, rng):
     return rotary_half(x, positions), x, positions
 
 
-@rotary_half.case(title="an odd number of features is a ValueError", points=1)
-def half_odd(rotary_half, rng):
-    return rotary_half(normal(rng, 4, 3), np.arange(4))  # 3: a half that broadcasts
-
-
 # qk_norm_scores -----------------------------------------------------------------------
 
 
@@ -371,11 +366,6 @@ def window_of_one(sliding_window_mask, rng):
 def window_exact(sliding_window_mask, rng):
     n = drawn(rng, 3, 9)
     return sliding_window_mask(n, n)
-
-
-@sliding_window_mask.case(title="an empty window is a ValueError", points=1)
-def window_empty(sliding_window_mask, rng):
-    return sliding_window_mask(drawn(rng, 3, 9), 0)
 
 
 # softmax_with_sink --------------------------------------------------------------------

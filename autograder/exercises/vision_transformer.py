@@ -2,7 +2,6 @@
 
 import torch
 
-from autograder.arrays import refused
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
@@ -102,13 +101,6 @@ def vit_unchanged(VisionTransformer, rng):
     model, images = model_and_images(VisionTransformer, rng)
     images = images.mT
     return model(images), images
-
-
-@VisionTransformer.case(title="heads or patches that do not divide are a ValueError")
-def vit_indivisible(VisionTransformer, rng):
-    return refused(
-        VisionTransformer, (6, 2, 3, 10, 2, 4, 12, 5), (7, 2, 3, 8, 2, 4, 12, 5)
-    )
 
 
 # attention_rollout

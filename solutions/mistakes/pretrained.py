@@ -527,8 +527,6 @@ def cosines(query, corpus):
 
 
 def best(scores, k):
-    if k > len(scores):
-        raise ValueError(f"{k} of {len(scores)}")
     found = scores.topk(k)
     return found.indices, found.values
 
@@ -607,13 +605,6 @@ def search_everything(query, corpus, k):
     wanted."""
     best(cosines(query, corpus), k)
     return best(cosines(query, corpus), len(corpus))
-
-
-@mistake(search)
-def search_fewer(query, corpus, k):
-    """You returned fewer than were asked for when the corpus is too small. A caller who
-    counts on k results should hear about it, by a ValueError."""
-    return best(cosines(query, corpus), min(k, len(corpus)))
 
 
 @mistake(search)

@@ -234,22 +234,6 @@ def sign_lost(q, X):
 
 
 @mistake(alignment_scores)
-def broadcast_in_silence(q, X):
-    """You did not compare the numbers of features, and NumPy quietly stretched a query
-    of one feature to fit. Check that the widths match and raise a ValueError otherwise:
-    a silent broadcast gives scores that mean nothing."""
-    return (X * q).sum(axis=1) / np.sqrt(X.shape[1])
-
-
-@mistake(alignment_scores)
-def extra_features_dropped(q, X):
-    """You stopped at the shorter of the two vectors, so features were dropped without a
-    word. Check that the widths match and raise a ValueError otherwise."""
-    pairs = [sum(a * b for a, b in zip(q, x, strict=False)) for x in X]
-    return np.array(pairs) / np.sqrt(X.shape[1])
-
-
-@mistake(alignment_scores)
 def query_scaled_in_place(q, X):
     """You scaled the query in place, so the caller's query is smaller after the call
     and a second call gives other scores. Divide the result, or a copy."""
@@ -415,25 +399,6 @@ def inputs_transposed(q, X):
 
 
 @mistake(attend)
-def attends_by_broadcasting(q, X):
-    """You did not compare the numbers of features, and a query of one feature was
-    stretched to fit. Check that the query has as many features as the inputs, and raise
-    a ValueError otherwise: weights from a silent broadcast mean nothing."""
-    a = right.softmax((X * q).sum(axis=1) / np.sqrt(X.shape[1]))
-    return a @ X, a
-
-
-@mistake(attend)
-def attends_to_the_first_features(q, X):
-    """You stopped at the shorter of the two vectors, so features of the inputs were
-    dropped without a word. Check that the query has as many features as the inputs, and
-    raise a ValueError otherwise."""
-    pairs = [sum(a * b for a, b in zip(q, x, strict=False)) for x in X]
-    a = right.softmax(np.array(pairs) / np.sqrt(len(q)))
-    return a @ X, a
-
-
-@mistake(attend)
 def query_added(q, X):
     """You added the query to the output. That connection comes later, with the
     transformer; here the output is an average of the inputs and nothing else."""
@@ -594,43 +559,6 @@ def overflows_when_cold(query, keys, values, temperature=1.0):
 
 
 @mistake(soft_lookup)
-def any_temperature(query, keys, values, temperature=1.0):
-    """You accepted a temperature of zero or below. Zero divides by zero and a negative
-    one prefers the worst key, so raise a ValueError unless it is positive."""
-    scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ values
-
-
-@mistake(soft_lookup)
-def negative_temperature(query, keys, values, temperature=1.0):
-    """You turned away a temperature of zero but not a negative one, which prefers the
-    worst key. Raise a ValueError unless the temperature is greater than zero."""
-    if temperature == 0:
-        raise ValueError
-    scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ values
-
-
-@mistake(soft_lookup)
-def zero_temperature(query, keys, values, temperature=1.0):
-    """You turned away negative temperatures but not zero, which divides by zero. Raise
-    a ValueError unless the temperature is greater than zero."""
-    if temperature < 0:
-        raise ValueError
-    scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ values
-
-
-@mistake(soft_lookup)
-def only_cool_temperatures(query, keys, values, temperature=1.0):
-    """You allowed only temperatures up to one. Any positive temperature is meaningful:
-    above one the values are mixed more evenly."""
-    if temperature > 1:
-        raise ValueError
-    return _lookup(query, keys, values, temperature)
-
-
-@mistake(soft_lookup)
 def query_cooled_in_place(query, keys, values, temperature=1.0):
     """You divided the query by the temperature in place, so the caller's query has
     changed. Divide the scores, which are yours."""
@@ -653,8 +581,6 @@ def exact_lookup_when_cool(query, keys, values, temperature=1.0):
 
 
 def _positive(temperature):
-    if not temperature > 0:
-        raise ValueError("temperature must be greater than 0")
     return temperature
 
 

@@ -43,8 +43,6 @@ class OwnLayers(nn.Module):
         eps=1e-6,
     ):
         super().__init__()
-        if embed_dim % num_heads:
-            raise ValueError(f"{num_heads} heads do not divide {embed_dim}")
         self.head = nn.Linear(embed_dim, num_classes)
         self.norm = nn.LayerNorm(embed_dim, eps)
         layers = []
@@ -64,8 +62,6 @@ class CopiedLayers(nn.Module):
     def __init__(self, image_size, patch_size, channels, *sizes, eps=1e-6):
         super().__init__()
         embed_dim, num_layers, num_heads, mlp_dim, num_classes = sizes
-        if embed_dim % num_heads != 0:
-            raise ValueError("the width is not divided by the heads")
         layer = nn.TransformerEncoderLayer(
             d_model=embed_dim,
             nhead=num_heads,
@@ -124,8 +120,6 @@ class SequenceFirst(nn.Module):
 
     def __init__(self, image, patch, C, E, L, h, M, K, eps=0.000001):
         super().__init__()
-        if E % h:
-            raise ValueError("E must be divided by h")
         self.embedding = PatchEmbedding(image, patch, C, E)
         self.layers = nn.ModuleList()
         for _ in range(L):
