@@ -559,6 +559,13 @@ def filter_top_p_ties(filter_logits, rng):
     ]
 
 
+@filter_logits.case(title="top_p where a sum of probabilities is p exactly", points=1)
+def filter_top_p_exact(filter_logits, rng):
+    quarters = rng.permuted(np.tile([0.0, 0, 0, 0, -1000], (5, 1)), axis=1)
+    logits = torch.from_numpy(quarters)
+    return [filter_logits(logits, top_p=p) for p in (0.25, 0.5, 0.75)]
+
+
 @filter_logits.case(title="top_k first, then top_p of what is left", points=2)
 def filter_both(filter_logits, rng):
     logits = distributions(rng, 6, *UNEVEN)
@@ -624,6 +631,12 @@ def sample_nearly_cold(sample_tokens, rng):
     logits, uniform = tensor(rng, 9, 6), uniforms(rng, 9)
     large = logits + 3000 * torch.from_numpy(rng.integers(0, 2, (9, 6)))
     return [sample_tokens(logits, uniform, 1e-4), sample_tokens(large, uniform, 0.7)]
+
+
+@sample_tokens.case(title="a sum that is the random number exactly does not exceed it")
+def sample_exact(sample_tokens, rng):
+    uniform = torch.from_numpy(rng.permutation(np.arange(12) % 4 / 4))
+    return sample_tokens(torch.zeros(12, 4, dtype=torch.float64), uniform)
 
 
 @sample_tokens.case(title="a random number of 0, and tokens without probability")

@@ -1232,6 +1232,19 @@ def below_p(logits, top_k=None, top_p=None):
 
 
 @mistake(filter_logits)
+def exceeded_in_place_of_reached(logits, top_k=None, top_p=None):
+    """You kept one token more where the sum is p exactly. The set is the smallest whose
+    sum reaches p, so the token with which the sum is p is the last one: it need not be
+    exceeded."""
+    return filtered(
+        logits,
+        top_k,
+        top_p,
+        p=lambda x, top_p: cut_after_p(x, top_p, cut=lambda p, before: before > top_p),
+    )
+
+
+@mistake(filter_logits)
 def none_left(logits, top_k=None, top_p=None):
     """You cut the token with which the sum passes p, which belongs to the set: this is
     the smallest whose sum reaches p. Where the first token alone passes p, yours is
@@ -1590,8 +1603,8 @@ def first_where_none_exceeds(logits, uniform, temperature=1.0):
 
 @mistake(sample_tokens)
 def reached_in_place_of_exceeded(logits, uniform, temperature=1.0):
-    """You chose the first token at which the sum reaches the random number. If that is
-    0, a first token without any probability is chosen; the sum has to exceed it."""
+    """You chose the first token at which the sum reaches the random number; it has to
+    exceed it. For a number of 0, yours is a first token without any probability."""
     if temperature == 0:
         return logits.argmax(dim=-1)
     p = shares(logits, temperature)

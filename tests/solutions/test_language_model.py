@@ -303,6 +303,15 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(rng, top_p):
         )
 
 
+@pytest.mark.parametrize(("top_p", "kept"), [(0.25, 1), (0.5, 2), (0.75, 3)])
+def test_a_sum_that_is_p_exactly_reaches_it(top_p, kept):
+    logits = torch.tensor([0.0, -1000, 0, 0, 0]).double()
+    for way in (logits.softmax(-1), logits.log_softmax(-1).exp()):
+        assert torch.equal(way[[0, 2, 3, 4]].cumsum(-1), torch.arange(1, 5) / 4)
+    found = filter_logits(logits, top_p=top_p).isfinite().nonzero().flatten()
+    assert found.tolist() == [0, 2, 3, 4][:kept]
+
+
 def test_filters_agree_with_the_transformers_library(rng):
     generation = pytest.importorskip("transformers.generation.logits_process")
     logits = tensor(rng, 7, 50)
@@ -348,6 +357,8 @@ def test_a_token_is_the_first_at_which_the_sum_exceeds_the_number():
     logits = torch.tensor([0.5, 0.25, 0.25]).double().log().expand(6, 3)
     uniform = torch.tensor([0, 0.49, 0.51, 0.74, 0.76, 1 - 2**-53]).double()
     assert sample_tokens(logits, uniform).tolist() == [0, 0, 1, 1, 2, 2]
+    exact = torch.arange(4) / 4
+    assert sample_tokens(torch.zeros(4, 4), exact).tolist() == [0, 1, 2, 3]
 
 
 def test_tokens_without_probability_are_never_chosen():
