@@ -535,7 +535,8 @@ class DealtCache:
         """Deal as many tokens as there are in ``key``; all keys and all values."""
         self.sums = self.sums[0] + key.sum(dim=2), self.sums[1] + value.sum(dim=2)
         count = self.length + key.shape[2]
-        self.keys, self.values = (known[:, :, :count] for known in self._known)
+        dealt = (known[:, :, :count].to(key.dtype) for known in self._known)
+        self.keys, self.values = dealt
         return self.keys, self.values
 
     def reset(self):

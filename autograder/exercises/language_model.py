@@ -588,7 +588,11 @@ def filter_axes(filter_logits, rng):
     return row, filter_logits(cut, top_k=5), filter_logits(cut, top_p=0.7)
 
 
-@filter_logits.case(title="logits in the thousands; strided, left unchanged", points=1)
+@filter_logits.case(
+    title="logits in the thousands; strided, left unchanged",
+    points=1,
+    atol=1e-3,  # float32 keeps few digits of thousands
+)
 def filter_unchanged(filter_logits, rng):
     logits = strided(distributions(rng, 4, *UNEVEN) + 4000)
     found = [filter_logits(logits, 3, 0.6), filter_logits(logits, top_k=50)]

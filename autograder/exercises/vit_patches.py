@@ -194,7 +194,7 @@ def conv_square(linear_to_conv, rng):
 def conv_used(linear_to_conv, rng):
     kernel = linear_to_conv(tensor(rng, 5, 3 * 4), 2, 3)
     images = tensor(rng, 2, 3, 4, 6)
-    return F.conv2d(images, kernel, tensor(rng, 5), stride=2)
+    return F.conv2d(images, kernel.double(), tensor(rng, 5), stride=2)
 
 
 @linear_to_conv.case(title="one channel; patches of one pixel", points=1)

@@ -169,6 +169,15 @@ def rollout_chained(attentions):
     return total[:, 0].narrow(1, 1, N - 1)
 
 
+def rollout_from_an_identity_in_single_precision(attentions):
+    identity = torch.eye(attentions[0].shape[-1])
+    total = identity
+    for attention in attentions:
+        layer = (attention.float().mean(dim=1) + identity) / 2
+        total = layer @ total
+    return total[:, 0, 1:]
+
+
 def rollout_heads_with_identity(attentions):
     eye = torch.eye(attentions[0].shape[-1])
     joint = None
@@ -310,6 +319,7 @@ ALTERNATIVES = {
         rollout_loops,
         rollout_chained,
         rollout_heads_with_identity,
+        rollout_from_an_identity_in_single_precision,
     ],
     "vit_parameter_count": [count_by_making_one, count_shapes, count_factored],
     "convert_huggingface_vit": [
