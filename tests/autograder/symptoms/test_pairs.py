@@ -290,10 +290,6 @@ def test_mistake_that_a_change_takes_back_is_not_told():
 
 def test_infinite_logits_are_not_taken_for_an_overflow():
     def filter_logits(logits, top_k=None, top_p=None):
-        if top_k is not None and top_k < 1:
-            raise ValueError
-        if top_p is not None and not 0 < top_p <= 1:
-            raise ValueError
         if top_k is not None:
             kth = logits.topk(min(top_k, logits.shape[-1])).values[..., -1:]
             logits = logits.masked_fill(logits < kth, -torch.inf)
@@ -307,7 +303,7 @@ def test_infinite_logits_are_not_taken_for_an_overflow():
 
     name = "equals_as_a_sort_leaves_them"
     said = without("language_model", "filter_logits", name, filter_logits)
-    assert said.score == said.max_score - 1
+    assert said.score == said.max_score - 2
     assert "known mistake gives, but for" not in said.message
     said = told_by("language_model", "filter_logits", filter_logits)
     assert "stable=True" in said
