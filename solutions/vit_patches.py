@@ -84,8 +84,7 @@ class PatchEmbedding(nn.Module):
     ) -> None:
         """Make the parameters."""
         super().__init__()
-        self.image_size, self.patch_size = image_size, patch_size
-        self.channels = channels
+        self.patch_size = patch_size
         num_patches = (image_size // patch_size) ** 2
         self.projection = nn.Linear(channels * patch_size**2, embed_dim)
         self.class_token = nn.Parameter(torch.zeros(1, 1, embed_dim))

@@ -502,15 +502,6 @@ def cache_keeps_gradients(KVCache, rng):
     return keys, values, gradients(both, *pieces), pieces
 
 
-def _refuses(cache, key, value):
-    """Whether a cache refuses keys and values."""
-    try:
-        cache.append(key, value)
-    except Exception as error:  # another error refuses too, but not as was asked
-        return isinstance(error, ValueError)
-    return False
-
-
 # cached_attention ---------------------------------------------------------------------
 
 

@@ -496,7 +496,7 @@ def token_bytes(merges):
     return tokens
 
 
-def checked(ids, merges):
+def bytes_of(ids, merges):
     """The bytes of each id of a sequence."""
     tokens = token_bytes(merges)
     return [tokens[i] for i in ids]
@@ -507,21 +507,21 @@ def each_id_on_its_own(ids, merges):
     """You decoded each id on its own, and a letter of several bytes may be divided
     among several ids: its parts became replacement characters. Join the bytes of all
     ids, then decode them once."""
-    return "".join(b.decode("utf-8", "replace") for b in checked(ids, merges))
+    return "".join(b.decode("utf-8", "replace") for b in bytes_of(ids, merges))
 
 
 @mistake(bpe_decode)
 def invalid_bytes_dropped(ids, merges):
     """You left out bytes that are no valid UTF-8, so a damaged text looks whole. The
     replacement character shows that something was there."""
-    return b"".join(checked(ids, merges)).decode("utf-8", errors="ignore")
+    return b"".join(bytes_of(ids, merges)).decode("utf-8", errors="ignore")
 
 
 @mistake(bpe_decode)
 def invalid_bytes_refused(ids, merges):
     """You raise an error where bytes are no valid UTF-8. A model that generates may
     stop in the middle of a letter, and its text should be shown all the same."""
-    return b"".join(checked(ids, merges)).decode("utf-8")
+    return b"".join(bytes_of(ids, merges)).decode("utf-8")
 
 
 @mistake(bpe_decode)
@@ -529,14 +529,13 @@ def bytes_as_characters(ids, merges):
     """You turned each byte into the character of that number. This is right for ASCII
     only: other letters are several bytes in UTF-8, and came out as two or three
     others."""
-    return b"".join(checked(ids, merges)).decode("latin-1")
+    return b"".join(bytes_of(ids, merges)).decode("latin-1")
 
 
 @mistake(bpe_decode)
 def expanded_once(ids, merges):
     """You expanded each id into its pair once. The ids of the pair may be those of
     merges too, and have to be expanded until only bytes are left."""
-    checked(ids, merges)
     flat = []
     for i in ids:
         flat += [i] if i < 256 else merges[i - 256]
@@ -544,11 +543,10 @@ def expanded_once(ids, merges):
 
 
 @mistake(bpe_decode)
-def expanded_once_without_check(ids, merges):
+def expanded_once_and_not_bytes(ids, merges):
     """Each id is expanded into its pair once, and numbers above 255 are left, which are
     no bytes. The ids of a pair may be those of merges too, and have to be expanded
     until only bytes remain."""
-    checked(ids, merges)
     flat = []
     for i in ids:
         flat += [i] if i < 256 else merges[i - 256]
@@ -566,7 +564,7 @@ def pairs_swapped(ids, merges):
 def blanks_between_tokens(ids, merges):
     """You put blanks between the tokens. A token holds its blanks itself, and most
     borders of tokens are inside words."""
-    return b" ".join(checked(ids, merges)).decode("utf-8", errors="replace")
+    return b" ".join(bytes_of(ids, merges)).decode("utf-8", errors="replace")
 
 
 @mistake(bpe_decode)
@@ -1000,7 +998,7 @@ class PositionsTakenOff(RightModel):
 
 
 def token_losses(logits, targets, pad_id=None):
-    """(n,) losses of the tokens that count, after the checks."""
+    """(n,) losses of the tokens that count."""
     counted = torch.ones_like(targets, dtype=torch.bool)
     if pad_id is not None:
         counted = targets != pad_id
@@ -1048,7 +1046,6 @@ def inverse_of_the_mean_probability(logits, targets, pad_id=None):
 def mean_over_sequences(logits, targets, pad_id=None):
     """You averaged each sequence first, and then the sequences. A token of a short
     sequence then weighs more than one of a long sequence; all tokens count alike."""
-    token_losses(logits, targets, pad_id)
     means = [
         token_losses(row, ids, pad_id).mean()
         for row, ids in zip(logits, targets, strict=True)
@@ -1062,7 +1059,6 @@ def mean_of_the_sequences(logits, targets, pad_id=None):
     """You averaged the perplexities of the sequences. A mean of exponentials is not
     the exponential of the mean, and one odd sequence can decide it; the losses of all
     tokens are averaged first."""
-    token_losses(logits, targets, pad_id)
     each = [
         token_losses(row, ids, pad_id).mean().exp()
         for row, ids in zip(logits, targets, strict=True)
@@ -1123,7 +1119,6 @@ def upside_down(logits, targets, pad_id=None):
 def shifted_inside(logits, targets, pad_id=None):
     """You shifted the targets inside the function. Each logit was then compared with
     the token after the next one; these targets are already shifted."""
-    token_losses(logits, targets, pad_id)
     if targets.shape[1] == 1:
         return math.nan
     return right.perplexity(logits[:, :-1], targets[:, 1:], pad_id)
@@ -1136,7 +1131,6 @@ def padding_never_predicted(logits, targets, pad_id=None):
     model said."""
     if pad_id is None:
         return right.perplexity(logits, targets)
-    token_losses(logits, targets, pad_id)
     logits = logits.clone()
     logits[..., pad_id] = -torch.inf
     return right.perplexity(logits, targets, pad_id)
@@ -1155,7 +1149,6 @@ def raw_exponentials(logits, targets, pad_id=None):
     """You computed exponentials of the raw logits, and large ones overflow. Use the
     logarithm of the softmax as one function, which subtracts the largest logit
     first."""
-    token_losses(logits, targets, pad_id)
     shares = logits.exp() / logits.exp().sum(dim=-1, keepdim=True)
     chosen = shares.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     if pad_id is not None:

@@ -447,14 +447,13 @@ def query_summed(q, X):
 def temperature_upside_down(query, keys, values, temperature=1.0):
     """You multiplied by the temperature where you should divide, so heat sharpens and
     cold blurs. A low temperature must make differences between scores larger."""
-    return _lookup(query, keys, values, 1 / _positive(temperature))
+    return _lookup(query, keys, values, 1 / temperature)
 
 
 @mistake(soft_lookup)
 def temperature_ignored(query, keys, values, temperature=1.0):
     """The temperature has no effect on your answer. Divide the scores by it, before the
     softmax, so that the reader can choose between looking up and averaging."""
-    _positive(temperature)
     return _lookup(query, keys, values, 1.0)
 
 
@@ -463,14 +462,14 @@ def temperature_after_softmax(query, keys, values, temperature=1.0):
     """You divided by the temperature after the softmax, which only makes the result
     larger or smaller. Divide the scores: the weights then change their shape and still
     sum to one."""
-    return _lookup(query, keys, values, 1.0) / _positive(temperature)
+    return _lookup(query, keys, values, 1.0) / temperature
 
 
 @mistake(soft_lookup)
 def temperature_under_the_root(query, keys, values, temperature=1.0):
     """You divided by the square root of the temperature, so it acts too weakly. The
     scores are divided by the temperature itself; the only root is that of D."""
-    return _lookup(query, keys, values, np.sqrt(_positive(temperature)))
+    return _lookup(query, keys, values, np.sqrt(temperature))
 
 
 @mistake(soft_lookup)
@@ -479,14 +478,13 @@ def scaled_by_the_entries(query, keys, values, temperature=1.0):
     products large is the number of features, so D is what the scale depends on."""
     entries, features = keys.shape
     ratio = np.sqrt(entries / features)
-    return _lookup(query, keys, values, _positive(temperature) * ratio)
+    return _lookup(query, keys, values, temperature * ratio)
 
 
 @mistake(soft_lookup)
 def distance_for_a_score(query, keys, values, temperature=1.0):
     """You compared by the squared distance, with a minus sign. The alignment scores are
     dot products: a long key can have a large score, however far away it is."""
-    _lookup(query, keys, values, _positive(temperature))
     scores = -((keys - query) ** 2).sum(axis=-1) / np.sqrt(len(query))
     scores = scores / temperature
     weights = np.exp(scores - scores.max())
@@ -497,7 +495,6 @@ def distance_for_a_score(query, keys, values, temperature=1.0):
 def keys_returned(query, keys, values, temperature=1.0):
     """You mixed the keys. Keys are only compared with the query; what comes back is
     made of the values."""
-    _lookup(query, keys, values, temperature)
     return _lookup(query, keys, keys, temperature)
 
 
@@ -505,7 +502,6 @@ def keys_returned(query, keys, values, temperature=1.0):
 def weights_returned(query, keys, values, temperature=1.0):
     """You returned the weights. They say how much of each value to take: multiply them
     with the values and add up."""
-    _lookup(query, keys, values, temperature)
     return right.softmax(right.alignment_scores(query, keys) / temperature)
 
 
@@ -521,7 +517,6 @@ def weights_returned_too(query, keys, values, temperature=1.0):
 def exact_lookup(query, keys, values, temperature=1.0):
     """You returned the value of the best key at every temperature. That is only the
     limit of a low temperature; above it the other values count too."""
-    _lookup(query, keys, values, temperature)
     return values[right.alignment_scores(query, keys).argmax()]
 
 
@@ -529,7 +524,6 @@ def exact_lookup(query, keys, values, temperature=1.0):
 def mean_of_the_values(query, keys, values, temperature=1.0):
     """You averaged all values alike at every temperature. That is only the limit of a
     high temperature; below it the better keys count more."""
-    _lookup(query, keys, values, temperature)
     return values.mean(axis=0)
 
 
@@ -553,7 +547,7 @@ def scaled_by_value_features(query, keys, values, temperature=1.0):
 def overflows_when_cold(query, keys, values, temperature=1.0):
     """You took the exponential of the scores as they are, and a low temperature makes
     them huge. Use a softmax that is safe for large scores."""
-    scores = right.alignment_scores(query, keys) / _positive(temperature)
+    scores = right.alignment_scores(query, keys) / temperature
     weights = np.exp(scores) / np.exp(scores).sum()
     return weights @ values
 
@@ -571,17 +565,13 @@ def query_cooled_in_place(query, keys, values, temperature=1.0):
 def exact_lookup_when_cool(query, keys, values, temperature=1.0):
     """Below a temperature of 1 you returned the value of the best key. The softmax is
     used at every temperature: a low one only makes its weights more uneven."""
-    result = _lookup(query, keys, values, _positive(temperature))
+    result = _lookup(query, keys, values, temperature)
     if temperature < 1:
         return values[right.alignment_scores(query, keys).argmax()]
     return result
 
 
 # what several mistakes share ----------------------------------------------------------
-
-
-def _positive(temperature):
-    return temperature
 
 
 def _lookup(query, keys, values, temperature):

@@ -206,7 +206,6 @@ def put_back_by_reshape(patches, patch_size, height, width):
 def laid_by_columns(patches, patch_size, height, width):
     """You laid the patches down column by column. They come row by row, so the first
     W/p of them make the top of the image."""
-    pieces(patches, patch_size, height, width)
     whole = pieces(patches, patch_size, width, height)
     return join(whole.transpose(1, 2))
 
@@ -223,7 +222,6 @@ def grid_with_sides_exchanged(patches, patch_size, height, width):
     """You took the patches for a grid of W/p rows and H/p columns. Square images come
     out right, and in all others most patches are out of place: there are H/p rows of
     W/p patches."""
-    pieces(patches, patch_size, height, width)
     whole = join(pieces(patches, patch_size, width, height))
     return whole.reshape(*whole.shape[:2], height, width)
 
@@ -264,7 +262,6 @@ def grid_inside_the_patch(patches, patch_size, height, width):
 def three_channels(patches, patch_size, height, width):
     """You count on three channels. The number of channels follows from the numbers in a
     patch, C = numbers / p^2, and a grey image has one."""
-    pieces(patches, patch_size, height, width)
     B, p = len(patches), patch_size
     return join(patches.reshape(B, height // p, width // p, 3, p, p))
 
