@@ -22,22 +22,6 @@ def strided(array: np.ndarray) -> np.ndarray:
     return larger[every_second]
 
 
-def refused(function: Callable[..., Any], *calls: tuple) -> None:
-    """Raise ValueError if a function raises it for each of the calls.
-
-    The case of several calls that ought to be refused: nothing is returned once one of
-    them gets through, and an error of another kind is raised as it is.
-    """
-    for arguments in calls:
-        try:
-            function(*arguments)
-        except ValueError as error:
-            refusal = error
-        else:
-            return
-    raise refusal
-
-
 def peak_bytes(function: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
     """What a call returns, and the most bytes that it had allocated at one time."""
     tracing = tracemalloc.is_tracing()

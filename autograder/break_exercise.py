@@ -59,8 +59,6 @@ class BreakExercise(Exercise):
         make: makes of an array what the target takes: ``torch.tensor``, say.
         use: calls an implementation with the arguments; see ``call``.
         rule: a reason to refuse arguments that fit the parameters; see ``anything``.
-        raises: whether a ``ValueError`` that the specification promises counts as an
-            answer of the reference.
     """
 
     target: Exercise
@@ -68,7 +66,6 @@ class BreakExercise(Exercise):
     make: Callable[[np.ndarray], Any] = np.array
     use: Callable[..., Any] = call
     rule: Callable[..., str] = anything
-    raises: bool = False
 
     def version(self, when: str, points: int = 1) -> None:
         """Add a wrong version, and say when it is right: "right on zeros", say."""

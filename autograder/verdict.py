@@ -117,7 +117,7 @@ def _right_answer(exercise: BreakExercise, arguments: list[Any]) -> Answer:
     """
     reference = find_topic(exercise.name).reference(exercise.target.name)
     right = _answer_of(exercise, reference, arguments)
-    if right.raised and not (exercise.raises and right.raised == "ValueError"):
+    if right.raised:
         raise NotAllowed(f"{right.raised}: {right.detail}")
     if right.unreadable is not None:
         raise NotAllowed(right.unreadable)

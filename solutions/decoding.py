@@ -124,26 +124,10 @@ class KVCache:
         Returns:
             (B, h, length, d) all keys and (B, h, length, d_v) all values so far.
             Gradients flow back into everything that was appended.
-
-        Raises:
-            ValueError: if key or value differ in batch, heads or features from what is
-                there, or from each other in batch, heads or number. The message names
-                both shapes, and the cache stays as it was.
         """
-        if key.shape[:3] != value.shape[:3]:
-            raise ValueError(
-                f"key {tuple(key.shape)} and value {tuple(value.shape)} are not of the "
-                "same tokens; all sizes but the last must be equal"
-            )
         if self.keys is None:
             self.keys, self.values = key, value
             return key, value
-        for new, old in ((key, self.keys), (value, self.values)):
-            if new.shape[:2] != old.shape[:2] or new.shape[3] != old.shape[3]:
-                raise ValueError(
-                    f"cannot append {tuple(new.shape)} to {tuple(old.shape)}; only the "
-                    "third size may differ"
-                )
         self.keys = torch.cat([self.keys, key], dim=2)  # (B, h, length, d)
         self.values = torch.cat([self.values, value], dim=2)  # (B, h, length, d_v)
         return self.keys, self.values

@@ -60,22 +60,8 @@ def linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     Returns:
         (..., N, d_v) outputs. No intermediate tensor has N * T entries.
 
-    Raises:
-        ValueError: if queries and keys differ in width, or keys and values in number.
-            The message names both shapes.
-
     Source: Katharopoulos et al. (2020), equations 5 to 7.
     """
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            f"query {tuple(query.shape)} and key {tuple(key.shape)} must have the "
-            f"same number of features"
-        )
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key {tuple(key.shape)} and value {tuple(value.shape)} must have the "
-            f"same number of tokens"
-        )
     query, key = F.elu(query) + 1, F.elu(key) + 1
     state = key.transpose(-2, -1) @ value  # (..., d, d_v)
     total = key.sum(dim=-2).unsqueeze(-1)  # (..., d, 1)
@@ -96,22 +82,8 @@ def causal_linear_attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor
     Returns:
         (..., N, d_v) outputs.
 
-    Raises:
-        ValueError: if queries and keys differ in shape, or keys and values in number.
-            The message names both shapes.
-
     Source: Katharopoulos et al. (2020), equations 16 to 20.
     """
-    if query.shape[-2:] != key.shape[-2:]:
-        raise ValueError(
-            f"query {tuple(query.shape)} and key {tuple(key.shape)} must have as many "
-            f"tokens and features as each other"
-        )
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key {tuple(key.shape)} and value {tuple(value.shape)} must have the "
-            f"same number of tokens"
-        )
     query, key = F.elu(query) + 1, F.elu(key) + 1
     state = total = 0.0
     outputs = []
@@ -173,25 +145,8 @@ def blockwise_attention(
         (..., N, d_v) outputs. No tensor of N * T numbers is made on the way, unless
         one block holds them all.
 
-    Raises:
-        ValueError: if queries and keys differ in width, or keys and values in number
-            (the message names both shapes), or if the block size is not positive.
-
     Source: Rabe and Staats (2021); Dao et al. (2022), algorithm 1.
     """
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            f"query {tuple(query.shape)} and key {tuple(key.shape)} must have the "
-            f"same number of features"
-        )
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key {tuple(key.shape)} and value {tuple(value.shape)} must have the "
-            f"same number of tokens"
-        )
-    if block_size < 1:
-        raise ValueError(f"block_size is {block_size}; it must be at least 1")
-
     size, rows = block_size, torch.arange(query.shape[-2], device=key.device)
     columns = torch.arange(key.shape[-2], device=key.device).split(size)
     query = query / math.sqrt(query.shape[-1])

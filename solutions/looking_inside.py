@@ -24,17 +24,8 @@ def previous_token_score(weights: Tensor) -> Tensor:
     Returns:
         (...) one score for each map, between 0 and 1.
 
-    Raises:
-        ValueError: if the maps are not square, or have a single query.
-
     Source: Elhage et al. (2021), for the heads that it finds.
     """
-    if weights.ndim < 2 or weights.shape[-1] != weights.shape[-2]:
-        raise ValueError(
-            f"weights {tuple(weights.shape)} are no square maps (..., N, N)"
-        )
-    if weights.shape[-1] < 2:
-        raise ValueError(f"weights {tuple(weights.shape)} have no previous token")
     return weights.diagonal(-1, dim1=-2, dim2=-1).mean(dim=-1)
 
 
@@ -52,22 +43,8 @@ def induction_score(weights: Tensor, period: int) -> Tensor:
     Returns:
         (...) one score for each map, between 0 and 1.
 
-    Raises:
-        ValueError: if the maps are not square, or the period is below 2 or leaves no
-            such query.
-
     Source: Olsson et al. (2022), who call it the prefix matching score.
     """
-    if weights.ndim < 2 or weights.shape[-1] != weights.shape[-2]:
-        raise ValueError(
-            f"weights {tuple(weights.shape)} are no square maps (..., N, N)"
-        )
-    N = weights.shape[-1]
-    if not 2 <= period < N:
-        raise ValueError(
-            f"a period of {period} in {N} tokens; expected 2 to {N - 1}, so that some "
-            "token is repeated"
-        )
     # The diagonal begins at query period - 1, which repeats nothing yet.
     return weights.diagonal(1 - period, dim1=-2, dim2=-1)[..., 1:].mean(dim=-1)
 
@@ -85,22 +62,8 @@ def head_contributions(weights: Tensor, values: Tensor, W_O: Tensor) -> Tensor:
     Returns:
         (B, h, N, E) contributions. Their sum over the heads is the layer's output.
 
-    Raises:
-        ValueError: if two of the shapes disagree on B, h, T or d_v.
-
     Source: Elhage et al. (2021), who treat heads as independent and additive.
     """
-    fits = (
-        weights.ndim == values.ndim == 4
-        and W_O.ndim == 3
-        and values.shape[:3] == (*weights.shape[:2], weights.shape[3])
-        and W_O.shape[:2] == (values.shape[1], values.shape[3])
-    )
-    if not fits:
-        raise ValueError(
-            f"weights {tuple(weights.shape)}, values {tuple(values.shape)} and W_O "
-            f"{tuple(W_O.shape)} do not fit (B, h, N, T), (B, h, T, d_v), (h, d_v, E)"
-        )
     return weights @ values @ W_O  # (B, h, N, E)
 
 
@@ -118,23 +81,9 @@ def logit_attribution(contributions: Tensor, W_U: Tensor, targets: Tensor) -> Te
     Returns:
         (B, h, N) attributions.
 
-    Raises:
-        ValueError: if the shapes disagree on B, N or E.
-
     Source: Elhage et al. (2021), for logits as a sum over heads. The mean is
     subtracted because the softmax ignores what all logits have in common.
     """
-    fits = (
-        contributions.ndim == 4
-        and W_U.ndim == 2
-        and W_U.shape[0] == contributions.shape[3]
-        and targets.shape == (contributions.shape[0], contributions.shape[2])
-    )
-    if not fits:
-        raise ValueError(
-            f"contributions {tuple(contributions.shape)}, W_U {tuple(W_U.shape)} and "
-            f"targets {tuple(targets.shape)} do not fit (B, h, N, E), (E, V), (B, N)"
-        )
     directions = (W_U - W_U.mean(dim=1, keepdim=True)).T[targets]  # (B, N, E)
     return (contributions * directions[:, None]).sum(dim=-1)  # (B, h, N)
 
@@ -164,21 +113,11 @@ def patching_effect(
         The effect for each name: 0 if nothing comes back, 1 if the whole metric does.
         The model is run 2 + len(names) times in all.
 
-    Raises:
-        ValueError: if both metrics are equal, or a name is not that of an activation.
-
     Source: Vig et al. (2020) and Meng et al. (2022), for the method; Zhang and Nanda
     (2024), for the scale.
     """
     clean_metric, activations = run(clean, {})
     corrupted_metric, _ = run(corrupted, {})
-    if clean_metric == corrupted_metric:
-        raise ValueError(
-            f"both runs have the metric {clean_metric}: nothing to restore"
-        )
-    unknown = [name for name in names if name not in activations]
-    if unknown:
-        raise ValueError(f"{unknown} are no activations; there are {[*activations]}")
     gap = clean_metric - corrupted_metric
     effects = {}
     for name in names:
@@ -200,16 +139,8 @@ def logit_lens(hidden: Tensor, norm: Callable[[Tensor], Tensor], W_U: Tensor) ->
     Returns:
         (L, B, N) ids of the largest logits, of equal ones the first.
 
-    Raises:
-        ValueError: if hidden and W_U disagree on E.
-
     Source: nostalgebraist (2020), "Interpreting GPT: the logit lens".
     """
-    if hidden.ndim != 4 or W_U.ndim != 2 or hidden.shape[-1] != W_U.shape[0]:
-        raise ValueError(
-            f"hidden {tuple(hidden.shape)} and W_U {tuple(W_U.shape)} do not fit "
-            "(L, B, N, E), (E, V)"
-        )
     return (norm(hidden) @ W_U).argmax(dim=-1)  # (L, B, N)
 
 

@@ -55,16 +55,7 @@ def combine_masks(padding: Tensor, causal: Tensor) -> Tensor:
 
     Returns:
         (B, 1, N, T) boolean mask; the 1 stands for any number of heads.
-
-    Raises:
-        ValueError: if the masks disagree on the number of keys. The message
-            names both shapes.
     """
-    if padding.shape[-1] != causal.shape[-1]:
-        raise ValueError(
-            f"padding mask {tuple(padding.shape)} and causal mask "
-            f"{tuple(causal.shape)} differ in the number of keys; both need T columns"
-        )
     return padding[:, None, None, :] & causal  # (B, 1, N, T)
 
 
@@ -119,22 +110,8 @@ def scaled_dot_product_attention(
         output (..., N, d_v) and weights (..., N, T). Both are zero for a query that
         may attend to nothing.
 
-    Raises:
-        ValueError: if queries and keys differ in width, or keys and values in number.
-            The message names the two shapes that do not fit.
-
     Source: Vaswani et al. (2017), equation 1.
     """
-    if query.shape[-1] != key.shape[-1]:
-        raise ValueError(
-            f"query {tuple(query.shape)} and key {tuple(key.shape)} differ in width; "
-            "a dot product needs the same number of features on both sides"
-        )
-    if key.shape[-2] != value.shape[-2]:
-        raise ValueError(
-            f"key {tuple(key.shape)} and value {tuple(value.shape)} differ in number; "
-            "each key needs the value that it stands for"
-        )
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (..., N, T)
     weights = scores.softmax(dim=-1) if mask is None else masked_softmax(scores, mask)
     return weights @ value, weights  # (..., N, d_v), (..., N, T)

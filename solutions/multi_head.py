@@ -75,19 +75,8 @@ def in_projection_packed(
     Returns:
         q (..., N, E), k (..., T, E) and v (..., T, E).
 
-    Raises:
-        ValueError: if the weight, or the bias, does not have three times as many rows
-            as the queries have features, or the widths of the inputs do not fit it.
-            The message names the two shapes.
-
     Source: Vaswani et al. (2017), section 3.2.2; stored as torch does.
     """
-    E = query.shape[-1]
-    if len(weight) != 3 * E:
-        raise ValueError(
-            f"the packed weight {tuple(weight.shape)} needs three times as many rows "
-            f"as query {tuple(query.shape)} has features"
-        )
     return in_projection(query, key, value, *weight.chunk(3), bias)
 
 
@@ -114,25 +103,10 @@ def in_projection(
     Returns:
         q (..., N, E), k (..., T, E) and v (..., T, E).
 
-    Raises:
-        ValueError: if a weight does not have one column for each feature of what it
-            projects, or the bias is not (3E,). The message names the two shapes.
-
     Source: Vaswani et al. (2017), section 3.2.2; stored as torch does.
     """
-    for tokens, weight in ((query, w_q), (key, w_k), (value, w_v)):
-        if tokens.shape[-1] != weight.shape[1]:
-            raise ValueError(
-                f"tokens {tuple(tokens.shape)} cannot be projected by a weight "
-                f"{tuple(weight.shape)}; it needs one column for each feature"
-            )
     if bias is None:
         return F.linear(query, w_q), F.linear(key, w_k), F.linear(value, w_v)
-    if len(bias) != 3 * len(w_q):
-        raise ValueError(
-            f"a bias {tuple(bias.shape)} does not fit three weights of "
-            f"{tuple(w_q.shape)}; it needs a number for each row of each"
-        )
     b_q, b_k, b_v = bias.chunk(3)
     return F.linear(query, w_q, b_q), F.linear(key, w_k, b_k), F.linear(value, w_v, b_v)
 
@@ -232,9 +206,6 @@ class MultiHeadAttention(nn.Module):
         Returns:
             output (B, N, E) and weights: (B, N, T), or (B, h, N, T) not averaged, or
             None. T counts the keys that were appended too.
-
-        Raises:
-            ValueError: if two shapes do not fit. The message names both.
         """
         if query.dim() == 2:  # without a batch: make one of size 1, and undo it
             if key_padding_mask is not None:
@@ -246,24 +217,14 @@ class MultiHeadAttention(nn.Module):
             return output[0], None if weights is None else weights[0]
 
         (B, N, _), T, h = query.shape, key.shape[1], self.num_heads
-        if not len(key) == len(value) == B or value.shape[1] != T:
-            raise ValueError(
-                f"query {tuple(query.shape)}, key {tuple(key.shape)} and value "
-                f"{tuple(value.shape)} need one batch size, and a value for each key"
-            )
+        if attn_mask is not None and attn_mask.dim() == 3:
+            attn_mask = attn_mask.reshape(B, h, N, T)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask[:, None, None]  # (B, 1, 1, T)
         mask = query.new_zeros(1, 1, N, T)  # what is added to the scores
-        for given, shapes in (
-            (attn_mask, {(N, T): (1, 1, N, T), (B * h, N, T): (B, h, N, T)}),
-            (key_padding_mask, {(B, T): (B, 1, 1, T)}),
-        ):
+        for given in (attn_mask, key_padding_mask):
             if given is None:
                 continue
-            if tuple(given.shape) not in shapes:
-                raise ValueError(
-                    f"a mask {tuple(given.shape)} should have the shape "
-                    + " or ".join(str(shape) for shape in shapes)
-                )
-            given = given.reshape(shapes[tuple(given.shape)])
             closes = given.dtype == torch.bool
             mask = torch.where(given, -torch.inf, mask) if closes else mask + given
 

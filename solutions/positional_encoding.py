@@ -19,13 +19,8 @@ def sinusoidal_encoding(length: int, dim: int) -> Tensor:
     Returns:
         (length, dim) table, computed in float64, in torch's default dtype.
 
-    Raises:
-        ValueError: if ``dim`` is odd.
-
     Source: Vaswani et al. (2017), section 3.5.
     """
-    if dim % 2:
-        raise ValueError(f"dim is {dim}; sines and cosines come in pairs: make it even")
     positions = torch.arange(length, dtype=torch.float64)  # (length,)
     doubled = torch.arange(0, dim, 2, dtype=torch.float64)  # (dim/2,) this is 2k
     angles = positions[:, None] * 10000.0 ** (-doubled / dim)  # (length, dim/2)
@@ -45,13 +40,8 @@ def shift_matrix(offset: int, dim: int) -> Tensor:
     Returns:
         (dim, dim) matrix, computed in float64, in torch's default dtype.
 
-    Raises:
-        ValueError: if ``dim`` is odd.
-
     Source: Vaswani et al. (2017), section 3.5, where it is claimed and not written out.
     """
-    if dim % 2:
-        raise ValueError(f"dim is {dim}; sines and cosines come in pairs: make it even")
     doubled = torch.arange(0, dim, 2, dtype=torch.float64)  # (dim/2,)
     angles = offset * 10000.0 ** (-doubled / dim)
     sine, cosine = angles.sin(), angles.cos()
@@ -75,14 +65,7 @@ def sinusoidal_encoding_2d(height: int, width: int, dim: int) -> Tensor:
     Returns:
         (height * width, dim) table in row-major order: the cell in row r and column c
         is entry r * width + c. Computed in float64, in torch's default dtype.
-
-    Raises:
-        ValueError: unless ``dim`` is divisible by 4.
     """
-    if dim % 4:
-        raise ValueError(
-            f"dim is {dim}; two halves of whole pairs need a multiple of 4"
-        )
     rows = sinusoidal_encoding(height, dim // 2)  # (height, dim/2)
     columns = sinusoidal_encoding(width, dim // 2)  # (width, dim/2)
     rows = rows[:, None].expand(height, width, dim // 2)
@@ -104,16 +87,9 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
     Returns:
         (..., N, d) the turned vectors, in the dtype of ``x``.
 
-    Raises:
-        ValueError: if d is odd, or there is not one position for each token.
-
     Source: Su et al. (2021), section 3.2.2, equation 15.
     """
-    *_, N, d = x.shape
-    if d % 2:
-        raise ValueError(f"x has {d} features; they are turned in pairs: make it even")
-    if positions.shape != (N,):
-        raise ValueError(f"{N} tokens, but positions of shape {tuple(positions.shape)}")
+    d = x.shape[-1]
     doubled = torch.arange(0, d, 2, dtype=torch.float64, device=x.device)  # (d/2,)
     angles = positions[:, None] * base ** (-doubled / d)  # (N, d/2)
     sine, cosine = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
@@ -147,15 +123,8 @@ class LearnedPositions(nn.Module):
 
         Returns:
             (B, N, dim) tokens that carry their position.
-
-        Raises:
-            ValueError: if N is larger than ``max_length``.
         """
         N = x.shape[1]
-        if len(self.table) < N:
-            raise ValueError(
-                f"{N} tokens, but the table has {len(self.table)} positions"
-            )
         return x + self.table[:N]  # (B, N, dim)
 
 

@@ -105,12 +105,7 @@ def search(query: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
     Returns:
         indices: (k,) rows of the corpus, best first.
         scores: (k,) their cosine similarities with the query.
-
-    Raises:
-        ValueError: if k is larger than M.
     """
-    if k > len(corpus):
-        raise ValueError(f"k is {k}, but the corpus has only {len(corpus)} vectors")
     scores = F.normalize(corpus, dim=-1) @ F.normalize(query, dim=-1)  # (M,)
     best = scores.topk(k)
     return best.indices, best.values

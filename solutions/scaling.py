@@ -92,17 +92,8 @@ def scale_for(d_k: int, mode: str) -> float:
 
     Returns:
         What the raw scores are multiplied by.
-
-    Raises:
-        ValueError: if there is no such mode.
     """
-    if mode == "none":
-        return 1.0
-    if mode == "sqrt":
-        return d_k**-0.5
-    if mode == "linear":
-        return 1.0 / d_k
-    raise ValueError(f"mode must be none, sqrt or linear, not {mode!r}")
+    return {"none": 1.0, "sqrt": d_k**-0.5, "linear": 1.0 / d_k}[mode]
 
 
 def break_attention_entropy() -> tuple[np.ndarray]:

@@ -32,17 +32,8 @@ def context_vector(
         context (B, h) and weights (B, T). Each row of the weights sums to one; where
         a row of the mask allows nothing, its weights and its context are zero.
 
-    Raises:
-        ValueError: if states and encoder states differ in width. The message names
-            both shapes.
-
     Source: Luong et al. (2015), section 3.1, with the dot score; unscaled.
     """
-    if state.shape[-1] != encoder_states.shape[-1]:
-        raise ValueError(
-            f"a state {tuple(state.shape)} cannot be compared with encoder states "
-            f"{tuple(encoder_states.shape)}; their last sizes must be equal"
-        )
     scores = (state.unsqueeze(1) @ encoder_states.mT).squeeze(1)  # (B, T)
     if source_mask is None:
         weights = scores.softmax(dim=-1)

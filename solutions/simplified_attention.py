@@ -35,17 +35,9 @@ def alignment_scores(q: np.ndarray, X: np.ndarray) -> np.ndarray:
     Returns:
         (N,) scores, one per input; larger means a better match.
 
-    Raises:
-        ValueError: unless the query has as many features as the inputs.
-
     Source:
         Vaswani et al. (2017), "Attention is all you need", equation 1, for one query.
     """
-    if q.shape[-1] != X.shape[-1]:
-        raise ValueError(
-            f"query of shape {q.shape} has {q.shape[-1]} features but inputs of shape "
-            f"{X.shape} have {X.shape[-1]}; they must match"
-        )
     return X @ q / np.sqrt(q.shape[-1])  # (N,)
 
 
@@ -61,9 +53,6 @@ def attend(q: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         y: (D,) output, the inputs averaged with the weights.
         a: (N,) attention weights, which sum to one.
-
-    Raises:
-        ValueError: unless the query has as many features as the inputs.
 
     Source:
         Vaswani et al. (2017), "Attention is all you need", equation 1, for one query
@@ -90,18 +79,7 @@ def soft_lookup(
 
     Returns:
         (d_v,) the values averaged with the weights.
-
-    Raises:
-        ValueError: unless temperature > 0, query and keys have equally many features,
-            and there is one value per key.
     """
-    if not temperature > 0:
-        raise ValueError(f"temperature is {temperature}; it must be greater than 0")
-    if len(keys) != len(values):
-        raise ValueError(
-            f"keys of shape {keys.shape} and values of shape {values.shape} must have "
-            "the same number of rows"
-        )
     weights = softmax(alignment_scores(query, keys) / temperature)  # (N,)
     return weights @ values  # (d_v,)
 

@@ -68,13 +68,8 @@ def warmup_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
     Returns:
         The learning rate of this step.
 
-    Raises:
-        ValueError: if step is less than 1.
-
     Source: Vaswani et al. (2017), equation 3.
     """
-    if step < 1:
-        raise ValueError(f"step is {step}, but the first step has the number 1")
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 

@@ -35,10 +35,6 @@ class VisionTransformer(nn.Module):
         num_classes: how many logits.
         eps: added to the variance in every norm.
 
-    Raises:
-        ValueError: unless ``patch_size`` divides ``image_size`` and ``num_heads``
-            divides ``embed_dim``.
-
     Source: Dosovitskiy et al. (2021), equations 1 to 4.
     """
 
@@ -56,15 +52,6 @@ class VisionTransformer(nn.Module):
     ) -> None:
         """Make the parameters."""
         super().__init__()
-        if patch_size < 1 or image_size % patch_size != 0:
-            raise ValueError(
-                f"patches of {patch_size} x {patch_size} do not fill an image of "
-                f"{image_size} x {image_size}"
-            )
-        if num_heads < 1 or embed_dim % num_heads != 0:
-            raise ValueError(
-                f"{embed_dim} features cannot be cut into {num_heads} equal heads"
-            )
         projection = nn.Linear(channels * patch_size**2, embed_dim)
         num_patches = (image_size // patch_size) ** 2
         self.embedding = PatchTokens(projection, num_patches, patch_size)

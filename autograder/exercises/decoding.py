@@ -502,56 +502,6 @@ def cache_keeps_gradients(KVCache, rng):
     return keys, values, gradients(both, *pieces), pieces
 
 
-def _refuses(cache, key, value):
-    """Whether a cache refuses keys and values."""
-    try:
-        cache.append(key, value)
-    except Exception as error:  # another error refuses too, but not as was asked
-        return isinstance(error, ValueError)
-    return False
-
-
-@KVCache.case(title="keys and values of other sizes are a ValueError", points=2)
-def cache_of_other_sizes(KVCache, rng):
-    b, h, d, d_v = sizes(rng, 4)
-    found = {}
-    for what, shape in {
-        "another batch size": (b + 1, h, 1, d, d_v),
-        "a batch of one": (1, h, 1, d, d_v),
-        "another number of heads": (b, h - 1, 1, d, d_v),
-        "another width of keys": (b, h, 1, d + 1, d_v),
-        "another width of values": (b, h, 1, d, d_v - 1),
-    }.items():
-        cache = KVCache()
-        cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
-        new = keys_and_values(rng, *shape)
-        found[f"ValueError for {what}"] = _refuses(cache, *new)
-    key, value = keys_and_values(rng, b, h, 3, d, d_v)
-    found["ValueError for a key without a value"] = _refuses(
-        KVCache(), key, value[:, :, 1:]
-    )
-    return found
-
-
-@KVCache.case(title="what was refused leaves the cache as it was", points=1)
-def cache_after_an_error(KVCache, rng):
-    b, h, d, d_v = sizes(rng, 4)
-    cache = KVCache()
-    cache.append(*keys_and_values(rng, b, h, 2, d, d_v))
-    found = {}
-    for what, shape in {
-        "values that are too wide": (b, h, 1, d, d_v + 1),  # the keys would fit
-        "keys that are too wide": (b, h, 1, d + 1, d_v),  # the values would
-        "another batch size": (b + 1, h, 1, d, d_v),
-    }.items():
-        found[f"ValueError for {what}"] = _refuses(cache, *keys_and_values(rng, *shape))
-    if not all(found.values()):
-        return {**found, "the length": None, "appended": None}  # nothing was refused
-    length = cache.length
-    appended = cache.append(*keys_and_values(rng, b, h, 3, d, d_v))
-    return {**found, "the length": length, "appended": appended}
-
-
 # cached_attention ---------------------------------------------------------------------
 
 
@@ -576,7 +526,8 @@ class DealtCache:
         """Deal as many tokens as there are in ``key``; all keys and all values."""
         self.sums = self.sums[0] + key.sum(dim=2), self.sums[1] + value.sum(dim=2)
         count = self.length + key.shape[2]
-        self.keys, self.values = (known[:, :, :count] for known in self._known)
+        dealt = (known[:, :, :count].to(key.dtype) for known in self._known)
+        self.keys, self.values = dealt
         return self.keys, self.values
 
     def reset(self):

@@ -7,7 +7,7 @@ were fewer than N * T.
 
 import torch
 
-from autograder.arrays import different, peak_bytes, refused
+from autograder.arrays import different, peak_bytes
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import strided, tensor
@@ -157,18 +157,6 @@ def linear_memory(linear_attention, rng):
     )
 
 
-@linear_attention.case(
-    title="widths that differ, or a value too many, are a ValueError", points=1
-)
-def linear_mismatch(linear_attention, rng):
-    query, key, value = attention_inputs(rng, 2)
-    return refused(
-        linear_attention,
-        (query, tensor(rng, 2, 5, 7), value),
-        (query, key, tensor(rng, 2, 6, 7)),
-    )
-
-
 # causal_linear_attention
 
 
@@ -213,19 +201,6 @@ def causal_future(causal_linear_attention, rng):
 def causal_unchanged(causal_linear_attention, rng):
     inputs = [strided(x) for x in attention_inputs(rng, 2, N=6, T=6, d=4, d_v=5)]
     return causal_linear_attention(*inputs), inputs
-
-
-@causal_linear_attention.case(
-    title="other widths, one query, or a value too many: ValueError", points=1
-)
-def causal_mismatch(causal_linear_attention, rng):
-    query, key, value = attention_inputs(rng, 2, N=5)
-    return refused(
-        causal_linear_attention,
-        (query, tensor(rng, 2, 5, 7), value),
-        (query[:, :1], key, value),
-        (query, key, tensor(rng, 2, 6, 7)),
-    )
 
 
 # online_softmax_sum
@@ -382,19 +357,6 @@ def blockwise_memory(blockwise_attention, rng):
     return (
         few_numbers(blockwise_attention, 96 * 96, *tensors, 6, True),
         few_bytes(blockwise_attention, 200 * 200, *arrays, 25, True),
-    )
-
-
-@blockwise_attention.case(
-    title="shapes that do not fit, or blocks of nothing, are a ValueError", points=1
-)
-def blockwise_mismatch(blockwise_attention, rng):
-    query, key, value = attention_inputs(rng, 2)
-    return refused(
-        blockwise_attention,
-        (query, tensor(rng, 2, 5, 7), value, 3),
-        (query, key, tensor(rng, 2, 6, 7), 3),
-        (query, key, value, 0),
     )
 
 

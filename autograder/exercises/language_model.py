@@ -335,18 +335,6 @@ def decode_nothing(bpe_decode, rng):
     return characters(bpe_decode([], drawn_merges(rng)[1]))
 
 
-@bpe_decode.case(title="an id beyond the last merge is a ValueError", points=1)
-def decode_too_large(bpe_decode, rng):
-    names, merges = drawn_merges(rng)
-    return characters(bpe_decode([ord(names[0]), 256 + len(merges)], merges))
-
-
-@bpe_decode.case(title="an id below zero is a ValueError", points=1)
-def decode_negative(bpe_decode, rng):
-    names, merges = drawn_merges(rng)
-    return characters(bpe_decode([ord(names[0]), -1], merges))
-
-
 @bpe_decode.case(title="ids and merges stay as they are", points=1)
 def decode_unchanged(bpe_decode, rng):
     _, merges = drawn_merges(rng)
@@ -452,17 +440,6 @@ def model_initial_values(LanguageModel, rng):
     }
 
 
-@LanguageModel.case(title="one token more than max_length is a ValueError", points=1)
-def model_too_long(LanguageModel, rng):
-    model, ids = model_and_ids(LanguageModel, rng, length=8)
-    return model(ids)
-
-
-@LanguageModel.case(title="heads that do not divide the width are a ValueError")
-def model_heads(LanguageModel, rng):
-    return LanguageModel(11, 7, 10, 4, 2, 12)
-
-
 # perplexity ---------------------------------------------------------------------------
 
 
@@ -525,18 +502,6 @@ def perplexity_unchanged(perplexity, rng):
     return perplexity(logits, targets), logits, targets
 
 
-@perplexity.case(title="a target too many is a ValueError", points=1)
-def perplexity_of_other_shapes(perplexity, rng):
-    logits, targets = logits_and_targets(rng)
-    return perplexity(logits, torch.cat([targets, targets[:, :1]], dim=1))
-
-
-@perplexity.case(title="nothing but padding is a ValueError", points=1)
-def perplexity_of_padding(perplexity, rng):
-    logits, targets = logits_and_targets(rng)
-    return perplexity(logits, torch.full_like(targets, 1), pad_id=1)
-
-
 # filter_logits ------------------------------------------------------------------------
 
 
@@ -594,6 +559,13 @@ def filter_top_p_ties(filter_logits, rng):
     ]
 
 
+@filter_logits.case(title="top_p where a sum of probabilities is p exactly", points=1)
+def filter_top_p_exact(filter_logits, rng):
+    quarters = rng.permuted(np.tile([0.0, 0, 0, 0, -1000], (5, 1)), axis=1)
+    logits = torch.from_numpy(quarters)
+    return [filter_logits(logits, top_p=p) for p in (0.25, 0.5, 0.75)]
+
+
 @filter_logits.case(title="top_k first, then top_p of what is left", points=2)
 def filter_both(filter_logits, rng):
     logits = distributions(rng, 6, *UNEVEN)
@@ -616,28 +588,17 @@ def filter_axes(filter_logits, rng):
     return row, filter_logits(cut, top_k=5), filter_logits(cut, top_p=0.7)
 
 
-@filter_logits.case(title="logits in the thousands; strided, left unchanged", points=1)
+@filter_logits.case(
+    title="logits in the thousands; strided, left unchanged",
+    points=1,
+    atol=1e-3,  # float32 keeps few digits of thousands
+)
 def filter_unchanged(filter_logits, rng):
     logits = strided(distributions(rng, 4, *UNEVEN) + 4000)
     found = [filter_logits(logits, 3, 0.6), filter_logits(logits, top_k=50)]
     names = "the logits after top_k and top_p", "the logits after a k above V"
     shifted = dict(zip(names, (one - 4000 for one in found), strict=True))
     return {**shifted, "logits": logits}
-
-
-@filter_logits.case(title="top_k = 0 is a ValueError", points=1)
-def filter_top_k_zero(filter_logits, rng):
-    return filter_logits(tensor(rng, 2, 5), top_k=0)
-
-
-@filter_logits.case(title="top_p = 0 is a ValueError", points=1)
-def filter_top_p_zero(filter_logits, rng):
-    return filter_logits(tensor(rng, 2, 5), top_p=0.0)
-
-
-@filter_logits.case(title="top_p above 1 is a ValueError", points=1)
-def filter_top_p_large(filter_logits, rng):
-    return filter_logits(tensor(rng, 2, 5), top_p=1.1)
 
 
 # sample_tokens ------------------------------------------------------------------------
@@ -676,6 +637,12 @@ def sample_nearly_cold(sample_tokens, rng):
     return [sample_tokens(logits, uniform, 1e-4), sample_tokens(large, uniform, 0.7)]
 
 
+@sample_tokens.case(title="a sum that is the random number exactly does not exceed it")
+def sample_exact(sample_tokens, rng):
+    uniform = torch.from_numpy(rng.permutation(np.arange(12) % 4 / 4))
+    return sample_tokens(torch.zeros(12, 4, dtype=torch.float64), uniform)
+
+
 @sample_tokens.case(title="a random number of 0, and tokens without probability")
 def sample_cut(sample_tokens, rng):
     logits = tensor(rng, 12, 7)
@@ -699,16 +666,6 @@ def sample_square(sample_tokens, rng):
     (n,) = sizes(rng, 1, 6, 9)
     logits, uniform = strided(tensor(rng, n, n)), uniforms(rng, n)
     return sample_tokens(logits, uniform, 0.5), logits, uniform
-
-
-@sample_tokens.case(title="a random number too many is a ValueError", points=1)
-def sample_other_shapes(sample_tokens, rng):
-    return sample_tokens(tensor(rng, 4, 6), uniforms(rng, 5))
-
-
-@sample_tokens.case(title="a temperature below 0 is a ValueError", points=1)
-def sample_below_zero(sample_tokens, rng):
-    return sample_tokens(tensor(rng, 4, 6), uniforms(rng, 4), temperature=-0.5)
 
 
 # break_filter_logits ------------------------------------------------------------------

@@ -74,17 +74,6 @@ def previous_unchanged(previous_token_score, rng):
     return previous_token_score(weights), weights
 
 
-@previous_token_score.case(title="a single token is a ValueError", points=1)
-def previous_of_none(previous_token_score, rng):
-    return previous_token_score(maps(rng, 2, 3, 1, 1))
-
-
-@previous_token_score.case(title="maps that are not square are a ValueError", points=1)
-def previous_not_square(previous_token_score, rng):
-    n, t = different(rng, 2, 3, 8)
-    return previous_token_score(maps(rng, 2, n, t))
-
-
 # induction_score ----------------------------------------------------------------------
 
 
@@ -134,24 +123,6 @@ def induction_unchanged(induction_score, rng):
     return induction_score(weights, 3), weights
 
 
-@induction_score.case(title="a period that leaves no query is a ValueError", points=1)
-def induction_too_long(induction_score, rng):
-    n = drawn(rng, 4, 8)
-    return induction_score(maps(rng, 2, n, n), n)
-
-
-@induction_score.case(title="a period of one is a ValueError", points=1)
-def induction_too_short(induction_score, rng):
-    n = drawn(rng, 4, 8)
-    return induction_score(maps(rng, 2, n, n), 1)
-
-
-@induction_score.case(title="maps that are not square are a ValueError", points=1)
-def induction_not_square(induction_score, rng):
-    n, t = different(rng, 2, 6, 9)
-    return induction_score(maps(rng, 2, n, t), 3)
-
-
 # head_contributions -------------------------------------------------------------------
 
 
@@ -188,28 +159,6 @@ def heads_usual(head_contributions, rng):
 def heads_unchanged(head_contributions, rng):
     inputs = [strided(x) for x in layer_of_heads(rng, 2, 3, 4, 5, 6, 7)]
     return head_contributions(*inputs), inputs
-
-
-@head_contributions.case(
-    title="values of one sequence for two are a ValueError", points=1
-)
-def heads_other_batch(head_contributions, rng):
-    weights, values, W_O = layer_of_heads(rng, 2, 3, 4, 5, 6, 7)
-    return head_contributions(weights, values[:1], W_O)
-
-
-@head_contributions.case(
-    title="a projection of one head for three is a ValueError", points=1
-)
-def heads_other_heads(head_contributions, rng):
-    weights, values, W_O = layer_of_heads(rng, 2, 3, 4, 5, 6, 7)
-    return head_contributions(weights, values, W_O[:1])
-
-
-@head_contributions.case(title="weights for other tokens are a ValueError", points=1)
-def heads_other_tokens(head_contributions, rng):
-    weights, values, W_O = layer_of_heads(rng, 2, 3, 4, 5, 6, 7)
-    return head_contributions(weights[..., :4], values, W_O)
 
 
 # logit_attribution --------------------------------------------------------------------
@@ -258,18 +207,6 @@ def attribution_unchanged(logit_attribution, rng):
     contributions, W_U, targets = added(rng, 2, 3, 4, 5, 7)
     inputs = strided(contributions), strided(W_U), strided(targets)
     return logit_attribution(*inputs), inputs
-
-
-@logit_attribution.case(title="targets of one sequence for two: ValueError", points=1)
-def attribution_other_targets(logit_attribution, rng):
-    contributions, W_U, targets = added(rng, 2, 3, 4, 5, 7)
-    return logit_attribution(contributions, W_U, targets[:1])
-
-
-@logit_attribution.case(title="an unembedding of another width: ValueError", points=1)
-def attribution_other_width(logit_attribution, rng):
-    contributions, W_U, targets = added(rng, 2, 3, 4, 5, 7)
-    return logit_attribution(contributions, W_U[:4], targets)
 
 
 # patching_effect ----------------------------------------------------------------------
@@ -376,18 +313,6 @@ def patching_unchanged(patching_effect, rng):
     return {**found, "an activation was changed": changed}
 
 
-@patching_effect.case(title="equal metrics are a ValueError", points=1)
-def patching_equal(patching_effect, rng):
-    run, _, clean, _ = patching(rng)
-    return patching_effect(run, clean, clean.clone(), list(PARTS))
-
-
-@patching_effect.case(title="a name of no activation is a ValueError", points=1)
-def patching_unknown(patching_effect, rng):
-    run, _, clean, corrupted = patching(rng)
-    return patching_effect(run, clean, corrupted, ["first", "fourth"])
-
-
 # logit_lens ---------------------------------------------------------------------------
 
 
@@ -450,11 +375,6 @@ def lens_ties(logit_lens, rng):
 def lens_unchanged(logit_lens, rng):
     hidden, W_U = strided(states(rng, 3, 2, 9, 5)), strided(tensor(rng, 5, 7))
     return logit_lens(hidden, learned_norm(rng, 5), W_U), hidden, W_U
-
-
-@logit_lens.case(title="an unembedding of another width is a ValueError", points=1)
-def lens_other_width(logit_lens, rng):
-    return logit_lens(states(rng, 2, 3, 4, 5), lambda x: x, tensor(rng, 6, 7))
 
 
 # break_induction_score ----------------------------------------------------------------

@@ -4,7 +4,6 @@ import numpy as np
 import torch
 
 from autograder.another_device import on_another_device
-from autograder.arrays import refused
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import strided, tensor
@@ -144,13 +143,6 @@ def combine_unchanged(combine_masks, rng):
     padding = strided(drawn_mask(rng, 3, 7, hidden=[1]))
     causal = drawn_mask(rng, 7, 4).T
     return combine_masks(padding, causal), padding, causal
-
-
-@combine_masks.case(
-    title="one key in one mask, four in the other: ValueError", points=1
-)
-def combine_mismatch(combine_masks, rng):
-    return combine_masks(drawn_mask(rng, 2, 4), torch.ones(5, 1, dtype=torch.bool))
 
 
 # additive_mask
@@ -330,18 +322,6 @@ def attention_unchanged(scaled_dot_product_attention, rng):
     inputs = [strided(x) for x in attention_inputs(rng, 2, N=3, T=6, d_k=4, d_v=5)]
     mask = column_by_column(drawn_mask(rng, 3, 6))
     return scaled_dot_product_attention(*inputs, mask), inputs, mask
-
-
-@scaled_dot_product_attention.case(
-    title="widths that differ, or a value too many, are a ValueError", points=1
-)
-def attention_mismatch(scaled_dot_product_attention, rng):
-    query, key, value = attention_inputs(rng, 2)
-    return refused(
-        scaled_dot_product_attention,
-        (query, tensor(rng, 2, 5, 7), value),
-        (query, key, tensor(rng, 2, 6, 7)),
-    )
 
 
 # break_masked_softmax -----------------------------------------------------------------

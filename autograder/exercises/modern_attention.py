@@ -28,6 +28,9 @@ def drawn(rng, low, high):
     return int(rng.integers(low, high + 1))
 
 
+LARGE = {"rtol": 1e-3, "atol": 1e-3}  # float32 keeps few digits of thousands
+
+
 def normal(rng, *shape):
     return rng.standard_normal(shape)
 
@@ -210,11 +213,6 @@ def half_unchanged(rotary_half, rng):
     return rotary_half(x, positions), x, positions
 
 
-@rotary_half.case(title="an odd number of features is a ValueError", points=1)
-def half_odd(rotary_half, rng):
-    return rotary_half(normal(rng, 4, 3), np.arange(4))  # 3: a half that broadcasts
-
-
 # qk_norm_scores -----------------------------------------------------------------------
 
 
@@ -319,7 +317,7 @@ def groups_masked(grouped_query_attention, rng):
     return grouped_query_attention(*inputs, mask)
 
 
-@grouped_query_attention.case(title="scores in the thousands", points=1)
+@grouped_query_attention.case(title="scores in the thousands", points=1, **LARGE)
 def groups_large(grouped_query_attention, rng):
     query, key, value = grouped(rng, 2, 2)
     query[..., 0] = rng.choice([-1, 1], query.shape[:-1]) * 2e3
@@ -373,11 +371,6 @@ def window_exact(sliding_window_mask, rng):
     return sliding_window_mask(n, n)
 
 
-@sliding_window_mask.case(title="an empty window is a ValueError", points=1)
-def window_empty(sliding_window_mask, rng):
-    return sliding_window_mask(drawn(rng, 3, 9), 0)
-
-
 # softmax_with_sink --------------------------------------------------------------------
 
 
@@ -406,7 +399,9 @@ def sink_masked(softmax_with_sink, rng):
     ]
 
 
-@softmax_with_sink.case(title="scores in the thousands, of either sign", points=1)
+@softmax_with_sink.case(
+    title="scores in the thousands, of either sign", points=1, **LARGE
+)
 def sink_large(softmax_with_sink, rng):
     heads, n, t = different(rng, 3, 3, 8)
     shift = rng.choice([-3000.0, 3000.0], (heads, 1, 1))

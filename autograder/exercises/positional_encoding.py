@@ -6,7 +6,6 @@ here, and positions stay small.
 
 import torch
 
-from autograder.arrays import refused
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
@@ -66,11 +65,6 @@ def encoding_single(sinusoidal_encoding, rng):
     return sinusoidal_encoding(1, 2 * drawn(rng, 2, 500))
 
 
-@sinusoidal_encoding.case(title="an odd number of features is a ValueError", points=1)
-def encoding_odd(sinusoidal_encoding, rng):
-    return sinusoidal_encoding(10, 7)
-
-
 # shift_matrix
 
 
@@ -104,11 +98,6 @@ def shift_composed(shift_matrix, rng):
     }
 
 
-@shift_matrix.case(title="an odd number of features is a ValueError", points=1)
-def shift_odd(shift_matrix, rng):
-    return shift_matrix(3, 7)
-
-
 # sinusoidal_encoding_2d
 
 
@@ -132,13 +121,6 @@ def grid_square(sinusoidal_encoding_2d, rng):
 @sinusoidal_encoding_2d.case(title="a single row", points=1, **LOOSE)
 def grid_row(sinusoidal_encoding_2d, rng):
     return sinusoidal_encoding_2d(1, drawn(rng, 3, 300), 8)
-
-
-@sinusoidal_encoding_2d.case(
-    title="a width that 4 does not divide, even or odd, is a ValueError", points=1
-)
-def grid_indivisible(sinusoidal_encoding_2d, rng):
-    return refused(sinusoidal_encoding_2d, (3, 4, 10), (3, 4, 9))
 
 
 # rotary_embedding
@@ -204,17 +186,6 @@ def rotary_unchanged(rotary_embedding, rng):
     return {**found, "the gradient of `x`": leaf.grad}
 
 
-@rotary_embedding.case(
-    title="three features, or one position for five tokens: ValueError", points=1
-)
-def rotary_mismatch(rotary_embedding, rng):
-    return refused(
-        rotary_embedding,
-        (tensor(rng, 5, 3).float(), torch.arange(5)),
-        (tensor(rng, 5, 4).float(), torch.tensor([7])),
-    )
-
-
 # LearnedPositions
 
 
@@ -255,12 +226,6 @@ def learned_unchanged(LearnedPositions, rng):
     module, x = fill(LearnedPositions(6, 4), rng), tensor(rng, 2, 4, 5).mT
     with torch.no_grad():
         return module(x), x
-
-
-@LearnedPositions.case(title="one token too many is a ValueError", points=1)
-def learned_too_long(LearnedPositions, rng):
-    module = fill(LearnedPositions(6, 4), rng)
-    return module(tensor(rng, 2, 7, 4))
 
 
 # break_rotary_embedding ---------------------------------------------------------------

@@ -92,18 +92,6 @@ def project_unchanged(project, rng):
     return project(*inputs), inputs
 
 
-@project.case(title="W_V with a row too many is a ValueError", points=1)
-def project_value_mismatch(project, rng):
-    Q, X, W_Q, W_K, _ = layer_inputs(rng, 3, 5, 4, 6, 2, 7)
-    return project(Q, X, W_Q, W_K, rng.standard_normal((7, 2)))
-
-
-@project.case(title="W_Q that fits X and not Q is a ValueError", points=1)
-def project_query_mismatch(project, rng):
-    Q, X, _, W_K, W_V = layer_inputs(rng, 3, 5, 4, 6, 2, 7)
-    return project(Q, X, rng.standard_normal((6, 2)), W_K, W_V)
-
-
 # similarity
 
 
@@ -136,11 +124,6 @@ def similarity_one_feature(similarity, rng):
 def similarity_unchanged(similarity, rng):
     queries, keys = columns(rng.standard_normal((3, 2)), rng.standard_normal((3, 5)))
     return similarity(queries, keys), queries, keys
-
-
-@similarity.case(title="queries and keys of different width are a ValueError", points=1)
-def similarity_mismatch(similarity, rng):
-    return similarity(rng.standard_normal((3, 4)), rng.standard_normal((5, 6)))
 
 
 # attention
@@ -190,24 +173,6 @@ def attention_unchanged(attention, rng):
     return attention(*inputs), inputs
 
 
-@attention.case(title="queries and keys of different width are a ValueError", points=1)
-def attention_width_mismatch(attention, rng):
-    return attention(
-        rng.standard_normal((3, 4)),
-        rng.standard_normal((5, 6)),
-        rng.standard_normal((5, 2)),
-    )
-
-
-@attention.case(title="more values than keys are a ValueError", points=1)
-def attention_count_mismatch(attention, rng):
-    return attention(
-        rng.standard_normal((3, 4)),
-        rng.standard_normal((5, 4)),
-        rng.standard_normal((6, 2)),
-    )
-
-
 # attention_layer
 
 
@@ -243,18 +208,6 @@ def attention_layer_large(attention_layer, rng):
 def attention_layer_unchanged(attention_layer, rng):
     inputs = [strided(array) for array in layer_inputs(rng, 2, 3, 5, 4, 6, 7)]
     return attention_layer(*inputs), inputs
-
-
-@attention_layer.case(title="W_Q and W_K of different width are a ValueError", points=1)
-def attention_layer_width_mismatch(attention_layer, rng):
-    Q, X, W_Q, _, W_V = layer_inputs(rng, 3, 5, 4, 6, 2, 7)
-    return attention_layer(Q, X, W_Q, rng.standard_normal((6, 3)), W_V)
-
-
-@attention_layer.case(title="Q that fits W_K and not W_Q is a ValueError", points=1)
-def attention_layer_query_mismatch(attention_layer, rng):
-    _, X, W_Q, W_K, W_V = layer_inputs(rng, 3, 5, 4, 6, 2, 7)
-    return attention_layer(rng.standard_normal((3, 6)), X, W_Q, W_K, W_V)
 
 
 # self_attention
@@ -300,12 +253,6 @@ def self_attention_unchanged(self_attention, rng):
     return self_attention(*inputs), inputs
 
 
-@self_attention.case(title="W_Q and W_K of different width are a ValueError", points=1)
-def self_attention_mismatch(self_attention, rng):
-    X, W_Q, _, W_V = self_inputs(rng, 5, 6, 3, 4)
-    return self_attention(X, W_Q, rng.standard_normal((6, 2)), W_V)
-
-
 # self_attention_columns
 
 
@@ -340,20 +287,6 @@ def columns_large(self_attention_columns, rng):
 def columns_unchanged(self_attention_columns, rng):
     inputs = columns(*self_inputs(rng, 3, 5, 2, 4))
     return self_attention_columns(*inputs), inputs
-
-
-@self_attention_columns.case(title="tokens given as rows are a ValueError", points=1)
-def columns_given_rows(self_attention_columns, rng):
-    X, *weights = self_inputs(rng, 5, 6, 3, 4)
-    return self_attention_columns(X, *columns(*weights))
-
-
-@self_attention_columns.case(
-    title="W_Q and W_K of different height are a ValueError", points=1
-)
-def columns_mismatch(self_attention_columns, rng):
-    X, W_Q, _, W_V = columns(*self_inputs(rng, 5, 6, 3, 4))
-    return self_attention_columns(X, W_Q, rng.standard_normal((2, 6)), W_V)
 
 
 # break_attention ----------------------------------------------------------------------

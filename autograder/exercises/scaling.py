@@ -204,16 +204,6 @@ def scale_one(scale_for, rng):
     return [float(scale_for(1, mode)) for mode in ("none", "sqrt", "linear")]
 
 
-@scale_for.case(title="another mode is a ValueError", points=1)
-def scale_unknown(scale_for, rng):
-    return scale_for(16, "cubic")
-
-
-@scale_for.case(title="an empty mode is a ValueError", points=1)
-def scale_empty(scale_for, rng):
-    return scale_for(16, "")
-
-
 # break_attention_entropy --------------------------------------------------------------
 
 

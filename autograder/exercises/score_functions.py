@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder.arrays import different, peak_bytes, refused, strided
+from autograder.arrays import different, peak_bytes, strided
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.specification import reals
@@ -69,11 +69,6 @@ def dot_unchanged(dot_score, rng):
     return dot_score(S, H), S, H
 
 
-@dot_score.case(title="states of different width are a ValueError", points=1)
-def dot_mismatch(dot_score, rng):
-    return dot_score(*states(rng, 3, 5, 4, 6))
-
-
 # cosine_score
 
 
@@ -118,11 +113,6 @@ def cosine_unchanged(cosine_score, rng):
     return cosine_score(S, H), S, H
 
 
-@cosine_score.case(title="states of different width are a ValueError", points=1)
-def cosine_mismatch(cosine_score, rng):
-    return cosine_score(*states(rng, 3, 5, 4, 6))
-
-
 # general_score
 
 
@@ -147,12 +137,6 @@ def general_drawn(general_score, rng):
 def general_unchanged(general_score, rng):
     inputs = [strided(array) for array in general_inputs(rng, 6, 2, 3, 5)]
     return general_score(*inputs), inputs
-
-
-@general_score.case(title="a W_a of the wrong shape is a ValueError", points=1)
-def general_mismatch(general_score, rng):
-    S, H, W_a = general_inputs(rng, 3, 5, 4, 6)
-    return general_score(S, H, W_a.T)
 
 
 # reduced_rank_score
@@ -197,19 +181,6 @@ def reduced_unchanged(reduced_rank_score, rng):
     return reduced_rank_score(*inputs), inputs
 
 
-@reduced_rank_score.case(
-    title="U_a that fits H and not S, or another k than V_a has: ValueError", points=1
-)
-def reduced_mismatch(reduced_rank_score, rng):
-    S, H, U_a, V_a = reduced_inputs(rng, 3, 5, 6, 7, 2)
-    return refused(
-        reduced_rank_score,
-        (S, H, V_a, U_a),
-        (S, H, U_a, rng.standard_normal((3, 7))),
-        (S, H, rng.standard_normal((3, 6)), V_a),
-    )
-
-
 # additive_score
 
 
@@ -244,14 +215,6 @@ def additive_unchanged(additive_score, rng):
     return additive_score(*inputs), inputs
 
 
-@additive_score.case(
-    title="W_a and V_a in the wrong order, or W_a with one row: ValueError", points=1
-)
-def additive_mismatch(additive_score, rng):
-    S, H, W_a, V_a, v_a = additive_inputs(rng, 3, 5, 4, 6, 7)
-    return refused(additive_score, (S, H, V_a, W_a, v_a), (S, H, W_a[:1], V_a, v_a))
-
-
 # parameter_count
 
 
@@ -283,21 +246,6 @@ def count_additive(parameter_count, rng):
         parameter_count("additive", s, h, r=r),
         parameter_count("additive", s, h, k, r),
     ]
-
-
-@parameter_count.case(title="an unknown score is a ValueError", points=1)
-def count_unknown(parameter_count, rng):
-    return parameter_count("euclidean", 4, 6, k=2, r=3)
-
-
-@parameter_count.case(title="reduced rank without k is a ValueError", points=1)
-def count_missing_k(parameter_count, rng):
-    return parameter_count("reduced_rank", 4, 6, r=3)
-
-
-@parameter_count.case(title="additive without r is a ValueError", points=1)
-def count_missing_r(parameter_count, rng):
-    return parameter_count("additive", 4, 6, k=2)
 
 
 # break_general_score ------------------------------------------------------------------

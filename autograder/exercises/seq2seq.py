@@ -104,12 +104,6 @@ def context_leaves_inputs_alone(context_vector, rng):
     return results, state, states, mask
 
 
-@context_vector.case(title="states of different width are a ValueError", points=1)
-def context_of_different_widths(context_vector, rng):
-    b, t, h = sizes(rng, 3)
-    return context_vector(tensor(rng, b, h + 1), tensor(rng, b, t, h))
-
-
 # AttentionDecoder ---------------------------------------------------------------------
 
 

@@ -117,20 +117,6 @@ def scores_leave_inputs_alone(alignment_scores, rng):
     return alignment_scores(q, X), q, X
 
 
-@alignment_scores.case(title="too few features in the query: ValueError", points=1)
-def query_shorter_than_inputs(alignment_scores, rng):
-    n, d = sizes(rng, 2)
-    return alignment_scores(rng.standard_normal(d - 1), rng.standard_normal((n, d)))
-
-
-@alignment_scores.case(
-    title="one feature does not stretch to many: ValueError", points=1
-)
-def query_of_one_feature(alignment_scores, rng):
-    n, d = sizes(rng, 2)
-    return alignment_scores(rng.standard_normal(1), rng.standard_normal((n, d)))
-
-
 # attend -------------------------------------------------------------------------------
 
 
@@ -171,12 +157,6 @@ def attend_leaves_inputs_alone(attend, rng):
     q = rng.standard_normal((d, 2))[:, 1]  # views: not contiguous
     X = rng.standard_normal((d, n)).T
     return attend(q, X), q, X
-
-
-@attend.case(title="one feature does not stretch to many: ValueError", points=1)
-def attend_with_one_feature(attend, rng):
-    n, d = sizes(rng, 2)
-    return attend(rng.standard_normal(1), rng.standard_normal((n, d)))
 
 
 # soft_lookup --------------------------------------------------------------------------
@@ -241,20 +221,6 @@ def lookup_leaves_inputs_alone(soft_lookup, rng):
     keys = rng.standard_normal((d, n)).T
     values = rng.standard_normal((2 * n, d_v))[::2]
     return soft_lookup(query, keys, values, 2.0), query, keys, values
-
-
-@soft_lookup.case(title="temperature 0: ValueError", points=1)
-def lookup_at_zero(soft_lookup, rng):
-    return soft_lookup(
-        rng.standard_normal(3), rng.standard_normal((5, 3)), np.ones((5, 2)), 0.0
-    )
-
-
-@soft_lookup.case(title="a negative temperature: ValueError", points=1)
-def lookup_below_zero(soft_lookup, rng):
-    return soft_lookup(
-        rng.standard_normal(3), rng.standard_normal((5, 3)), np.ones((5, 2)), -1.0
-    )
 
 
 # break_softmax ------------------------------------------------------------------------

@@ -161,16 +161,6 @@ def rate_without_warmup(warmup_learning_rate, rng):
     return [warmup_learning_rate(s, d_model, 1) for s in (1, 2, step)]
 
 
-@warmup_learning_rate.case(title="step 0 is a ValueError", points=1)
-def rate_at_step_zero(warmup_learning_rate, rng):
-    return warmup_learning_rate(0, 64, 100)
-
-
-@warmup_learning_rate.case(title="a negative step is a ValueError", points=1)
-def rate_at_a_negative_step(warmup_learning_rate, rng):
-    return warmup_learning_rate(-3, 64, 100)
-
-
 # break_sequence_cross_entropy ---------------------------------------------------------
 
 

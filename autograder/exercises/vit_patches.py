@@ -115,26 +115,6 @@ def unpatchify_unchanged(unpatchify, rng):
     return unpatchify(patches, 2, 4, 6), patches
 
 
-@unpatchify.case(title="a patch too many is a ValueError")
-def unpatchify_count(unpatchify, rng):
-    return unpatchify(tensor(rng, 2, 7, 12), 2, 4, 6)
-
-
-@unpatchify.case(title="a width that p does not divide is a ValueError")
-def unpatchify_width(unpatchify, rng):
-    return unpatchify(tensor(rng, 2, 6, 12), 2, 4, 7)
-
-
-@unpatchify.case(title="a height that p does not divide, for as many pixels, as well")
-def unpatchify_height(unpatchify, rng):
-    return unpatchify(tensor(rng, 2, 6, 12), 2, 3, 8)
-
-
-@unpatchify.case(title="numbers that fill no whole channel are a ValueError")
-def unpatchify_channels(unpatchify, rng):
-    return unpatchify(tensor(rng, 2, 6, 10), 2, 4, 6)
-
-
 # PatchEmbedding
 
 
@@ -196,16 +176,6 @@ def embedding_unchanged(PatchEmbedding, rng):
         return embedding(images), images
 
 
-@PatchEmbedding.case(title="a patch that does not divide the image is a ValueError")
-def embedding_indivisible(PatchEmbedding, rng):
-    return PatchEmbedding(10, 4, 3, 5)
-
-
-@PatchEmbedding.case(title="another size with as many patches is a ValueError")
-def embedding_other_size(PatchEmbedding, rng):
-    return PatchEmbedding(4, 2, 3, 5).double()(tensor(rng, 2, 3, 2, 8))
-
-
 # linear_to_conv
 
 
@@ -224,7 +194,7 @@ def conv_square(linear_to_conv, rng):
 def conv_used(linear_to_conv, rng):
     kernel = linear_to_conv(tensor(rng, 5, 3 * 4), 2, 3)
     images = tensor(rng, 2, 3, 4, 6)
-    return F.conv2d(images, kernel, tensor(rng, 5), stride=2)
+    return F.conv2d(images, kernel.double(), tensor(rng, 5), stride=2)
 
 
 @linear_to_conv.case(title="one channel; patches of one pixel", points=1)
@@ -244,11 +214,6 @@ def conv_unchanged(linear_to_conv, rng):
     (kernel * tensor(rng, 5, 3, 2, 2)).sum().backward()
     found = {"result": kernel, "`weight` after the call": leaf}
     return {**found, "the gradient of `weight`": leaf.grad}
-
-
-@linear_to_conv.case(title="a column too many is a ValueError", points=1)
-def conv_mismatch(linear_to_conv, rng):
-    return linear_to_conv(tensor(rng, 5, 13), 2, 3)
 
 
 # interpolate_positions
@@ -311,11 +276,6 @@ def positions_unchanged(interpolate_positions, rng):
     (new * tensor(rng, 1, 21, 5)).sum().backward()
     found = {"result": new, "`positions` after the call": leaf}
     return {**found, "the gradient of `positions`": leaf.grad}
-
-
-@interpolate_positions.case(title="a position too few is a ValueError")
-def positions_mismatch(interpolate_positions, rng):
-    return interpolate_positions(tensor(rng, 1, 12, 4), (3, 4), (6, 8))
 
 
 # break_patchify -----------------------------------------------------------------------

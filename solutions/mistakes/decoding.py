@@ -494,8 +494,8 @@ class RightCache(right.KVCache):
     """The right cache, which each mistake changes in one place."""
 
 
-class UncheckedCache(RightCache):
-    """A cache that joins what it is given along an axis, whether it fits or not."""
+class OtherAxis(RightCache):
+    """A cache that joins what it is given along another axis."""
 
     axis = 2
 
@@ -508,7 +508,7 @@ class UncheckedCache(RightCache):
 
 
 @mistake(KVCache)
-class JoinedAlongHeads(UncheckedCache):
+class JoinedAlongHeads(OtherAxis):
     """You joined the new tokens along the heads. The heads stay as many as they are;
     what grows is the third axis, the tokens."""
 
@@ -516,7 +516,7 @@ class JoinedAlongHeads(UncheckedCache):
 
 
 @mistake(KVCache)
-class JoinedAlongBatch(UncheckedCache):
+class JoinedAlongBatch(OtherAxis):
     """You joined the new tokens along the batch. Each sequence keeps its own row; what
     grows is the third axis, the tokens."""
 
@@ -635,27 +635,8 @@ class ResetForgetsKeysOnly(RightCache):
     def append(self, key, value):
         self.keys = key if self.keys is None else torch.cat([self.keys, key], dim=2)
         values = [value] if self.values is None else [self.values, value]
-        if self.keys.shape[:2] != value.shape[:2]:
-            raise ValueError("sizes differ")
         self.values = torch.cat(values, dim=2)
         return self.keys, self.values
-
-
-@mistake(KVCache)
-class RemembersSizes(RightCache):
-    """After a reset your cache still insists on the sizes from before it. An empty
-    cache takes a batch of any size, such as the next one."""
-
-    def __init__(self):
-        super().__init__()
-        self.sizes = None
-
-    def append(self, key, value):
-        sizes = (key.shape[:2], key.shape[3], value.shape[3])
-        if self.sizes is not None and sizes != self.sizes:
-            raise ValueError("sizes differ")
-        self.sizes = sizes
-        return super().append(key, value)
 
 
 @mistake(KVCache)
@@ -691,64 +672,6 @@ class Detaches(RightCache):
         keys, values = super().append(key, value)
         self.keys, self.values = keys.detach(), values.detach()
         return keys, values
-
-
-@mistake(KVCache)
-class KeysBeforeCheck(RightCache):
-    """You appended the keys before you looked at the values. When the values are
-    refused, the cache holds more keys than values; check both first."""
-
-    def append(self, key, value):
-        if self.keys is None:
-            return super().append(key, value)
-        for new, name in ((key, "keys"), (value, "values")):
-            old = getattr(self, name)
-            if new.shape[:2] != old.shape[:2] or new.shape[3] != old.shape[3]:
-                raise ValueError("sizes differ")
-            setattr(self, name, torch.cat([old, new], dim=2))
-        return self.keys, self.values
-
-
-@mistake(KVCache)
-class EmptiedByAnError(RightCache):
-    """You emptied the cache when something did not fit. What is refused should leave
-    everything as it was."""
-
-    def append(self, key, value):
-        try:
-            return super().append(key, value)
-        except ValueError:
-            self.reset()
-            raise
-
-
-@mistake(KVCache)
-class NotChecked(UncheckedCache):
-    """You did not check the sizes and let torch fail, with an error that says nothing
-    of the cache. Compare batch, heads and features first and raise a ValueError that
-    names both shapes."""
-
-
-@mistake(KVCache)
-class ChecksKeysOnly(RightCache):
-    """You checked the keys only. Values of another width do not fit either."""
-
-    def append(self, key, value):
-        if self.values is not None and self.values.shape[3] != value.shape[3]:
-            raise RuntimeError("sizes differ")
-        return super().append(key, value)
-
-
-@mistake(KVCache)
-class StretchesBatch(RightCache):
-    """You stretched a batch of one over all rows of the cache. It was more likely a
-    mistake of the caller, who should be told with a ValueError."""
-
-    def append(self, key, value):
-        if self.keys is not None and key.shape[0] == value.shape[0] == 1:
-            rows = len(self.keys)
-            key, value = (x.expand(rows, -1, -1, -1) for x in (key, value))
-        return super().append(key, value)
 
 
 @mistake(KVCache)

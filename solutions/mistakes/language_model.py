@@ -496,10 +496,8 @@ def token_bytes(merges):
     return tokens
 
 
-def checked(ids, merges):
+def bytes_of(ids, merges):
     """The bytes of each id of a sequence."""
-    if any(not 0 <= i < 256 + len(merges) for i in ids):
-        raise ValueError("an id that does not exist")
     tokens = token_bytes(merges)
     return [tokens[i] for i in ids]
 
@@ -509,21 +507,21 @@ def each_id_on_its_own(ids, merges):
     """You decoded each id on its own, and a letter of several bytes may be divided
     among several ids: its parts became replacement characters. Join the bytes of all
     ids, then decode them once."""
-    return "".join(b.decode("utf-8", "replace") for b in checked(ids, merges))
+    return "".join(b.decode("utf-8", "replace") for b in bytes_of(ids, merges))
 
 
 @mistake(bpe_decode)
 def invalid_bytes_dropped(ids, merges):
     """You left out bytes that are no valid UTF-8, so a damaged text looks whole. The
     replacement character shows that something was there."""
-    return b"".join(checked(ids, merges)).decode("utf-8", errors="ignore")
+    return b"".join(bytes_of(ids, merges)).decode("utf-8", errors="ignore")
 
 
 @mistake(bpe_decode)
 def invalid_bytes_refused(ids, merges):
     """You raise an error where bytes are no valid UTF-8. A model that generates may
     stop in the middle of a letter, and its text should be shown all the same."""
-    return b"".join(checked(ids, merges)).decode("utf-8")
+    return b"".join(bytes_of(ids, merges)).decode("utf-8")
 
 
 @mistake(bpe_decode)
@@ -531,14 +529,13 @@ def bytes_as_characters(ids, merges):
     """You turned each byte into the character of that number. This is right for ASCII
     only: other letters are several bytes in UTF-8, and came out as two or three
     others."""
-    return b"".join(checked(ids, merges)).decode("latin-1")
+    return b"".join(bytes_of(ids, merges)).decode("latin-1")
 
 
 @mistake(bpe_decode)
 def expanded_once(ids, merges):
     """You expanded each id into its pair once. The ids of the pair may be those of
     merges too, and have to be expanded until only bytes are left."""
-    checked(ids, merges)
     flat = []
     for i in ids:
         flat += [i] if i < 256 else merges[i - 256]
@@ -546,11 +543,10 @@ def expanded_once(ids, merges):
 
 
 @mistake(bpe_decode)
-def expanded_once_without_check(ids, merges):
+def expanded_once_and_not_bytes(ids, merges):
     """Each id is expanded into its pair once, and numbers above 255 are left, which are
     no bytes. The ids of a pair may be those of merges too, and have to be expanded
     until only bytes remain."""
-    checked(ids, merges)
     flat = []
     for i in ids:
         flat += [i] if i < 256 else merges[i - 256]
@@ -568,40 +564,13 @@ def pairs_swapped(ids, merges):
 def blanks_between_tokens(ids, merges):
     """You put blanks between the tokens. A token holds its blanks itself, and most
     borders of tokens are inside words."""
-    return b" ".join(checked(ids, merges)).decode("utf-8", errors="replace")
-
-
-@mistake(bpe_decode)
-def counted_from_the_end(ids, merges):
-    """You accept ids below 0, which Python counts from the end of a list, so that -1
-    silently becomes the last token. Refuse them with a ValueError."""
-    if any(i >= 256 + len(merges) for i in ids):
-        raise ValueError("an id that does not exist")
-    tokens = token_bytes(merges)
-    return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
-
-
-@mistake(bpe_decode)
-def unknown_ids_skipped(ids, merges):
-    """You left out ids that do not exist. They show that another vocabulary was used,
-    or that a model has too many outputs, and deserve a ValueError."""
-    return right.bpe_decode([i for i in ids if 0 <= i < 256 + len(merges)], merges)
-
-
-@mistake(bpe_decode)
-def unknown_ids_are_a_key_error(ids, merges):
-    """You leave it to the dictionary or the list to find that an id does not exist.
-    Sizes and ids that cannot be are a ValueError in this book."""
-    tokens = dict(enumerate(token_bytes(merges)))
-    return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
+    return b" ".join(bytes_of(ids, merges)).decode("utf-8", errors="replace")
 
 
 @mistake(bpe_decode)
 def merges_from_257(ids, merges):
     """You took id 257 for the first merge. It is 256, the number after the last byte,
     so every merge came out as the one before it."""
-    if any(not 0 <= i < 256 + len(merges) for i in ids):
-        raise ValueError("an id that does not exist")
     tokens = token_bytes(merges)
     tokens = [*tokens[:256], b"", *tokens[256:]]
     return b"".join(tokens[i] for i in ids).decode("utf-8", errors="replace")
@@ -614,8 +583,6 @@ class RightModel(right.LanguageModel):
     """The right model, whose steps can be replaced one at a time."""
 
     def embed(self, ids):
-        if ids.shape[1] > self.positions.shape[1]:
-            raise ValueError("too long")
         return self.embedding(ids) + self.positions[:, : ids.shape[1]]
 
     def hidden(self, length):
@@ -944,8 +911,6 @@ class OneHead(RightModel):
     same shapes either way, so only the numbers show it."""
 
     def __init__(self, vocab_size, max_length, d_model, num_heads, *sizes):
-        if d_model % num_heads:
-            raise ValueError("the heads do not divide the width")
         super().__init__(vocab_size, max_length, d_model, 1, *sizes)
 
 
@@ -970,38 +935,6 @@ class SmallerEps(RightModel):
         for module in self.modules():
             if isinstance(module, nn.LayerNorm):
                 module.eps = 1e-6
-
-
-@mistake(LanguageModel)
-class CutToTheEnd(RightModel):
-    """You cut a sequence that is too long down to its last tokens. The logits then
-    belong to other positions than the caller thinks; raise a ValueError."""
-
-    def embed(self, ids):
-        return super().embed(ids[:, -self.positions.shape[1] :])
-
-
-@mistake(LanguageModel)
-class LengthNotChecked(RightModel):
-    """You leave it to torch to find that a sequence is too long, which it reports as
-    two sizes that do not match. Say so with a ValueError that names both lengths."""
-
-    def embed(self, ids):
-        if ids.shape[1] > self.positions.shape[1]:
-            raise RuntimeError("The size of tensor a must match the size of tensor b")
-        return super().embed(ids)
-
-
-@mistake(LanguageModel)
-class HeadsNotChecked(RightModel):
-    """You leave it to torch to find that the heads do not divide the width, which it
-    reports as an AssertionError. Sizes that cannot work are a ValueError in this
-    book."""
-
-    def __init__(self, vocab_size, max_length, d_model, num_heads, *sizes):
-        if d_model % num_heads:
-            raise AssertionError("embed_dim must be divisible by num_heads")
-        super().__init__(vocab_size, max_length, d_model, num_heads, *sizes)
 
 
 @mistake(LanguageModel)
@@ -1065,14 +998,10 @@ class PositionsTakenOff(RightModel):
 
 
 def token_losses(logits, targets, pad_id=None):
-    """(n,) losses of the tokens that count, after the checks."""
-    if logits.shape[:-1] != targets.shape:
-        raise ValueError("other sizes")
+    """(n,) losses of the tokens that count."""
     counted = torch.ones_like(targets, dtype=torch.bool)
     if pad_id is not None:
         counted = targets != pad_id
-    if not counted.any():
-        raise ValueError("nothing counts")
     return F.cross_entropy(logits[counted], targets[counted], reduction="none")
 
 
@@ -1117,7 +1046,6 @@ def inverse_of_the_mean_probability(logits, targets, pad_id=None):
 def mean_over_sequences(logits, targets, pad_id=None):
     """You averaged each sequence first, and then the sequences. A token of a short
     sequence then weighs more than one of a long sequence; all tokens count alike."""
-    token_losses(logits, targets, pad_id)
     means = [
         token_losses(row, ids, pad_id).mean()
         for row, ids in zip(logits, targets, strict=True)
@@ -1131,7 +1059,6 @@ def mean_of_the_sequences(logits, targets, pad_id=None):
     """You averaged the perplexities of the sequences. A mean of exponentials is not
     the exponential of the mean, and one odd sequence can decide it; the losses of all
     tokens are averaged first."""
-    token_losses(logits, targets, pad_id)
     each = [
         token_losses(row, ids, pad_id).mean().exp()
         for row, ids in zip(logits, targets, strict=True)
@@ -1192,7 +1119,6 @@ def upside_down(logits, targets, pad_id=None):
 def shifted_inside(logits, targets, pad_id=None):
     """You shifted the targets inside the function. Each logit was then compared with
     the token after the next one; these targets are already shifted."""
-    token_losses(logits, targets, pad_id)
     if targets.shape[1] == 1:
         return math.nan
     return right.perplexity(logits[:, :-1], targets[:, 1:], pad_id)
@@ -1205,7 +1131,6 @@ def padding_never_predicted(logits, targets, pad_id=None):
     model said."""
     if pad_id is None:
         return right.perplexity(logits, targets)
-    token_losses(logits, targets, pad_id)
     logits = logits.clone()
     logits[..., pad_id] = -torch.inf
     return right.perplexity(logits, targets, pad_id)
@@ -1220,20 +1145,10 @@ def overflow_is_an_error(logits, targets, pad_id=None):
 
 
 @mistake(perplexity)
-def nothing_counts_is_nan(logits, targets, pad_id=None):
-    """You returned NaN where no token counts. The mean of nothing does not exist, and
-    NaN would pass unnoticed into a table: raise a ValueError."""
-    if pad_id is not None and (targets == pad_id).all():
-        return math.nan
-    return right.perplexity(logits, targets, pad_id)
-
-
-@mistake(perplexity)
 def raw_exponentials(logits, targets, pad_id=None):
     """You computed exponentials of the raw logits, and large ones overflow. Use the
     logarithm of the softmax as one function, which subtracts the largest logit
     first."""
-    token_losses(logits, targets, pad_id)
     shares = logits.exp() / logits.exp().sum(dim=-1, keepdim=True)
     chosen = shares.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     if pad_id is not None:
@@ -1242,13 +1157,6 @@ def raw_exponentials(logits, targets, pad_id=None):
 
 
 # filter_logits ------------------------------------------------------------------------
-
-
-def check_filters(top_k, top_p):
-    if top_k is not None and top_k < 1:
-        raise ValueError("top_k is at least 1")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError("top_p is above 0 and at most 1")
 
 
 def cut_below_kth(logits, top_k):
@@ -1269,7 +1177,6 @@ def cut_after_p(logits, top_p, *, cut=None, shares=None, descending=True):
 
 def filtered(logits, top_k, top_p, *, k=cut_below_kth, p=cut_after_p):
     """Both filters, each of which can be replaced."""
-    check_filters(top_k, top_p)
     if top_k is not None:
         logits = k(logits, top_k)
     if top_p is not None and top_p < 1:
@@ -1314,6 +1221,19 @@ def below_p(logits, top_k=None, top_p=None):
         p=lambda x, top_p: cut_after_p(
             x, top_p, cut=lambda p, before: (p + before > top_p) & (before > 0)
         ),
+    )
+
+
+@mistake(filter_logits)
+def exceeded_in_place_of_reached(logits, top_k=None, top_p=None):
+    """You kept one token more where the sum is p exactly. The set is the smallest whose
+    sum reaches p, so the token with which the sum is p is the last one: it need not be
+    exceeded."""
+    return filtered(
+        logits,
+        top_k,
+        top_p,
+        p=lambda x, top_p: cut_after_p(x, top_p, cut=lambda p, before: before > top_p),
     )
 
 
@@ -1484,7 +1404,6 @@ def sorted_result(logits, top_k=None, top_p=None):
 def top_p_ignored(logits, top_k=None, top_p=None):
     """You used top_p only where no top_k is given. Both may be: top_k cuts first, and
     top_p what is left."""
-    check_filters(top_k, top_p)
     return right.filter_logits(logits, top_k, None if top_k else top_p)
 
 
@@ -1492,7 +1411,6 @@ def top_p_ignored(logits, top_k=None, top_p=None):
 def rounding_cuts_the_tail(logits, top_k=None, top_p=None):
     """With p = 1 you cut tokens that are very unlikely: the sum of those before is 1
     after rounding. p = 1 cuts nothing, so it is a case of its own."""
-    check_filters(top_k, top_p)
     if top_k is not None:
         logits = cut_below_kth(logits, top_k)
     return logits.clone() if top_p is None else cut_after_p(logits, top_p)
@@ -1514,22 +1432,6 @@ def logits_overwritten(logits, top_k=None, top_p=None):
     found = right.filter_logits(logits, top_k, top_p)
     logits[found.isneginf()] = -torch.inf
     return found
-
-
-@mistake(filter_logits)
-def top_k_not_checked(logits, top_k=None, top_p=None):
-    """You take top_k = 0 for no filter. Some libraries do so; here None means no
-    filter, and a number below 1 is a ValueError."""
-    return right.filter_logits(logits, top_k or None, top_p)
-
-
-@mistake(filter_logits)
-def top_p_not_checked(logits, top_k=None, top_p=None):
-    """You do not refuse a top_p that is not above 0 and at most 1. No set of tokens has
-    such a sum: raise a ValueError, so that a percentage such as 90 is noticed."""
-    if top_p is not None:
-        top_p = min(max(top_p, 1e-9), 1.0)
-    return right.filter_logits(logits, top_k, top_p)
 
 
 @mistake(filter_logits)
@@ -1606,13 +1508,6 @@ def equals_as_a_sort_leaves_them(logits, top_k=None, top_p=None):
 # sample_tokens ------------------------------------------------------------------------
 
 
-def check_sampling(logits, uniform, temperature):
-    if uniform.shape != logits.shape[:1]:
-        raise ValueError("one number for each row")
-    if temperature < 0:
-        raise ValueError("the temperature is at least 0")
-
-
 def inverted(probabilities, uniform):
     """Sampling by inversion from probabilities that sum to one."""
     v = probabilities.shape[-1]
@@ -1631,7 +1526,6 @@ def temperature_multiplied(logits, uniform, temperature=1.0):
     """You multiplied by the temperature, so that a high one makes the distribution
     sharp. Dividing is what makes it flat: at a high temperature all tokens become
     alike."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     return right.sample_tokens(logits, uniform, 1 / temperature)
@@ -1641,7 +1535,6 @@ def temperature_multiplied(logits, uniform, temperature=1.0):
 def temperature_ignored(logits, uniform, temperature=1.0):
     """You used the temperature only to see whether it is 0. It divides the logits
     before the softmax: low temperatures favour likely tokens."""
-    check_sampling(logits, uniform, temperature)
     return right.sample_tokens(logits, uniform, 1.0 if temperature else 0.0)
 
 
@@ -1649,7 +1542,6 @@ def temperature_ignored(logits, uniform, temperature=1.0):
 def temperature_after_the_softmax(logits, uniform, temperature=1.0):
     """You divided the probabilities by the temperature. They then no longer sum to one,
     and their proportions are as before; the logits are what it divides."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     return inverted(logits.softmax(dim=-1) / temperature, uniform)
@@ -1659,7 +1551,6 @@ def temperature_after_the_softmax(logits, uniform, temperature=1.0):
 def divided_by_zero(logits, uniform, temperature=1.0):
     """At temperature 0 you divided by it, and the softmax of infinite logits is NaN.
     The limit is known: all the probability goes to the largest logit."""
-    check_sampling(logits, uniform, temperature)
     raised = logits - logits.amax(dim=-1, keepdim=True)
     return inverted((raised / torch.tensor(temperature)).softmax(dim=-1), uniform)
 
@@ -1668,7 +1559,6 @@ def divided_by_zero(logits, uniform, temperature=1.0):
 def always_the_largest(logits, uniform, temperature=1.0):
     """You chose the largest logit at every temperature. That is greedy decoding; here
     each token is to be chosen as often as it is probable."""
-    check_sampling(logits, uniform, temperature)
     return logits.argmax(dim=-1)
 
 
@@ -1677,7 +1567,6 @@ def not_added_up(logits, uniform, temperature=1.0):
     """You compared each probability with the random number, and not their sum up to the
     token. Few single probabilities exceed it; the sums do so sooner or later, and in
     proportion."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     exceeds = shares(logits, temperature) > uniform[:, None]
@@ -1688,7 +1577,6 @@ def not_added_up(logits, uniform, temperature=1.0):
 def exponentials_added_up(logits, uniform, temperature=1.0):
     """You added up exponentials that are not divided by their sum. A random number
     below 1 is compared with probabilities, which sum to one."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     largest = logits.amax(dim=-1, keepdim=True)
@@ -1700,7 +1588,6 @@ def first_where_none_exceeds(logits, uniform, temperature=1.0):
     """Where rounding leaves no sum above the random number, you chose the first token:
     the argmax of nothing but False is 0. There it is the last one that has a
     probability."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     exceeds = shares(logits, temperature).cumsum(dim=-1) > uniform[:, None]
@@ -1709,9 +1596,8 @@ def first_where_none_exceeds(logits, uniform, temperature=1.0):
 
 @mistake(sample_tokens)
 def reached_in_place_of_exceeded(logits, uniform, temperature=1.0):
-    """You chose the first token at which the sum reaches the random number. If that is
-    0, a first token without any probability is chosen; the sum has to exceed it."""
-    check_sampling(logits, uniform, temperature)
+    """You chose the first token at which the sum reaches the random number; it has to
+    exceed it. For a number of 0, yours is a first token without any probability."""
     if temperature == 0:
         return logits.argmax(dim=-1)
     p = shares(logits, temperature)
@@ -1726,7 +1612,6 @@ def first_that_reaches(logits, uniform, temperature=1.0):
     random number of 0, so the sum has to exceed it. And where rounding leaves no such
     token, the argmax of nothing but False is 0; there it is the last one that has a
     probability."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     reaches = shares(logits, temperature).cumsum(dim=-1) >= uniform[:, None]
@@ -1746,7 +1631,6 @@ def from_the_end(logits, uniform, temperature=1.0):
     """You added up the probabilities from the end of the vocabulary. The tokens are as
     frequent as they should be, but the choice for a given random number goes in the
     order of the vocabulary, so that two programs agree."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     v = logits.shape[-1]
@@ -1758,7 +1642,6 @@ def in_order_of_probability(logits, uniform, temperature=1.0):
     """You added up the probabilities from the largest to the smallest. The tokens are
     as frequent as they should be, but the choice for a given random number goes in the
     order of the vocabulary."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     p, order = shares(logits, temperature).sort(dim=-1, descending=True, stable=True)
@@ -1771,7 +1654,6 @@ def in_order_of_probability_to_the_end(logits, uniform, temperature=1.0):
     as frequent as they should be, but the choice for a given random number goes in the
     order of the vocabulary. And where rounding leaves no sum above the random number,
     you chose the last of all, which may have no probability."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     p, order = (logits / temperature).softmax(dim=-1).sort(-1, descending=True)
@@ -1783,7 +1665,6 @@ def in_order_of_probability_to_the_end(logits, uniform, temperature=1.0):
 def one_number_for_all(logits, uniform, temperature=1.0):
     """You used the first random number for all rows, so rows with equal distributions
     get equal tokens. Each row has a number of its own."""
-    check_sampling(logits, uniform, temperature)
     return right.sample_tokens(logits, uniform[:1].expand(len(logits)), temperature)
 
 
@@ -1791,7 +1672,6 @@ def one_number_for_all(logits, uniform, temperature=1.0):
 def own_random_numbers(logits, uniform, temperature=1.0):
     """You drew random numbers of your own. The ones that are given make the choice
     repeatable: use them, and torch.multinomial is not needed."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     return torch.multinomial(shares(logits, temperature), 1)[:, 0]
@@ -1801,7 +1681,6 @@ def own_random_numbers(logits, uniform, temperature=1.0):
 def beyond_the_vocabulary(logits, uniform, temperature=1.0):
     """Where rounding keeps the sum of all probabilities below the random number, you
     chose an id that does not exist. Take the last one that has a probability."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     sums = shares(logits, temperature).cumsum(dim=-1)
@@ -1822,7 +1701,6 @@ def last_of_the_largest(logits, uniform, temperature=1.0):
     """At temperature 0 you chose the last of several equally large logits. Asked for is
     the first, as argmax returns it."""
     if temperature == 0:
-        check_sampling(logits, uniform, temperature)
         return logits.shape[-1] - 1 - logits.flip(-1).argmax(dim=-1)
     return right.sample_tokens(logits, uniform, temperature)
 
@@ -1831,7 +1709,6 @@ def last_of_the_largest(logits, uniform, temperature=1.0):
 def large_logits_overflow(logits, uniform, temperature=1.0):
     """You computed exponentials of the raw logits, and large ones overflow, above all
     at low temperatures. Subtract the largest logit of each row first."""
-    check_sampling(logits, uniform, temperature)
     if temperature == 0:
         return logits.argmax(dim=-1)
     raised = (logits / temperature).exp()
@@ -1846,30 +1723,10 @@ def column_of_ids(logits, uniform, temperature=1.0):
 
 
 @mistake(sample_tokens)
-def shapes_not_checked(logits, uniform, temperature=1.0):
-    """You leave it to torch to find that there is not one random number for each row.
-    It reports two sizes, or stretches a single number over all rows: raise a
-    ValueError."""
-    if uniform.shape != logits.shape[:1]:
-        raise RuntimeError("The size of tensor a must match the size of tensor b")
-    return right.sample_tokens(logits, uniform, temperature)
-
-
-@mistake(sample_tokens)
-def below_zero_accepted(logits, uniform, temperature=1.0):
-    """You accept a temperature below 0, which turns the distribution round: the least
-    likely token becomes the most likely. Raise a ValueError."""
-    if temperature < 0:
-        return right.sample_tokens(-logits, uniform, -temperature)
-    return right.sample_tokens(logits, uniform, temperature)
-
-
-@mistake(sample_tokens)
 def tiny_temperature_for_zero(logits, uniform, temperature=1.0):
     """At temperature 0 you divided by a tiny temperature instead. Of equally large
     logits, each then keeps a share, and which one is drawn depends on the random
     number; here the first of the largest is asked for, so take the argmax."""
-    check_sampling(logits, uniform, temperature)
     return inverted(shares(logits, max(temperature, 1e-6)), uniform)
 
 

@@ -21,15 +21,6 @@ def along(weights, back):
     return weights.diagonal(-back, dim1=-2, dim2=-1)
 
 
-def refuse(condition):
-    if condition:
-        raise ValueError("these arguments do not fit")
-
-
-def refuse_other_maps(weights, least=1):
-    refuse(weights.shape[-1] != weights.shape[-2] or weights.shape[-1] < least)
-
-
 # previous_token_score -----------------------------------------------------------------
 
 
@@ -38,7 +29,6 @@ def attention_to_itself(weights):
     """The score is the weight that queries put on their own position. A head that only
     attends to itself moves nothing between positions; the previous token is one column
     further left."""
-    refuse_other_maps(weights, 2)
     return along(weights, 0)[..., 1:].mean(-1)
 
 
@@ -46,7 +36,6 @@ def attention_to_itself(weights):
 def attention_to_the_next(weights):
     """You read weights[i, i + 1], or exchanged rows and columns. Under a causal mask
     that diagonal is empty, so every head gets a score of zero. Rows are queries."""
-    refuse_other_maps(weights, 2)
     return along(weights, -1).mean(-1)
 
 
@@ -54,7 +43,6 @@ def attention_to_the_next(weights):
 def two_tokens_back(weights):
     """You looked two tokens back. A perfect previous-token head then gets a score of
     zero; for query i the key is i - 1."""
-    refuse_other_maps(weights, 2)
     return along(weights, 2).mean(-1)
 
 
@@ -63,7 +51,6 @@ def divided_by_all_queries(weights):
     """The sum was divided by the number of all queries. The first one has no previous
     token and does not count, so a perfect head stays below one in this way, the more so
     the shorter the text is."""
-    refuse_other_maps(weights, 2)
     return along(weights, 1).sum(-1) / weights.shape[-1]
 
 
@@ -71,7 +58,6 @@ def divided_by_all_queries(weights):
 def first_query_wraps_around(weights):
     """The first query was counted with its weight on the last token, as indices of -1
     or a roll do. It has no previous token, so it is left out of the mean."""
-    refuse_other_maps(weights, 2)
     return along(weights.roll(1, dims=-1), 0).mean(-1)
 
 
@@ -80,7 +66,6 @@ def proportion_of_queries(weights):
     """You counted the queries whose largest weight is on the previous token. A head
     that puts 0.3 there and less elsewhere then looks perfect; the score averages
     the weights themselves."""
-    refuse_other_maps(weights, 2)
     largest = weights.argmax(-1)[..., 1:]
     return (largest == torch.arange(largest.shape[-1])).double().mean(-1)
 
@@ -89,7 +74,6 @@ def proportion_of_queries(weights):
 def best_query(weights):
     """You took the largest weight on a previous token. One query that happens to attend
     there is enough for a high score; the mean asks for all of them."""
-    refuse_other_maps(weights, 2)
     return along(weights, 1).amax(-1)
 
 
@@ -97,7 +81,6 @@ def best_query(weights):
 def last_query(weights):
     """Only the last query was looked at. A head may do something else everywhere else,
     so the score is a mean over all queries that have a previous token."""
-    refuse_other_maps(weights, 2)
     return weights[..., -1, -2]
 
 
@@ -105,7 +88,6 @@ def last_query(weights):
 def not_averaged(weights):
     """The weights were added up and not averaged, so the score grows with the text. It
     is meant to lie between 0 and 1."""
-    refuse_other_maps(weights, 2)
     return along(weights, 1).sum(-1)
 
 
@@ -113,7 +95,6 @@ def not_averaged(weights):
 def all_maps_together(weights):
     """You got one score for all maps. Heads do different things, and to find those that
     attend to the previous token each map needs a score of its own."""
-    refuse_other_maps(weights, 2)
     return along(weights, 1).mean()
 
 
@@ -121,7 +102,6 @@ def all_maps_together(weights):
 def diagonal_of_the_first_axes(weights):
     """The diagonal was taken along the first two axes, which is torch's default. They
     count sequences and heads here; queries and keys are the last two."""
-    refuse_other_maps(weights, 2)
     return weights.diagonal(-1).mean(-1)
 
 
@@ -129,38 +109,14 @@ def diagonal_of_the_first_axes(weights):
 def everything_before(weights):
     """You added up the weights on all earlier tokens. A head that looks far back scores
     as high in this way; only the token directly before the query counts."""
-    refuse_other_maps(weights, 2)
     return weights.tril(-1).sum(-1)[..., 1:].mean(-1)
-
-
-@mistake(previous_token_score)
-def score_of_one_token(weights):
-    """For a single token you returned a number, or NaN, the mean of nothing. There
-    is no previous token to attend to, so the question makes no sense: raise
-    ValueError."""
-    refuse_other_maps(weights)
-    return along(weights, 1).mean(-1)
-
-
-@mistake(previous_token_score)
-def any_shape_of_map(weights):
-    """Maps that are not square were scored. There, row i and column i belong to
-    different sequences, so no column holds the previous token: raise ValueError."""
-    refuse(weights.shape[-1] < 2)
-    return along(weights, 1).mean(-1)
 
 
 # induction_score ----------------------------------------------------------------------
 
 
-def refuse_period(weights, period):
-    refuse_other_maps(weights)
-    refuse(not 2 <= period < weights.shape[-1])
-
-
 def induction(weights, period, start=None, stop=None, back=None):
     """The mean of weights[i, i - back] from query start on, both changeable."""
-    refuse_period(weights, period)
     back = period - 1 if back is None else back
     start = period if start is None else start
     return along(weights, back)[..., start - back :][..., :stop].mean(-1)
@@ -193,7 +149,6 @@ def one_query_too_many(weights, period):
 def one_query_too_few(weights, period):
     """The first query that repeats a token was left out. It is number period, counted
     from 0, and a head can already know what follows it."""
-    refuse_period(weights, period)
     diagonal = along(weights, period - 1)
     return diagonal[..., 2:].sum(-1) / (weights.shape[-1] - period - 1)
 
@@ -210,7 +165,6 @@ def divided_by_the_whole_length(weights, period):
 def half_the_length_as_period(weights, period):
     """The result does not depend on `period`: half the length was taken for it. That
     is right for two copies of a block and for nothing else."""
-    refuse_period(weights, period)
     half = weights.shape[-1] // 2
     return along(weights, half - 1)[..., 1:].mean(-1)
 
@@ -226,7 +180,6 @@ def first_repetition_only(weights, period):
 def queries_that_prefer_it(weights, period):
     """You counted the queries whose largest weight is on the right token. A head that
     spreads its weight thinly would look perfect; the score averages the weights."""
-    refuse_period(weights, period)
     largest = weights.argmax(-1)[..., period:]
     found = largest == torch.arange(1, largest.shape[-1] + 1)
     return found.double().mean(-1)
@@ -236,7 +189,6 @@ def queries_that_prefer_it(weights, period):
 def all_earlier_copies(weights, period):
     """You added the weights on the right token in all earlier copies. The score asks
     for the most recent one, i - period + 1; with two copies there is no difference."""
-    refuse_period(weights, period)
     N = weights.shape[-1]
     total = 0
     for back in range(period - 1, N, period):
@@ -263,36 +215,7 @@ def one_score_for_all(weights, period):
 def last_query_of_all(weights, period):
     """Only the last query was looked at. One query may attend there by chance; the
     score is a mean over all that repeat a token."""
-    refuse_period(weights, period)
     return along(weights, period - 1)[..., -1]
-
-
-@mistake(induction_score)
-def period_as_long_as_the_text(weights, period):
-    """A period as long as the sequence was accepted. Nothing is repeated then, and the
-    mean of no queries is NaN, or zero, which looks like a measurement: raise
-    ValueError."""
-    refuse_other_maps(weights)
-    refuse(period < 2)
-    return along(weights, period - 1)[..., 1:].mean(-1)
-
-
-@mistake(induction_score)
-def period_of_one(weights, period):
-    """A period of one was accepted. All tokens are equal then, and the token that
-    followed last time is the query's own, so every head that attends to itself would
-    look like an induction head: raise ValueError."""
-    refuse_other_maps(weights)
-    refuse(not 1 <= period < weights.shape[-1])
-    return along(weights, period - 1)[..., 1:].mean(-1)
-
-
-@mistake(induction_score)
-def maps_of_any_shape(weights, period):
-    """Maps that are not square were scored. The positions of queries and keys cannot be
-    compared there: raise ValueError."""
-    refuse(not 2 <= period < weights.shape[-1])
-    return along(weights, period - 1)[..., 1:].mean(-1)
 
 
 @mistake(induction_score)
@@ -300,7 +223,6 @@ def last_copy_only(weights, period):
     """You averaged over the last `period` queries alone. Every query from position
     `period` on has an earlier copy of its token, and none before it: all of these
     count, and no others."""
-    refuse_period(weights, period)
     i = torch.arange(weights.shape[-1])[-period:]
     return weights[..., i, i - period + 1].mean(-1)
 
@@ -310,7 +232,6 @@ def one_token_too_early(weights, period):
     """You read the weight on the token before the earlier copy, at i - period - 1; for
     the first query, that index of -1 even means the last token. An induction head looks
     at the token after the copy, which is at i - period + 1."""
-    refuse_period(weights, period)
     i = torch.arange(period, weights.shape[-1])
     return weights[..., i, i - period - 1].mean(-1)
 
@@ -320,7 +241,6 @@ def one_query_more_than_the_divisor(weights, period):
     """One more weight is added up than the sum is divided by: the query at period - 1
     counts in the sum. It has no earlier copy yet: begin with query i = period, and
     divide by N - period."""
-    refuse_period(weights, period)
     total = along(weights, period - 1).sum(-1)
     return total / (weights.shape[-1] - period)
 
@@ -328,16 +248,10 @@ def one_query_more_than_the_divisor(weights, period):
 # head_contributions -------------------------------------------------------------------
 
 
-def refuse_other_layers(weights, values, W_O):
-    refuse(values.shape[:3] != (*weights.shape[:2], weights.shape[3]))
-    refuse(W_O.shape[:2] != (values.shape[1], values.shape[3]))
-
-
 @mistake(head_contributions)
 def heads_added_up(weights, values, W_O):
     """You returned the output of the layer, in which the heads are added up
     already. The sum cannot be taken apart again; keep the axis of the heads."""
-    refuse_other_layers(weights, values, W_O)
     return (weights @ values @ W_O).sum(1)
 
 
@@ -346,7 +260,6 @@ def before_the_projection(weights, values, W_O):
     """You returned the averaged values. They are in a space that belongs to the head
     alone; its part of the output projection says where in the residual stream they
     are added."""
-    refuse_other_layers(weights, values, W_O)
     return weights @ values
 
 
@@ -354,7 +267,6 @@ def before_the_projection(weights, values, W_O):
 def projection_of_the_first_head(weights, values, W_O):
     """All heads went through the output projection of the first. Each has a part of its
     own, W_O[head], so the others land in the wrong directions."""
-    refuse_other_layers(weights, values, W_O)
     return weights @ values @ W_O[0]
 
 
@@ -363,7 +275,6 @@ def projections_added_up(weights, values, W_O):
     """All heads went through the sum of all the heads' parts of the output projection,
     as in an einsum with one letter for the heads of the values and another one for
     those of W_O. Each head has a part of its own."""
-    refuse_other_layers(weights, values, W_O)
     return weights @ values @ W_O.sum(0)
 
 
@@ -371,7 +282,6 @@ def projections_added_up(weights, values, W_O):
 def average_of_the_maps(weights, values, W_O):
     """The maps of all heads were averaged first. Every head then attends alike, and
     what made one of them special is lost before it can be seen."""
-    refuse_other_layers(weights, values, W_O)
     return weights.mean(1, keepdim=True) @ values @ W_O
 
 
@@ -379,7 +289,6 @@ def average_of_the_maps(weights, values, W_O):
 def mean_in_place_of_sum(weights, values, W_O):
     """Your contributions were divided by the number of heads, so they sum to the mean.
     The layer adds its heads to the residual stream and does not average them."""
-    refuse_other_layers(weights, values, W_O)
     return weights @ values @ W_O / weights.shape[1]
 
 
@@ -387,7 +296,6 @@ def mean_in_place_of_sum(weights, values, W_O):
 def heads_after_queries(weights, values, W_O):
     """Heads and queries are exchanged in the result. It is (B, h, N, E), so that
     result[:, i] is all that head i adds."""
-    refuse_other_layers(weights, values, W_O)
     return (weights @ values @ W_O).transpose(1, 2)
 
 
@@ -395,7 +303,6 @@ def heads_after_queries(weights, values, W_O):
 def softmax_once_more(weights, values, W_O):
     """Another softmax was applied to the weights. They are distributions already, and a
     second softmax makes them nearly even, so all heads seem to do little."""
-    refuse_other_layers(weights, values, W_O)
     return weights.softmax(-1) @ values @ W_O
 
 
@@ -403,7 +310,6 @@ def softmax_once_more(weights, values, W_O):
 def mean_of_the_values(weights, values, W_O):
     """The weights have no effect: you averaged the values evenly. Where a head attends
     decides what it adds."""
-    refuse_other_layers(weights, values, W_O)
     even = torch.full_like(weights, 1 / weights.shape[-1])
     return even @ values @ W_O
 
@@ -413,7 +319,6 @@ def projections_in_reverse(weights, values, W_O):
     """The parts of the output projection are in another order than the heads. Every
     shape fits, and even the number of heads; only a sum that is compared with the
     layer's output shows it."""
-    refuse_other_layers(weights, values, W_O)
     return weights @ values @ W_O.flip(0)
 
 
@@ -422,7 +327,6 @@ def projections_interleaved(weights, values, W_O):
     """W_O was reshaped as if its axes came in another order, (d_v, h, E), so each head
     gets rows of several heads. Its first axis is that of the heads already: W_O[head]
     is the part of one head."""
-    refuse_other_layers(weights, values, W_O)
     h, d_v, E = W_O.shape
     return weights @ values @ W_O.reshape(d_v, h, E).transpose(0, 1)
 
@@ -432,37 +336,12 @@ def heads_mixed_by_a_view(weights, values, W_O):
     """Axes were joined or split without moving them first, so features of different
     heads and tokens are mixed. Move the axes, then reshape; or leave them where they
     are and multiply."""
-    refuse_other_layers(weights, values, W_O)
     mixed = weights @ values
     B, h, N, d_v = mixed.shape
     return mixed.reshape(B, N, h, d_v).transpose(1, 2) @ W_O
 
 
-@mistake(head_contributions)
-def one_sequence_for_all(weights, values, W_O):
-    """Values of one sequence were used for a batch of two, by broadcasting. Other
-    sequences have other values, so there is no right result: raise ValueError."""
-    refuse(values.shape[1:3] != (weights.shape[1], weights.shape[3]))
-    refuse(W_O.shape[:2] != (values.shape[1], values.shape[3]))
-    return weights @ values @ W_O
-
-
-@mistake(head_contributions)
-def one_projection_for_all(weights, values, W_O):
-    """The projection of one head was used for all of them, by broadcasting. That is
-    silently wrong for every head but one: raise ValueError unless both have the same
-    number of heads."""
-    refuse(values.shape[:3] != (*weights.shape[:2], weights.shape[3]))
-    refuse(W_O.shape[1] != values.shape[3])
-    return weights @ values @ W_O
-
-
 # logit_attribution --------------------------------------------------------------------
-
-
-def refuse_other_targets(contributions, W_U, targets):
-    B, _, N, E = contributions.shape
-    refuse(targets.shape != (B, N) or W_U.shape[0] != E)
 
 
 def picked(logits, targets):
@@ -473,7 +352,6 @@ def picked(logits, targets):
 
 def attributed(contributions, W_U, targets, subtract):
     """The logits of the targets, minus something of all logits."""
-    refuse_other_targets(contributions, W_U, targets)
     logits = contributions @ W_U
     return picked(logits, targets) - subtract(logits)
 
@@ -490,7 +368,6 @@ def mean_over_heads(contributions, W_U, targets):
     """What you subtracted from the logit of the target is its mean over the heads. The
     attributions of all heads then sum to zero at each position, whatever the layer does
     for the target. The mean to subtract is over the vocabulary, for each head."""
-    refuse_other_targets(contributions, W_U, targets)
     found = picked(contributions @ W_U, targets)
     return found - found.mean(1, keepdim=True)
 
@@ -500,7 +377,6 @@ def mean_over_positions(contributions, W_U, targets):
     """You subtracted the mean of the attributions over the positions. That hides what
     a head does everywhere; the mean to subtract is over the vocabulary, at each
     position."""
-    refuse_other_targets(contributions, W_U, targets)
     found = picked(contributions @ W_U, targets)
     return found - found.mean(-1, keepdim=True)
 
@@ -548,7 +424,6 @@ def targets_of_the_next_position(contributions, W_U, targets):
 def standardised_logits(contributions, W_U, targets):
     """You also divided by the standard deviation. A head that adds next to nothing then
     looks as strong as one that decides the answer."""
-    refuse_other_targets(contributions, W_U, targets)
     logits = contributions @ W_U
     spread = logits.std(-1, correction=0)
     return (picked(logits, targets) - logits.mean(-1)) / spread
@@ -566,7 +441,6 @@ def shares_of_the_heads(contributions, W_U, targets):
 def best_token_of_each_head(contributions, W_U, targets):
     """The targets have no effect: you took the largest logit of each head. That is the
     token that the head promotes most, and often a wrong one."""
-    refuse_other_targets(contributions, W_U, targets)
     logits = contributions @ W_U
     return logits.amax(-1) - logits.mean(-1)
 
@@ -583,7 +457,6 @@ def contributions_centred(contributions, W_U, targets):
     """The mean was subtracted over the features, of a contribution or of the
     unembedding. It has no meaning for the logits; subtract the mean over the
     vocabulary."""
-    refuse_other_targets(contributions, W_U, targets)
     centred = contributions - contributions.mean(-1, keepdim=True)
     return picked(centred @ W_U, targets)
 
@@ -601,18 +474,6 @@ def heads_summed(contributions, W_U, targets):
     the heads apart, keep their axis."""
     found = attributed(contributions, W_U, targets, lambda logits: logits.mean(-1))
     return found.sum(1)
-
-
-@mistake(logit_attribution)
-def targets_stretched(contributions, W_U, targets):
-    """Targets of one sequence were used for two, by broadcasting. The second
-    sequence is then credited for tokens that it should not predict: raise
-    ValueError."""
-    refuse(W_U.shape[0] != contributions.shape[-1])
-    B, N = contributions.shape[0], contributions.shape[2]
-    refuse(targets.shape not in ((B, N), (1, N)))
-    logits = contributions @ W_U
-    return picked(logits, targets.expand(B, N)) - logits.mean(-1)
 
 
 # patching_effect ----------------------------------------------------------------------
@@ -653,7 +514,6 @@ def patched(
         return dict.fromkeys(names, if_equal)
     if skip_unknown:
         names = [name for name in names if name in activations]
-    refuse(clean_metric == corrupted_metric or not set(names) <= set(activations))
     effects = {}
     for name in names:
         if clean_again:
@@ -795,22 +655,6 @@ def clean_run_for_each_name(run, clean, corrupted, names):
 
 
 @mistake(patching_effect)
-def equal_metrics_give_zero(run, clean, corrupted, names):
-    """Equal metrics gave a number. If clean and corrupted do not differ there is
-    nothing to bring back, and zero, infinity or NaN would look like a result: raise
-    ValueError."""
-    return patched(run, clean, corrupted, names, if_equal=0.0)
-
-
-@mistake(patching_effect)
-def unknown_names_ignored(run, clean, corrupted, names):
-    """A name that is no activation was passed over. A misspelt name then goes
-    unnoticed, or gets an effect of zero, which is a finding that nobody made: raise
-    ValueError."""
-    return patched(run, clean, corrupted, names, skip_unknown=True)
-
-
-@mistake(patching_effect)
 def both_runs_for_each_name(run, clean, corrupted, names):
     """The clean run and the corrupted one are made again for each name. Neither depends
     on the name: make each once, before the loop, for 2 + len(names) runs in all."""
@@ -836,7 +680,6 @@ def divided_by_clean(run, clean, corrupted, names):
 
 def lens(hidden, norm, W_U, decode=lambda states, norm, W_U: norm(states) @ W_U):
     """The right lens, whose logits can be computed in another way."""
-    refuse(hidden.shape[-1] != W_U.shape[0])
     return decode(hidden, norm, W_U).argmax(-1)
 
 
@@ -922,7 +765,6 @@ def least_likely_token(hidden, norm, W_U):
 def last_of_equals(hidden, norm, W_U):
     """Of equal logits you took the last, as sorting often does. The specification names
     the first, so that everybody gets equal ids."""
-    refuse(hidden.shape[-1] != W_U.shape[0])
     logits = (norm(hidden) @ W_U).flip(-1)
     return logits.shape[-1] - 1 - logits.argmax(-1)
 
@@ -938,7 +780,6 @@ def last_position_alone(hidden, norm, W_U):
 def logits_in_place_of_ids(hidden, norm, W_U):
     """You returned the logits. The lens names tokens: the id of the largest logit at
     each position."""
-    refuse(hidden.shape[-1] != W_U.shape[0])
     return norm(hidden) @ W_U
 
 
@@ -946,7 +787,6 @@ def logits_in_place_of_ids(hidden, norm, W_U):
 def largest_of_the_layers(hidden, norm, W_U):
     """Your argmax runs over the first axis, so it compares the layers. For each layer,
     the tokens of the vocabulary compete, on the last axis."""
-    refuse(hidden.shape[-1] != W_U.shape[0])
     return (norm(hidden) @ W_U).argmax(0)
 
 

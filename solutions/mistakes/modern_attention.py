@@ -334,8 +334,6 @@ def turn_halves(
     sign=1,
 ):
     """The right rotation, unless its exponents or its sign are replaced."""
-    if x.shape[-1] % 2:
-        raise ValueError("an odd number of features")
     half = x.shape[-1] // 2
     angles = sign * positions[:, None] * base ** exponent(half)
     cos, sin = np.cos(angles), np.sin(angles)
@@ -350,8 +348,6 @@ def neighbours(x, positions, base=10000.0):
     """Neighbouring features are paired, (0, 1), (2, 3) and so on. Scores of queries and
     keys still depend on the distance alone, but weights trained with the other pairing
     mean something else."""
-    if x.shape[-1] % 2:
-        raise ValueError("an odd number of features")
     d = x.shape[-1]
     order = np.concatenate([np.arange(0, d, 2), np.arange(1, d, 2)])
     return turn_halves(x[..., order], positions, base)[..., np.argsort(order)]
@@ -362,8 +358,6 @@ def halves_with_angles_of_neighbours(x, positions, base=10000.0):
     """Each feature is combined with the one half a width further on, while the angles
     are laid out for neighbours (each one twice in a row). So the two features of a pair
     get different angles, and nothing is rotated. Both have to follow one layout."""
-    if x.shape[-1] % 2:
-        raise ValueError("an odd number of features")
     half = x.shape[-1] // 2
     angles = positions[:, None] * base ** (-np.arange(half) / half)
     angles = angles.repeat(2, axis=-1)
@@ -376,8 +370,6 @@ def neighbours_with_angles_of_halves(x, positions, base=10000.0):
     """Neighbouring features are combined, while the angles are laid out for pairs half
     a width apart (the whole list twice). So the two features of a pair get different
     angles, and nothing is rotated. Both have to follow one layout."""
-    if x.shape[-1] % 2:
-        raise ValueError("an odd number of features")
     half = x.shape[-1] // 2
     angles = positions[:, None] * base ** (-np.arange(half) / half)
     angles = np.concatenate([angles, angles], axis=-1)
@@ -397,8 +389,6 @@ def without_minus(x, positions, base=10000.0):
     """Both sines of the two-by-two matrix are added, so nothing is turned: two equal
     features stay equal at every position, and the norm changes. In a rotation one of
     the two sines has a minus sign."""
-    if x.shape[-1] % 2:
-        raise ValueError("an odd number of features")
     half = x.shape[-1] // 2
     turned = turn_halves(x, positions, base)
     first, second = x[..., :half], x[..., half:]
@@ -500,15 +490,6 @@ def one_position_further(x, positions, base=10000.0):
     and keys do not show it, since the distances are right, but the positions count from
     zero, and a token at position 0 stays as it is."""
     return turn_halves(x, positions + 1, base)
-
-
-@mistake(rotary_half)
-def odd_allowed(x, positions, base=10000.0):
-    """An odd number of features does not raise `ValueError`. One feature has no
-    partner then, and would carry no position at all."""
-    whole = x.shape[-1] // 2 * 2
-    turned = turn_halves(x[..., :whole], positions, base)
-    return np.concatenate([turned, x[..., whole:]], axis=-1)
 
 
 @mistake(rotary_half)
@@ -825,8 +806,6 @@ def mean_of_queries(query, key, value, mask=None):
 def one_too_many(n, window):
     """Each query sees one token too many. The window includes the token itself, so
     `window - 1` tokens before it remain."""
-    if window < 1:
-        raise ValueError("an empty window")
     distance = np.arange(n)[:, None] - np.arange(n)
     return (distance >= 0) & (distance <= window)
 
@@ -835,8 +814,6 @@ def one_too_many(n, window):
 def one_too_few(n, window):
     """Each query sees one token too few. Beside the token itself there are
     `window - 1` tokens before it."""
-    if window < 1:
-        raise ValueError("an empty window")
     distance = np.arange(n)[:, None] - np.arange(n)
     return (distance >= 0) & (distance < max(window - 1, 1))
 
@@ -845,8 +822,6 @@ def one_too_few(n, window):
 def without_itself(n, window):
     """A token does not see itself, and the first one sees nothing at all. The window
     begins with the token itself."""
-    if window < 1:
-        raise ValueError("an empty window")
     distance = np.arange(n)[:, None] - np.arange(n)
     return (distance > 0) & (distance < window)
 
@@ -855,8 +830,6 @@ def without_itself(n, window):
 def both_sides(n, window):
     """Tokens see the future as far as the past. A model that generates text has to be
     causal within its window as well."""
-    if window < 1:
-        raise ValueError("an empty window")
     return np.abs(np.arange(n)[:, None] - np.arange(n)) < window
 
 
@@ -864,8 +837,6 @@ def both_sides(n, window):
 def future_only(n, window):
     """The mask is transposed: each token sees itself and those after it. Rows are
     queries, and columns are keys."""
-    if window < 1:
-        raise ValueError("an empty window")
     distance = np.arange(n) - np.arange(n)[:, None]
     return (distance >= 0) & (distance < window)
 
@@ -874,8 +845,6 @@ def future_only(n, window):
 def no_limit(n, window):
     """The window has no effect: the mask is the causal one. Tokens that are `window`
     positions back, or more, have to be hidden."""
-    if window < 1:
-        raise ValueError("an empty window")
     return np.tri(n, dtype=bool)
 
 
@@ -883,8 +852,6 @@ def no_limit(n, window):
 def blocks(n, window):
     """The text is cut into blocks, and tokens see only their own block. The window
     slides: each token sees as many tokens back as the one before it did."""
-    if window < 1:
-        raise ValueError("an empty window")
     block = np.arange(n) // window
     return np.tri(n, dtype=bool) & (block[:, None] == block)
 
@@ -893,18 +860,8 @@ def blocks(n, window):
 def true_hides(n, window):
     """The mask is inverted: `True` marks hidden keys. In this book `True` means
     that a query may attend."""
-    if window < 1:
-        raise ValueError("an empty window")
     distance = np.arange(n)[:, None] - np.arange(n)
     return (distance < 0) | (distance >= window)
-
-
-@mistake(sliding_window_mask)
-def empty_window_allowed(n, window):
-    """A window of 0 does not raise `ValueError`. No token could then see anything,
-    which is hardly ever meant; a window of 1 is the smallest."""
-    distance = np.arange(n)[:, None] - np.arange(n)
-    return (distance >= 0) & (distance < window)
 
 
 @mistake(sliding_window_mask)
@@ -912,8 +869,6 @@ def start_counts_from_the_end(n, window):
     """The first rows are empty, or see too little: there, the window would begin before
     the first token, and a negative index counts from the end. Begin at 0 at the
     earliest."""
-    if window < 1:
-        raise ValueError("an empty window")
     mask = np.zeros((n, n), bool)
     for i in range(n):
         mask[i, i - window + 1 : i + 1] = True

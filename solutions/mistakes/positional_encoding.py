@@ -16,11 +16,6 @@ from autograder.exercises.positional_encoding import (
 from solutions import positional_encoding as right
 
 
-def need_pairs(dim, size=2):
-    if dim % size:
-        raise ValueError(f"{dim} is not divisible by {size}")
-
-
 def pair_frequencies(dim, base=10000.0):
     return base ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
 
@@ -35,7 +30,6 @@ def steps(length):
 
 
 def right_table(length, dim):
-    need_pairs(dim)
     return table(steps(length) * pair_frequencies(dim))
 
 
@@ -47,7 +41,6 @@ def exponent_doubled(length, dim):
     """You put the number of the component where the number of the pair belongs, so the
     exponent is doubled and a sine and its cosine no longer share a frequency. The 2k of
     the formula is already the even component, so half of the table is frozen."""
-    need_pairs(dim)
     component = torch.arange(dim, dtype=torch.float64)
     angles = steps(length) * 10000.0 ** (-2 * component / dim)
     return torch.where(component % 2 == 0, angles.sin(), angles.cos()).float()
@@ -58,7 +51,6 @@ def frequency_for_each_component(length, dim):
     """You gave every component a frequency of its own. The two entries of a pair have
     to share one, otherwise a shift of the position is no rotation and cannot be undone
     by one matrix."""
-    need_pairs(dim)
     component = torch.arange(dim, dtype=torch.float64)
     angles = steps(length) * 10000.0 ** (-component / dim)
     return torch.where(component % 2 == 0, angles.sin(), angles.cos()).float()
@@ -69,7 +61,6 @@ def exponent_halved(length, dim):
     """You divided the number of the pair by dim and forgot the factor 2. Your slowest
     pair stops near a base of 100 and comes around again after some hundred positions,
     so distant positions look alike."""
-    need_pairs(dim)
     pair = torch.arange(dim // 2, dtype=torch.float64)
     return table(steps(length) * 10000.0 ** (-pair / dim))
 
@@ -79,7 +70,6 @@ def exponent_doubled_within_pairs(length, dim):
     """The exponents of your frequencies are twice as large as they should be, so the
     wavelengths grow too fast. In the formula, k counts the pairs, and 2k is already the
     number of the even component: one of them was doubled once more."""
-    need_pairs(dim)
     return table(steps(length) * pair_frequencies(dim) ** 2)
 
 
@@ -88,7 +78,6 @@ def last_pair_reaches_the_base(length, dim):
     """You spread the exponents so that the last pair reaches the base itself. The
     formula divides by dim, so the last exponent stays just below one; some libraries
     differ here, and their tables are not interchangeable."""
-    need_pairs(dim)
     pair = torch.arange(dim // 2, dtype=torch.float64)
     return table(steps(length) * 10000.0 ** (-pair / max(dim // 2 - 1, 1)))
 
@@ -97,7 +86,6 @@ def last_pair_reaches_the_base(length, dim):
 def base_of_a_thousand(length, dim):
     """You used a base of 1000. The base sets the longest wavelength, and everybody who
     reads your table expects 10000."""
-    need_pairs(dim)
     return table(steps(length) * pair_frequencies(dim, 1000.0))
 
 
@@ -113,7 +101,6 @@ def halves_side_by_side(length, dim):
     """You put all sines first and all cosines after them. Here the two stand side by
     side, sine in the even and cosine in the odd component, so that a pair is made of
     neighbours."""
-    need_pairs(dim)
     angles = steps(length) * pair_frequencies(dim)
     return torch.cat([angles.sin(), angles.cos()], dim=-1).float()
 
@@ -122,7 +109,6 @@ def halves_side_by_side(length, dim):
 def cosine_before_sine(length, dim):
     """You exchanged sine and cosine. The even components are sines, so the first row
     begins 0, 1, 0, 1."""
-    need_pairs(dim)
     angles = steps(length) * pair_frequencies(dim)
     return torch.stack([angles.cos(), angles.sin()], dim=-1).flatten(-2).float()
 
@@ -131,7 +117,6 @@ def cosine_before_sine(length, dim):
 def one_frequency(length, dim):
     """You gave all pairs the same frequency. Each pair needs its own, from fast to
     slow, like the digits of a counter; one alone repeats after six positions."""
-    need_pairs(dim)
     return table(steps(length) * torch.ones(dim // 2, dtype=torch.float64))
 
 
@@ -140,7 +125,6 @@ def multiplied_by_the_wavelength(length, dim):
     """You multiplied by the power of 10000 where you should divide, so the pairs turn
     faster and faster. Beyond the first pair neighbouring positions are then scattered
     at random."""
-    need_pairs(dim)
     return table(steps(length) / pair_frequencies(dim))
 
 
@@ -148,7 +132,6 @@ def multiplied_by_the_wavelength(length, dim):
 def sines_only(length, dim):
     """You filled the odd components with sines as well. Without the cosine an angle
     cannot be told from its mirror image, and no matrix can shift the position."""
-    need_pairs(dim)
     angles = steps(length) * pair_frequencies(dim)
     return torch.stack([angles.sin(), angles.sin()], dim=-1).flatten(-2).float()
 
@@ -158,7 +141,6 @@ def divided_by_the_length(length, dim):
     """You divided the positions by the length. The code of position 3 then depends on
     how long the sequence happens to be, and what was learned at one length is wrong at
     every other."""
-    need_pairs(dim)
     return table(steps(length) / length * pair_frequencies(dim))
 
 
@@ -167,7 +149,6 @@ def angles_in_turns(length, dim):
     """You measured the angle in turns, with a factor of two pi. The formula takes the
     position itself as the angle in radians; with your factor the first pair is the same
     at every position."""
-    need_pairs(dim)
     return table(2 * torch.pi * steps(length) * pair_frequencies(dim))
 
 
@@ -176,16 +157,8 @@ def frequencies_spread_evenly(length, dim):
     """You spread the frequencies evenly between fast and slow. They fall by a constant
     factor from pair to pair, which is how a few pairs cover lengths from six to sixty
     thousand."""
-    need_pairs(dim)
     pair = torch.arange(dim // 2, dtype=torch.float64)
     return table(steps(length) * (1 - 2 * pair / dim))
-
-
-@mistake(sinusoidal_encoding)
-def odd_width_accepted(length, dim):
-    """You accept an odd number of features and leave one of them alone. A sine without
-    its cosine cannot be shifted by a matrix, so an odd width is a ValueError."""
-    return right_table(length, dim + dim % 2)[:, :dim]
 
 
 @mistake(sinusoidal_encoding)
@@ -200,7 +173,6 @@ def table_transposed(length, dim):
 
 def shift_by_blocks(offset, dim, block):
     """Block diagonal: ``block(sine, cosine)`` is a nested 2 x 2 list of (dim/2,)."""
-    need_pairs(dim)
     angles = offset * pair_frequencies(dim)
     rows = block(angles.sin(), angles.cos())
     blocks = torch.stack([torch.stack(row, dim=-1) for row in rows], dim=-2)
@@ -227,7 +199,6 @@ def blocks_for_halves(offset, dim):
     """You ordered the blocks as if all sines came before all cosines. The encoding has
     each sine next to its cosine, so the matrix has small 2 x 2 blocks on its
     diagonal."""
-    need_pairs(dim)
     angles = offset * pair_frequencies(dim)
     sine, cosine = torch.diag(angles.sin()), torch.diag(angles.cos())
     top, bottom = torch.cat([cosine, sine], 1), torch.cat([-sine, cosine], 1)
@@ -238,7 +209,6 @@ def blocks_for_halves(offset, dim):
 def one_angle_for_all(offset, dim):
     """You turned every pair by the same angle. A pair turns by the offset times its own
     frequency, the slow pairs hardly at all."""
-    need_pairs(dim)
     angle = torch.tensor(float(offset), dtype=torch.float64)
     block = torch.tensor([[angle.cos(), angle.sin()], [-angle.sin(), angle.cos()]])
     return torch.block_diag(*[block] * (dim // 2)).float()
@@ -249,7 +219,6 @@ def features_rolled(offset, dim):
     """You built a matrix that moves the features along. What has to move is the
     position, which is written in the angles of the pairs, so each pair is turned within
     itself."""
-    need_pairs(dim)
     return torch.eye(dim).roll(offset, dims=0)
 
 
@@ -271,7 +240,6 @@ def cosines_only(offset, dim):
 def shift_exponent_doubled(offset, dim):
     """You doubled the exponent of the frequency. The matrix must use the frequencies of
     the encoding, otherwise it shifts a table that nobody has."""
-    need_pairs(dim)
     return shift_by_frequencies(offset, pair_frequencies(dim) ** 2)
 
 
@@ -279,7 +247,6 @@ def shift_exponent_doubled(offset, dim):
 def shift_exponent_halved(offset, dim):
     """You forgot the factor 2 in the exponent of the frequency. The matrix must use the
     frequencies of the encoding, otherwise it shifts a table that nobody has."""
-    need_pairs(dim)
     return shift_by_frequencies(offset, pair_frequencies(dim) ** 0.5)
 
 
@@ -293,7 +260,6 @@ def shift_by_frequencies(offset, frequencies):
 def encoding_on_the_diagonal(offset, dim):
     """You put the encoding of the offset on the diagonal. Multiplying each feature by a
     number of its own is no shift: sin(a) times sin(b) is not sin(a + b)."""
-    need_pairs(dim)
     return torch.diag(table(offset * pair_frequencies(dim)[None])[0])
 
 
@@ -312,7 +278,6 @@ def columns_in_the_first_half(height, width, dim):
     """You let the first half of the features encode the column. The first half is for
     the row and the second for the column; a table whose halves are exchanged does not
     fit weights that were trained with the other."""
-    need_pairs(dim, 4)
     right = grid_table(
         height, width, right_table(height, dim // 2), right_table(width, dim // 2)
     )
@@ -324,7 +289,6 @@ def cells_column_by_column(height, width, dim):
     """You listed the cells column by column. Patches come row by row, so the column has
     to change fastest; your codes belong to other cells than the ones they are added
     to."""
-    need_pairs(dim, 4)
     rows, columns = right_table(height, dim // 2), right_table(width, dim // 2)
     return torch.cat(
         [rows.repeat(width, 1), columns.repeat_interleave(height, dim=0)], dim=-1
@@ -336,7 +300,6 @@ def cells_numbered(height, width, dim):
     """You numbered the cells from first to last and encoded that number. Two cells
     above one another are then far apart, and how far depends on the width of the
     image."""
-    need_pairs(dim, 4)
     return right_table(height * width, dim)
 
 
@@ -344,7 +307,6 @@ def cells_numbered(height, width, dim):
 def row_and_column_added(height, width, dim):
     """You added the code of the row to the code of the column. In a sum row 2, column 5
     cannot be told from row 5, column 2; each needs half of the features for itself."""
-    need_pairs(dim, 4)
     rows, columns = right_table(height, dim), right_table(width, dim)
     return (rows[:, None] + columns).flatten(0, 1)
 
@@ -353,7 +315,6 @@ def row_and_column_added(height, width, dim):
 def halves_of_a_full_table(height, width, dim):
     """You cut each half out of a table of the full width, so the row has only fast
     frequencies. Each half is a complete encoding with dim/2 features of its own."""
-    need_pairs(dim, 4)
     rows, columns = right_table(height, dim), right_table(width, dim)
     return grid_table(height, width, rows[:, : dim // 2], columns[:, dim // 2 :])
 
@@ -362,7 +323,6 @@ def halves_of_a_full_table(height, width, dim):
 def frequencies_of_the_full_width(height, width, dim):
     """You took the frequencies of the full width for both halves. Each half is a
     complete encoding with dim/2 features, so its exponents run over its own width."""
-    need_pairs(dim, 4)
     half = dim // 2
     rows, columns = right_table(height, dim), right_table(width, dim)
     return grid_table(height, width, rows[:, :half], columns[:, :half])
@@ -372,7 +332,6 @@ def frequencies_of_the_full_width(height, width, dim):
 def grid_not_flattened(height, width, dim):
     """You left the grid as it is, with height and width as axes. Attention takes a list
     of tokens, so the two have to be joined to one axis, row by row."""
-    need_pairs(dim, 4)
     rows, columns = right_table(height, dim // 2), right_table(width, dim // 2)
     return grid_table(height, width, rows, columns).unflatten(0, (height, width))
 
@@ -381,7 +340,6 @@ def grid_not_flattened(height, width, dim):
 def row_and_column_alternate(height, width, dim):
     """You alternate the features of row and column. The row has the first half of the
     features for itself, the column the second."""
-    need_pairs(dim, 4)
     rows, columns = right_table(height, dim // 2), right_table(width, dim // 2)
     joined = grid_table(height, width, rows, columns)
     return joined.unflatten(-1, (2, dim // 2)).mT.flatten(-2)
@@ -391,26 +349,14 @@ def row_and_column_alternate(height, width, dim):
 def height_and_width_exchanged(height, width, dim):
     """You exchanged height and width: your table describes a grid with as many rows as
     the image has columns. A square image hides it."""
-    need_pairs(dim, 4)
     rows, columns = right_table(width, dim // 2), right_table(height, dim // 2)
     return grid_table(width, height, rows, columns)
-
-
-@mistake(sinusoidal_encoding_2d)
-def even_width_accepted(height, width, dim):
-    """You only ask for an even width. Each half needs whole pairs, so a width that 4
-    does not divide is a ValueError."""
-    need_pairs(dim)
-    half = dim // 2 + dim // 2 % 2
-    rows, columns = right_table(height, half), right_table(width, half)
-    return grid_table(height, width, rows, columns)[:, :dim]
 
 
 @mistake(sinusoidal_encoding_2d)
 def row_in_both_halves(height, width, dim):
     """You encoded only the row and repeated it in the second half. Cells of one row are
     then all alike, and attention cannot tell left from right."""
-    need_pairs(dim, 4)
     rows = right_table(height, dim // 2).repeat_interleave(width, dim=0)
     return torch.cat([rows, rows], dim=-1)
 
@@ -633,12 +579,7 @@ class RightPositions(nn.Module):
     def rows(self, x):
         return self.table[: x.shape[1]]
 
-    def limit(self, x):
-        if x.shape[1] > len(self.table):
-            raise ValueError("too long")
-
     def forward(self, x):
-        self.limit(x)
         return x + self.rows(x)
 
 
@@ -674,8 +615,6 @@ class TableInAnEmbedding(RightPositions):
         self.table = nn.Embedding(max_length, dim)
 
     def forward(self, x):
-        if x.shape[1] > self.table.num_embeddings:
-            raise ValueError("too long")
         return x + self.table(torch.arange(x.shape[1]))
 
 
@@ -685,7 +624,6 @@ class Concatenated(RightPositions):
     that the width stays what it was."""
 
     def forward(self, x):
-        self.limit(x)
         return torch.cat([x, self.rows(x).expand(len(x), -1, -1)], dim=-1)
 
 
@@ -723,7 +661,6 @@ class PositionsOnly(RightPositions):
     token with its position added."""
 
     def forward(self, x):
-        self.limit(x)
         return 0 * x + self.rows(x)
 
 
@@ -737,50 +674,11 @@ class SameRowForAll(RightPositions):
 
 
 @mistake(LearnedPositions)
-class NoLimit(RightPositions):
-    """A sequence that is too long gives no ValueError in your layer, but an error from
-    deep inside the addition. Say at once what was given and how long the table is."""
-
-    def limit(self, x):
-        pass
-
-
-@mistake(LearnedPositions)
-class CutSilently(RightPositions):
-    """You cut a sequence that is too long, and its last tokens vanish without a word.
-    Raise a ValueError: whoever calls has to decide what to drop."""
-
-    def forward(self, x):
-        x = x[:, : len(self.table)]
-        return x + self.rows(x)
-
-
-@mistake(LearnedPositions)
-class WrappedAround(RightPositions):
-    """You start again at position 0 when the table ends. Two tokens would then share a
-    position without anyone noticing; a sequence that is too long is a ValueError."""
-
-    def forward(self, x):
-        return x + self.table[torch.arange(x.shape[1]) % len(self.table)]
-
-
-@mistake(LearnedPositions)
-class FullTableRefused(RightPositions):
-    """You refuse a sequence that fills the table exactly. max_length tokens have a
-    position each, from 0 to max_length - 1."""
-
-    def limit(self, x):
-        if x.shape[1] >= len(self.table):
-            raise ValueError("too long")
-
-
-@mistake(LearnedPositions)
 class AddedInPlace(RightPositions):
     """You added the positions into the tensor that you were given. A second call would
     add them twice, and whoever still needs the bare tokens has lost them."""
 
     def forward(self, x):
-        self.limit(x)
         x += self.rows(x)
         return x
 
@@ -791,7 +689,6 @@ class Multiplied(RightPositions):
     erase every token; positions are added."""
 
     def forward(self, x):
-        self.limit(x)
         return x * self.rows(x)
 
 
@@ -804,10 +701,6 @@ class TableTransposed(RightPositions):
         nn.Module.__init__(self)
         self.table = nn.Parameter(0.02 * torch.randn(dim, max_length))
 
-    def limit(self, x):
-        if x.shape[1] > self.table.shape[1]:
-            raise ValueError("too long")
-
     def rows(self, x):
         return self.table.T[: x.shape[1]]
 
@@ -818,7 +711,6 @@ class TokensScaled(RightPositions):
     models do that where they embed words; this layer only adds."""
 
     def forward(self, x):
-        self.limit(x)
         return x * x.shape[-1] ** 0.5 + self.rows(x)
 
 

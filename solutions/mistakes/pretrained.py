@@ -527,8 +527,6 @@ def cosines(query, corpus):
 
 
 def best(scores, k):
-    if k > len(scores):
-        raise ValueError(f"{k} of {len(scores)}")
     found = scores.topk(k)
     return found.indices, found.values
 
@@ -605,15 +603,7 @@ def search_exchanged(query, corpus, k):
 def search_everything(query, corpus, k):
     """You returned all vectors and not the k best. The third argument says how many are
     wanted."""
-    best(cosines(query, corpus), k)
     return best(cosines(query, corpus), len(corpus))
-
-
-@mistake(search)
-def search_fewer(query, corpus, k):
-    """You returned fewer than were asked for when the corpus is too small. A caller who
-    counts on k results should hear about it, by a ValueError."""
-    return best(cosines(query, corpus), min(k, len(corpus)))
 
 
 @mistake(search)

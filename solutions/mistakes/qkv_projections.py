@@ -36,8 +36,6 @@ def over_queries(scores):
 
 def read(queries, keys, values, *, divisor=None, weigh=softmax):
     """Outputs and weights: right, unless the divisor or the softmax is replaced."""
-    if len(keys) != len(values):
-        raise ValueError("each key needs its value")
     if divisor is None:
         divisor = np.sqrt(keys.shape[1])
     weights = weigh(queries @ keys.T / divisor)
@@ -297,18 +295,8 @@ def negative_distance(queries, keys):
 def queries_scaled_in_place(queries, keys):
     """You scaled the queries in place, so the caller's array is smaller after each
     call. Work on a new array: inputs are never modified."""
-    if queries.shape[1] != keys.shape[1]:
-        raise ValueError("queries and keys differ in width")
     queries /= np.sqrt(keys.shape[1])
     return queries @ keys.T
-
-
-@mistake(similarity)
-def cut_to_the_narrower(queries, keys):
-    """You cut queries and keys to the narrower of the two widths. Vectors of different
-    width have no dot product, and a silent answer hides a wrong projection."""
-    width = min(queries.shape[1], keys.shape[1])
-    return queries[:, :width] @ keys[:, :width].T / np.sqrt(width)
 
 
 @mistake(similarity)
@@ -502,8 +490,6 @@ def attention_keys_not_turned(queries, keys, values):
     """You multiplied queries and keys without turning one of them. The features of a
     query must meet the features of a key; in NumPy, transpose takes the axes in their
     new order, so that transpose(-2, -1) leaves a matrix as it is."""
-    if queries.shape[1] != keys.shape[1] or len(keys) != len(values):
-        raise ValueError("shapes")
     weights = softmax(queries @ keys / np.sqrt(keys.shape[1]))
     return weights @ values, weights
 
@@ -531,19 +517,9 @@ def later_keys_hidden(queries, keys, values):
 def attention_scales_in_place(queries, keys, values):
     """You scaled the queries in place, so the caller's array is smaller after each
     call. Work on a new array: inputs are never modified."""
-    if queries.shape[1] != keys.shape[1] or len(keys) != len(values):
-        raise ValueError("queries and keys, or keys and values, do not fit")
     queries /= np.sqrt(keys.shape[1])
     weights = softmax(queries @ keys.T)
     return weights @ values, weights
-
-
-@mistake(attention)
-def surplus_values_ignored(queries, keys, values):
-    """You ignored the values that have no key. A value without a key can never be read,
-    so it is a sign that keys and values come from different tokens."""
-    weights = softmax(scaled(queries, keys))
-    return weights @ values[: len(keys)], weights
 
 
 @mistake(attention)

@@ -507,8 +507,6 @@ def gradient_squared_at_unscaled_weights(q, K, scale):
 
 
 def scale(d_k, mode, table):
-    if mode not in table:
-        raise ValueError(mode)
     return float(table[mode])
 
 
@@ -531,43 +529,6 @@ def scale_none_is_zero(d_k, mode):
     """You returned 0 for none. As a multiplier that wipes out every score; leaving the
     scores as they are is a factor of 1."""
     return scale(d_k, mode, {"none": 0, "sqrt": d_k**-0.5, "linear": 1 / d_k})
-
-
-@mistake(scale_for)
-def scale_unknown_is_none(d_k, mode):
-    """You let an unknown mode pass as no scale. A misspelt mode should be a ValueError,
-    or a model trains badly and nobody knows why."""
-    return {"sqrt": d_k**-0.5, "linear": 1 / d_k}.get(mode, 1.0)
-
-
-@mistake(scale_for)
-def scale_unknown_is_sqrt(d_k, mode):
-    """You let an unknown mode pass as sqrt. A misspelt mode should be a ValueError, or
-    nobody notices it."""
-    return {"none": 1.0, "linear": 1 / d_k}.get(mode, d_k**-0.5)
-
-
-@mistake(scale_for)
-def scale_unknown_is_nothing(d_k, mode):
-    """You return None for an unknown mode. That only fails later, far from the cause; a
-    ValueError names it at once."""
-    return {"none": 1.0, "sqrt": d_k**-0.5, "linear": 1 / d_k}.get(mode)
-
-
-@mistake(scale_for)
-def scale_key_error(d_k, mode):
-    """You look the mode up in a dictionary, so an unknown one is a KeyError. The caller
-    is promised a ValueError."""
-    return {"none": 1.0, "sqrt": d_k**-0.5, "linear": 1 / d_k}[mode]
-
-
-@mistake(scale_for)
-def scale_part_of_a_name(d_k, mode):
-    """You test whether the mode is contained in a text, which the empty mode and every
-    part of a name are too. Compare with whole names."""
-    if mode not in "none sqrt linear":
-        raise ValueError(mode)
-    return {"none": 1.0, "linear": 1 / d_k}.get(mode, d_k**-0.5)
 
 
 @mistake(scale_for)

@@ -18,13 +18,7 @@ from solutions import seq2seq as right
 # context_vector -----------------------------------------------------------------------
 
 
-def check_widths(state, encoder_states):
-    if state.shape[-1] != encoder_states.shape[-1]:
-        raise ValueError("widths differ")
-
-
 def dot_scores(state, encoder_states):
-    check_widths(state, encoder_states)
     return torch.einsum("bh,bth->bt", state, encoder_states)
 
 
@@ -52,7 +46,6 @@ def cosine_scores(state, encoder_states, source_mask=None):
     """You compared directions only, because you divided by the lengths of the vectors.
     The dot score keeps the lengths, and with them the decoder decides how sharply it
     looks."""
-    check_widths(state, encoder_states)
     scores = F.cosine_similarity(state.unsqueeze(1), encoder_states, dim=-1)
     return weigh(scores, encoder_states, source_mask)
 
@@ -109,7 +102,6 @@ def mask_added(state, encoder_states, source_mask=None):
 def masked_states_are_zero(state, encoder_states, source_mask=None):
     """You set the encoder states at padding to zero before comparing. Their score is
     then 0, not minus infinity, so they still take a share of the weight."""
-    check_widths(state, encoder_states)
     if source_mask is not None:
         encoder_states = encoder_states * source_mask.unsqueeze(-1)
     return weigh(dot_scores(state, encoder_states), encoder_states)
@@ -248,17 +240,6 @@ def encoder_states_overwritten(state, encoder_states, source_mask=None):
     if source_mask is not None and not encoder_states.requires_grad:
         encoder_states *= source_mask.unsqueeze(-1)
     return result
-
-
-@mistake(context_vector)
-def widths_cut(state, encoder_states, source_mask=None):
-    """States of different width went through, cut to the shorter one. There is no dot
-    product of vectors of different length, so say so with a ValueError that names both
-    shapes."""
-    width = min(state.shape[-1], encoder_states.shape[-1])
-    return right.context_vector(
-        state[..., :width], encoder_states[..., :width], source_mask
-    )
 
 
 @mistake(context_vector)

@@ -234,22 +234,6 @@ def sign_lost(q, X):
 
 
 @mistake(alignment_scores)
-def broadcast_in_silence(q, X):
-    """You did not compare the numbers of features, and NumPy quietly stretched a query
-    of one feature to fit. Check that the widths match and raise a ValueError otherwise:
-    a silent broadcast gives scores that mean nothing."""
-    return (X * q).sum(axis=1) / np.sqrt(X.shape[1])
-
-
-@mistake(alignment_scores)
-def extra_features_dropped(q, X):
-    """You stopped at the shorter of the two vectors, so features were dropped without a
-    word. Check that the widths match and raise a ValueError otherwise."""
-    pairs = [sum(a * b for a, b in zip(q, x, strict=False)) for x in X]
-    return np.array(pairs) / np.sqrt(X.shape[1])
-
-
-@mistake(alignment_scores)
 def query_scaled_in_place(q, X):
     """You scaled the query in place, so the caller's query is smaller after the call
     and a second call gives other scores. Divide the result, or a copy."""
@@ -415,25 +399,6 @@ def inputs_transposed(q, X):
 
 
 @mistake(attend)
-def attends_by_broadcasting(q, X):
-    """You did not compare the numbers of features, and a query of one feature was
-    stretched to fit. Check that the query has as many features as the inputs, and raise
-    a ValueError otherwise: weights from a silent broadcast mean nothing."""
-    a = right.softmax((X * q).sum(axis=1) / np.sqrt(X.shape[1]))
-    return a @ X, a
-
-
-@mistake(attend)
-def attends_to_the_first_features(q, X):
-    """You stopped at the shorter of the two vectors, so features of the inputs were
-    dropped without a word. Check that the query has as many features as the inputs, and
-    raise a ValueError otherwise."""
-    pairs = [sum(a * b for a, b in zip(q, x, strict=False)) for x in X]
-    a = right.softmax(np.array(pairs) / np.sqrt(len(q)))
-    return a @ X, a
-
-
-@mistake(attend)
 def query_added(q, X):
     """You added the query to the output. That connection comes later, with the
     transformer; here the output is an average of the inputs and nothing else."""
@@ -482,14 +447,13 @@ def query_summed(q, X):
 def temperature_upside_down(query, keys, values, temperature=1.0):
     """You multiplied by the temperature where you should divide, so heat sharpens and
     cold blurs. A low temperature must make differences between scores larger."""
-    return _lookup(query, keys, values, 1 / _positive(temperature))
+    return _lookup(query, keys, values, 1 / temperature)
 
 
 @mistake(soft_lookup)
 def temperature_ignored(query, keys, values, temperature=1.0):
     """The temperature has no effect on your answer. Divide the scores by it, before the
     softmax, so that the reader can choose between looking up and averaging."""
-    _positive(temperature)
     return _lookup(query, keys, values, 1.0)
 
 
@@ -498,14 +462,14 @@ def temperature_after_softmax(query, keys, values, temperature=1.0):
     """You divided by the temperature after the softmax, which only makes the result
     larger or smaller. Divide the scores: the weights then change their shape and still
     sum to one."""
-    return _lookup(query, keys, values, 1.0) / _positive(temperature)
+    return _lookup(query, keys, values, 1.0) / temperature
 
 
 @mistake(soft_lookup)
 def temperature_under_the_root(query, keys, values, temperature=1.0):
     """You divided by the square root of the temperature, so it acts too weakly. The
     scores are divided by the temperature itself; the only root is that of D."""
-    return _lookup(query, keys, values, np.sqrt(_positive(temperature)))
+    return _lookup(query, keys, values, np.sqrt(temperature))
 
 
 @mistake(soft_lookup)
@@ -514,14 +478,13 @@ def scaled_by_the_entries(query, keys, values, temperature=1.0):
     products large is the number of features, so D is what the scale depends on."""
     entries, features = keys.shape
     ratio = np.sqrt(entries / features)
-    return _lookup(query, keys, values, _positive(temperature) * ratio)
+    return _lookup(query, keys, values, temperature * ratio)
 
 
 @mistake(soft_lookup)
 def distance_for_a_score(query, keys, values, temperature=1.0):
     """You compared by the squared distance, with a minus sign. The alignment scores are
     dot products: a long key can have a large score, however far away it is."""
-    _lookup(query, keys, values, _positive(temperature))
     scores = -((keys - query) ** 2).sum(axis=-1) / np.sqrt(len(query))
     scores = scores / temperature
     weights = np.exp(scores - scores.max())
@@ -532,7 +495,6 @@ def distance_for_a_score(query, keys, values, temperature=1.0):
 def keys_returned(query, keys, values, temperature=1.0):
     """You mixed the keys. Keys are only compared with the query; what comes back is
     made of the values."""
-    _lookup(query, keys, values, temperature)
     return _lookup(query, keys, keys, temperature)
 
 
@@ -540,7 +502,6 @@ def keys_returned(query, keys, values, temperature=1.0):
 def weights_returned(query, keys, values, temperature=1.0):
     """You returned the weights. They say how much of each value to take: multiply them
     with the values and add up."""
-    _lookup(query, keys, values, temperature)
     return right.softmax(right.alignment_scores(query, keys) / temperature)
 
 
@@ -556,7 +517,6 @@ def weights_returned_too(query, keys, values, temperature=1.0):
 def exact_lookup(query, keys, values, temperature=1.0):
     """You returned the value of the best key at every temperature. That is only the
     limit of a low temperature; above it the other values count too."""
-    _lookup(query, keys, values, temperature)
     return values[right.alignment_scores(query, keys).argmax()]
 
 
@@ -564,7 +524,6 @@ def exact_lookup(query, keys, values, temperature=1.0):
 def mean_of_the_values(query, keys, values, temperature=1.0):
     """You averaged all values alike at every temperature. That is only the limit of a
     high temperature; below it the better keys count more."""
-    _lookup(query, keys, values, temperature)
     return values.mean(axis=0)
 
 
@@ -588,46 +547,9 @@ def scaled_by_value_features(query, keys, values, temperature=1.0):
 def overflows_when_cold(query, keys, values, temperature=1.0):
     """You took the exponential of the scores as they are, and a low temperature makes
     them huge. Use a softmax that is safe for large scores."""
-    scores = right.alignment_scores(query, keys) / _positive(temperature)
+    scores = right.alignment_scores(query, keys) / temperature
     weights = np.exp(scores) / np.exp(scores).sum()
     return weights @ values
-
-
-@mistake(soft_lookup)
-def any_temperature(query, keys, values, temperature=1.0):
-    """You accepted a temperature of zero or below. Zero divides by zero and a negative
-    one prefers the worst key, so raise a ValueError unless it is positive."""
-    scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ values
-
-
-@mistake(soft_lookup)
-def negative_temperature(query, keys, values, temperature=1.0):
-    """You turned away a temperature of zero but not a negative one, which prefers the
-    worst key. Raise a ValueError unless the temperature is greater than zero."""
-    if temperature == 0:
-        raise ValueError
-    scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ values
-
-
-@mistake(soft_lookup)
-def zero_temperature(query, keys, values, temperature=1.0):
-    """You turned away negative temperatures but not zero, which divides by zero. Raise
-    a ValueError unless the temperature is greater than zero."""
-    if temperature < 0:
-        raise ValueError
-    scores = right.alignment_scores(query, keys) / temperature
-    return right.softmax(scores) @ values
-
-
-@mistake(soft_lookup)
-def only_cool_temperatures(query, keys, values, temperature=1.0):
-    """You allowed only temperatures up to one. Any positive temperature is meaningful:
-    above one the values are mixed more evenly."""
-    if temperature > 1:
-        raise ValueError
-    return _lookup(query, keys, values, temperature)
 
 
 @mistake(soft_lookup)
@@ -643,19 +565,13 @@ def query_cooled_in_place(query, keys, values, temperature=1.0):
 def exact_lookup_when_cool(query, keys, values, temperature=1.0):
     """Below a temperature of 1 you returned the value of the best key. The softmax is
     used at every temperature: a low one only makes its weights more uneven."""
-    result = _lookup(query, keys, values, _positive(temperature))
+    result = _lookup(query, keys, values, temperature)
     if temperature < 1:
         return values[right.alignment_scores(query, keys).argmax()]
     return result
 
 
 # what several mistakes share ----------------------------------------------------------
-
-
-def _positive(temperature):
-    if not temperature > 0:
-        raise ValueError("temperature must be greater than 0")
-    return temperature
 
 
 def _lookup(query, keys, values, temperature):

@@ -366,16 +366,10 @@ def padding_has_no_probability(logits, targets, pad_id, label_smoothing=0.0):
 # warmup_learning_rate -----------------------------------------------------------------
 
 
-def check_step(step):
-    if step < 1:
-        raise ValueError("the first step is 1")
-
-
 @mistake(warmup_learning_rate)
 def larger_term(step, d_model, warmup_steps):
     """You took the larger of the two terms. The rate then starts very high and grows
     without end; it is the smaller one that rises first and falls later."""
-    check_step(step)
     return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 
 
@@ -383,7 +377,6 @@ def larger_term(step, d_model, warmup_steps):
 def rounded_down(step, d_model, warmup_steps):
     """Your rate is 0 while it should rise. A quotient is rounded down to a whole number
     there, as // and int() do, and that is 0 during the warm-up."""
-    check_step(step)
     return d_model**-0.5 * min(step**-0.5, step // warmup_steps**1.5)
 
 
@@ -391,7 +384,6 @@ def rounded_down(step, d_model, warmup_steps):
 def no_warmup(step, d_model, warmup_steps):
     """You left the warm-up out: the rate is largest at the first step, when the
     gradients are least to be trusted. It should rise first."""
-    check_step(step)
     return d_model**-0.5 * step**-0.5
 
 
@@ -399,7 +391,6 @@ def no_warmup(step, d_model, warmup_steps):
 def no_decay(step, d_model, warmup_steps):
     """You let the rate rise for ever. After the warm-up it falls with the square root
     of the step, so that training can settle."""
-    check_step(step)
     return d_model**-0.5 * step * warmup_steps**-1.5
 
 
@@ -407,7 +398,6 @@ def no_decay(step, d_model, warmup_steps):
 def constant_after_warmup(step, d_model, warmup_steps):
     """You kept the rate at its peak after the warm-up. It should fall with the square
     root of the step, so that training can settle."""
-    check_step(step)
     return d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5)
 
 
@@ -438,7 +428,6 @@ def parts_do_not_meet(step, d_model, warmup_steps):
     of warmup_steps, so it peaks long before the warm-up ends. Multiply the step by
     warmup_steps^-3/2: then the rise meets step^-1/2 exactly at the end of the
     warm-up."""
-    check_step(step)
     return d_model**-0.5 * min(step**-0.5, step / warmup_steps)
 
 
@@ -447,7 +436,6 @@ def rate_jumps_at_the_peak(step, d_model, warmup_steps):
     """Your rate rises to d_model^-1/2 at the end of the warm-up, and what follows is
     smaller by the root of warmup_steps. Both parts have to meet there, so the rise has
     this root as well: step * warmup_steps^-3/2."""
-    check_step(step)
     rise, fall = step / warmup_steps, step**-0.5
     return d_model**-0.5 * (rise if step < warmup_steps else fall)
 
@@ -457,7 +445,6 @@ def rises_too_steeply(step, d_model, warmup_steps):
     """While it warms up, your rate is too large by the number of warm-up steps. The
     power of warmup_steps is -1.5: only then do the two terms meet at the end of the
     warm-up, where the peak belongs."""
-    check_step(step)
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
 
 
@@ -466,15 +453,6 @@ def counted_from_zero(step, d_model, warmup_steps):
     """Every rate is the one of the step after, as if the steps were counted from 0. The
     first step has the number 1, so nothing has to be added to it."""
     return right.warmup_learning_rate(step + 1, d_model, warmup_steps)
-
-
-@mistake(warmup_learning_rate)
-def step_not_checked(step, d_model, warmup_steps):
-    """You did not refuse a step below 1. The root of a negative number is complex and
-    that of 0 cannot be divided by; say so with a ValueError."""
-    if step < 1:
-        return 0.0
-    return right.warmup_learning_rate(step, d_model, warmup_steps)
 
 
 # break_sequence_cross_entropy ---------------------------------------------------------

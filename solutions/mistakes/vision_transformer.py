@@ -252,8 +252,6 @@ class OneHead(RightModel):
 
     def __init__(self, *sizes, **kwargs):
         sizes = list(sizes)
-        if sizes[3] % sizes[5]:
-            raise ValueError("the heads do not divide the width")
         sizes[5] = 1
         super().__init__(*sizes, **kwargs)
 
@@ -318,18 +316,6 @@ class LastLayerSkipped(RightModel):
         for layer in self.layers[:-1]:
             tokens = layer(tokens)
         return tokens
-
-
-@mistake(VisionTransformer)
-class HeadsNotChecked(RightModel):
-    """Heads that do not divide the width end in an AssertionError, from an assert
-    statement of yours or of torch. Sizes that cannot work are a ValueError in this
-    book."""
-
-    def __init__(self, *sizes, **kwargs):
-        if sizes[3] % sizes[5]:
-            raise AssertionError("embed_dim must be divisible by num_heads")
-        super().__init__(*sizes, **kwargs)
 
 
 # attention_rollout

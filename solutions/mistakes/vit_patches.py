@@ -184,10 +184,7 @@ def batch_and_patches_joined(images, patch_size):
 
 def pieces(patches, p, height, width):
     """(B, H/p, W/p, C, p, p)."""
-    need_whole_patches((height, width), p)
     B, N, numbers = patches.shape
-    if N * p * p != height * width or numbers % p**2:
-        raise ValueError(f"patches {patches.shape} do not fill {height} x {width}")
     return patches.reshape(B, height // p, width // p, -1, p, p)
 
 
@@ -209,7 +206,6 @@ def put_back_by_reshape(patches, patch_size, height, width):
 def laid_by_columns(patches, patch_size, height, width):
     """You laid the patches down column by column. They come row by row, so the first
     W/p of them make the top of the image."""
-    pieces(patches, patch_size, height, width)
     whole = pieces(patches, patch_size, width, height)
     return join(whole.transpose(1, 2))
 
@@ -226,7 +222,6 @@ def grid_with_sides_exchanged(patches, patch_size, height, width):
     """You took the patches for a grid of W/p rows and H/p columns. Square images come
     out right, and in all others most patches are out of place: there are H/p rows of
     W/p patches."""
-    pieces(patches, patch_size, height, width)
     whole = join(pieces(patches, patch_size, width, height))
     return whole.reshape(*whole.shape[:2], height, width)
 
@@ -267,47 +262,8 @@ def grid_inside_the_patch(patches, patch_size, height, width):
 def three_channels(patches, patch_size, height, width):
     """You count on three channels. The number of channels follows from the numbers in a
     patch, C = numbers / p^2, and a grey image has one."""
-    pieces(patches, patch_size, height, width)
     B, p = len(patches), patch_size
     return join(patches.reshape(B, height // p, width // p, 3, p, p))
-
-
-@mistake(unpatchify)
-def surplus_dropped(patches, patch_size, height, width):
-    """You take as many patches as fit and drop the rest without a word. A number of
-    patches that does not fill the image is a ValueError, since it means that height or
-    width is not what you think."""
-    fits = (height // patch_size) * (width // patch_size)
-    return join(pieces(patches[:, :fits], patch_size, height, width))
-
-
-@mistake(unpatchify)
-def grid_rounded_down(patches, patch_size, height, width):
-    """You round the grid down where the patch does not divide the width, and return an
-    image of another size. What cannot be filled is a ValueError."""
-    p = patch_size
-    return join(pieces(patches, p, height // p * p, width // p * p))
-
-
-@mistake(unpatchify)
-def only_pixels_compared(patches, patch_size, height, width):
-    """You only compare the number of pixels. An image of 3 x 8 has as many as six
-    patches of 2 x 2, and cannot be made of them: p has to divide both sides."""
-    B, N, numbers = patches.shape
-    p = patch_size
-    if N * p * p != height * width or numbers % p**2:
-        raise ValueError(f"{patches.shape} is not {height} x {width}")
-    if height % p or width % p:
-        return patches.reshape(B, -1, height, width)
-    return join(pieces(patches, p, height, width))
-
-
-@mistake(unpatchify)
-def numbers_dropped(patches, patch_size, height, width):
-    """You drop the numbers that fill no whole channel. They show that patch size and
-    patches do not belong together, which is a ValueError."""
-    whole = patches.shape[2] // patch_size**2 * patch_size**2
-    return join(pieces(patches[:, :, :whole], patch_size, height, width))
 
 
 # PatchEmbedding
@@ -320,8 +276,6 @@ class RightEmbedding(nn.Module):
 
     def __init__(self, image_size, patch_size, channels, embed_dim):
         super().__init__()
-        need_whole_patches((image_size,), patch_size)
-        self.shape = (channels, image_size, image_size)
         self.patch_size = patch_size
         N = (image_size // patch_size) ** 2
         self.projection = nn.Linear(channels * patch_size**2, embed_dim)
@@ -330,8 +284,6 @@ class RightEmbedding(nn.Module):
         self.positions = nn.Parameter(0.02 * torch.randn(shape))
 
     def patches(self, images):
-        if tuple(images.shape[1:]) != self.shape:
-            raise ValueError(f"images {tuple(images.shape)}, expected {self.shape}")
         return flat(cut(images, self.patch_size))
 
     def with_class_token(self, tokens):
@@ -599,25 +551,6 @@ class ScaledTokens(RightEmbedding):
 
 
 @mistake(PatchEmbedding)
-class AnyImage(RightEmbedding):
-    """You take any image whose patches have the right number. An image of another shape
-    gets positions of a grid that is not its own, so it is a ValueError."""
-
-    def patches(self, images):
-        return flat(cut(images, self.patch_size))
-
-
-@mistake(PatchEmbedding)
-class RoundedDown(RightEmbedding):
-    """You let the image be cut off where the patches do not fill it. A patch size that
-    does not divide the image size is a ValueError when the module is made."""
-
-    def __init__(self, image_size, patch_size, channels, embed_dim):
-        whole = image_size // patch_size * patch_size
-        super().__init__(whole, patch_size, channels, embed_dim)
-
-
-@mistake(PatchEmbedding)
 class PositionsOneTooLate(RightEmbedding):
     """Every patch gets the position of the token before it, and the class token gets
     the last one, as with row -1. Row 0 of the positions belongs to the class token, and
@@ -631,16 +564,10 @@ class PositionsOneTooLate(RightEmbedding):
 # linear_to_conv
 
 
-def need_columns(weight, p, C):
-    if weight.shape[1] != C * p * p:
-        raise ValueError(f"weight {tuple(weight.shape)} for patches {(C, p, p)}")
-
-
 @mistake(linear_to_conv)
 def columns_as_channels_last(weight, patch_size, channels):
     """You read the columns as (p, p, C). The numbers of a patch go (C, p, p), so the
     result has the right shape, while every colour sits at the wrong pixel."""
-    need_columns(weight, patch_size, channels)
     p = patch_size
     return weight.reshape(len(weight), p, p, channels).permute(0, 3, 1, 2)
 
@@ -649,7 +576,6 @@ def columns_as_channels_last(weight, patch_size, channels):
 def kernel_transposed(weight, patch_size, channels):
     """You turned each kernel on its side, with columns before rows. A kernel is
     (height, width), in the same order as the patch."""
-    need_columns(weight, patch_size, channels)
     return weight.reshape(len(weight), channels, patch_size, patch_size).mT
 
 
@@ -658,7 +584,6 @@ def kernel_flipped(weight, patch_size, channels):
     """You flipped the kernels, as the mathematics of a convolution does. Torch's
     convolution does not flip: it multiplies kernel and patch number by number, so
     nothing must be turned around."""
-    need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.flip(-1, -2)
 
@@ -667,7 +592,6 @@ def kernel_flipped(weight, patch_size, channels):
 def inputs_before_outputs(weight, patch_size, channels):
     """You reshaped to (C, E, p, p) or (p, p, C, E). A convolution stores its weight as
     (outputs, inputs, height, width): E comes first."""
-    need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.transpose(0, 1)
 
@@ -676,7 +600,6 @@ def inputs_before_outputs(weight, patch_size, channels):
 def weight_transposed_first(weight, patch_size, channels):
     """You reshaped the transposed weight. A linear layer stores (outputs, inputs), so
     each row already is one kernel."""
-    need_columns(weight, patch_size, channels)
     p = patch_size
     return weight.T.reshape(len(weight), channels, p, p)
 
@@ -685,7 +608,6 @@ def weight_transposed_first(weight, patch_size, channels):
 def kernel_with_channels_last(weight, patch_size, channels):
     """You gave the kernel its channels last, (E, p, p, C). Torch's convolution wants
     (E, C, p, p)."""
-    need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.movedim(1, -1)
 
@@ -694,7 +616,6 @@ def kernel_with_channels_last(weight, patch_size, channels):
 def kernel_averaged(weight, patch_size, channels):
     """You divided by the number of pixels in a patch. Both layers add up all products;
     neither takes a mean."""
-    need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel / patch_size**2
 
@@ -703,25 +624,11 @@ def kernel_averaged(weight, patch_size, channels):
 def channels_reversed(weight, patch_size, channels):
     """You reversed the order of the channels. Blue, green, red is the habit of some
     image libraries; weight and convolution here keep the order of the image."""
-    need_columns(weight, patch_size, channels)
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.flip(1)
 
 
-@mistake(linear_to_conv)
-def columns_cut_off(weight, patch_size, channels):
-    """You cut off columns that do not fill a kernel. A weight with other than C*p*p
-    columns belongs to another patch size, which is a ValueError."""
-    weight = weight[:, : channels * patch_size**2]
-    return weight.reshape(len(weight), channels, patch_size, patch_size)
-
-
 # interpolate_positions
-
-
-def need_grid(positions, grid):
-    if positions.shape[1] != 1 + grid[0] * grid[1]:
-        raise ValueError(f"positions {tuple(positions.shape)} for a grid {grid}")
 
 
 def bicubic(grid, size):
@@ -731,7 +638,6 @@ def bicubic(grid, size):
 
 def resized(positions, old_grid, new_grid, interpolate=None):
     """Class token and positions, which are interpolated as they should be or not."""
-    need_grid(positions, old_grid)
     grid = positions[:, 1:].mT.unflatten(2, tuple(old_grid))
     grid = (interpolate or bicubic)(grid, tuple(new_grid))
     return torch.cat([positions[:, :1], grid.flatten(2).mT], dim=1)
@@ -809,7 +715,6 @@ def returned_by_columns(positions, old_grid, new_grid):
 def read_by_columns(positions, old_grid, new_grid):
     """You read the old positions column by column. They are laid out row by row, so
     neighbours in the list stand beside each other: the columns change fastest."""
-    need_grid(positions, old_grid)
     grid = positions[:, 1:].unflatten(1, tuple(old_grid)[::-1])
     by_rows = grid.transpose(1, 2).flatten(1, 2)
     return resized(torch.cat([positions[:, :1], by_rows], 1), old_grid, new_grid)
@@ -820,7 +725,6 @@ def reshaped_without_transpose(positions, old_grid, new_grid):
     """You reshaped (N, E) to (E, h, w) without a transpose first. That mixes the
     features of different positions; the features have to come first before the
     reshape."""
-    need_grid(positions, old_grid)
     E = positions.shape[-1]
     grid = positions[:, 1:].reshape(1, E, *old_grid)
     grid = bicubic(grid, tuple(new_grid))
@@ -832,7 +736,6 @@ def reshaped_both_ways(positions, old_grid, new_grid):
     """You reshaped (N, E) to (E, h, w) and back without a transpose, so every map holds
     features of different positions. The axis of the features has to be moved to the
     front before interpolating, and to the end afterwards."""
-    need_grid(positions, old_grid)
     E = positions.shape[-1]
     grid = positions[:, 1:].reshape(1, E, *old_grid)
     grid = bicubic(grid, tuple(new_grid))
@@ -844,7 +747,6 @@ def along_the_sequence(positions, old_grid, new_grid):
     """You interpolated along the sequence, as if the patches stood in one long row. The
     last patch of a row then flows into the first of the next; they are neighbours in
     the list and far apart in the image."""
-    need_grid(positions, old_grid)
     line = positions[:, 1:].mT[:, :, None]  # (1, E, 1, N)
     size = (1, new_grid[0] * new_grid[1])
     line = F.interpolate(line, size=size, mode="bicubic")[:, :, 0]
@@ -884,18 +786,8 @@ def class_position_zero(positions, old_grid, new_grid):
 def list_cut_or_padded(positions, old_grid, new_grid):
     """You cut or padded the list of positions to the new length. Positions describe
     places in a grid; a finer grid has new places between the old ones."""
-    need_grid(positions, old_grid)
     missing = 1 + new_grid[0] * new_grid[1] - positions.shape[1]
     return F.pad(positions, (0, 0, 0, missing))
-
-
-@mistake(interpolate_positions)
-def grid_not_checked(positions, old_grid, new_grid):
-    """You never check that the positions fit the old grid. Their number has to be one
-    more than its rows times its columns, else it is a ValueError."""
-    h = positions.shape[1] - 1
-    h, w = (old_grid[0], h // old_grid[0]) if old_grid[0] <= h else (h, 1)
-    return resized(positions[:, : 1 + h * w], (h, w), new_grid)
 
 
 @mistake(interpolate_positions)

@@ -126,11 +126,6 @@ def beam_in_single_precision(
     return torch.tensor(winner[0]), normalised(winner)
 
 
-def check_tokens(key, value):
-    if key.shape[:-1] != value.shape[:-1]:
-        raise ValueError(f"{key.shape} and {value.shape} are not of the same tokens")
-
-
 class CacheOfPieces:
     """Keeps a list of pieces and joins them when asked."""
 
@@ -153,15 +148,6 @@ class CacheOfPieces:
         return torch.cat([v for _, v in self.pieces], 2) if self.pieces else None
 
     def append(self, key, value):
-        check_tokens(key, value)
-        for old_key, old_value in self.pieces[:1]:
-            for old, new in ((old_key, key), (old_value, value)):
-                if (old.size(0), old.size(1), old.size(3)) != (
-                    new.size(0),
-                    new.size(1),
-                    new.size(3),
-                ):
-                    raise ValueError(f"{new.shape} does not fit {old.shape}")
         self.pieces.append((key, value))
         return self.keys, self.values
 
@@ -188,14 +174,8 @@ class CacheInABuffer:
         return self.buffers and self.buffers[1][:, :, : self.used]
 
     def append(self, key, value):
-        check_tokens(key, value)
         n = key.shape[2]
-        if self.buffers is not None:
-            for buffer, new in zip(self.buffers, (key, value), strict=True):
-                same = [buffer.shape[i] == new.shape[i] for i in (0, 1, 3)]
-                if not all(same):
-                    raise ValueError(f"{buffer.shape} and {new.shape}")
-        else:
+        if self.buffers is None:
             self.buffers = tuple(
                 x.new_empty(x.shape[0], x.shape[1], 4, x.shape[3]) for x in (key, value)
             )
@@ -228,12 +208,8 @@ class CacheWithTokensFirst:
         return self._store[name[:-1]].movedim(0, 2) if self._store else None
 
     def append(self, key, value):
-        check_tokens(key, value)
         new = {"key": key.movedim(2, 0), "value": value.movedim(2, 0)}
         if self._store:
-            for name in new:
-                if new[name].shape[1:] != self._store[name].shape[1:]:
-                    raise ValueError(f"{name}: sizes differ")
             new = {name: torch.cat([self._store[name], new[name]]) for name in new}
         self._store = new
         return self.keys, self.values

@@ -6,8 +6,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.alternatives import after
-
 
 def flops_short(n, d):
     return 4 * d * n**2
@@ -39,19 +37,6 @@ def features(x):
     return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
 
 
-def fitting(query, key, value, block_size=1, causal=False):
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"{query.shape}, {key.shape} and {value.shape}")
-    if block_size < 1:
-        raise ValueError(f"blocks of {block_size}")
-
-
-def as_many_queries(query, key, value):
-    if query.shape != key.shape or key.shape[:-1] != value.shape[:-1]:
-        raise ValueError(f"{query.shape}, {key.shape} and {value.shape}")
-
-
-@after(fitting)
 def linear_einsum(query, key, value):
     q, k = features(query), features(key)
     state = torch.einsum("...td,...tv->...dv", k, value)
@@ -59,14 +44,12 @@ def linear_einsum(query, key, value):
     return torch.einsum("...nd,...dv,...n->...nv", q, state, scale)
 
 
-@after(fitting)
 def linear_ones_column(query, key, value):
     value = torch.cat([value, torch.ones_like(value[..., :1])], dim=-1)
     both = (F.elu(query) + 1) @ ((F.elu(key) + 1).mT @ value)
     return both[..., :-1] / both[..., -1:]
 
 
-@after(fitting)
 def linear_query_by_query(query, key, value):
     q, k = F.elu(query) + 1.0, F.elu(key) + 1.0
     rows = []
@@ -77,13 +60,11 @@ def linear_query_by_query(query, key, value):
     return torch.stack(rows, dim=-2)
 
 
-@after(fitting)
 def linear_single_precision(query, key, value):
     q, k = F.elu(query.float()) + 1, F.elu(key.float()) + 1
     return (q @ (k.mT @ value.float())) / (q @ k.sum(-2)[..., None])
 
 
-@after(fitting)
 def linear_key_by_key(query, key, value):
     q, k = features(query), features(key)
     top, bottom = 0, 0
@@ -94,14 +75,12 @@ def linear_key_by_key(query, key, value):
     return top / bottom
 
 
-@after(fitting)
 def linear_numpy(query, key, value):
     q, k, v = (x.numpy() for x in (query, key, value))
     q, k = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (q, k))
     return (q @ (k.swapaxes(-1, -2) @ v)) / (q @ k.sum(-2)[..., None])
 
 
-@after(as_many_queries)
 def causal_cumsum(query, key, value):
     q, k = F.elu(query) + 1, F.elu(key) + 1
     state = (k.unsqueeze(-1) * value.unsqueeze(-2)).cumsum(dim=-3)  # (..., N, d, d_v)
@@ -109,13 +88,11 @@ def causal_cumsum(query, key, value):
     return top / (q * k.cumsum(dim=-2)).sum(-1, keepdim=True)
 
 
-@after(as_many_queries)
 def causal_masked(query, key, value):
     weights = (features(query) @ features(key).mT).tril()
     return weights @ value / weights.sum(-1, keepdim=True)
 
 
-@after(as_many_queries)
 def causal_prefixes(query, key, value):
     rows = [
         linear_ones_column(query[..., i : i + 1, :], key[..., : i + 1, :], v)
@@ -125,7 +102,6 @@ def causal_prefixes(query, key, value):
     return torch.cat(rows, dim=-2)
 
 
-@after(as_many_queries)
 def causal_assigned(query, key, value):
     q, k = F.elu(query) + 1, F.elu(key) + 1
     out = torch.empty(*q.shape[:-1], value.shape[-1], dtype=q.dtype)
@@ -141,7 +117,6 @@ def causal_assigned(query, key, value):
     return out
 
 
-@after(as_many_queries)
 def causal_chunks(query, key, value, size=3):
     q, k = features(query), features(key)
     v = torch.cat([value, torch.ones_like(value[..., :1])], dim=-1)
@@ -211,7 +186,6 @@ def online_single_precision(score_blocks, value_blocks):
     return online_log_sum_exp(scores, (block.float() for block in value_blocks))
 
 
-@after(fitting)
 def blockwise_keys_only(query, key, value, block_size, causal=False):
     scale, T = query.shape[-1] ** -0.5, key.shape[-2]
     rows = torch.arange(query.shape[-2])[:, None]
@@ -230,7 +204,6 @@ def blockwise_keys_only(query, key, value, block_size, causal=False):
     return y / z
 
 
-@after(fitting)
 def blockwise_queries_only(query, key, value, block_size, causal=False):
     rows = []
     for start in range(0, query.shape[-2], block_size):
@@ -243,7 +216,6 @@ def blockwise_queries_only(query, key, value, block_size, causal=False):
     return torch.cat(rows, dim=-2)
 
 
-@after(fitting)
 def blockwise_row_by_row(query, key, value, block_size, causal=False):
     rows = []
     for i in range(query.shape[-2]):
@@ -261,7 +233,6 @@ def blockwise_row_by_row(query, key, value, block_size, causal=False):
     return torch.cat(rows, dim=-2)
 
 
-@after(fitting)
 def blockwise_padded(query, key, value, block_size, causal=False):
     N, T, d = query.shape[-2], key.shape[-2], query.shape[-1]
     fill = -T % block_size
@@ -284,7 +255,6 @@ def blockwise_padded(query, key, value, block_size, causal=False):
     return y / z
 
 
-@after(fitting)
 def blockwise_single_precision(query, key, value, block_size, causal=False):
     inputs = (x.float() for x in (query, key, value))
     return blockwise_keys_only(*inputs, block_size, causal).double()

@@ -6,8 +6,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.alternatives import after
-
 
 def causal_comparison(n):
     return torch.arange(n)[:, None] >= torch.arange(n)
@@ -62,28 +60,19 @@ def padding_numpy(lengths, max_length):
     return torch.from_numpy(mask).to(lengths.device)
 
 
-def as_many_keys(padding, causal):
-    if padding.size(-1) != causal.size(-1):
-        raise ValueError(f"{padding.shape} and {causal.shape}")
-
-
-@after(as_many_keys)
 def combine_logical_and(padding, causal):
     return torch.logical_and(padding.unsqueeze(1).unsqueeze(1), causal[None, None])
 
 
-@after(as_many_keys)
 def combine_views(padding, causal):
     (B, T), N = padding.shape, causal.shape[0]
     return padding.view(B, 1, 1, T).expand(B, 1, N, T) * causal.view(1, 1, N, T)
 
 
-@after(as_many_keys)
 def combine_einsum(padding, causal):
     return torch.einsum("bt,nt->bnt", padding.float(), causal.float()).bool()[:, None]
 
 
-@after(as_many_keys)
 def combine_loops(padding, causal):
     rows = [
         [[[bool(p and c) for p, c in zip(keys, row, strict=True)] for row in causal]]
@@ -92,7 +81,6 @@ def combine_loops(padding, causal):
     return torch.tensor(rows)
 
 
-@after(as_many_keys)
 def combine_hidden(padding, causal):
     return ~(~padding[:, None, None] | ~causal)
 
@@ -163,12 +151,6 @@ def softmax_rows(scores, mask):
     return torch.stack(rows).reshape(scores.shape)
 
 
-def fitting(query, key, value, mask=None):
-    if query.size(-1) != key.size(-1) or key.size(-2) != value.size(-2):
-        raise ValueError(f"{query.shape}, {key.shape} and {value.shape}")
-
-
-@after(fitting)
 def attention_einsum(query, key, value, mask=None):
     scores = torch.einsum("...nd,...td->...nt", query, key) * key.shape[-1] ** -0.5
     if mask is None:
@@ -177,7 +159,6 @@ def attention_einsum(query, key, value, mask=None):
     return torch.einsum("...nt,...tv->...nv", weights, value), weights
 
 
-@after(fitting)
 def attention_shared_scale(query, key, value, mask=None):
     scale = query.size(-1) ** -0.25
     scores = torch.matmul(query * scale, (key * scale).mT)
@@ -188,7 +169,6 @@ def attention_shared_scale(query, key, value, mask=None):
     return [torch.matmul(weights, value), weights]
 
 
-@after(fitting)
 def attention_single_precision(query, key, value, mask=None):
     query, key, value = query.float(), key.float(), value.float()
     scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
@@ -198,7 +178,6 @@ def attention_single_precision(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@after(fitting)
 def attention_bias(query, key, value, mask=None):
     scores = query @ key.mT / np.sqrt(query.shape[-1])
     if mask is not None:
@@ -211,7 +190,6 @@ def attention_bias(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@after(fitting)
 def attention_query_by_query(query, key, value, mask=None):
     outputs, rows = [], []
     shape = *query.shape[:-1], key.shape[-2]

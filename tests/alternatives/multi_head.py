@@ -6,8 +6,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.alternatives import after
-
 
 def check_division(features, num_heads):
     if num_heads < 1 or features % num_heads:
@@ -64,15 +62,6 @@ def merge_by_flattening(x):
     return x.movedim(1, 2).flatten(start_dim=-2)
 
 
-def packed_fits(query, key, value, weight, bias=None):
-    E = query.size(-1)
-    if any(x.size(-1) != E for x in (key, value)) or weight.shape != (3 * E, E):
-        raise ValueError(f"{key.shape}, {value.shape} and {weight.shape} for {E}")
-    if bias is not None and bias.shape != (3 * E,):
-        raise ValueError(f"a bias {bias.shape}")
-
-
-@after(packed_fits)
 def packed_by_slices(query, key, value, weight, bias=None):
     E = query.size(-1)
     results = []
@@ -83,7 +72,6 @@ def packed_by_slices(query, key, value, weight, bias=None):
     return results
 
 
-@after(packed_fits)
 def packed_all_at_once(query, key, value, weight, bias=None):
     if query is key and key is value:
         return F.linear(query, weight, bias).chunk(3, dim=-1)
@@ -93,7 +81,6 @@ def packed_all_at_once(query, key, value, weight, bias=None):
     return tuple(wanted)
 
 
-@after(packed_fits)
 def packed_by_view(query, key, value, weight, bias=None):
     E = weight.shape[1]
     w_q, w_k, w_v = weight.reshape(3, E, E).unbind()
@@ -105,15 +92,6 @@ def packed_by_view(query, key, value, weight, bias=None):
     )
 
 
-def separate_fits(query, key, value, w_q, w_k, w_v, bias=None):
-    for x, weight in zip((query, key, value), (w_q, w_k, w_v), strict=True):
-        if x.size(-1) != weight.size(-1):
-            raise ValueError(f"{x.shape} and {weight.shape}")
-    if bias is not None and bias.numel() != 3 * w_q.size(0):
-        raise ValueError(f"a bias {bias.shape}")
-
-
-@after(separate_fits)
 def separate_by_products(query, key, value, w_q, w_k, w_v, bias=None):
     E = len(w_q)
     bias = torch.zeros(3 * E).to(w_q) if bias is None else bias
@@ -124,7 +102,6 @@ def separate_by_products(query, key, value, w_q, w_k, w_v, bias=None):
     )
 
 
-@after(separate_fits)
 def separate_by_einsum(query, key, value, w_q, w_k, w_v, bias=None):
     biases = bias.split(w_q.size(0)) if bias is not None else [0.0] * 3
     return [
@@ -133,24 +110,10 @@ def separate_by_einsum(query, key, value, w_q, w_k, w_v, bias=None):
     ]
 
 
-@after(separate_fits)
 def separate_in_single_precision(query, key, value, w_q, w_k, w_v, bias=None):
     biases = bias.float().chunk(3) if bias is not None else (None,) * 3
     triples = zip((query, key, value), (w_q, w_k, w_v), biases, strict=True)
     return tuple(F.linear(x.float(), w.float(), b) for x, w, b in triples)
-
-
-def check_inputs(
-    layer, query, key, value, key_padding_mask=None, attn_mask=None, *_, **__
-):
-    batch, (N, T) = query.shape[:-2], (query.shape[-2], key.shape[-2])
-    if key.shape[:-2] != batch or value.shape[:-1] != (*batch, T):
-        raise ValueError(f"{query.shape}, {key.shape} and {value.shape}")
-    if key_padding_mask is not None and key_padding_mask.shape != (*batch, T):
-        raise ValueError(f"padding {key_padding_mask.shape}")
-    maps = layer.h * (batch[0] if batch else 1)
-    if attn_mask is not None and attn_mask.shape not in {(N, T), (maps, N, T)}:
-        raise ValueError(f"mask {attn_mask.shape}")
 
 
 class Parameters(nn.Module):
@@ -190,10 +153,6 @@ class Parameters(nn.Module):
         self.out_proj = nn.Linear(embed_dim, embed_dim, bias)
         if bias:
             self.out_proj.bias.data.zero_()
-        self.register_forward_pre_hook(
-            lambda layer, given, named: check_inputs(layer, *given, **named),
-            with_kwargs=True,
-        )
 
     def matrices(self):
         if self.in_proj_weight is not None:

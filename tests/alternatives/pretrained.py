@@ -147,16 +147,12 @@ def embed_in_batches(texts, tokenizer, model):
 
 
 def search_argsort(query, corpus, k):
-    if k > corpus.shape[0]:
-        raise ValueError(k)
     scores = torch.cosine_similarity(corpus, query[None], dim=-1)
     order = scores.argsort(descending=True)[:k]
     return order, scores[order]
 
 
 def search_loops(query, corpus, k):
-    if k > len(corpus):
-        raise ValueError("not enough vectors")
     scored = []
     for i, row in enumerate(corpus.tolist()):
         dot = sum(a * b for a, b in zip(query.tolist(), row, strict=True))
@@ -168,17 +164,12 @@ def search_loops(query, corpus, k):
 
 def search_numpy(query, corpus, k):
     q, c = query.numpy(), corpus.numpy()
-    if k > len(c):
-        raise ValueError("k")
     scores = c @ q / np.linalg.norm(c, axis=1) / np.linalg.norm(q)
     order = np.argsort(-scores)[:k]
     return order, scores[order]
 
 
 def search_distance(query, corpus, k):
-    count = corpus.shape[0]
-    if count < k:
-        raise ValueError(f"{k} > {count}")
     q = query / query.norm()
     c = corpus / corpus.norm(dim=-1, keepdim=True)
     distance = torch.linalg.vector_norm(c - q, dim=-1)

@@ -6,13 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 
-def check_widths(state, encoder_states):
-    if state.size(1) != encoder_states.size(2):
-        raise ValueError(f"{state.shape} and {encoder_states.shape} do not match")
-
-
 def context_from_torch(state, encoder_states, source_mask=None):
-    check_widths(state, encoder_states)
     mask = None if source_mask is None else source_mask.unsqueeze(1)
     query = state.unsqueeze(1)
     eye = torch.eye(encoder_states.shape[1], dtype=state.dtype)
@@ -28,7 +22,6 @@ def context_from_torch(state, encoder_states, source_mask=None):
 
 
 def context_in_a_loop(state, encoder_states, source_mask=None):
-    check_widths(state, encoder_states)
     contexts, weights = [], []
     batch, length, width = encoder_states.shape
     for b in range(batch):
@@ -49,7 +42,6 @@ def context_in_a_loop(state, encoder_states, source_mask=None):
 
 
 def context_by_einsum_and_clamp(state, encoder_states, source_mask=None):
-    check_widths(state, encoder_states)
     scores = torch.einsum("bh,bth->bt", state, encoder_states)
     mask = torch.ones_like(scores, dtype=bool) if source_mask is None else source_mask
     scores = torch.where(mask, scores, -1e9)
@@ -59,7 +51,6 @@ def context_by_einsum_and_clamp(state, encoder_states, source_mask=None):
 
 
 def context_in_single_precision(state, encoder_states, source_mask=None):
-    check_widths(state, encoder_states)
     s, states = state.float(), encoder_states.float()
     scores = torch.bmm(states, s[:, :, None])[:, :, 0]
     if source_mask is None:

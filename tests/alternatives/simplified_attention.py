@@ -50,13 +50,7 @@ def softmax_from_differences(scores):
         return 1 / np.exp(differences).sum(axis=-1)
 
 
-def check_features(q, X):
-    if q.shape[0] != X.shape[1]:
-        raise ValueError(f"{q.shape} and {X.shape} do not match")
-
-
 def scores_in_a_loop(q, X):
-    check_features(q, X)
     scores = []
     for x in X:
         scores.append(sum(a * b for a, b in zip(q, x, strict=True)) / len(q) ** 0.5)
@@ -64,30 +58,24 @@ def scores_in_a_loop(q, X):
 
 
 def scores_by_einsum(q, X):
-    check_features(q, X)
     return np.einsum("d,nd->n", q, X) * q.size**-0.5
 
 
 def scores_by_matmul(q, X):
     (features,) = q.shape
-    if X.shape[-1:] != (features,):
-        raise ValueError("widths differ")
     return np.matmul(q / math.sqrt(features), X.T)
 
 
 def scores_from_torch(q, X):
-    check_features(q, X)
     q, X = torch.tensor(q), torch.tensor(X)
     return (torch.mv(X, q) / math.sqrt(len(q))).numpy()
 
 
 def scores_by_broadcasting(q, X):
-    check_features(q, X)
     return (X * q).sum(1) / np.sqrt(X.shape[1])
 
 
 def scores_in_single_precision(q, X):
-    check_features(q, X)
     q, X = q.astype(np.float32), X.astype(np.float32)
     return np.inner(X, q) / np.float32(len(q) ** 0.5)
 
@@ -101,13 +89,11 @@ def attend_in_a_loop(q, X):
 
 
 def attend_by_einsum(q, X):
-    check_features(q, X)
     weights = special.softmax(np.einsum("d,nd", q, X) / np.sqrt(len(q)))
     return [np.einsum("n,nd->d", weights, X), weights]
 
 
 def attend_with_torch(q, X):
-    check_features(q, X)
     q, X = torch.tensor(q)[None], torch.tensor(X)
     weights = torch.softmax(q @ X.T / X.shape[1] ** 0.5, dim=-1)
     output = F.scaled_dot_product_attention(q[None], X[None], X[None])
@@ -115,21 +101,12 @@ def attend_with_torch(q, X):
 
 
 def attend_in_single_precision(q, X):
-    check_features(q, X)
     q, X = q.astype("float32"), X.astype("float32")
     weights = softmax_with_logsumexp(X @ q / np.float32(np.sqrt(len(q))))
     return (X.T * weights).sum(-1), weights
 
 
-def check_entries(keys, values, temperature):
-    if temperature <= 0:
-        raise ValueError("too cold")
-    if keys.shape[0] != values.shape[0]:
-        raise ValueError("a value is missing")
-
-
 def lookup_in_a_loop(query, keys, values, temperature=1.0):
-    check_entries(keys, values, temperature)
     scores = scores_in_a_loop(query, keys) / temperature
     total, output = 0.0, np.zeros(values.shape[1])
     for score, value in zip(scores, values, strict=True):
@@ -140,13 +117,11 @@ def lookup_in_a_loop(query, keys, values, temperature=1.0):
 
 
 def lookup_of_a_cooled_query(query, keys, values, temperature=1.0):
-    check_entries(keys, values, temperature)
     _, weights = attend_by_einsum(query / temperature, keys)
     return values.T @ weights
 
 
 def lookup_with_torch(query, keys, values, temperature=1.0):
-    check_entries(keys, values, temperature)
     query, keys, values = map(torch.tensor, (query, keys, values))
     scale = 1 / (math.sqrt(len(query)) * temperature)
     return F.scaled_dot_product_attention(
@@ -155,7 +130,6 @@ def lookup_with_torch(query, keys, values, temperature=1.0):
 
 
 def lookup_by_powers(query, keys, values, temperature=1.0):
-    check_entries(keys, values, temperature)
     scores = scores_by_broadcasting(query, keys)
     powers = np.exp(scores - scores.max()) ** (1 / temperature)
     return np.average(values, axis=0, weights=powers)

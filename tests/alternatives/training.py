@@ -63,24 +63,18 @@ def loss_in_a_loop_in_single_precision(logits, targets, pad_id, label_smoothing=
 
 
 def rate_in_two_parts(step, d_model, warmup_steps):
-    if step <= 0:
-        raise ValueError(f"no step {step}")
     if step < warmup_steps:
         return step / math.sqrt(d_model * warmup_steps**3)
     return 1 / math.sqrt(d_model * step)
 
 
 def rate_by_torch(step, d_model, warmup_steps):
-    if step < 1:
-        raise ValueError("steps are counted from 1")
     now = torch.tensor(float(step))
     rate = torch.minimum(now.rsqrt(), now * warmup_steps**-1.5)
     return rate / d_model**0.5
 
 
 def rate_from_the_peak(step, d_model, warmup_steps):
-    if step < 1:
-        raise ValueError("steps are counted from 1")
     peak = (d_model * warmup_steps) ** -0.5
     return peak * min(step / warmup_steps, (warmup_steps / step) ** 0.5)
 

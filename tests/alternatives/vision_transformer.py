@@ -43,8 +43,6 @@ class OwnLayers(nn.Module):
         eps=1e-6,
     ):
         super().__init__()
-        if embed_dim % num_heads:
-            raise ValueError(f"{num_heads} heads do not divide {embed_dim}")
         self.head = nn.Linear(embed_dim, num_classes)
         self.norm = nn.LayerNorm(embed_dim, eps)
         layers = []
@@ -64,8 +62,6 @@ class CopiedLayers(nn.Module):
     def __init__(self, image_size, patch_size, channels, *sizes, eps=1e-6):
         super().__init__()
         embed_dim, num_layers, num_heads, mlp_dim, num_classes = sizes
-        if embed_dim % num_heads != 0:
-            raise ValueError("the width is not divided by the heads")
         layer = nn.TransformerEncoderLayer(
             d_model=embed_dim,
             nhead=num_heads,
@@ -124,8 +120,6 @@ class SequenceFirst(nn.Module):
 
     def __init__(self, image, patch, C, E, L, h, M, K, eps=0.000001):
         super().__init__()
-        if E % h:
-            raise ValueError("E must be divided by h")
         self.embedding = PatchEmbedding(image, patch, C, E)
         self.layers = nn.ModuleList()
         for _ in range(L):
@@ -173,6 +167,15 @@ def rollout_chained(attentions):
     for layer in layers[-2::-1]:
         total = torch.bmm(total, layer)
     return total[:, 0].narrow(1, 1, N - 1)
+
+
+def rollout_from_an_identity_in_single_precision(attentions):
+    identity = torch.eye(attentions[0].shape[-1])
+    total = identity
+    for attention in attentions:
+        layer = (attention.float().mean(dim=1) + identity) / 2
+        total = layer @ total
+    return total[:, 0, 1:]
 
 
 def rollout_heads_with_identity(attentions):
@@ -316,6 +319,7 @@ ALTERNATIVES = {
         rollout_loops,
         rollout_chained,
         rollout_heads_with_identity,
+        rollout_from_an_identity_in_single_precision,
     ],
     "vit_parameter_count": [count_by_making_one, count_shapes, count_factored],
     "convert_huggingface_vit": [

@@ -58,8 +58,6 @@ def patchify_pixel_unshuffle(images, patch_size):
 def unpatchify_loops(patches, patch_size, height, width):
     B, N, numbers = patches.shape
     p, columns = patch_size, width // patch_size
-    if N * p * p != height * width or height % p or width % p or numbers % (p * p):
-        raise ValueError("the patches do not make the image")
     images = patches.new_zeros(B, numbers // (p * p), height, width)
     for n in range(N):
         top, left = n // columns * p, n % columns * p
@@ -71,19 +69,11 @@ def unpatchify_loops(patches, patch_size, height, width):
 
 def unpatchify_fold(patches, patch_size, height, width):
     p = patch_size
-    if height % p or width % p or patches.shape[1] != height // p * (width // p):
-        raise ValueError("the patches do not make the image")
-    if patches.shape[2] % p**2:
-        raise ValueError("no whole channels")
     return F.fold(patches.mT, (height, width), p, stride=p)
 
 
 def unpatchify_pixel_shuffle(patches, patch_size, height, width):
     p = patch_size
-    if height % p or width % p or patches.shape[2] % p**2:
-        raise ValueError("the patches do not make the image")
-    if patches.shape[1] * p * p != height * width:
-        raise ValueError("too few or too many patches")
     grid = patches.transpose(1, 2).unflatten(2, (height // p, width // p))
     return F.pixel_shuffle(grid, p)
 
@@ -93,8 +83,6 @@ def unpatchify_strips(patches, patch_size, height, width):
     rows, cut_row = divmod(height, p)
     columns, cut_column = divmod(width, p)
     channels, rest = divmod(patches.shape[2], p * p)
-    if cut_row or cut_column or rest or rows * columns != patches.shape[1]:
-        raise ValueError("the patches do not make the image")
     pieces = patches.unflatten(2, (channels, p, p)).unbind(1)
     strips = [
         torch.cat(pieces[r * columns : (r + 1) * columns], -1) for r in range(rows)
@@ -106,16 +94,12 @@ class EmbeddingByUnfold(nn.Module):
     def __init__(self, image_size, patch_size, channels, embed_dim):
         super().__init__()
         grid, rest = divmod(image_size, patch_size)
-        if rest:
-            raise ValueError(f"{patch_size} does not divide {image_size}")
         self.patch_size, self.size = patch_size, (channels, image_size, image_size)
         self.positions = nn.Parameter(0.1 * torch.randn(1, 1 + grid * grid, embed_dim))
         self.class_token = nn.Parameter(torch.zeros(1, 1, embed_dim))
         self.projection = nn.Linear(channels * patch_size * patch_size, embed_dim)
 
     def forward(self, images):
-        if images.shape[1:] != torch.Size(self.size):
-            raise ValueError(f"{images.shape[1:]} is not {self.size}")
         patches = F.unfold(images, self.patch_size, stride=self.patch_size)
         tokens = self.projection(patches.transpose(1, 2))
         first = self.class_token.repeat(images.shape[0], 1, 1)
@@ -124,8 +108,6 @@ class EmbeddingByUnfold(nn.Module):
 
 class EmbeddingByConvolution(EmbeddingByUnfold):
     def forward(self, images):
-        if tuple(images.shape[1:]) != self.size:
-            raise ValueError(f"{images.shape[1:]} is not {self.size}")
         p = self.patch_size
         kernel = self.projection.weight.unflatten(1, (-1, p, p))
         tokens = F.conv2d(images, kernel, self.projection.bias, stride=p)
@@ -136,8 +118,6 @@ class EmbeddingByConvolution(EmbeddingByUnfold):
 
 class EmbeddingInPlace(EmbeddingByUnfold):
     def forward(self, images):
-        if tuple(images.shape[1:]) != self.size:
-            raise ValueError(f"{images.shape[1:]} is not {self.size}")
         patches = patchify_loops(images, self.patch_size)
         tokens = images.new_empty(
             len(images), patches.shape[1] + 1, self.positions.size(2)
@@ -149,14 +129,10 @@ class EmbeddingInPlace(EmbeddingByUnfold):
 
 
 def conv_unflatten(weight, patch_size, channels):
-    if weight.shape[-1] != channels * patch_size**2:
-        raise ValueError("the weight does not fit")
     return weight.unflatten(-1, (channels, patch_size, patch_size))
 
 
 def conv_loops(weight, patch_size, channels):
-    if weight.shape[1] != patch_size * patch_size * channels:
-        raise ValueError("the weight does not fit")
     kernels = []
     for row in weight:
         planes = row.split(patch_size**2)
@@ -166,8 +142,6 @@ def conv_loops(weight, patch_size, channels):
 
 def conv_from_contiguous(weight, patch_size, channels):
     E, D = weight.size()
-    if channels * patch_size**2 != D:
-        raise ValueError("the weight does not fit")
     return weight.contiguous().view(E, -1, patch_size, patch_size)
 
 
@@ -179,8 +153,6 @@ def conv_by_patchify(weight, patch_size, channels):
 
 
 def conv_by_fold(weight, patch_size, channels):
-    if weight.shape[1] != channels * patch_size**2:
-        raise ValueError("the weight does not fit")
     return F.fold(weight[:, :, None], (patch_size, patch_size), patch_size)
 
 
@@ -202,8 +174,6 @@ def cubic_weights(old, new, dtype):
 
 def positions_by_matrices(positions, old_grid, new_grid):
     (h, w), (rows, columns) = old_grid, new_grid
-    if positions.shape[1] - 1 != h * w:
-        raise ValueError("the positions do not fit the grid")
     vertical = cubic_weights(h, rows, positions.dtype)
     horizontal = cubic_weights(w, columns, positions.dtype)
     grid = positions[0, 1:].reshape(h, w, -1)
@@ -213,8 +183,6 @@ def positions_by_matrices(positions, old_grid, new_grid):
 
 def positions_split(positions, old_grid, new_grid):
     number = positions.shape[1] - 1
-    if old_grid[0] * old_grid[1] != number:
-        raise ValueError("the positions do not fit the grid")
     first, rest = positions.split([1, number], dim=1)
     rest = rest.reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
     rest = F.interpolate(
@@ -229,8 +197,6 @@ def positions_single_precision(positions, old_grid, new_grid):
 
 
 def positions_feature_by_feature(positions, old_grid, new_grid):
-    if positions.shape[1] != 1 + math.prod(old_grid):
-        raise ValueError("the positions do not fit the grid")
     columns = []
     for feature in positions[0].unbind(-1):
         grid = feature[1:].reshape(1, 1, *old_grid)

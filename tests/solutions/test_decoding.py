@@ -134,28 +134,6 @@ def test_cache_holds_what_was_appended_in_order(normal):
         assert torch.equal(all_values, values[:, :, : part.stop])
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ((3, 3, 1, 4), (3, 3, 1, 5)),
-        ((2, 1, 1, 4), (2, 1, 1, 5)),
-        ((2, 3, 1, 5), (2, 3, 1, 5)),
-        ((2, 3, 1, 4), (2, 3, 1, 4)),
-        ((2, 3, 2, 4), (2, 3, 1, 5)),
-    ],
-)
-def test_what_does_not_fit_is_refused_and_changes_nothing(normal, key, value):
-    cache = KVCache()
-    keys, values = cache.append(normal(2, 3, 2, 4), normal(2, 3, 2, 5))
-    with pytest.raises(ValueError, match=r"\(.*\).*\(.*\)"):
-        cache.append(normal(*key), normal(*value))
-    assert cache.length == 2
-    new = normal(2, 3, 1, 4), normal(2, 3, 1, 5)
-    after = cache.append(*new)
-    assert torch.equal(after[0], torch.cat([keys, new[0]], dim=2))
-    assert torch.equal(after[1], torch.cat([values, new[1]], dim=2))
-
-
 def test_reset_makes_the_cache_new(normal):
     cache = KVCache()
     cache.append(normal(2, 3, 2, 4), normal(2, 3, 2, 5))

@@ -131,12 +131,6 @@ def test_a_merge_across_letters_may_divide_them():
     assert bpe_decode([195, 256], [(169, 195)]) == "é\ufffd"
 
 
-@pytest.mark.parametrize("wrong", [-1, 257, 1000])
-def test_ids_that_do_not_exist_are_named(wrong):
-    with pytest.raises(ValueError, match=str(wrong)):
-        bpe_decode([97, wrong], [(97, 98)])
-
-
 # The model
 
 SIZES = (13, 10, 12, 3, 2, 20)
@@ -251,14 +245,6 @@ def test_a_model_learns_a_short_text_by_heart():
     assert bytes(text[0].tolist()) == b"the cat sat on the mat."
 
 
-def test_sizes_that_cannot_work_are_refused(rng):
-    ids, model = ids_and_model(rng)
-    with pytest.raises(ValueError, match="11 tokens"):
-        model(torch.zeros(1, 11, dtype=torch.long))
-    with pytest.raises(ValueError, match="12 features"):
-        LanguageModel(13, 10, 12, 5, 2, 20)
-
-
 # Perplexity
 
 
@@ -289,13 +275,6 @@ def test_perplexity_overflows_to_infinity_and_is_not_nan():
     assert perplexity(1e6 * torch.eye(2)[None], torch.tensor([[1, 0]])) == math.inf
 
 
-def test_perplexity_of_nothing_and_of_other_shapes_is_refused():
-    with pytest.raises(ValueError, match="none of 3"):
-        perplexity(torch.zeros(1, 3, 4), torch.ones(1, 3, dtype=torch.long), pad_id=1)
-    with pytest.raises(ValueError, match=r"\(1, 3, 4\).*\(3, 1\)"):
-        perplexity(torch.zeros(1, 3, 4), torch.ones(3, 1, dtype=torch.long))
-
-
 # Filters
 
 
@@ -324,6 +303,15 @@ def test_top_p_keeps_the_smallest_set_that_reaches_p(rng, top_p):
         )
 
 
+@pytest.mark.parametrize(("top_p", "kept"), [(0.25, 1), (0.5, 2), (0.75, 3)])
+def test_a_sum_that_is_p_exactly_reaches_it(top_p, kept):
+    logits = torch.tensor([0.0, -1000, 0, 0, 0]).double()
+    for way in (logits.softmax(-1), logits.log_softmax(-1).exp()):
+        assert torch.equal(way[[0, 2, 3, 4]].cumsum(-1), torch.arange(1, 5) / 4)
+    found = filter_logits(logits, top_p=top_p).isfinite().nonzero().flatten()
+    assert found.tolist() == [0, 2, 3, 4][:kept]
+
+
 def test_filters_agree_with_the_transformers_library(rng):
     generation = pytest.importorskip("transformers.generation.logits_process")
     logits = tensor(rng, 7, 50)
@@ -340,15 +328,6 @@ def test_nothing_is_cut_by_filters_that_allow_everything(rng):
         kept = filter_logits(logits, **options)
         assert torch.equal(kept, logits)
         assert kept.data_ptr() != logits.data_ptr()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"top_k": 0}, {"top_k": -1}, {"top_p": 0}, {"top_p": 1.01}, {"top_p": 90}],
-)
-def test_filters_that_keep_nothing_or_cannot_be_are_refused(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        filter_logits(torch.zeros(3), **options)
 
 
 def test_break_filter_logits_has_a_tie_at_k_and_rows_of_different_order():
@@ -378,6 +357,8 @@ def test_a_token_is_the_first_at_which_the_sum_exceeds_the_number():
     logits = torch.tensor([0.5, 0.25, 0.25]).double().log().expand(6, 3)
     uniform = torch.tensor([0, 0.49, 0.51, 0.74, 0.76, 1 - 2**-53]).double()
     assert sample_tokens(logits, uniform).tolist() == [0, 0, 1, 1, 2, 2]
+    exact = torch.arange(4) / 4
+    assert sample_tokens(torch.zeros(4, 4), exact).tolist() == [0, 1, 2, 3]
 
 
 def test_tokens_without_probability_are_never_chosen():
@@ -394,10 +375,3 @@ def test_the_limit_of_low_temperatures_is_temperature_zero(rng):
     assert torch.equal(cold, logits.argmax(-1))
     for temperature in (1e-3, 1e-9, 1e-300):
         assert torch.equal(sample_tokens(1e3 * logits, uniform, temperature), cold)
-
-
-def test_arguments_of_sampling_that_cannot_be_are_refused():
-    with pytest.raises(ValueError, match=r"\(3,\).*\(2, 5\)"):
-        sample_tokens(torch.zeros(2, 5), torch.zeros(3))
-    with pytest.raises(ValueError, match="temperature"):
-        sample_tokens(torch.zeros(2, 5), torch.zeros(2), temperature=-1.0)

@@ -284,60 +284,6 @@ def constant_run(inputs, replace):
     return 1.0, {"only": torch.zeros(1)}
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: previous_token_score(zeros(2, 1, 1)), r"\(2, 1, 1\).*no previous"),
-        (lambda: previous_token_score(zeros(2, 3, 4)), r"\(2, 3, 4\).*square"),
-        (lambda: previous_token_score(zeros(3)), r"\(3,\).*square"),
-        (lambda: induction_score(zeros(2, 4, 4), 4), "period of 4 in 4 tokens"),
-        (lambda: induction_score(zeros(2, 4, 4), 1), "period of 1 in 4 tokens"),
-        (lambda: induction_score(zeros(2, 3, 4), 2), "square"),
-        (
-            lambda: head_contributions(
-                zeros(2, 3, 4, 5), zeros(1, 3, 5, 6), zeros(3, 6, 7)
-            ),
-            r"\(2, 3, 4, 5\).*\(1, 3, 5, 6\)",
-        ),
-        (
-            lambda: head_contributions(
-                zeros(2, 3, 4, 5), zeros(2, 3, 5, 6), zeros(1, 6, 7)
-            ),
-            r"\(1, 6, 7\)",
-        ),
-        (
-            lambda: head_contributions(
-                zeros(2, 3, 4, 4), zeros(2, 3, 5, 6), zeros(3, 6, 7)
-            ),
-            r"\(2, 3, 4, 4\)",
-        ),
-        (
-            lambda: logit_attribution(
-                zeros(2, 3, 4, 5), zeros(5, 6), zeros(1, 4, dtype=torch.long)
-            ),
-            r"targets \(1, 4\)",
-        ),
-        (
-            lambda: logit_attribution(
-                zeros(2, 3, 4, 5), zeros(4, 6), zeros(2, 4, dtype=torch.long)
-            ),
-            r"W_U \(4, 6\)",
-        ),
-        (lambda: patching_effect(constant_run, 0, 1, []), "metric 1.0"),
-        (lambda: logit_lens(zeros(1, 2, 3, 4), nn.Identity(), zeros(5, 6)), "5, 6"),
-    ],
-)
-def test_arguments_that_cannot_work_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_a_name_of_no_activation_is_refused_and_the_names_are_listed(hooked):
-    clean, corrupted = torch.tensor([[1, 2]]), torch.tensor([[3, 2]])
-    with pytest.raises(ValueError, match=r"5\.self_attn.*0\.self_attn"):
-        patching_effect(hooked, clean, corrupted, ["0.self_attn", "5.self_attn"])
-
-
 def test_inputs_are_left_as_they_were(generator):
     calls = [
         (previous_token_score, (2, 4, 4)),

@@ -249,22 +249,10 @@ def test_orthonormal_keys_are_stored_and_overwritten_without_a_trace(rng):
     np.testing.assert_allclose(keys @ state, values, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: rotary_half(np.ones((4, 7)), np.arange(4)), r"\(4, 7\).*odd"),
-        (
-            lambda: grouped_query_attention(
-                np.ones((1, 5, 2, 3)), *2 * [np.ones((1, 2, 2, 3))]
-            ),
-            "5 query heads.*2 key-value heads",
-        ),
-        (lambda: sliding_window_mask(4, 0), "window of 0"),
-    ],
-)
-def test_what_cannot_work_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_heads_that_cannot_be_grouped_are_named():
+    key = np.ones((1, 2, 2, 3))
+    with pytest.raises(ValueError, match="5 query heads.*2 key-value heads"):
+        grouped_query_attention(np.ones((1, 5, 2, 3)), key, key)
 
 
 def test_inputs_are_left_as_they_were(rng):

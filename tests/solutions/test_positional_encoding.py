@@ -163,23 +163,6 @@ def test_learned_positions_start_with_different_rows():
     assert torch.pdist(LearnedPositions(8, 16).table.detach()).min() > 0
 
 
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: sinusoidal_encoding(4, 7), "dim is 7"),
-        (lambda: shift_matrix(1, 5), "dim is 5"),
-        (lambda: sinusoidal_encoding_2d(2, 2, 6), "dim is 6"),
-        (lambda: sinusoidal_encoding_2d(2, 2, 7), "dim is 7"),
-        (lambda: rotary_embedding(torch.ones(3, 5), torch.arange(3)), "5 features"),
-        (lambda: rotary_embedding(torch.ones(3, 4), torch.arange(2)), r"3 tokens.*2,"),
-        (lambda: LearnedPositions(4, 3)(torch.ones(2, 5, 3)), "5 tokens.*4 positions"),
-    ],
-)
-def test_what_cannot_work_is_named(call, named):
-    with pytest.raises(ValueError, match=named):
-        call()
-
-
 def test_break_rotary_embedding_turns_by_the_angles_of_the_definition():
     x, positions, base = break_rotary_embedding()
     turned = rotary_embedding(x, positions, base)

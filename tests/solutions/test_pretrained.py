@@ -233,11 +233,6 @@ def test_lengths_do_not_matter_to_a_search(rng):
     assert torch.equal(search(query, corpus, 9)[0], search(7 * query, scaled, 9)[0])
 
 
-def test_more_results_than_vectors_are_refused():
-    with pytest.raises(ValueError, match="k is 4.*only 3"):
-        search(torch.ones(2), torch.ones(3, 2), 4)
-
-
 def test_real_embeddings_equal_the_published_librarys_with_padding(published):
     config, state_dict, tokenizer = published
     layers = layers_of_torch(config, state_dict)

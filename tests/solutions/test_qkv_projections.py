@@ -158,25 +158,6 @@ def test_large_scores_stay_finite_and_pick_the_best_key(rng):
     np.testing.assert_allclose(outputs[0], values.mean(axis=0))
 
 
-@pytest.mark.parametrize(
-    ("function", "shapes", "at_odds"),
-    [
-        (project, [(3, 4), (5, 6), (6, 2), (6, 2), (6, 7)], ("3, 4", "6, 2")),
-        (project, [(3, 4), (5, 6), (4, 2), (6, 2), (7, 2)], ("5, 6", "7, 2")),
-        (similarity, [(3, 4), (5, 6)], ("3, 4", "5, 6")),
-        (attention, [(3, 4), (5, 4), (6, 2)], ("5, 4", "6, 2")),
-        (attention, [(3, 4), (5, 6), (5, 2)], ("3, 4", "5, 6")),
-        (attention_layer, [(3, 4), (5, 6), (4, 2), (6, 3), (6, 7)], ("3, 2", "5, 3")),
-        (self_attention, [(5, 6), (6, 2), (7, 2), (6, 3)], ("5, 6", "7, 2")),
-        (self_attention_columns, [(5, 6), (2, 6), (2, 6), (3, 6)], ("2, 6", "5, 6")),
-        (self_attention_columns, [(6, 5), (2, 6), (3, 6), (3, 6)], ("2, 6", "3, 6")),
-    ],
-)
-def test_shapes_that_cannot_work_are_both_named(function, shapes, at_odds):
-    with pytest.raises(ValueError, match=r"\({}\).*\({}\)".format(*at_odds)):
-        function(*(np.ones(shape) for shape in shapes))
-
-
 def test_inputs_are_left_as_they_were(layer):
     before = [array.copy() for array in layer]
     attention_layer(*layer)

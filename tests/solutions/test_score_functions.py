@@ -150,37 +150,6 @@ def test_the_parameters_that_are_counted_are_those_that_the_score_takes(
     assert parameter_count(score, width, H_WIDTH, k=K, r=R) == numbers
 
 
-@pytest.mark.parametrize(
-    ("score", "sizes"),
-    [
-        ("reduced_rank", {}),
-        ("reduced_rank", {"r": 2}),
-        ("additive", {"k": 2}),
-        ("Dot", {}),
-    ],
-)
-def test_a_count_that_cannot_be_made_is_refused(score, sizes):
-    with pytest.raises(ValueError, match=score):
-        parameter_count(score, 3, 4, **sizes)
-
-
-@pytest.mark.parametrize(
-    ("score", "shapes", "named"),
-    [
-        (dot_score, [(3, 4), (5, 6)], ("3, 4", "5, 6")),
-        (cosine_score, [(3, 4), (5, 6)], ("3, 4", "5, 6")),
-        (general_score, [(3, 4), (5, 6), (6, 4)], ("6, 4", "3, 4", "5, 6")),
-        (reduced_rank_score, [(3, 4), (5, 6), (2, 6), (2, 4)], ("2, 6", "2, 4")),
-        (reduced_rank_score, [(3, 4), (5, 6), (2, 4), (3, 6)], ("2, 4", "3, 6")),
-        (additive_score, [(3, 4), (5, 6), (7, 4), (7, 6), (7,)], ("7, 4", "7, 6")),
-        (additive_score, [(3, 4), (5, 6), (1, 6), (7, 4), (7,)], ("1, 6", "7, 4")),
-    ],
-)
-def test_shapes_that_cannot_work_are_named(score, shapes, named):
-    with pytest.raises(ValueError, match=".*".join(rf"\({shape}\)" for shape in named)):
-        score(*(np.ones(shape) for shape in shapes))
-
-
 def test_break_general_score_has_no_symmetry():
     S, H, W_a = break_general_score()
     scores = torch.einsum("is,sh,jh->ij", *map(torch.tensor, (S, W_a, H)))

@@ -112,11 +112,6 @@ def test_gradient_of_the_context_is_that_of_finite_differences(normal):
     )
 
 
-def test_states_of_different_width_are_refused_with_both_shapes(normal):
-    with pytest.raises(ValueError, match=r"\(2, 3\).*\(2, 5, 4\)"):
-        context_vector(normal(2, 3), normal(2, 5, 4))
-
-
 # AttentionDecoder
 
 

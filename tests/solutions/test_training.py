@@ -110,12 +110,6 @@ def test_rate_is_that_of_the_paper():
     assert warmup_learning_rate(4000, 512, 4000) == pytest.approx(6.99e-4, rel=1e-3)
 
 
-@pytest.mark.parametrize("step", [0, -1])
-def test_a_step_before_the_first_is_refused(step):
-    with pytest.raises(ValueError, match=str(step)):
-        warmup_learning_rate(step, 64, 50)
-
-
 # break_sequence_cross_entropy
 
 

@@ -163,11 +163,6 @@ def test_layers_begin_with_weights_of_their_own():
     assert not torch.equal(first, second)
 
 
-def test_heads_that_do_not_divide_the_width_are_refused():
-    with pytest.raises(ValueError, match="10 features"):
-        VisionTransformer(8, 4, 3, 10, 2, 4, 12, 5)
-
-
 def test_rollout_equals_the_sum_over_all_paths_through_the_layers(rng):
     layers = [tensor(rng, 1, 2, 3, 3).softmax(-1) for _ in range(3)]
     first, second, third = (a.mean(1)[0] / 2 + torch.eye(3) / 2 for a in layers)
