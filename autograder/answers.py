@@ -144,7 +144,9 @@ def _seeded_torch(seed: int) -> Iterator[None]:
 def _type_told(error: BaseException) -> str:
     """The built-in type, but for what a library has not implemented: no stub."""
     kind = builtin_type(error)
-    stub = kind != "NotImplementedError" or is_raised_by_statement(error)
+    if kind != "NotImplementedError":
+        return kind
+    stub = type(error) is NotImplementedError and is_raised_by_statement(error)
     return kind if stub else "RuntimeError"
 
 

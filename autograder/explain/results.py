@@ -543,6 +543,7 @@ def _diagonal(y: Array, z: Array) -> Array:
 
 
 PLACES: list[Place] = [
+    ("{} is zero everywhere.", lambda y, z: np.zeros(z.shape)),  # also times any factor
     (
         "{} is NaN in some places, and right elsewhere. NaN comes from 0 / 0, from "
         "inf - inf, from 0 * inf, and from roots and logarithms of what is negative.",
@@ -613,7 +614,6 @@ PLACES: list[Place] = [
         "but one.",
         lambda y, z: _first_kept(y, -2),
     ),
-    ("{} is zero everywhere.", lambda y, z: np.zeros(z.shape)),
     ("{} is right but on the diagonal.", _diagonal),
     *(
         (f"{{}} is right but for {_entry((axis, at))}.", _border(axis, at))

@@ -7,6 +7,7 @@ the student's side also run elsewhere.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from functools import partial
 
@@ -130,10 +131,18 @@ def commands_share_workers(monkeypatch, workers):
 
 @pytest.fixture
 def solved(master, right):
-    """A right submission in which some answers are replaced."""
+    """A right submission in which some answers are replaced.
+
+    Then no other answer has a right one of its own, under its name.
+    """
 
     def make(**answers):
-        return submission(master, {**right, **answers})
+        names = "|".join(answers)
+        others = {
+            name: re.sub(rf"\b({names})\b", r"own_\1", text) if names else text
+            for name, text in right.items()
+        }
+        return submission(master, {**others, **answers})
 
     return make
 

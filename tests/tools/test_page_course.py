@@ -28,7 +28,8 @@ def test_hints_in_a_page_name_the_section_that_hints_in_a_notebook_name(
     expected = [where_to_read(name) for name in names]
     assert all("section “" in place for place in expected)
     monkeypatch.setattr(
-        "autograder.hints.chapters_folder", lambda: unpacked / "chapters"
+        "autograder.hints.chapter_file",
+        lambda name: unpacked / "chapters" / f"{name}.md",
     )
     assert [where_to_read(name) for name in names] == expected
 

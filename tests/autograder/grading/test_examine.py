@@ -451,7 +451,7 @@ def test_what_ends_the_search_for_a_mistake_costs_nothing_else(examined, solved)
     others = [e for e in report["exercises"] if e["name"] != "softmax"]
     assert all(e["score"] == e["max_score"] for e in others)
     (softmax,) = (e for e in report["exercises"] if e["name"] == "softmax")
-    assert "Every wrong value is zero" in softmax["message"]
+    assert "Your result is zero everywhere" in softmax["message"]
 
 
 def test_who_takes_long_to_answer_is_not_asked_for_a_hint(examined, solved):
@@ -467,7 +467,7 @@ def test_who_takes_long_to_answer_is_not_asked_for_a_hint(examined, solved):
         "    return scores * 0\n"
     )
     report = examined(solved(softmax=answer), Limits(cell_seconds=10))
-    assert report["notes"] == []
+    assert not [note for note in report["notes"] if "ended" in note]
 
 
 FLOOD = """
