@@ -11,7 +11,7 @@ from autograder.book import chapter_title
 from autograder.exercise import UnknownExercise, find_topic
 from autograder.judge import Report
 from autograder.reasons import Reason
-from autograder.rows import CaseReport, points_in_words
+from autograder.rows import NOT_YET, CaseReport, points_in_words
 
 STUB = "Not implemented yet. Replace the line that raises NotImplementedError."
 # The class is repeated so that the rule outranks JupyterLab's table style.
@@ -149,9 +149,7 @@ def _is_stub(report: Report) -> bool:
 
 
 def _advice(report: Report) -> str:
-    if _is_stub(report):
-        return STUB
-    return report.message
+    return STUB if report.message == NOT_YET else report.message
 
 
 def as_html(report: Report) -> str:
