@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("attacker")
+
 WALLS = [
     *("bwrap", "--unshare-pid", "--unshare-net", "--die-with-parent", "--new-session"),
     *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
@@ -61,14 +65,14 @@ def earners(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_nothing_that_ships_earns_points(needs_sandbox, root):
-    assert earners(root) == []
-
-
 def test_what_would_earn_points_is_found(needs_sandbox, root):
     found = earners(root, "solutions.masking", "solutions.decoding")
     names = {(name.rpartition(".")[2], exercise) for name, exercise, _ in found}
     assert {("causal_mask", "causal_mask"), ("KVCache", "KVCache")} <= names
+
+
+def test_nothing_that_ships_earns_points(needs_sandbox, root):
+    assert earners(root) == []
 
 
 def test_nothing_that_pages_and_notebooks_define_earns_points(
