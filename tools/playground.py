@@ -22,7 +22,6 @@ from sphinx.util import logging
 
 from toolkit.playground import MIME, script
 from tools.mime_renderer import MimeRenderer
-from tools.parallel_pages import merge
 from tools.quantised_weights import quantised
 
 FOLDER = "playground"  # in the static files
@@ -51,8 +50,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", note_scripts)
     app.connect("write-started", write_models)
     app.connect("html-page-context", load_on_pages_with_a_playground)
-    merge(app, "playground_models")
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
 
 
 class ModelRenderer(MimeRenderer):

@@ -37,7 +37,6 @@ from tools.packed_runtime import (
     write_pieces,
 )
 from tools.page_course import names_needed, page_has, topics
-from tools.parallel_pages import merge
 from tools.pyodide import PyodideMissing
 
 FOLDER = "in_page"  # in the static files
@@ -94,8 +93,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", load_on_pages_with_exercises)
     app.connect("write-started", write_chapters)
     app.connect("build-finished", write_notebooks)
-    merge(app, "in_page_exercises")
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
 
 
 def mark_cells(app: Sphinx, doctree: nodes.document) -> None:

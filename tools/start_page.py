@@ -27,7 +27,6 @@ from toolkit import book
 from tools.attention_scene import scene_html
 from tools.exercise_notebooks import chapter_of
 from tools.page_course import topics
-from tools.parallel_pages import merge
 from tools.reading_time import exercise_minutes, in_hours
 
 MARK = 'class="attention-scene"'
@@ -52,8 +51,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-get-outdated", outdated_maps)
     app.connect("doctree-resolved", draw_map)
     app.connect("html-page-context", load_with_the_scene)
-    merge(app, "pages_with_a_map")
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"parallel_read_safe": False, "parallel_write_safe": True}
 
 
 class AttentionScene(SphinxDirective):

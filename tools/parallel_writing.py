@@ -1,7 +1,7 @@
-"""Sphinx extension: pages are read and written side by side, one per processor.
+"""Sphinx extension: pages are written side by side, one per processor.
 
-Sphinx can do so, but Jupyter Book has no option for it. An extension that keeps a table
-of pages in the environment says with ``merge`` that each process fills a part of it.
+Sphinx can do so, but Jupyter Book has no option for it. Pages are still read one after
+the other: that fills tables which several extensions keep for the whole book.
 
 When a page fails while Sphinx still hands out others, it ends the processes at work,
 forgets their pages, and calls the build a success. So the build ends with an error
@@ -20,44 +20,25 @@ from sphinx.errors import ExtensionError
 
 from autograder.processors import processors
 
-# They number what was read, or work for LaTeX, and do not say whether reading is safe.
-UNDECLARED = {"sphinx_multitoc_numbering", "sphinx_jupyterbook_latex"}
-
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     pages = Pages()
-    app.connect("env-before-read-docs", share_out)
-    app.connect("env-updated", share_out)
+    app.connect("env-updated", write_in_parallel)
     app.connect("doctree-resolved", pages.note)
     app.connect("build-finished", pages.look)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def share_out(app: Sphinx, env: BuildEnvironment, docnames: object = None) -> None:
-    """Ask for more processes before pages are read, and before any is written.
+def write_in_parallel(app: Sphinx, env: BuildEnvironment) -> None:
+    """Ask for more processes when all pages are read, and before any is written.
 
-    The processes are forked, which is only safe on Linux. One more than there are
-    processors, because Sphinx counts the one that waits for the others.
+    The processes are forked, which is only safe on Linux. Reading stays in this one:
+    what draws charts has threads of its own, and hangs in a forked process. One more
+    than there are processors, because Sphinx counts the one that waits for others.
     """
     if sys.platform == "linux" and processors() > 1:
         app.parallel = max(app.parallel, processors() + 1)
-        for name in UNDECLARED & app.extensions.keys():
-            app.extensions[name].parallel_read_safe = True
-
-
-def merge(app: Sphinx, table: str) -> None:
-    """Let a set or a dictionary in the environment take in what each process read."""
-
-    def take_in(
-        app: Sphinx, env: BuildEnvironment, names: set[str], other: BuildEnvironment
-    ) -> None:
-        if found := getattr(other, table, None):
-            if not hasattr(env, table):
-                setattr(env, table, type(found)())
-            getattr(env, table).update(found)
-
-    app.connect("env-merge-info", take_in)
 
 
 class Pages:
