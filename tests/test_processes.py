@@ -59,7 +59,12 @@ def run(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict
         [sys.executable, "-m", "pytest", "--numprocesses=2", "--dist=loadfile"]
         + ["-p", "no:cacheprovider"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        # A folder of its own: others tidy up the one that runs share.
+        env={
+            **os.environ,
+            "PYTHONPATH": str(root),
+            "PYTEST_DEBUG_TEMPROOT": str(folder),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

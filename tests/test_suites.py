@@ -1,5 +1,6 @@
 """Which tests run by default: a small tree with our own settings."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -125,7 +126,12 @@ def run(tree: Path) -> Run:
         command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider"]
         command += ["-p", "no:hypothesispytest"]
         done = subprocess.run(
-            [*command, *options], cwd=tree, capture_output=True, text=True
+            [*command, *options],
+            cwd=tree,
+            # A folder of its own: others tidy up the one that runs share.
+            env={**os.environ, "PYTEST_DEBUG_TEMPROOT": str(tree.parent)},
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         found = re.findall(
