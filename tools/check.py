@@ -91,9 +91,9 @@ def of_topic(topic: str, exercise: str = "") -> Subject:
         ROOT / "autograder" / "exercises" / f"{topic}.py",
         ROOT / "tests" / "alternatives" / f"{topic}.py",
     ]
-    through_all = [
+    through_all = [  # without those of the project as a whole, in tests/ itself
         file
-        for file in sorted((ROOT / "tests").rglob("test_*.py"))
+        for file in sorted((ROOT / "tests").glob("*/**/test_*.py"))
         if THROUGH_ALL.search(file.read_text(encoding="utf-8"))
         and not (exercise and needs_pages(file))
     ]
