@@ -158,16 +158,6 @@ def _calls_at_once(node: ast.stmt) -> Iterator[ast.Call]:
             waiting += ast.iter_child_nodes(part)
 
 
-def name_by_name(node: ast.stmt) -> list[ast.stmt]:
-    """An import, with a statement for each of its names; any other statement itself."""
-    if isinstance(node, ast.Import):
-        return [ast.copy_location(ast.Import([name]), node) for name in node.names]
-    if isinstance(node, ast.ImportFrom):
-        parts = (ast.ImportFrom(node.module, [n], node.level) for n in node.names)
-        return [ast.copy_location(part, node) for part in parts]
-    return [node]
-
-
 def only_stubs(body: Sequence[ast.stmt]) -> bool:
     """Whether statements are nothing but stubs, in whatever form."""
     functions = []

@@ -468,10 +468,6 @@ RESULTS = [
 Place = tuple[str, Callable[[Array, Array], Any]]
 
 
-def _equal(y: Array, z: Array) -> Array:
-    return np.isclose(z, y, rtol=1e-5, atol=1e-6, equal_nan=True)
-
-
 def _mostly(where: Array, y: Array, z: Array) -> Array:
     """The right array but for some places, if most others are right."""
     if where.mean() > 1 - LEAST_RIGHT:

@@ -154,19 +154,6 @@ def handed_in(submitted: Path, student: str, chapter: str) -> bool:
         return True
 
 
-def misplaced(submitted: Path, student: str, chapter: str) -> str | None:
-    """What may be a submission, where there is none in its place."""
-    try:
-        found = sorted(e.name for e in folder_of(submitted, student).iterdir())
-    except OSError:
-        return None
-    for name in found:
-        stem = _stem(Path(name)) or name
-        if name != chapter and likeness(stem, chapter) < 2:
-            return f"{student}/{printable(name)}"
-    return None
-
-
 def read(submitted: Path, student: str, chapter: str) -> Submission:
     """Read a submission; anything but a plain file of moderate size is unusable.
 

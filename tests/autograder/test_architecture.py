@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = [
     {"toolkit"},
     {
-        *("autograder.errors", "autograder.files", "autograder.installed"),
+        *("autograder.errors", "autograder.files"),
         "autograder.interrupts",
         *("autograder.magics", "autograder.notebooks", "autograder.parsing"),
         *("autograder.processors", "autograder.shell", "autograder.statements"),
