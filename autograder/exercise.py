@@ -7,10 +7,13 @@ student's version with the same seed, and the judge compares the two answers.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
+import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -38,6 +41,10 @@ class BrokenTopic(AutograderError):
 
 class NoHint(AutograderError):
     """A mistake does not say what it is."""
+
+
+class BrokenEdit(AutograderError):
+    """What an edit replaces is not in the reference, or is there more than once."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +78,15 @@ class Exercise:
         forbidden: names of library calls that the exercise rebuilds, and that an
             answer must not use.
         results: what its results are called, if a call returns more than one.
+        core: whether it is on the short way through the book.
+        hints: written nudges, from gentle to concrete.
     """
 
     name: str
     forbidden: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    core: bool = False
+    hints: tuple[str, ...] = ()
     cases: list[Case] = field(default_factory=list)
 
     @property
@@ -132,16 +143,63 @@ def mistake(exercise: Exercise) -> Callable[[Implementation], Mistake]:
     """
 
     def describe(implementation: Implementation) -> Mistake:
-        name = implementation.__name__
-        hint = " ".join((implementation.__doc__ or "").split())
-        if not hint:
-            raise NoHint(
-                f"the mistake {name} of {exercise.name} has no hint; write it as the "
-                "docstring (python -OO drops docstrings: run without it)"
-            )
-        return Mistake(name, exercise.name, hint, implementation)
+        hint = _hint(exercise, implementation)
+        return Mistake(implementation.__name__, exercise.name, hint, implementation)
 
     return describe
+
+
+def edit(
+    exercise: Exercise, old: str, new: str
+) -> Callable[[Callable[[], None]], Mistake]:
+    """A ``Mistake`` that is the reference with ``old`` replaced by ``new``.
+
+    It decorates a function without a body: its name is the mistake's, and its docstring
+    the hint.
+
+    Args:
+        exercise: the exercise whose reference is changed.
+        old: a fragment that occurs exactly once below the docstring of the reference.
+        new: what a student wrote instead.
+
+    Raises:
+        NoHint: the function has no docstring.
+        BrokenEdit: the fragment does not occur exactly once.
+    """
+
+    def describe(named: Callable[[], None]) -> Mistake:
+        reference = find_topic(exercise.name).reference(exercise.name)
+        source = inspect.getsource(reference)
+        documentation, code = _split_at_docstring(source)
+        if (times := code.count(old)) != 1:
+            raise BrokenEdit(
+                f"{named.__name__}: {old!r} occurs {times} times in the reference of "
+                f"{exercise.name}; an edit replaces what occurs once"
+            )
+        scope = dict(vars(sys.modules[reference.__module__]))
+        changed = documentation + code.replace(old, new)
+        exec(compile(changed, f"<{named.__name__}>", "exec", dont_inherit=True), scope)
+        hint = _hint(exercise, named)
+        return Mistake(named.__name__, exercise.name, hint, scope[exercise.name])
+
+    return describe
+
+
+def _split_at_docstring(source: str) -> tuple[str, str]:
+    """The source of a function or class, in front of and below its docstring."""
+    lines = source.splitlines(keepends=True)
+    ends = ast.parse(source).body[0].body[0].end_lineno
+    return "".join(lines[:ends]), "".join(lines[ends:])
+
+
+def _hint(exercise: Exercise, documented: Callable[..., Any]) -> str:
+    hint = " ".join((documented.__doc__ or "").split())
+    if not hint:
+        raise NoHint(
+            f"the mistake {documented.__name__} of {exercise.name} has no hint; write "
+            "it as the docstring (python -OO drops docstrings: run without it)"
+        )
+    return hint
 
 
 @dataclass(frozen=True)

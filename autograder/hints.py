@@ -118,6 +118,9 @@ def hints_on(exercise: Exercise, report: Report) -> list[str]:
         exercise: what was asked.
         report: what is wrong with the answer.
     """
+    if exercise.hints:
+        again = f"hint.inputs({exercise.name}) gives arguments on which it goes wrong."
+        return [*exercise.hints, *([again] if report.reason is not Reason.STUB else [])]
     hints = [f"Read again: {where_to_read(exercise.name)}."]
     if report.reason.is_told:
         hints.append(report.message)

@@ -4,9 +4,17 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from autograder.exercise import Exercise, NoHint, mistake
+from autograder.exercise import (
+    BrokenEdit,
+    Exercise,
+    NoHint,
+    edit,
+    find_topic,
+    mistake,
+)
 
 exercise = Exercise("double")
 
@@ -49,3 +57,29 @@ def test_python_without_docstrings_is_told_so_in_one_line():
     )
     assert done.returncode != 0
     assert "python -OO drops docstrings" in done.stderr.splitlines()[-1]
+
+
+def test_an_edit_is_the_reference_with_one_fragment_replaced():
+    softmax = find_topic("softmax").exercises["softmax"]
+
+    @edit(softmax, "scores - scores.max(axis=-1, keepdims=True)", "scores")
+    def exponential_overflows():
+        """You took the exponential of the scores as they are."""
+
+    assert exponential_overflows.name == "exponential_overflows"
+    assert exponential_overflows.hint.startswith("You took the exponential")
+    with np.errstate(all="ignore"):
+        assert np.isnan(exponential_overflows.implementation(np.array([1e4, 0.0]))[0])
+    np.testing.assert_allclose(
+        exponential_overflows.implementation(np.array([0.0, np.log(3)])), [0.25, 0.75]
+    )
+
+
+@pytest.mark.parametrize("fragment", ["axis=-1", "np.cosh", "Bridle"])
+def test_an_edit_of_what_does_not_occur_once_in_the_code_is_refused(fragment):
+    softmax = find_topic("softmax").exercises["softmax"]
+    with pytest.raises(BrokenEdit, match=f"wrong: '{fragment}' occurs [02] times"):
+
+        @edit(softmax, fragment, "")
+        def wrong():
+            """You did something else."""
