@@ -68,11 +68,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "mean square is 25": Known(5**2, "all features are 5, in the quiz"),
         "reaches 99 positions": Known(100 - 1, "a window of 100, in the quiz"),
     },
-    "multi_head": {
-        "exactly one half the swap": Known(
-            0.5, "not a comparison: weights of one half"
-        ),
-    },
     "positional_encoding": {
         "twice the wavelength": Known(2, "each binary digit counts half as much"),
         "not twice the feature number": Known(2, "the two readings of one index"),

@@ -16,10 +16,12 @@ from autograder.release.source import source_notebook
 # What exercises rebuild, as the course decided it: all else is a right answer.
 LAYERS = {"TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"}
 LAYERS |= {"TransformerEncoder", "TransformerDecoder"}
+ATTENTION = {"MultiheadAttention", "multi_head_attention_forward"}
+ATTENTION |= {"scaled_dot_product_attention"}
 REBUILT = {
     "scaled_dot_product_attention": {"scaled_dot_product_attention"},
     "blockwise_attention": {"scaled_dot_product_attention"},
-    "MultiHeadAttention": {"MultiheadAttention", "multi_head_attention_forward"},
+    **dict.fromkeys(("MultiHeadAttention", "TorchMultiheadAttention"), ATTENTION),
     "layer_norm": {"layer_norm", "LayerNorm"},
     **dict.fromkeys(("EncoderLayer", "DecoderLayer", "Encoder", "Decoder"), LAYERS),
 }
