@@ -93,13 +93,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "all thirty-six derivatives": Known(6 * 6, "of six weights by six scores"),
         "4 times as large": Known(4, "four times as many independent terms"),
     },
-    "score_functions": {
-        "three times as many parameters": Known(600 / 200, "rank 4", ("600", "200")),
-        "a third of its parameters": Known(200 / 600, "rank 4", ("600", "200")),
-        "a quarter more multiplications": Known(
-            20_971_520 / 16_777_216 - 1, "additive, dot", ("20,971,520", "16,777,216")
-        ),
-    },
     "seq2seq": {
         "half as many steps again": Known(750 / 500 - 1, "steps", ("750", "500")),
         "three times as long": Known(3, "given in the question of the quiz"),
