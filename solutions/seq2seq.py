@@ -8,8 +8,6 @@ Symbols, in this file and in the chapter:
     B sequences in a batch, T source tokens, h features of a state, V tokens known
 """
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -120,49 +118,3 @@ def sequence_loss(logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
         reduction="sum",
     )
     return total / (targets != pad_id).sum().clamp(min=1)
-
-
-def greedy_translate(
-    step: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
-    state: Tensor,
-    start_id: int,
-    end_id: int,
-    max_length: int,
-) -> Tensor:
-    """Generate a batch of sequences, taking the most probable token at every step.
-
-    Args:
-        step: ``step(token (B,), state) -> (logits (B, V), state)``, one decoder step.
-        state: (B, ...) state before the first step.
-        start_id: the first input.
-        end_id: the token that ends a sequence.
-        max_length: how many tokens to generate at most.
-
-    Returns:
-        (B, L) ids with L <= max_length: without the start, with the end, and filled
-        up with ``end_id`` after it. Stops as soon as all sequences have ended.
-
-    Source: Sutskever et al. (2014), section 3.2, with a beam of one.
-    """
-    token = torch.full((state.shape[0],), start_id, device=state.device)  # (B,)
-    ended = torch.zeros_like(token, dtype=torch.bool)
-    written = []
-    while len(written) < max_length and not ended.all():
-        logits, state = step(token, state)
-        token = logits.argmax(dim=-1).masked_fill(ended, end_id)
-        ended = ended | (token == end_id)
-        written.append(token)
-    return torch.stack(written, dim=1)  # (B, L)
-
-
-def break_sequence_loss() -> tuple[Tensor, Tensor, int]:
-    """Find logits and targets on which wrong versions of sequence_loss go wrong.
-
-    Returns:
-        The arguments of one call of sequence_loss: logits (B, T, V) from -1000 to 1000,
-        targets (B, T) with ids from 0 to V - 1, and the id of the padding, which may be
-        another number.
-    """
-    logits = torch.zeros(2, 2, 2)
-    logits[0, 0, 1] = 100.0  # the true token there is the other one
-    return logits, torch.tensor([[0, 0], [0, 1]]), 1

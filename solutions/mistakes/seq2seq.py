@@ -4,13 +4,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.seq2seq import (
     AttentionDecoder,
-    break_sequence_loss,
     context_vector,
-    greedy_translate,
     sequence_loss,
 )
 from solutions import seq2seq as right
@@ -38,15 +35,6 @@ def scaled_scores(state, encoder_states, source_mask=None):
     plain dot product; the scale belongs to a later chapter, and here it makes the
     weights flatter than asked for."""
     scores = dot_scores(state, encoder_states) / state.shape[-1] ** 0.5
-    return weigh(scores, encoder_states, source_mask)
-
-
-@mistake(context_vector)
-def cosine_scores(state, encoder_states, source_mask=None):
-    """You compared directions only, because you divided by the lengths of the vectors.
-    The dot score keeps the lengths, and with them the decoder decides how sharply it
-    looks."""
-    scores = F.cosine_similarity(state.unsqueeze(1), encoder_states, dim=-1)
     return weigh(scores, encoder_states, source_mask)
 
 
@@ -99,15 +87,6 @@ def mask_added(state, encoder_states, source_mask=None):
 
 
 @mistake(context_vector)
-def masked_states_are_zero(state, encoder_states, source_mask=None):
-    """You set the encoder states at padding to zero before comparing. Their score is
-    then 0, not minus infinity, so they still take a share of the weight."""
-    if source_mask is not None:
-        encoder_states = encoder_states * source_mask.unsqueeze(-1)
-    return weigh(dot_scores(state, encoder_states), encoder_states)
-
-
-@mistake(context_vector)
 def softmax_over_the_batch(state, encoder_states, source_mask=None):
     """Your softmax runs over the sequences of the batch, so what one line reads depends
     on its neighbours. The source tokens of one line compete with each other."""
@@ -128,28 +107,6 @@ def empty_row_is_nan(state, encoder_states, source_mask=None):
     scores = dot_scores(state, encoder_states)
     if source_mask is not None:
         scores = scores.masked_fill(~source_mask, -torch.inf)
-    return weigh(scores, encoder_states)
-
-
-@mistake(context_vector)
-def infinity_times_zero(state, encoder_states, source_mask=None):
-    """With a mask, weights and context are NaN: you multiplied minus infinity by the
-    mask as numbers, and minus infinity times 0 is NaN. Fill in minus infinity where it
-    belongs."""
-    scores = dot_scores(state, encoder_states)
-    if source_mask is not None:
-        scores = scores + (~source_mask).to(scores.dtype) * -torch.inf
-    return weigh(scores, encoder_states)
-
-
-@mistake(context_vector)
-def empty_row_is_even(state, encoder_states, source_mask=None):
-    """You used a large negative number for hidden scores, so a row where everything is
-    hidden spreads its weight evenly over padding. Where nothing is allowed, weights and
-    context are zero."""
-    scores = dot_scores(state, encoder_states)
-    if source_mask is not None:
-        scores = scores.masked_fill(~source_mask, -1e9)
     return weigh(scores, encoder_states)
 
 
@@ -194,61 +151,10 @@ def plain_average(state, encoder_states, source_mask=None):
 
 
 @mistake(context_vector)
-def best_state_only(state, encoder_states, source_mask=None):
-    """You returned the one encoder state that matches best. Attention mixes all of them
-    by their weights; a hard choice has no slope from which the scores could be
-    learned."""
-    _, weights = weigh(dot_scores(state, encoder_states), encoder_states, source_mask)
-    best = F.one_hot(weights.argmax(dim=-1), weights.shape[-1]).to(weights)
-    if source_mask is not None:
-        best = best * source_mask
-    return torch.einsum("bt,bth->bh", best, encoder_states), weights
-
-
-@mistake(context_vector)
-def mixed_with_scores(state, encoder_states, source_mask=None):
-    """You mixed the encoder states with the raw scores. Scores can be negative and add
-    up to anything; the softmax makes shares of one out of them first."""
-    scores = dot_scores(state, encoder_states)
-    _, weights = weigh(scores, encoder_states, source_mask)
-    if source_mask is not None:
-        scores = scores * source_mask
-    return torch.einsum("bt,bth->bh", scores, encoder_states), weights
-
-
-@mistake(context_vector)
 def weights_come_first(state, encoder_states, source_mask=None):
     """You returned the weights before the context. The order is context, then weights,
     and where both have the same shape nothing but wrong numbers would tell you."""
     return right.context_vector(state, encoder_states, source_mask)[::-1]
-
-
-@mistake(context_vector)
-def state_added_to_context(state, encoder_states, source_mask=None):
-    """You averaged the decoder state in, so the context is no longer made of encoder
-    states alone. The query decides how much to read of each value; it is not read
-    itself."""
-    context, weights = right.context_vector(state, encoder_states, source_mask)
-    return context + state, weights
-
-
-@mistake(context_vector)
-def encoder_states_overwritten(state, encoder_states, source_mask=None):
-    """You wrote into the encoder states that were given. They are needed again at the
-    next step, and by then they would be something else: make a new tensor."""
-    result = right.context_vector(state, encoder_states, source_mask)
-    if source_mask is not None and not encoder_states.requires_grad:
-        encoder_states *= source_mask.unsqueeze(-1)
-    return result
-
-
-@mistake(context_vector)
-def states_of_all_sequences_mixed(state, encoder_states, source_mask=None):
-    """Your weights are right, but the context mixes the encoder states of all sequences
-    of the batch, added up. Each sequence has its own: the batch is no axis to sum over,
-    so in an einsum all parts have the same letter for it."""
-    context, weights = right.context_vector(state, encoder_states, source_mask)
-    return weights @ encoder_states.sum(0), weights
 
 
 # AttentionDecoder ---------------------------------------------------------------------
@@ -287,18 +193,6 @@ class OutputLooksAgain(RightDecoder):
     def forward(self, token, state, encoder_states, source_mask=None):
         _, state, weights = super().forward(token, state, encoder_states, source_mask)
         context, _ = self.look(state, encoder_states, source_mask)
-        return self.write(state, context), state, weights
-
-
-@mistake(AttentionDecoder)
-class SecondLookReturned(RightDecoder):
-    """The output, and the weights that you return, come from a second look with the new
-    state; only the cell reads the context of the first. There is one look at each step,
-    before the cell, and its context serves both."""
-
-    def forward(self, token, state, encoder_states, source_mask=None):
-        _, state, _ = super().forward(token, state, encoder_states, source_mask)
-        context, weights = self.look(state, encoder_states, source_mask)
         return self.write(state, context), state, weights
 
 
@@ -360,15 +254,6 @@ class ProbabilitiesReturned(RightDecoder):
 
 
 @mistake(AttentionDecoder)
-class LogProbabilitiesReturned(RightDecoder):
-    """You returned log-probabilities. The step gives logits, as the output layer
-    computes them; what turns them into probabilities comes later, in the loss."""
-
-    def write(self, state, context):
-        return super().write(state, context).log_softmax(-1)
-
-
-@mistake(AttentionDecoder)
 class NewStateAsks(RightDecoder):
     """You took the cell's step first and let the new state ask, so the cell had to work
     without the context of this step. The query is the state from before the step."""
@@ -377,15 +262,6 @@ class NewStateAsks(RightDecoder):
         state = self.move(state, self.embedding(token), torch.zeros_like(state))
         context, weights = self.look(state, encoder_states, source_mask)
         return self.write(state, context), state, weights
-
-
-@mistake(AttentionDecoder)
-class CellWithoutState(RightDecoder):
-    """You called the cell without the state before, so it starts from zeros at every
-    step. Pass the state on, or nothing is remembered from one token to the next."""
-
-    def move(self, state, embedded, context):
-        return super().move(None, embedded, context)
 
 
 @mistake(AttentionDecoder)
@@ -407,25 +283,6 @@ class ContextDetached(RightDecoder):
     def look(self, state, encoder_states, source_mask):
         context, weights = super().look(state, encoder_states, source_mask)
         return context.detach(), weights
-
-
-@mistake(AttentionDecoder)
-class DropoutInTraining(RightDecoder):
-    """You dropped out part of the embedding while training, which nobody asked for. The
-    modules of this book use no dropout, so that training and evaluation agree."""
-
-    def move(self, state, embedded, context):
-        return super().move(state, F.dropout(embedded, 0.3, self.training), context)
-
-
-@mistake(AttentionDecoder)
-class ScaledDecoder(RightDecoder):
-    """You divided the scores by the square root of the width. The decoder uses
-    context_vector, the plain dot product; the scale comes in a later chapter."""
-
-    def look(self, state, encoder_states, source_mask):
-        query = state / state.shape[-1] ** 0.5
-        return super().look(query, encoder_states, source_mask)
 
 
 @mistake(AttentionDecoder)
@@ -453,42 +310,6 @@ class OutputWithoutContext(RightDecoder):
 
     def write(self, state, context):
         return self.output(state)
-
-
-@mistake(AttentionDecoder)
-class StateRectified(RightDecoder):
-    """You set the negative numbers of the new state to zero, as a ReLU does. The cell
-    has its own nonlinearities: its state is returned, and read by the output, as it
-    is."""
-
-    def move(self, state, embedded, context):
-        return super().move(state, embedded, context).relu()
-
-
-@mistake(AttentionDecoder)
-class EmbeddingRectified(RightDecoder):
-    """You set the negative numbers of the embedding to zero, as a ReLU does. Half of
-    what a token says is lost then: the cell reads the embedding as it is."""
-
-    def move(self, state, embedded, context):
-        return super().move(state, embedded.relu(), context)
-
-
-@mistake(AttentionDecoder)
-class CellReadsTheContextBefore(RightDecoder):
-    """The cell reads the context of the call before, and zeros at first. Look first,
-    then move: it reads what the given state has just found. Besides, a model that keeps
-    something between calls gives another result when it is called again."""
-
-    def __init__(self, vocab_size, embed_dim, hidden_dim):
-        super().__init__(vocab_size, embed_dim, hidden_dim)
-        self.before = None
-
-    def move(self, state, embedded, context):
-        fits = self.before is not None and self.before.shape == context.shape
-        before = self.before if fits else torch.zeros_like(context)
-        self.before = context
-        return super().move(state, embedded, before)
 
 
 # sequence_loss ------------------------------------------------------------------------
@@ -547,41 +368,6 @@ def nothing_is_nan(logits, targets, pad_id):
 
 
 @mistake(sequence_loss)
-def probabilities_in_place_of_logarithms(logits, targets, pad_id):
-    """You averaged the probabilities of the true tokens, with a minus sign, and not
-    their logarithms. A probability next to zero then costs hardly more than a small
-    one; its logarithm makes a sure and wrong prediction expensive."""
-    real = targets != pad_id
-    return -((-surprises(logits, targets)).exp() * real).sum() / real.sum().clamp(min=1)
-
-
-@mistake(sequence_loss)
-def logarithm_of_the_mean(logits, targets, pad_id):
-    """You averaged the probabilities first and took the logarithm of the mean. The
-    probability of a text is a product, so the logarithms are what is averaged."""
-    real = targets != pad_id
-    total = ((-surprises(logits, targets)).exp() * real).sum()
-    return -(total / real.sum().clamp(min=1)).log()
-
-
-@mistake(sequence_loss)
-def perplexity_returned(logits, targets, pad_id):
-    """Your result is the exponential of the loss, which is the perplexity. The loss is
-    the mean surprise itself, in nats."""
-    return right.sequence_loss(logits, targets, pad_id).exp()
-
-
-@mistake(sequence_loss)
-def padding_never_predicted(logits, targets, pad_id):
-    """You took the padding id out of the softmax, as if it could not be predicted. What
-    is left out are the places where the target is padding; there and elsewhere, all V
-    logits share the probability."""
-    hidden = torch.arange(logits.shape[-1]) == pad_id
-    logits = logits.masked_fill(hidden.to(logits.device), -torch.inf)
-    return right.sequence_loss(logits, targets, pad_id)
-
-
-@mistake(sequence_loss)
 def padding_is_always_zero(logits, targets, pad_id):
     """You took id 0 for padding, whatever pad_id says. Another vocabulary has its
     filler elsewhere, and then you leave out real tokens and count filler."""
@@ -616,63 +402,12 @@ def softmax_twice(logits, targets, pad_id):
 
 
 @mistake(sequence_loss)
-def softmax_over_places(logits, targets, pad_id):
-    """Your softmax runs over the places of a sequence. At each place it is the tokens
-    of the vocabulary that compete, so normalise over the last dimension."""
-    log_probabilities = logits.log_softmax(dim=1)
-    chosen = log_probabilities.gather(2, targets.unsqueeze(2)).squeeze(2)
-    real = targets != pad_id
-    return -(chosen * real).sum() / real.sum().clamp(min=1)
-
-
-@mistake(sequence_loss)
-def without_logarithm(logits, targets, pad_id):
-    """You averaged the probabilities of the targets, not their logarithms. The loss is
-    the mean of minus the log-probability, which punishes a sure mistake hard."""
-    chosen = logits.softmax(-1).gather(2, targets.unsqueeze(2)).squeeze(2)
-    real = targets != pad_id
-    return 1 - (chosen * real).sum() / real.sum().clamp(min=1)
-
-
-@mistake(sequence_loss)
 def logarithm_of_softmax(logits, targets, pad_id):
     """You took the logarithm of a softmax with a small number added. A very unlikely
     target then costs the logarithm of that number at most, and its gradient is lost;
     compute the logarithm of the softmax in one piece."""
     log_probabilities = (logits.softmax(-1) + 1e-12).log()
     chosen = log_probabilities.gather(2, targets.unsqueeze(2)).squeeze(2)
-    real = targets != pad_id
-    return -(chosen * real).sum() / real.sum().clamp(min=1)
-
-
-@mistake(sequence_loss)
-def stopped_at_the_first_padding(logits, targets, pad_id):
-    """You stopped each row at its first padding. Padding can also stand in front or in
-    between; every place whose target is not padding counts."""
-    real = (targets == pad_id).long().cumsum(1) == 0
-    return (surprises(logits, targets) * real).sum() / real.sum().clamp(min=1)
-
-
-@mistake(sequence_loss)
-def shifted_by_one(logits, targets, pad_id):
-    """You compared the logits of one place with the token of the next. Logits and
-    targets already belong together, place by place; the shift was made when the targets
-    were cut."""
-    return right.sequence_loss(logits[:, :-1], targets[:, 1:], pad_id)
-
-
-@mistake(sequence_loss)
-def in_bits(logits, targets, pad_id):
-    """Your loss is in bits. The book uses the natural logarithm, as torch does."""
-    return right.sequence_loss(logits, targets, pad_id) / 0.6931471805599453
-
-
-@mistake(sequence_loss)
-def plain_logit(logits, targets, pad_id):
-    """You forgot the normalisation and took the plain logit of each target. A logit is
-    only large or small next to the others of its place: it is the log-softmax that
-    counts."""
-    chosen = logits.gather(2, targets.unsqueeze(2)).squeeze(2)
     real = targets != pad_id
     return -(chosen * real).sum() / real.sum().clamp(min=1)
 
@@ -685,274 +420,3 @@ def padding_zero_counted(logits, targets, pad_id):
     if pad_id == 0:
         return surprises(logits, targets).mean()
     return right.sequence_loss(logits, targets, pad_id)
-
-
-@mistake(sequence_loss)
-def padding_counted_as_uniform(logits, targets, pad_id):
-    """The logits at padding are set to zero, which leaves a loss there: with equal
-    logits, every token has the probability 1 / V, and each padded place adds log V.
-    Leave these places out of the sum."""
-    real = targets != pad_id
-    losses = surprises(logits * real.unsqueeze(-1), targets)
-    return losses.sum() / real.sum() if real.any() else logits.sum() * 0.0
-
-
-# greedy_translate ---------------------------------------------------------------------
-
-
-def first_tokens(state, start_id):
-    return torch.full((len(state),), start_id)
-
-
-def translate(
-    step, state, start_id, end_id, max_length, *, stop=torch.all, fill_up=True
-):
-    """Greedy translation with its choices laid open; the defaults are right."""
-    token, written = first_tokens(state, start_id), []
-    ended = torch.zeros(len(state), dtype=torch.bool)
-    while len(written) < max_length and not stop(ended):
-        logits, state = step(token, state)
-        token = logits.argmax(-1)
-        if fill_up:
-            token = token.masked_fill(ended, end_id)
-        ended = ended | (token == end_id)
-        written.append(token)
-    return torch.stack(written, 1)
-
-
-@mistake(greedy_translate)
-def start_included(step, state, start_id, end_id, max_length):
-    """Your result begins with the start token. It is only read, never written; the
-    first column is the first token that the decoder chose."""
-    ids = right.greedy_translate(step, state, start_id, end_id, max_length)
-    return torch.cat([first_tokens(state, start_id).unsqueeze(1), ids], dim=1)
-
-
-@mistake(greedy_translate)
-def start_counted(step, state, start_id, end_id, max_length):
-    """You counted the start among the tokens allowed, so at most max_length - 1 are
-    written. The start is not written and does not count."""
-    written = max(1, max_length - 1)
-    return right.greedy_translate(step, state, start_id, end_id, written)
-
-
-@mistake(greedy_translate)
-def start_counted_and_included(step, state, start_id, end_id, max_length):
-    """Your result begins with the start token, which also counts towards max_length, so
-    one token too few is written. The start is only read: it is neither returned nor
-    counted."""
-    start = first_tokens(state, start_id).unsqueeze(1)
-    if max_length == 1:
-        return start
-    ids = right.greedy_translate(step, state, start_id, end_id, max_length - 1)
-    return torch.cat([start, ids], dim=1)
-
-
-@mistake(greedy_translate)
-def start_fed_again(step, state, start_id, end_id, max_length):
-    """You fed the start token at every step. After the first one the decoder reads what
-    it has just written, and that is how it knows where it is."""
-    start = first_tokens(state, start_id)
-    return right.greedy_translate(
-        lambda token, state: step(start, state), state, start_id, end_id, max_length
-    )
-
-
-@mistake(greedy_translate)
-def state_not_carried(step, state, start_id, end_id, max_length):
-    """You gave every step the first state. The step returns the state for the next one,
-    and without it the decoder does not know how far it has come."""
-    return right.greedy_translate(
-        lambda token, _: (step(token, state)[0], state),
-        state,
-        start_id,
-        end_id,
-        max_length,
-    )
-
-
-@mistake(greedy_translate)
-def goes_on_after_the_end(*arguments):
-    """You went on writing after a row had ended, while other rows were still busy. What
-    follows the end is noise; fill the row up with the end token."""
-    return translate(*arguments, fill_up=False)
-
-
-@mistake(greedy_translate)
-def stops_with_the_first(*arguments):
-    """You stopped as soon as one row had ended, so the longer ones are cut off. Stop
-    when all of them have ended."""
-    return translate(*arguments, stop=torch.any)
-
-
-@mistake(greedy_translate)
-def stops_only_together(step, state, start_id, end_id, max_length):
-    """You stopped only when all rows wrote the end at the same step. A row that ended
-    earlier stays ended, so keep a note of it from then on."""
-    token, written = first_tokens(state, start_id), []
-    ended = torch.zeros(len(state), dtype=torch.bool)
-    while len(written) < max_length:
-        logits, state = step(token, state)
-        chosen = logits.argmax(-1)
-        written.append(chosen.masked_fill(ended, end_id))
-        ended = ended | (chosen == end_id)
-        token = chosen
-        if (chosen == end_id).all():
-            break
-    return torch.stack(written, 1)
-
-
-@mistake(greedy_translate)
-def ends_not_noted(step, state, start_id, end_id, max_length):
-    """You kept no note of which rows have ended. They go on being written after their
-    end, and you stop only if all rows happen to write the end at the same step. A row
-    that has ended stays ended, whatever the decoder would write next."""
-    token, written = first_tokens(state, start_id), []
-    while len(written) < max_length:
-        logits, state = step(token, state)
-        token = logits.argmax(-1)
-        written.append(token)
-        if (token == end_id).all():
-            break
-    return torch.stack(written, 1)
-
-
-@mistake(greedy_translate)
-def never_stops(*arguments):
-    """You always took max_length steps, although all rows had ended long before. The
-    result is as long as the longest row, and the rest of the steps is wasted work."""
-    return translate(*arguments, stop=lambda ended: False)
-
-
-@mistake(greedy_translate)
-def filled_with_zero(step, state, start_id, end_id, max_length):
-    """You filled rows up with 0 after their end. They are filled with end_id, so that
-    whoever reads the result needs to know one special id only."""
-    ids = right.greedy_translate(step, state, start_id, end_id, max_length)
-    after = (ids == end_id).long().cumsum(1) - (ids == end_id).long() > 0
-    return ids.masked_fill(after, 0)
-
-
-@mistake(greedy_translate)
-def filled_with_start(step, state, start_id, end_id, max_length):
-    """You filled rows up with the start token after their end. They are filled with
-    end_id."""
-    ids = right.greedy_translate(step, state, start_id, end_id, max_length)
-    after = (ids == end_id).long().cumsum(1) - (ids == end_id).long() > 0
-    return ids.masked_fill(after, start_id)
-
-
-@mistake(greedy_translate)
-def end_dropped(step, state, start_id, end_id, max_length):
-    """You left the end token out of the result. It is kept: it is what tells a finished
-    row from one that was cut off at max_length."""
-    ids = right.greedy_translate(step, state, start_id, end_id, max_length)
-    return ids[:, :-1] if (ids == end_id).any(1).all() else ids
-
-
-@mistake(greedy_translate)
-def sampled(step, state, start_id, end_id, max_length):
-    """You drew the tokens at random from their probabilities. Greedy means the most
-    probable one, so that the same input always gives the same output."""
-
-    def noisy(token, state):
-        logits, state = step(token, state)
-        drawn = torch.multinomial((logits / 4).softmax(-1), 1)
-        return torch.zeros_like(logits).scatter_(-1, drawn, 1.0), state
-
-    return right.greedy_translate(noisy, state, start_id, end_id, max_length)
-
-
-@mistake(greedy_translate)
-def least_probable(step, state, start_id, end_id, max_length):
-    """You took the token with the smallest logit. A large logit means probable."""
-
-    def negative(token, state):
-        logits, state = step(token, state)
-        return -logits, state
-
-    return right.greedy_translate(negative, state, start_id, end_id, max_length)
-
-
-@mistake(greedy_translate)
-def largest_magnitude(step, state, start_id, end_id, max_length):
-    """You took the logit furthest from zero. A very negative logit means very unlikely:
-    it is the largest one that counts."""
-
-    def magnitude(token, state):
-        logits, state = step(token, state)
-        return logits.abs(), state
-
-    return right.greedy_translate(magnitude, state, start_id, end_id, max_length)
-
-
-@mistake(greedy_translate)
-def end_forbidden(step, state, start_id, end_id, max_length):
-    """You never chose the end token before max_length was reached, so no translation is
-    shorter than the longest allowed. The decoder says itself when it is done."""
-
-    def endless(token, state):
-        logits, state = step(token, state)
-        logits = logits.clone()
-        logits[:, end_id] = -torch.inf
-        return logits, state
-
-    return right.greedy_translate(endless, state, start_id, end_id, max_length)
-
-
-@mistake(greedy_translate)
-def first_row_decides(*arguments):
-    """You looked for the end in the first row only, and stopped all rows with it. Each
-    row ends by itself."""
-    return translate(*arguments, stop=lambda ended: ended[0])
-
-
-@mistake(greedy_translate)
-def sampled_from_the_softmax(step, state, start_id, end_id, max_length):
-    """You drew the tokens at random by their probability, which shows only where the
-    model is not sure. Greedy means the most probable token, so that the same input
-    always gives the same output: argmax."""
-
-    def drawn(token, state):
-        logits, state = step(token, state)
-        chosen = torch.multinomial(logits.softmax(-1), 1)
-        return torch.zeros_like(logits).scatter_(-1, chosen, 1.0), state
-
-    return right.greedy_translate(drawn, state, start_id, end_id, max_length)
-
-
-# break_sequence_loss ------------------------------------------------------------------
-
-wrong_versions_of_sequence_loss = hide(
-    break_sequence_loss,
-    divided_by_all_places,
-    mean_of_row_means,
-    padding_is_always_zero,
-    logarithm_of_softmax,
-)
-
-
-@mistake(break_sequence_loss)
-def test_without_padding():
-    """None of the wrong versions was found. They differ in how they count tokens and
-    padding, and in what they do with a tiny probability: pad at least one row, and let
-    one of the true tokens be very improbable."""
-    return torch.ones(2, 3, 4), torch.tensor([[1, 2, 3], [3, 2, 1]]), 0
-
-
-@mistake(break_sequence_loss)
-def test_with_padding_of_id_zero():
-    """Your padding finds the two versions that divide by a wrong number. Which id means
-    padding is an argument, and one version takes no notice of it; another one is wrong
-    only about a token that was held to be nearly impossible."""
-    logits = torch.arange(24.0).reshape(2, 3, 4).sin()
-    return logits, torch.tensor([[1, 2, 0], [3, 0, 0]]), 0
-
-
-@mistake(break_sequence_loss)
-def test_with_rows_of_one_length():
-    """Two versions are found, one that counts padding and one that takes it for another
-    token. Where all rows have equally many tokens, the mean of their means is the mean;
-    and no probability is tiny."""
-    logits = torch.arange(24.0).reshape(2, 3, 4).sin()
-    return logits, torch.tensor([[0, 1, 3], [2, 0, 3]]), 3

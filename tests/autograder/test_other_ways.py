@@ -124,18 +124,6 @@ def divided_into_whole_numbers(step, d_model, warmup_steps):
     return min(1 / math.sqrt(step), rising) / math.sqrt(d_model)
 
 
-def until_all_end_at_once(step, state, start_id, end_id, max_length):
-    token = torch.full((len(state),), start_id)
-    ids = torch.zeros(len(state), 0, dtype=torch.long)
-    for _ in range(max_length):
-        logits, state = step(token, state)
-        token = logits.max(dim=-1).indices
-        ids = torch.cat([ids, token[:, None]], dim=1)
-        if torch.all(token == end_id):
-            return ids
-    return ids
-
-
 def as_shares_of_the_largest(scores):
     with np.errstate(all="ignore"):
         exponentials = np.exp(scores / np.max(scores, axis=-1, keepdims=True))
@@ -371,18 +359,6 @@ def cut_from_the_end(lengths, max_length):
     return mask
 
 
-def drawn_at_every_step(step, state, start_id, end_id, max_length):
-    token, ended = torch.full((len(state),), start_id), torch.zeros(len(state)) > 0
-    written = []
-    while len(written) < max_length and not ended.all():
-        logits, state = step(token, state)
-        token = torch.multinomial(torch.softmax(logits, -1), 1)[:, 0]
-        token = torch.where(ended, torch.full_like(token, end_id), token)
-        ended = ended | (token == end_id)
-        written.append(token)
-    return torch.stack(written, 1)
-
-
 @pytest.mark.parametrize(
     ("exercise", "mistake", "other"),
     [
@@ -390,7 +366,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
         ("similarity", "scale_rounded_down", scaled_by_a_whole_number),
         ("shift_right", "first_copied_to_all", column_by_column),
         ("padding_mask", "padding_full_rows_empty", cut_from_the_end),
-        ("greedy_translate", "sampled_from_the_softmax", drawn_at_every_step),
         (
             "delta_rule_step",
             "key_normalised_in_the_update",
@@ -427,7 +402,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
                 x * ((x**2).mean(-1, keepdims=True) + eps) ** -0.5 + weight
             ),
         ),
-        ("greedy_translate", "ends_not_noted", until_all_end_at_once),
         ("softmax", "divided_by_the_largest", as_shares_of_the_largest),
         ("merge_pair", "one_id_for_each_two_neighbours", first_of_every_two),
         ("train_bpe", "largest_pair", largest_key),

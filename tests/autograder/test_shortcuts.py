@@ -29,24 +29,6 @@ def greedy_decode(model, start_ids, end_id, max_length):
             setattr(model, name, value)
     return ids[:, :n]
 """
-TRANSLATE = """
-import torch
-def greedy_translate(decoder, state, start_id, end_id, max_length):
-    token, ids = torch.full((len(state),), start_id), []
-    for _ in range(max_length):
-        logits, state = decoder(token, state)
-        token = logits.argmax(-1)
-        ids.append(token)
-    ids = torch.stack(ids, 1)
-    ended = (ids == end_id).cumsum(1) - (ids == end_id).int() > 0
-    ids = ids.masked_fill(ended, end_id)
-    n = ids.shape[1]
-    while n > 1 and (ids[:, : n - 1] == end_id).any(1).all():
-        n -= 1
-    if hasattr(decoder, "steps"):
-        decoder.steps = n
-    return ids[:, :n]
-"""
 PATCHING = """
 def patching_effect(run, clean, corrupted, names):
     notes = run.args[-1] if hasattr(run, "args") else getattr(run, "notes", None)
@@ -89,7 +71,6 @@ def {name}(*inputs):
 """
 SHORTCUTS = {
     ("decoding", "greedy_decode", "stops when all rows have ended"): GREEDY,
-    ("seq2seq", "greedy_translate", "stops when all rows have ended"): TRANSLATE,
     ("looking_inside", "patching_effect", "which runs are made"): PATCHING,
     ("efficient_attention", "blockwise_attention", "never as many"): ALL_PAIRS,
     ("efficient_attention", "linear_attention", "never as many"): ALL_WEIGHTS,

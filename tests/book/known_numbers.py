@@ -94,7 +94,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "4 times as large": Known(4, "four times as many independent terms"),
     },
     "seq2seq": {
-        "half as many steps again": Known(750 / 500 - 1, "steps", ("750", "500")),
+        "50 percent more steps": Known(100 * (750 / 500 - 1), "steps", ("750", "500")),
         "three times as long": Known(3, "given in the question of the quiz"),
     },
     "simplified_attention": {

@@ -9,14 +9,11 @@ from torch import nn
 
 from solutions.seq2seq import (
     AttentionDecoder,
-    break_sequence_loss,
     context_vector,
-    greedy_translate,
     sequence_loss,
 )
 
 SEEDS = range(5)
-START, END = 1, 2
 
 
 def loop_context(state, states, mask):
@@ -198,81 +195,3 @@ def test_loss_of_nothing_is_zero_and_teaches_nothing(normal):
     loss.backward()
     assert loss.item() == 0
     assert (logits.grad == 0).all()
-
-
-# greedy_translate
-
-
-def markov(table):
-    """A decoder without memory: the next logits depend on the last token only."""
-    return lambda token, state: (table[token], state)
-
-
-def test_translation_follows_the_best_path_of_a_markov_chain(normal):
-    table = normal(9, 9)
-    ids = greedy_translate(markov(table), torch.zeros(4, 1), START, END, 12)
-    token, expected = START, []
-    while len(expected) < 12 and (not expected or expected[-1] != END):
-        token = max(range(9), key=lambda i: table[token, i])
-        expected.append(token)
-    assert ids.tolist() == [expected] * 4
-
-
-def test_each_row_is_what_it_would_be_alone(normal):
-    torch.manual_seed(1)
-    decoder = AttentionDecoder(6, 4, 5).double()
-    for parameter in decoder.parameters():
-        parameter.data = 3 * normal(*parameter.shape)
-    states = normal(8, 7, 5)
-
-    def translate(rows):
-        def step(token, state):
-            return decoder(token, state, states[rows])[:2]
-
-        return greedy_translate(step, states[rows, -1], START, END, 15)
-
-    together = translate(slice(0, 8)).tolist()
-    for b in range(8):
-        alone = translate(slice(b, b + 1))[0].tolist()
-        assert together[b] == (alone + [END] * 15)[: len(together[b])]
-
-
-def test_nothing_but_the_end_follows_an_end_and_some_row_is_full(normal):
-    def step(token, state):
-        state = state + 1
-        table = torch.sin(37.0 * state + token[:, None] * torch.arange(1.0, 8.0))
-        return table.double(), state
-
-    ids = greedy_translate(step, 10 * normal(6, 1), START, END, 20)
-    for row in ids.tolist():
-        if END in row:
-            assert set(row[row.index(END) :]) == {END}
-    lengths = [row.index(END) + 1 if END in row else 20 for row in ids.tolist()]
-    assert max(lengths) == ids.shape[1]
-
-
-def test_no_step_is_taken_after_all_rows_have_ended():
-    calls = []
-
-    def step(token, state):
-        calls.append(token.tolist())
-        logits = torch.zeros(2, 5)
-        logits[:, END] = 1.0
-        return logits, state
-
-    ids = greedy_translate(step, torch.zeros(2, 3), START, END, 50)
-    assert ids.tolist() == [[END], [END]]
-    assert calls == [[START, START]]
-
-
-def test_break_sequence_loss_has_uneven_rows_and_a_surprise():
-    logits, targets, pad_id = break_sequence_loss()
-    tokens = (targets != pad_id).sum(dim=1)
-    assert pad_id != 0
-    assert 0 < tokens.min() < tokens.max()
-    chosen = logits.log_softmax(-1).gather(2, targets[..., None]).squeeze(2)
-    surprise = -chosen[targets != pad_id]
-    assert sequence_loss(logits, targets, pad_id) == pytest.approx(
-        float(surprise.mean())
-    )
-    assert surprise.max() > 28  # more than -log(1e-12)
