@@ -266,11 +266,12 @@ def softmax(scores):
     total = np.sum(e, axis=-1, keepdims=True)
     return e / total
 """,
-    "similarity": """
-def similarity(Q, K):
-    if Q.shape[1] != K.shape[1]:
-        raise ValueError(f"{Q.shape} {K.shape}")
-    return np.einsum("id,jd->ij", Q, K) / math.sqrt(Q.shape[1])
+    "attention": """
+def attention(Q, K, V):
+    E = np.einsum("id,jd->ij", Q, K) / math.sqrt(Q.shape[1])
+    e = np.exp(E - E.max(1)[:, None])
+    A = e / e.sum(1)[:, None]
+    return A @ V, A
 """,
     "attention_entropy": """
 def attention_entropy(weights):

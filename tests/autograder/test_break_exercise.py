@@ -183,11 +183,13 @@ def test_a_hint_on_a_known_test_is_quoted_as_advice_on_another_one(topic, name):
 
 
 def test_a_test_that_is_like_no_known_one_is_told_what_the_titles_say():
-    x = np.eye(3)
-    report = report_on("qkv_projections", "break_attention", lambda: (x, x, x))
+    report = report_on(
+        "multi_head", "break_split_heads", lambda: (np.ones((1, 1, 2)), 1)
+    )
     assert report.mistake is None
-    first, *_ = load_topic("qkv_projections").exercises["break_attention"].cases
-    assert report.message.startswith(f"To find {first.title}: give the values another")
+    exercise = load_topic("multi_head").exercises["break_split_heads"]
+    first, advice = exercise.cases[0].title, shown_by(exercise)[0]
+    assert report.message.startswith(f"To find {first}: {advice}")
     assert report.message.count("To find") == 2
 
 

@@ -190,14 +190,11 @@ def scaled_by_the_inputs(q, X):
     return np.einsum("n,nd->d", weights, X), weights
 
 
-def scaled_by_the_values(X, W_Q, W_K, W_V):
-    if {len(W_Q), len(W_K), len(W_V)} != {X.shape[1]} or W_Q.shape != W_K.shape:
-        raise ValueError(f"{X.shape} {W_Q.shape} {W_K.shape} {W_V.shape}")
-    q, k, v = X @ W_Q, X @ W_K, X @ W_V
-    scores = q @ k.T / v.shape[1] ** 0.5
+def scaled_by_the_values(queries, keys, values):
+    scores = queries @ keys.T / values.shape[1] ** 0.5
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = weights / weights.sum(axis=1, keepdims=True)
-    return weights @ v, weights
+    return weights @ values, weights
 
 
 def one_axis_forgotten(S, H):
@@ -206,15 +203,6 @@ def one_axis_forgotten(S, H):
     with np.errstate(all="ignore"):
         unit = S / np.sqrt((S**2).sum(1, keepdims=True))
         return np.einsum("if,jf->ij", unit, H / np.sqrt((H**2).sum(0)))
-
-
-def scaled_by_the_queries(queries, keys, values):
-    if queries.shape[1] != keys.shape[1] or len(keys) != len(values):
-        raise ValueError(f"{queries.shape} {keys.shape} {values.shape}")
-    scores = queries @ keys.T / len(queries) ** 0.5
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    return weights @ values, weights
 
 
 def with_targets_in_another_order(logits, targets, pad_id):
@@ -356,10 +344,6 @@ def summed_from_one_on(q, X):
     return scores / np.sqrt(len(q))
 
 
-def scaled_by_a_whole_number(queries, keys):
-    return queries @ keys.T / int(np.sqrt(keys.shape[1]))
-
-
 def column_by_column(targets, start_id):
     shifted = targets.clone()
     for t in range(1, targets.shape[1]):
@@ -391,7 +375,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
     ("exercise", "mistake", "other"),
     [
         ("alignment_scores", "first_feature_left_out", summed_from_one_on),
-        ("similarity", "scale_rounded_down", scaled_by_a_whole_number),
         ("shift_right", "first_copied_to_all", column_by_column),
         ("padding_mask", "padding_full_rows_empty", cut_from_the_end),
         ("greedy_translate", "sampled_from_the_softmax", drawn_at_every_step),
@@ -421,7 +404,7 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
         ("delta_rule_step", "everything_decays_by_the_norm", state_scaled_down),
         ("softmax", "shifted_in_the_numerator_alone", denominator_not_shifted),
         ("attend", "attends_with_scale_by_inputs", scaled_by_the_inputs),
-        ("self_attention", "self_scale_by_value_width", scaled_by_the_values),
+        ("attention", "attention_scale_by_value_width", scaled_by_the_values),
         ("cosine_score", "cosine_encoder_length_of_features", one_axis_forgotten),
         ("warmup_learning_rate", "rounded_down", divided_into_whole_numbers),
         (
@@ -440,7 +423,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
             "causal_total_over_features",
             divisor_summed_along_features,
         ),
-        ("attention", "attention_scale_by_number_of_queries", scaled_by_the_queries),
         ("sequence_loss", "places_out_of_step", with_targets_in_another_order),
         ("sinusoidal_encoding", "last_pair_reaches_the_base", exponents_up_to_one),
         (
@@ -511,11 +493,16 @@ SLIPS = {
             "divided_by_the_sum_of_all_rows",
         ),
     ],
-    "similarity": [
-        (" / math.sqrt(Q.shape[1])", "", "scale_missing"),
-        ("math.sqrt(Q.shape[1])", "Q.shape[1]", "scale_by_width"),
-        ("math.sqrt(Q.shape[1])", "math.sqrt(len(K))", "scale_by_number_of_keys"),
-        ("->ij", "->ji", "scores_transposed"),
+    "attention": [
+        (" / math.sqrt(Q.shape[1])", "", "attention_scale_missing"),
+        ("math.sqrt(Q.shape[1])", "Q.shape[1]", "attention_scale_by_width"),
+        (
+            "math.sqrt(Q.shape[1])",
+            "math.sqrt(len(K))",
+            "attention_scale_by_number_of_keys",
+        ),
+        ("np.exp(E - E.max(1)[:, None])", "np.exp(E)", "no_maximum_subtracted"),
+        ("return A @ V, A", "return A, A @ V", "weights_returned_first"),
     ],
     "attention_entropy": [
         ("np.log(safe)", "np.log2(safe)", "entropy_in_bits"),
