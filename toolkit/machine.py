@@ -80,7 +80,7 @@ def machine(here: str | None = None) -> Figure:
         _text(ax, (x, y), text, name in highlighted, ha="center", va="center")
     _arrows(ax)
     if here:
-        _text(ax, (0.04, 0.1), "you are here", True, ha="left", va="bottom")
+        _text(ax, (0.04, 0.1), "purple: you are here", True, ha="left", va="bottom")
     return figure
 
 

@@ -110,7 +110,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "three times as long": Known(3, "given in the question of the quiz"),
     },
     "simplified_attention": {
-        "after token 99": Known(100 - 1, "the one before token 100", ("100",)),
         "six thousand": Known(6_000, "any number would do"),
     },
     "training": {

@@ -19,7 +19,7 @@ def test_a_part_is_highlighted_by_frame_and_text_and_nothing_else_is(part):
     figure = machine(part)
     drawn = BOXES | FRAMES
     wanted = {drawn[name][-1] for name in PARTS[part]}
-    assert bold(figure) == wanted | {"you are here"}
+    assert bold(figure) == wanted | {"purple: you are here"}
     (ax,) = figure.axes
     purple = [
         p for p in ax.patches if to_hex(p.get_edgecolor()).upper() == figures.WEIGHT
