@@ -95,7 +95,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "(1152, 384)": Known(3 * 384, "queries, keys and values are packed", ("384",)),
     },
     "scaling": {
-        "all thirty-six derivatives": Known(6 * 6, "of six weights by six scores"),
         "4 times as large": Known(4, "four times as many independent terms"),
     },
     "score_functions": {
