@@ -155,14 +155,12 @@ class OwnLayer(nn.TransformerEncoderLayer):
     """A subclass that does nothing."""
 
 
-SDPA, HEADS, ENCODER = (
-    "scaled_dot_product_attention",
-    "MultiheadAttention",
-    "TransformerEncoderLayer",
-)
 OTHER_CALLS = {  # the exercise that forbids it, a call, and what is called
-    "attention": ("masking", SDPA, lambda: F.scaled_dot_product_attention(q, q, q)),
-    "attention in blocks": (
+    "attention": (
+        *("efficient_attention", "blockwise_attention"),
+        lambda: F.scaled_dot_product_attention(q, q, q),
+    ),
+    "attention by another name": (
         *("efficient_attention", "blockwise_attention"),
         lambda: torch.ops.aten.scaled_dot_product_attention(q, q, q),
     ),

@@ -369,7 +369,7 @@ def column_by_column(targets, start_id):
 
 
 def cut_from_the_end(lengths, max_length):
-    mask = torch.ones(len(lengths), max_length, dtype=torch.bool)
+    mask = np.ones((len(lengths), max_length), dtype=bool)
     for row, length in zip(mask, lengths, strict=True):
         row[-(max_length - int(length)) :] = False
     return mask
@@ -531,7 +531,7 @@ SLIPS = {
     "padding_mask": [
         (" < ", " >= ", "padding_inverted"),
         (" < ", " <= ", "padding_one_too_many"),
-        ("lengths.unsqueeze(1)", "lengths.unsqueeze(1) - 1", "padding_one_too_few"),
+        ("lengths.reshape(-1, 1)", "lengths.reshape(-1, 1) - 1", "padding_one_too_few"),
     ],
     "scaled_dot_product_attention": [
         (" / math.sqrt(d)", "", "attention_unscaled"),
