@@ -171,16 +171,6 @@ def largest_key(text, num_merges):
     return merges
 
 
-def divisor_summed_along_features(query, key, value):
-    if query.shape[-2:] != key.shape[-2:] or key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
-    q, k = F.elu(query) + 1, F.elu(key) + 1
-    state = torch.cumsum(k[..., :, None] * value[..., None, :], dim=-3)
-    total = torch.cumsum(k, dim=-1)
-    read = torch.einsum("...nd,...nde->...ne", q, state)
-    return read / torch.einsum("...nd,...nd->...n", q, total)[..., None]
-
-
 def scaled_by_the_inputs(q, X):
     if len(q) != X.shape[1]:
         raise ValueError(f"{q.shape} {X.shape}")
@@ -435,11 +425,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
         ("softmax", "divided_by_the_largest", as_shares_of_the_largest),
         ("merge_pair", "one_id_for_each_two_neighbours", first_of_every_two),
         ("train_bpe", "largest_pair", largest_key),
-        (
-            "causal_linear_attention",
-            "causal_total_over_features",
-            divisor_summed_along_features,
-        ),
         ("attention", "attention_scale_by_number_of_queries", scaled_by_the_queries),
         ("sequence_loss", "places_out_of_step", with_targets_in_another_order),
         ("sinusoidal_encoding", "last_pair_reaches_the_base", exponents_up_to_one),

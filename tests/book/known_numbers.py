@@ -37,6 +37,9 @@ KNOWN: dict[str, dict[str, Known]] = {
         "twice as many tokens as features": Known(
             1_025 / 512, "where the square is more than half", ("1,025", "512")
         ),
+        "six times as many tokens as features": Known(
+            3_073 / 512, "where the square is more than half", ("3,073", "512")
+        ),
     },
     "language_model": {
         "more than a hundred thousand": Known(
