@@ -280,27 +280,24 @@ def attention_entropy(weights):
 """,
     "causal_mask": """
 def causal_mask(n):
-    i = torch.arange(n)
+    i = np.arange(n)
     return i[None, :] <= i[:, None]
 """,
     "padding_mask": """
 def padding_mask(lengths, max_length):
-    positions = torch.arange(max_length, device=lengths.device)
-    return positions.unsqueeze(0) < lengths.unsqueeze(1)
+    positions = np.arange(max_length)
+    return positions[None, :] < lengths.reshape(-1, 1)
 """,
     "scaled_dot_product_attention": """
 def scaled_dot_product_attention(query, key, value, mask=None):
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
-    d = query.size(-1)
-    scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(d)
+    d = query.shape[-1]
+    scores = np.matmul(query, np.swapaxes(key, -1, -2)) / math.sqrt(d)
     if mask is None:
-        mask = torch.ones_like(scores, dtype=torch.bool)
-    bias = torch.zeros_like(scores).masked_fill(~mask, -math.inf)
-    empty = ~mask.expand_as(scores).any(-1, keepdim=True)
-    weights = torch.softmax((scores + bias).masked_fill(empty, 0.0), -1)
-    weights = weights.masked_fill(empty, 0.0)
-    return torch.matmul(weights, value), weights
+        mask = np.ones(scores.shape, dtype=bool)
+    bias = np.where(mask, 0.0, -np.inf)
+    e = np.exp(scores + bias - np.max(scores + bias, -1, keepdims=True, initial=-1e300))
+    weights = e / np.maximum(np.sum(e, -1, keepdims=True), 1e-300)
+    return np.matmul(weights, value), weights
 """,
     "split_heads": """
 def split_heads(x, num_heads):

@@ -155,17 +155,7 @@ class OwnLayer(nn.TransformerEncoderLayer):
     """A subclass that does nothing."""
 
 
-SDPA, HEADS, ENCODER = (
-    "scaled_dot_product_attention",
-    "MultiheadAttention",
-    "TransformerEncoderLayer",
-)
 OTHER_CALLS = {  # the exercise that forbids it, a call, and what is called
-    "attention": ("masking", SDPA, lambda: F.scaled_dot_product_attention(q, q, q)),
-    "attention in blocks": (
-        *("efficient_attention", "blockwise_attention"),
-        lambda: torch.ops.aten.scaled_dot_product_attention(q, q, q),
-    ),
     "a layer of several heads": (
         *("multi_head", "MultiHeadAttention"),
         lambda: nn.MultiheadAttention(8, 2),
@@ -202,6 +192,14 @@ def test_what_other_exercises_rebuild_is_refused(way):
         call()
     assert called
     assert set(called) <= set(forbidden)
+
+
+@pytest.mark.parametrize("namespace", [F, torch.ops.aten])
+def test_attention_is_refused_in_torchs_namespace_and_in_atens(namespace):
+    name = "scaled_dot_product_attention"
+    with refusing((name,)) as called, pytest.raises(ForbiddenCall):
+        getattr(namespace, name)(q, q, q)
+    assert set(called) == {name}
 
 
 def test_what_an_exercise_does_not_forbid_may_be_called():

@@ -171,16 +171,6 @@ def largest_key(text, num_merges):
     return merges
 
 
-def divisor_summed_along_features(query, key, value):
-    if query.shape[-2:] != key.shape[-2:] or key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
-    q, k = F.elu(query) + 1, F.elu(key) + 1
-    state = torch.cumsum(k[..., :, None] * value[..., None, :], dim=-3)
-    total = torch.cumsum(k, dim=-1)
-    read = torch.einsum("...nd,...nde->...ne", q, state)
-    return read / torch.einsum("...nd,...nd->...n", q, total)[..., None]
-
-
 def scaled_by_the_inputs(q, X):
     if len(q) != X.shape[1]:
         raise ValueError(f"{q.shape} {X.shape}")
@@ -353,7 +343,7 @@ def column_by_column(targets, start_id):
 
 
 def cut_from_the_end(lengths, max_length):
-    mask = torch.ones(len(lengths), max_length, dtype=torch.bool)
+    mask = np.ones((len(lengths), max_length), dtype=bool)
     for row, length in zip(mask, lengths, strict=True):
         row[-(max_length - int(length)) :] = False
     return mask
@@ -418,11 +408,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
         ("softmax", "divided_by_the_largest", as_shares_of_the_largest),
         ("merge_pair", "one_id_for_each_two_neighbours", first_of_every_two),
         ("train_bpe", "largest_pair", largest_key),
-        (
-            "causal_linear_attention",
-            "causal_total_over_features",
-            divisor_summed_along_features,
-        ),
         ("sequence_loss", "places_out_of_step", with_targets_in_another_order),
         ("sinusoidal_encoding", "last_pair_reaches_the_base", exponents_up_to_one),
         (
@@ -518,7 +503,7 @@ SLIPS = {
     "padding_mask": [
         (" < ", " >= ", "padding_inverted"),
         (" < ", " <= ", "padding_one_too_many"),
-        ("lengths.unsqueeze(1)", "lengths.unsqueeze(1) - 1", "padding_one_too_few"),
+        ("lengths.reshape(-1, 1)", "lengths.reshape(-1, 1) - 1", "padding_one_too_few"),
     ],
     "scaled_dot_product_attention": [
         (" / math.sqrt(d)", "", "attention_unscaled"),

@@ -17,6 +17,10 @@ from autograder.hints import hint"""
 SOFTMAX = """def softmax(scores):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     {}"""
+CONTEXT = """def context_vector(state, encoder_states, source_mask=None):
+    scores = (encoder_states * state[:, None]).sum(-1)
+    mask = scores == scores if source_mask is None else source_mask
+"""
 STUB = "def {}:\n    raise NotImplementedError"
 
 # The name of the slip, what is run, and what is said to the last cell.
@@ -94,7 +98,7 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     "list of tensors": (
         [
             "def padding_mask(lengths, max_length):\n"
-            "    return [torch.arange(max_length) < n for n in lengths]",
+            "    return [np.arange(max_length) < n for n in lengths]",
             "check(padding_mask)",
         ],
         ["a list or tuple of", "stack its parts"],
@@ -152,36 +156,33 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     "a mask as a condition": (
         [
             "def masked_softmax(scores, mask):\n    if mask:\n"
-            "        scores = scores.masked_fill(~mask, -torch.inf)\n"
-            "    return scores.softmax(-1)",
+            "        scores = np.where(mask, scores, -np.inf)\n"
+            "    return np.exp(scores)",
             "check(masked_softmax)",
         ],
         ["your line 2, `if mask:`", "`mask is not None`"],
     ),
     "numbers for a mask": (
         [
-            "def masked_softmax(scores, mask):\n"
-            "    return scores.masked_fill(1 - mask, -torch.inf).softmax(-1)",
-            "check(masked_softmax)",
+            CONTEXT + "    return scores.masked_fill(1 - mask, -torch.inf).softmax(-1)",
+            "check(context_vector)",
         ],
         ["~mask is its opposite"],
     ),
     "max returns two things": (
         [
-            "def masked_softmax(scores, mask):\n"
-            "    e = (scores - scores.max(-1, keepdim=True)).exp() * mask\n"
+            CONTEXT + "    e = (scores - scores.max(-1, keepdim=True)).exp() * mask\n"
             "    return e / e.sum(-1, keepdim=True)",
-            "check(masked_softmax)",
+            "check(context_vector)",
         ],
         ["two things, the values and their indices"],
     ),
     "an operator that has no such dtype": (
         [
-            "def combine_masks(causal, padding):\n"
-            "    return causal.float() & padding[:, None, None]",
-            "check(combine_masks)",
+            CONTEXT + "    return scores & mask[:, None]",
+            "check(context_vector)",
         ],
-        ["RuntimeError was raised in your line 2", "masks of True and False"],
+        ["RuntimeError was raised in your line 4", "masks of True and False"],
     ),
     "view after a transpose": (
         [
@@ -245,12 +246,12 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     "a mask that is not stretched": (
         [
             "def masked_softmax(scores, mask):\n"
-            "    filled = scores.clone()\n    filled[~mask] = -torch.inf\n"
-            "    return filled.softmax(-1).nan_to_num()",
+            "    filled = scores.copy()\n    filled[~mask] = -np.inf\n"
+            "    return np.exp(filled)",
             "check(masked_softmax)",
         ],
         [
-            "your line 3, `filled[~mask] = -torch.inf`",
+            "your line 3, `filled[~mask] = -np.inf`",
             "IndexError: A mask in square brackets needs",
         ],
     ),

@@ -37,6 +37,9 @@ KNOWN: dict[str, dict[str, Known]] = {
         "twice as many tokens as features": Known(
             1_025 / 512, "where the square is more than half", ("1,025", "512")
         ),
+        "six times as many tokens as features": Known(
+            3_073 / 512, "where the square is more than half", ("3,073", "512")
+        ),
     },
     "language_model": {
         "more than a hundred thousand": Known(
@@ -95,7 +98,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "(1152, 384)": Known(3 * 384, "queries, keys and values are packed", ("384",)),
     },
     "scaling": {
-        "all thirty-six derivatives": Known(6 * 6, "of six weights by six scores"),
         "4 times as large": Known(4, "four times as many independent terms"),
     },
     "score_functions": {

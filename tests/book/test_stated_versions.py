@@ -71,16 +71,6 @@ def test_is_causal_aligns_the_triangle_with_the_first_key(x):
     assert one.tolist() == [[[1.0, 0, 0, 0, 0]]] * 2
 
 
-def test_is_causal_with_a_mask_and_the_layers_hint_without_one_are_errors(x):
-    says("masking", "the function accepts no mask together with the flag")
-    says("masking", "is only a hint *about* a mask")
-    with pytest.raises(RuntimeError):
-        mask = torch.ones(5, 5, dtype=torch.bool)
-        F.scaled_dot_product_attention(x, x, x, mask, is_causal=True)
-    with pytest.raises(RuntimeError):
-        self_attention()(x, x, x, is_causal=True)
-
-
 # The layer of several heads -----------------------------------------------------------
 
 

@@ -17,8 +17,6 @@ from autograder.release.source import source_notebook
 LAYERS = {"TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"}
 LAYERS |= {"TransformerEncoder", "TransformerDecoder"}
 REBUILT = {
-    "scaled_dot_product_attention": {"scaled_dot_product_attention"},
-    "blockwise_attention": {"scaled_dot_product_attention"},
     "MultiHeadAttention": {"MultiheadAttention", "multi_head_attention_forward"},
     "layer_norm": {"layer_norm", "LayerNorm"},
     **dict.fromkeys(("EncoderLayer", "DecoderLayer", "Encoder", "Decoder"), LAYERS),
