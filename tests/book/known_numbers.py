@@ -115,7 +115,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         ),
     },
     "transformer": {
-        "two thirds of the encoder": Known(8 / (4 + 8), "8 and 4 matrices d × d"),
+        "Two thirds of the encoder": Known(8 / (4 + 8), "8 and 4 matrices d × d"),
     },
     "vision_transformer": {
         "86 million": Known(
