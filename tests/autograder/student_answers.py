@@ -112,11 +112,11 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(num_layers))
         self.norm = norm
 
-    def forward(self, x, mask=None, padding_mask=None):
+    def forward(self, x, *masks, **named):
         finish = lambda y: y if self.norm is None else self.norm(y)
         y = x
         for layer in self.layers:
-            y = layer(y, mask, padding_mask)
+            y = layer(y, *masks, **named)
         y = finish(y)
         return y
 """,
@@ -314,9 +314,9 @@ def merge_heads(x):
 """,
     "layer_norm": """
 def layer_norm(x, weight, bias, eps=1e-5):
-    mu = x.mean(-1, keepdim=True)
-    var = ((x - mu) ** 2).mean(-1, keepdim=True)
-    return weight * ((x - mu) / torch.sqrt(var + eps)) + bias
+    mu = x.mean(-1, keepdims=True)
+    var = ((x - mu) ** 2).mean(-1, keepdims=True)
+    return weight * ((x - mu) / np.sqrt(var + eps)) + bias
 """,
     "rms_norm": """
 def rms_norm(x, weight, eps=1e-6):

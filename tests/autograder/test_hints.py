@@ -196,17 +196,17 @@ def test_public_seeds_give_the_same_arguments_each_time(hint):
 
 
 def test_arguments_of_a_class_are_given_by_method(hint):
-    class LearnedPositions(torch.nn.Module):
-        def __init__(self, max_length, dim):
+    class EncoderLayer(torch.nn.Module):
+        def __init__(self, d_model, num_heads, d_ff):
             super().__init__()
-            self.table = torch.nn.Parameter(torch.zeros(max_length, dim))
+            self.offset = torch.nn.Parameter(torch.zeros(d_model))
 
         def forward(self, x):
-            return x - self.table[: x.shape[1]] + 1
+            return x - self.offset + 1
 
-    inputs = hint.inputs(LearnedPositions)
+    inputs = hint.inputs(EncoderLayer)
     assert list(inputs) == ["__init__", "forward"]
-    layer = LearnedPositions(**inputs["__init__"])
+    layer = EncoderLayer(**inputs["__init__"])
     x = inputs["forward"]["x"]
     assert torch.equal(layer(**inputs["forward"]), x + 1)
 

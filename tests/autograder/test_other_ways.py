@@ -21,12 +21,11 @@ from tests.autograder.student_answers import student
 def exponent_of_the_component_doubled(length, dim):
     if dim % 2:
         raise ValueError("dim has to be even")
-    encoding = torch.zeros(length, dim, dtype=torch.float64)
-    positions = torch.arange(length, dtype=torch.float64)
+    encoding = np.zeros((length, dim))
     for even in range(0, dim, 2):
-        angles = positions / 10000 ** (2 * even / dim)
-        encoding[:, even], encoding[:, even + 1] = angles.sin(), angles.cos()
-    return encoding.float()
+        angles = np.arange(length) / 10000 ** (2 * even / dim)
+        encoding[:, even], encoding[:, even + 1] = np.sin(angles), np.cos(angles)
+    return encoding
 
 
 def too_steep(step, d_model, warmup_steps):
@@ -90,10 +89,9 @@ def halves_overwritten_in_turn(x, positions, base=10000.0):
 def neighbours_overwritten_in_turn(x, positions, base=10000.0):
     if x.shape[-1] % 2 or positions.shape != x.shape[-2:-1]:
         raise ValueError(f"{x.shape} {positions.shape}")
-    pairs = torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1]
-    angles = torch.outer(positions.double(), base**-pairs)
-    sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
-    y = x.clone()
+    angles = np.outer(positions, base ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1]))
+    sin, cos = np.sin(angles), np.cos(angles)
+    y = x.copy()
     y[..., 0::2] = y[..., 0::2] * cos - y[..., 1::2] * sin
     y[..., 1::2] = y[..., 0::2] * sin + y[..., 1::2] * cos
     return y
@@ -207,10 +205,10 @@ def exponents_up_to_one(length, dim):
     if dim % 2:
         raise ValueError("odd")
     pairs = dim // 2
-    table = torch.zeros(length, dim)
+    table = np.zeros((length, dim))
     for k in range(pairs):
-        angles = torch.arange(length) / 10000 ** (k / (pairs - 1 if pairs > 1 else 1))
-        table[:, 2 * k], table[:, 2 * k + 1] = angles.sin(), angles.cos()
+        angles = np.arange(length) / 10000 ** (k / (pairs - 1 if pairs > 1 else 1))
+        table[:, 2 * k], table[:, 2 * k + 1] = np.sin(angles), np.cos(angles)
     return table
 
 
@@ -537,18 +535,13 @@ SLIPS = {
         ("dim=-1", "dim=1", "merge_along_the_tokens"),
     ],
     "layer_norm": [
-        ("torch.sqrt(var + eps)", "(torch.sqrt(var) + eps)", "eps_outside_the_root"),
+        ("np.sqrt(var + eps)", "(np.sqrt(var) + eps)", "eps_outside_the_root"),
         (
-            "((x - mu) ** 2).mean(-1, keepdim=True)",
-            "torch.var(x, -1, keepdim=True)",
+            "((x - mu) ** 2).mean(-1, keepdims=True)",
+            "x.var(-1, ddof=1, keepdims=True)",
             "variance_of_a_sample",
         ),
-        (
-            "((x - mu) ** 2).mean(-1, keepdim=True)",
-            "(x * x).mean(-1, keepdim=True) - mu * mu",
-            "mean_square_minus_squared_mean",
-        ),
-        ("torch.sqrt(var + eps)", "(var + eps)", "root_forgotten"),
+        ("np.sqrt(var + eps)", "(var + eps)", "root_forgotten"),
         (" + bias", "", "bias_left_out"),
     ],
     "rms_norm": [
@@ -630,26 +623,19 @@ SLIPS = {
     ],
     "Encoder": [
         ("y = layer(y, ", "y = y + layer(y, ", "ResidualsTwice"),
-        ("self.norm(y)", "self.norm(x + y)", "ResidualBeforeTheNorm"),
         (
-            "            y = layer(y, mask, padding_mask)\n        y = finish(y)\n",
-            "            y = finish(y + layer(y, mask, padding_mask))\n",
-            "ResidualsTwiceAndNormEach",
+            "            y = layer(y, *masks, **named)\n        y = finish(y)\n",
+            "            y = finish(layer(y, *masks, **named))\n",
+            "NormAfterEachLayer",
         ),
-        ("y = finish(y)", "y = finish(y + x)", "ResidualOfTheStack"),
     ],
     "EncoderLayer": [
         ("s = x + h", "s = h", "NoResidualAroundAttention"),
         ("attn_mask=hidden, ", "", "MaskIgnored"),
         (
             "hidden = ~mask if mask is not None else None",
-            "hidden = mask",
-            "MaskNotAdaptedUntilNaN",
-        ),
-        (
-            "s = x + h",
-            "s = (self.norm1(x) if self.norm_first else x) + h",
-            "FirstResidualNormalised",
+            "hidden = None",
+            "MaskIgnored",
         ),
         ("        h = self.activation(h)\n", "", "NoActivation"),
     ],

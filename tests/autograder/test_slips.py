@@ -77,21 +77,23 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "forward without return": (
         [
-            "class LearnedPositions(nn.Module):\n    def __init__(self, n, dim):\n"
+            "class EncoderLayer(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
             "        super().__init__()\n"
-            "        self.table = nn.Parameter(0.02 * torch.randn(n, dim))\n"
-            "    def forward(self, x):\n        x + self.table[:x.shape[1]]",
-            "check(LearnedPositions)",
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def forward(self, x):\n        x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["nothing (None), expected an array"],
     ),
     "forward without self": (
         [
-            "class LearnedPositions(nn.Module):\n    def __init__(self, n, dim):\n"
+            "class EncoderLayer(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
             "        super().__init__()\n"
-            "        self.table = nn.Parameter(0.02 * torch.randn(n, dim))\n"
-            "    def forward(x):\n        return x + self.table[:x.shape[1]]",
-            "check(LearnedPositions)",
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def forward(x):\n        return x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["The first parameter of the method forward is x.", "called self"],
     ),
@@ -213,10 +215,11 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "missing super().__init__()": (
         [
-            "class LearnedPositions(nn.Module):\n    def __init__(self, n, dim):\n"
-            "        self.table = nn.Parameter(torch.randn(n, dim))\n"
-            "    def forward(self, x):\n        return x + self.table",
-            "check(LearnedPositions)",
+            "class EncoderLayer(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def forward(self, x):\n        return x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["in your line 3", "super().__init__()"],
     ),
@@ -226,20 +229,22 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "forward misspelled": (
         [
-            "class LearnedPositions(nn.Module):\n    def __init__(self, n, dim):\n"
+            "class EncoderLayer(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
             "        super().__init__()\n"
-            "        self.table = nn.Parameter(0.02 * torch.randn(n, dim))\n"
-            "    def foward(self, x):\n        return x + self.table[:x.shape[1]]",
-            "check(LearnedPositions)",
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def foward(self, x):\n        return x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["The class has no method forward: look at its spelling"],
     ),
     "__init__ with one underscore": (
         [
-            "class LearnedPositions(nn.Module):\n    def _init_(self, n, dim):\n"
-            "        self.table = nn.Parameter(0.02 * torch.randn(n, dim))\n"
-            "    def forward(self, x):\n        return x + self.table[:x.shape[1]]",
-            "check(LearnedPositions)",
+            "class EncoderLayer(nn.Module):\n"
+            "    def _init_(self, d_model, num_heads, d_ff, *options):\n"
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def forward(self, x):\n        return x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["two underscores on either side"],
     ),

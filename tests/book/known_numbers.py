@@ -81,15 +81,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "not twice the feature number": Known(2, "the two readings of one index"),
         "628 and 6283": Known(2 * pi * 10**3, "wavelengths of pairs 2 and 3"),
         "then 628": Known(2 * pi * 10**2, "wavelength of pair 2"),
-        "twice as fast": Known(2, "the exponent is doubled"),
-        "half as many components": Known(14 / 28, "that move", ("14", "28")),
-        "224 × 224": Known(224, "Dosovitskiy et al. (2021), section 4.1"),
-        "to 195": Known(14 * 14 - 1, "of 196, counted from 0", ("196",)),
         "half as many: both": Known(0.5, "a sine and a cosine share one frequency"),
-        "512 rows": Known(512, "given in the question of the quiz"),
-        "600 tokens": Known(600, "given in the question of the quiz"),
-        "position 512": Known(512, "the question of the quiz"),
-        "89 tokens": Known(600 - 511, "positions 511 to 599, in the quiz"),
     },
     "pretrained": {
         "a billion pairs": Known(1e9, "the model card of all-MiniLM-L6-v2"),
@@ -124,8 +116,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         ),
     },
     "transformer": {
-        "twelve times better": Known(12, "a guess that the page refutes"),
-        "two thirds of the encoder": Known(8 / (4 + 8), "8 and 4 matrices d × d"),
+        "Two thirds of the encoder": Known(8 / (4 + 8), "8 and 4 matrices d × d"),
     },
     "vision_transformer": {
         "86 million": Known(

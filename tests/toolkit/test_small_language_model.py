@@ -63,7 +63,7 @@ def test_the_tables_are_those_of_their_chapters():
     torch.testing.assert_close(turned(x), torch.from_numpy(expected), rtol=0, atol=1e-6)
     fixed = SmallLanguageModel(50, 300, "sinusoidal").table  # as large as a learned one
     assert fixed.square().mean().sqrt().item() == pytest.approx(SMALL, rel=1e-5)
-    expected = sinusoidal_encoding(9, 8)
+    expected = torch.from_numpy(sinusoidal_encoding(9, 8))
     waves = fixed_table(9, 8) / (SMALL * 2**0.5)
     torch.testing.assert_close(waves, expected, rtol=0, atol=1e-5, check_dtype=False)
 
