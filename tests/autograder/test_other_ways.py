@@ -37,10 +37,6 @@ def too_steep(step, d_model, warmup_steps):
 
 def weights_out_of_step_with_biases(query, key, value, weight, bias=None):
     width = query.shape[-1]
-    if weight.shape != (3 * width, width) or key.shape[-1] != width:
-        raise ValueError(f"{weight.shape} {key.shape}")
-    if bias is not None and bias.shape != (3 * width,):
-        raise ValueError(f"{bias.shape}")
     starts, results = (width, 0, 2 * width), []
     for n, tokens in enumerate((query, key, value)):
         result = tokens @ weight[starts[n] : starts[n] + width].mT
@@ -514,25 +510,34 @@ SLIPS = {
     ],
     "split_heads": [
         (
-            "torch.stack(heads, dim=1)",
+            "np.stack(heads, axis=1)",
             "x.reshape(B, num_heads, N, d)",
             "split_by_reshaping_only",
         ),
-        ("dim=1)", "dim=2)", "split_without_transposing"),
+        ("axis=1)", "axis=2)", "split_without_transposing"),
         ("i * d : (i + 1) * d]", "i::num_heads]", "split_interleaved"),
     ],
     "merge_heads": [
         (
-            "torch.cat([x[:, i] for i in range(x.size(1))], dim=-1)",
-            "x.reshape(x.size(0), x.size(2), -1)",
+            "np.concatenate([x[:, i] for i in range(x.shape[1])], axis=-1)",
+            "x.reshape(x.shape[0], x.shape[2], -1)",
             "merge_by_reshaping_only",
         ),
         (
-            "torch.cat([x[:, i] for i in range(x.size(1))], dim=-1)",
-            "sum(x[:, i] for i in range(x.size(1)))",
+            "np.concatenate([x[:, i] for i in range(x.shape[1])], axis=-1)",
+            "sum(x[:, i] for i in range(x.shape[1]))",
             "merge_by_adding",
         ),
-        ("dim=-1", "dim=1", "merge_along_the_tokens"),
+        ("axis=-1", "axis=1", "merge_along_the_tokens"),
+    ],
+    "multi_head_attention": [
+        ("np.sqrt(d)", "np.sqrt(E)", "attention_scaled_by_model_width"),
+        ("joined @ W_O", "joined", "attention_without_output_projection"),
+        (
+            "(a @ v).transpose(0, 2, 1, 3)",
+            "(a @ v)",
+            "attention_merged_by_reshaping",
+        ),
     ],
     "layer_norm": [
         ("np.sqrt(var + eps)", "(np.sqrt(var) + eps)", "eps_outside_the_root"),
@@ -617,9 +622,10 @@ SLIPS = {
         ('activation="gelu", ', "", "Relu"),
     ],
     "MultiHeadAttention": [
-        ("sqrt(d)", "sqrt(E)", "ScaledByModelWidth"),
-        ("self.out_proj(joined)", "joined", "WithoutOutputProjection"),
-        ("q, k, v = q + bq, k + bk, v + bv", "pass", "InputBiasForgotten"),
+        ("sqrt(d)", "sqrt(E)", "layer_scaled_by_model_width"),
+        ("self.out_proj(joined)", "joined", "layer_without_output_projection"),
+        ("self.v_proj(value)", "self.v_proj(key)", "layer_values_from_keys"),
+        ("torch.nan_to_num(weights)", "weights", "layer_without_keys_nan"),
     ],
     "Encoder": [
         ("y = layer(y, ", "y = y + layer(y, ", "ResidualsTwice"),

@@ -188,16 +188,24 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "view after a transpose": (
         [
-            "def merge_heads(x):\n    B, h, N, d = x.shape\n"
-            "    return x.transpose(1, 2).view(B, N, h * d)",
-            "check(merge_heads)",
+            "class MultiHeadAttention(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads):\n"
+            "        super().__init__()\n"
+            "        self.h = num_heads\n"
+            "        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (\n"
+            "            nn.Linear(d_model, d_model) for _ in range(4))\n"
+            "    def forward(self, query, key, value, mask=None):\n"
+            "        B, N, E = query.shape\n"
+            "        q = self.q_proj(query).view(B, N, self.h, -1).transpose(1, 2)\n"
+            "        return self.out_proj(q.view(B, N, E)), q @ q.mT",
+            "check(MultiHeadAttention)",
         ],
-        ["reshape copies", "`B` = ", "`x` has shape"],
+        ["reshape copies", "`B` = ", "`q` has shape"],
     ),
     "a float for a size": (
         [
             "def split_heads(x, num_heads):\n    B, N, E = x.shape\n"
-            "    return x.reshape(B, N, num_heads, E / num_heads).transpose(1, 2)",
+            "    return x.reshape(B, N, num_heads, E / num_heads).swapaxes(1, 2)",
             "check(split_heads)",
         ],
         ["your line 3", "/ gives a float"],

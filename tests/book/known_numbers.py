@@ -71,11 +71,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "mean square is 25": Known(5**2, "all features are 5, in the quiz"),
         "reaches 99 positions": Known(100 - 1, "a window of 100, in the quiz"),
     },
-    "multi_head": {
-        "exactly one half the swap": Known(
-            0.5, "not a comparison: weights of one half"
-        ),
-    },
     "positional_encoding": {
         "twice the wavelength": Known(2, "each binary digit counts half as much"),
         "not twice the feature number": Known(2, "the two readings of one index"),
@@ -91,13 +86,6 @@ KNOWN: dict[str, dict[str, Known]] = {
     },
     "scaling": {
         "4 times as large": Known(4, "four times as many independent terms"),
-    },
-    "score_functions": {
-        "three times as many parameters": Known(600 / 200, "rank 4", ("600", "200")),
-        "a third of its parameters": Known(200 / 600, "rank 4", ("600", "200")),
-        "a quarter more multiplications": Known(
-            20_971_520 / 16_777_216 - 1, "additive, dot", ("20,971,520", "16,777,216")
-        ),
     },
     "seq2seq": {
         "half as many steps again": Known(750 / 500 - 1, "steps", ("750", "500")),

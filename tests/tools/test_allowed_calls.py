@@ -16,8 +16,10 @@ from autograder.release.source import source_notebook
 # What exercises rebuild, as the course decided it: all else is a right answer.
 LAYERS = {"TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"}
 LAYERS |= {"TransformerEncoder", "TransformerDecoder"}
+ATTENTION = {"MultiheadAttention", "multi_head_attention_forward"}
+ATTENTION |= {"scaled_dot_product_attention"}
 REBUILT = {
-    "MultiHeadAttention": {"MultiheadAttention", "multi_head_attention_forward"},
+    **dict.fromkeys(("MultiHeadAttention", "TorchMultiheadAttention"), ATTENTION),
     **dict.fromkeys(("EncoderLayer", "DecoderLayer", "Encoder"), LAYERS),
 }
 
