@@ -36,8 +36,8 @@ train_bpe = Exercise(
 bpe_encode = Exercise(
     "bpe_encode",
     hints=(
-        "Nothing is counted here: the training text has decided. Take the text abc with "
-        "merges (a, b) and (b, c). Which one gets the b?",
+        "Nothing is counted here: the training text has decided. Take the text abc "
+        "with merges (a, b) and (b, c). Which one gets the b?",
         "Begin with the bytes of the text, and let one `merge_pair` after the other "
         "work on the sequence that the last one returned.",
     ),
