@@ -118,7 +118,7 @@ def rescale_rotary(dim: int, base: float, factor: float) -> np.ndarray:
     Returns:
         (d/2,) angles per position, the fastest pair first.
 
-    Source: bloc97 (2023), NTK-aware scaled RoPE; Peng et al. (2024), section 3.1.
+    Source: Peng et al. (2024), section 3.1, NTK-aware interpolation.
     """
     larger = base * factor ** (dim / (dim - 2))
     return larger ** (-np.arange(0, dim, 2) / dim)
