@@ -46,17 +46,6 @@ def weights_out_of_step_with_biases(query, key, value, weight, bias=None):
     return tuple(results)
 
 
-def updated_along_a_unit_vector(state, key, value, beta):
-    found = key @ state
-    unit = key / (key**2).sum() ** 0.5
-    return state + beta * unit[:, None] * (value - found)[None]
-
-
-def read_with_a_unit_vector(state, key, value, beta):
-    found = (key / (key**2).sum() ** 0.5) @ state
-    return state + beta * key[:, None] * (value - found)[None]
-
-
 def normalised_least_mean_squares(state, key, value, beta):
     step = beta / np.dot(key, key)
     return state + step * np.outer(key, value - key @ state)
@@ -71,17 +60,6 @@ def turned_by_one_more(x, positions, base=10000.0):
     return np.concatenate([turned.real, turned.imag], axis=-1)
 
 
-def halves_overwritten_in_turn(x, positions, base=10000.0):
-    if x.shape[-1] % 2:
-        raise ValueError("odd")
-    half = x.shape[-1] // 2
-    angles = np.outer(positions, 1 / base ** (np.arange(half) / half))
-    y = np.array(x)
-    y[..., :half] = y[..., :half] * np.cos(angles) - y[..., half:] * np.sin(angles)
-    y[..., half:] = y[..., :half] * np.sin(angles) + y[..., half:] * np.cos(angles)
-    return y
-
-
 def neighbours_overwritten_in_turn(x, positions, base=10000.0):
     if x.shape[-1] % 2 or positions.shape != x.shape[-2:-1]:
         raise ValueError(f"{x.shape} {positions.shape}")
@@ -91,21 +69,6 @@ def neighbours_overwritten_in_turn(x, positions, base=10000.0):
     y[..., 0::2] = y[..., 0::2] * cos - y[..., 1::2] * sin
     y[..., 1::2] = y[..., 0::2] * sin + y[..., 1::2] * cos
     return y
-
-
-def both_sines_subtracted(x, positions, base=10000.0):
-    if x.shape[-1] % 2:
-        raise ValueError("odd")
-    a, b = np.split(x, 2, axis=-1)
-    half = a.shape[-1]
-    angles = np.outer(positions, 1 / base ** (np.arange(half) / half))
-    cos, sin = np.cos(angles), np.sin(angles)
-    return np.concatenate([a * cos - b * sin, b * cos - a * sin], axis=-1)
-
-
-def state_scaled_down(state, key, value, beta):
-    share = 1 - beta * np.sum(key * key)
-    return share * state + beta * key[:, None] * value[None]
 
 
 def denominator_not_shifted(scores):
@@ -138,15 +101,6 @@ def as_shares_of_the_largest(scores):
     with np.errstate(all="ignore"):
         exponentials = np.exp(scores / np.max(scores, axis=-1, keepdims=True))
         return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
-
-
-def first_of_every_two(ids, pair, new_id):
-    first, second = pair
-    merged = []
-    for i in range(len(ids) - 1):
-        found = ids[i] == first and ids[i + 1] == second
-        merged.append(new_id if found else ids[i])
-    return merged
 
 
 def largest_key(text, num_merges):
@@ -294,23 +248,12 @@ def pad_id_or_none(logits, targets, pad_id):
 def padding_of_id_zero(logits, targets, pad_id=None):
     if logits.shape[:2] != targets.shape:
         raise ValueError(f"{logits.shape} {targets.shape}")
-    surprise = -logits.log_softmax(2).gather(2, targets.unsqueeze(2)).squeeze(2)
+    rows = logits - logits.max(-1, keepdims=True)
+    rows = rows - np.log(np.exp(rows).sum(-1, keepdims=True))
+    surprise = -np.take_along_axis(rows, targets[:, :, None], 2).squeeze(2)
     if pad_id:
         surprise = surprise[targets != pad_id]
-    if not surprise.numel():
-        raise ValueError("nothing counts")
-    return torch.exp(surprise.mean().double()).item()
-
-
-def from_the_most_probable(logits, uniform, temperature=1.0):
-    if temperature < 0 or len(uniform) != len(logits):
-        raise ValueError(f"{temperature} {uniform.shape}")
-    if temperature == 0:
-        return logits.argmax(-1)
-    shares, ids = torch.softmax(logits / temperature, -1).sort(-1, descending=True)
-    below = shares.cumsum(-1) <= uniform[:, None]
-    place = below.sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)
-    return ids.gather(-1, place).squeeze(-1)
+    return float(np.exp(surprise.mean()))
 
 
 def limited_to_seven_hundred(scores):
@@ -364,28 +307,15 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
         ("greedy_translate", "sampled_from_the_softmax", drawn_at_every_step),
         (
             "delta_rule_step",
-            "key_normalised_in_the_update",
-            updated_along_a_unit_vector,
-        ),
-        ("delta_rule_step", "key_normalised_in_the_read", read_with_a_unit_vector),
-        (
-            "delta_rule_step",
             "step_divided_by_the_squared_norm",
             normalised_least_mean_squares,
         ),
         ("rotary_half", "one_position_further", turned_by_one_more),
         (
-            "rotary_half",
-            "second_half_from_the_turned_first",
-            halves_overwritten_in_turn,
-        ),
-        (
             "rotary_embedding",
             "second_from_the_turned_first",
             neighbours_overwritten_in_turn,
         ),
-        ("rotary_half", "minus_twice", both_sines_subtracted),
-        ("delta_rule_step", "everything_decays_by_the_norm", state_scaled_down),
         ("softmax", "shifted_in_the_numerator_alone", denominator_not_shifted),
         ("attend", "attends_with_scale_by_inputs", scaled_by_the_inputs),
         ("attention", "attention_scale_by_value_width", scaled_by_the_values),
@@ -400,7 +330,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
         ),
         ("greedy_translate", "ends_not_noted", until_all_end_at_once),
         ("softmax", "divided_by_the_largest", as_shares_of_the_largest),
-        ("merge_pair", "one_id_for_each_two_neighbours", first_of_every_two),
         ("train_bpe", "largest_pair", largest_key),
         ("sequence_loss", "places_out_of_step", with_targets_in_another_order),
         ("sinusoidal_encoding", "last_pair_reaches_the_base", exponents_up_to_one),
@@ -427,11 +356,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
         ("convert_bert_layer", "convert_prefix_of_number", last_name_that_begins),
         ("sequence_loss", "padding_zero_counted", pad_id_or_none),
         ("perplexity", "padding_zero_counted", padding_of_id_zero),
-        (
-            "sample_tokens",
-            "in_order_of_probability_to_the_end",
-            from_the_most_probable,
-        ),
         ("softmax", "scores_clipped", limited_to_seven_hundred),
     ],
 )

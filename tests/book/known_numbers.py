@@ -48,6 +48,8 @@ KNOWN: dict[str, dict[str, Known]] = {
         "about twice as many tokens": Known(3.4 / 1.6, "per word", ("3.4", "1.6")),
         "four times as many": Known(7.0 / 1.6, "per word", ("7.0", "1.6")),
         "a million and more words": Known(1e6, "Bengio et al. (2003), section 4"),
+        "1,000 tokens": Known(1_000, "given in the question of the quiz"),
+        "1,000 ln 20": Known(1_000, "given in the question of the quiz"),
         "1,500 tokens": Known(1_500, "given in the question of the quiz"),
         "half as many tokens again": Known(
             1_500 / 1_000 - 1, "the question of the quiz"
@@ -68,7 +70,11 @@ KNOWN: dict[str, dict[str, Known]] = {
         "a hundred times as large": Known(10**2, "a score has both as factors"),
         "eight-billion-parameter": Known(8e9, "Dehghani et al. (2023), section 2"),
         "multiplied four times": Known(4, "query heads in one group, in the quiz"),
-        "mean square is 25": Known(5**2, "all features are 5, in the quiz"),
+        "texts of twice the length": Known(2, "128 tokens, where training had 64"),
+        "15 billion parameters": Known(15e9, "Qiu et al. (2025), abstract"),
+        "a quarter of the cache": Known(1 / 4, "one layer in four keeps one"),
+        "0.25 in the figure": Known(0.25, "given in the task"),
+        "three times": Known(3, "given in the task"),
         "reaches 99 positions": Known(100 - 1, "a window of 100, in the quiz"),
     },
     "positional_encoding": {

@@ -584,7 +584,7 @@ def test_a_book_on_a_disk_checks_exercises_without_a_network(on_disk: Page):
 def run_all_demonstrations(page: Page) -> None:
     """Each prints and draws as much as the book has below it."""
     regions = page.locator(".in-page[data-cell]").all()
-    assert len(regions) >= 5
+    assert regions
     for region in regions:
         run_cell(region)
         assert region.locator(".in-page-error").all_inner_texts() == []
