@@ -20,7 +20,7 @@ FLOORS = [
         "autograder.interrupts",
         *("autograder.magics", "autograder.notebooks", "autograder.parsing"),
         *("autograder.processors", "autograder.shell", "autograder.statements"),
-        *("autograder.stepwise", "autograder.tables"),
+        *("autograder.stepwise", "autograder.tables", "autograder.without_torch"),
     },
     {
         *("autograder.another_device", "autograder.arrays", "autograder.inputs"),
