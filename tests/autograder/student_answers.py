@@ -178,13 +178,14 @@ class MultiHeadAttention(nn.Module):
     "cached_attention": """
 def cached_attention(query, key, value, cache):
     K, V = cache.append(key, value)
-    n, T = query.size(2), K.size(2)
-    rows = torch.arange(T - n, T)[:, None]
-    mask = torch.arange(T)[None, :] <= rows
-    scores = torch.einsum("bhnd,bhtd->bhnt", query, K) / query.size(3) ** 0.5
-    scores = scores.masked_fill(~mask, float("-inf"))
-    weights = torch.softmax(scores, dim=-1)
-    return torch.einsum("bhnt,bhtd->bhnd", weights, V)
+    n, T = query.shape[2], K.shape[2]
+    rows = np.arange(T - n, T)[:, None]
+    mask = np.arange(T)[None, :] <= rows
+    scores = np.einsum("bhnd,bhtd->bhnt", query, K) / query.shape[3] ** 0.5
+    scores = np.where(mask, scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = weights / weights.sum(-1, keepdims=True)
+    return np.einsum("bhnt,bhtd->bhnd", weights, V)
 """,
     "softmax": """
 def softmax(scores):
@@ -298,9 +299,9 @@ def attention_rollout(attentions):
 """,
     "shift_right": """
 def shift_right(targets, start_id):
-    shifted = torch.zeros_like(targets)
+    shifted = np.zeros_like(targets)
     shifted[:, 0] = start_id
-    shifted[:, 1:] = targets[:, :-1].clone()
+    shifted[:, 1:] = targets[:, :-1]
     return shifted
 """,
     "mean_pool": """
@@ -327,12 +328,12 @@ def context_vector(state, encoder_states, source_mask=None):
 """,
     "greedy_decode": """
 def greedy_decode(next_logits, start_ids, end_id, max_length):
-    ids = start_ids.view(-1, 1)
-    ended = torch.zeros(ids.size(0), dtype=torch.bool)
+    ids = start_ids.reshape(-1, 1)
+    ended = np.zeros(len(ids), dtype=bool)
     for _ in range(max_length):
-        token = torch.argmax(next_logits(ids), dim=-1)
+        token = np.argmax(next_logits(ids), axis=-1)
         token[ended] = end_id
-        ids = torch.cat([ids, token.view(-1, 1)], dim=1)
+        ids = np.concatenate([ids, token.reshape(-1, 1)], axis=1)
         ended = ended | (token == end_id)
         if bool(ended.all()):
             break

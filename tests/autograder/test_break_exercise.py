@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import autograder.exercises
 from autograder import check as checking
@@ -193,21 +192,19 @@ def test_a_test_that_is_like_no_known_one_is_told_what_the_titles_say():
 
 
 def test_a_hint_on_a_known_test_is_not_quoted_where_there_is_better_advice():
-    def of_everyday_logits():
-        logits = np.random.default_rng(0).standard_normal((2, 2, 3))
-        return logits, np.array([[1, 2], [2, 1]]), 0, 0.0
+    def of_everyday_tokens():
+        return 3, *np.random.default_rng(0).standard_normal((3, 1, 1, 3, 1))
 
-    def of_equal_logits():
-        return torch.zeros(2, 3, 4), torch.tensor([[1, 2, 0], [3, 0, 0]]), 0, 0.3
+    def of_equal_tokens():
+        return 1, *np.zeros((3, 1, 2, 3, 1))
 
     reports = [
-        report_on("training", "break_sequence_cross_entropy", made)
-        for made in (of_everyday_logits, of_equal_logits)
+        report_on("decoding", "break_cached_attention", made)
+        for made in (of_everyday_tokens, of_equal_tokens)
     ]
-    assert [report.score for report in reports] == [0, 0]
-    assert "Where all logits are equal" not in reports[0].message
-    assert "take a label_smoothing above zero" in reports[0].message
-    assert "Where all logits are equal" in reports[1].message
+    assert "Where all tokens are equal" not in reports[0].message
+    assert "put at least one token into the cache" in reports[0].message
+    assert "Where all tokens are equal" in reports[1].message
 
 
 def test_without_advice_on_versions_the_titles_are_explained():
@@ -504,7 +501,3 @@ def test_padding_may_have_an_id_that_is_no_tokens_where_all_versions_take_it():
         refused(loss, logits, targets, -100) == refused(loss, logits, targets, 5) == ""
     )
     assert "ids in `targets`" in refused(loss, logits, targets + 1, 0)
-    entropy = load_topic("training").exercises["break_sequence_cross_entropy"]
-    assert refused(entropy, logits, targets, 1, 0.1) == ""
-    assert "`pad_id` has to be less" in refused(entropy, logits, targets, 5, 0.1)
-    assert "ids in `targets`" in refused(entropy, logits, targets + 1, 0, 0.1)

@@ -169,14 +169,14 @@ def _a_beam(model, start_id, end_id, size, steps, penalty, *, any_end, keep_ende
         alive = [one for one in beam if one[0][-1:] != (end_id,)]
         if not alive or (done and any_end):
             break
-        rows = model(torch.tensor([(start_id, *ids) for ids, _ in alive]))
+        rows = model(np.array([(start_id, *ids) for ids, _ in alive]))
         wider = done if keep_ended else []
         for (ids, total), row in zip(alive, rows, strict=True):
             wider = wider + [((*ids, k), total + float(p)) for k, p in enumerate(row)]
         wider.sort(key=lambda one: -one[1] / len(one[0]) ** penalty)
         beam = wider[:size]
     ids, total = beam[0]
-    return torch.tensor(ids), total / len(ids) ** penalty
+    return np.array(ids), total / len(ids) ** penalty
 
 
 def beam_until_one_ends(model, start, end, size, steps, length_penalty=0.0):
@@ -190,29 +190,23 @@ def beam_of_the_living(model, start, end, size, steps, length_penalty=0.0):
 
 
 def written_until_one_ends(next_logits, start_ids, end_id, max_length):
-    prefix = start_ids.view(-1, 1)
+    prefix = start_ids.reshape(-1, 1)
     for _ in range(max_length):
-        token = next_logits(prefix).argmax(-1, keepdim=True)
+        token = next_logits(prefix).argmax(-1, keepdims=True)
         if end_id in token:
             break
-        prefix = torch.cat((prefix, token), 1)
+        prefix = np.hstack((prefix, token))
     return prefix[:, 1:]
 
 
 def limit_read_after_the_append(query, key, value, cache):
     keys, values = cache.append(key, value)
     n, width = query.shape[2:]
-    i, j = torch.arange(n).view(-1, 1), torch.arange(keys.shape[2])
-    scores = torch.einsum("bhnd,bhtd->bhnt", query, keys) / math.sqrt(width)
-    scores = torch.where(j <= cache.length + i, scores, -torch.inf)
-    return scores.softmax(-1) @ values
-
-
-def diagonal_from_the_length_before(query, key, value, cache):
-    before = max(cache.length - 1, 0)
-    keys, values = cache.append(key, value)
-    seen = torch.ones(query.shape[2], keys.shape[2]).tril(before).bool()
-    return F.scaled_dot_product_attention(query, keys, values, attn_mask=seen)
+    i, j = np.arange(n)[:, None], np.arange(keys.shape[2])
+    scores = np.einsum("bhnd,bhtd->bhnt", query, keys) / math.sqrt(width)
+    scores = np.where(j <= cache.length + i, scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True) @ values
 
 
 def last_name_that_begins(state_dict, index):
@@ -272,7 +266,7 @@ def summed_from_one_on(q, X):
 
 
 def column_by_column(targets, start_id):
-    shifted = targets.clone()
+    shifted = targets.copy()
     for t in range(1, targets.shape[1]):
         shifted[:, t] = shifted[:, t - 1]
     shifted[:, 0] = start_id
@@ -348,11 +342,6 @@ def drawn_at_every_step(step, state, start_id, end_id, max_length):
         ("beam_search", "ended_are_forgotten", beam_of_the_living),
         ("greedy_decode", "stops_before_the_first_end", written_until_one_ends),
         ("cached_attention", "no_mask", limit_read_after_the_append),
-        (
-            "cached_attention",
-            "hidden_from_itself_behind_others",
-            diagonal_from_the_length_before,
-        ),
         ("convert_bert_layer", "convert_prefix_of_number", last_name_that_begins),
         ("sequence_loss", "padding_zero_counted", pad_id_or_none),
         ("perplexity", "padding_zero_counted", padding_of_id_zero),
@@ -500,12 +489,12 @@ SLIPS = {
     ],
     "shift_right": [
         (
-            "shifted[:, 1:] = targets[:, :-1].clone()",
+            "shifted[:, 1:] = targets[:, :-1]",
             "shifted[:, 1:] = targets[:, 1:]",
             "first_overwritten",
         ),
         ("    shifted[:, 0] = start_id\n", "", "starts_with_zero"),
-        ("return shifted", "return torch.roll(targets, 1, 1)", "rolled"),
+        ("return shifted", "return np.roll(targets, 1, 1)", "rolled"),
     ],
     "mean_pool": [
         ("torch.where(mask[:, :, None], hidden, 0.0)", "hidden", "pool_padding_too"),
@@ -530,11 +519,15 @@ SLIPS = {
         ("bool(ended.all())", "bool(ended.any())", "stops_at_the_first_end"),
     ],
     "cached_attention": [
-        (" / query.size(3) ** 0.5", "", "not_scaled"),
+        (" / query.shape[3] ** 0.5", "", "not_scaled"),
         ("<= rows", "<= rows + 1", "one_key_too_many"),
         ("<= rows", "< rows", "hidden_from_itself_until_nan"),
-        ("~mask", "mask", "mask_turned_round_until_nan"),
-        ("torch.arange(T - n, T)", "torch.arange(n)", "triangle_at_the_first_key"),
+        (
+            "np.where(mask, scores, -np.inf)",
+            "np.where(mask, -np.inf, scores)",
+            "mask_turned_round_until_nan",
+        ),
+        ("np.arange(T - n, T)", "np.arange(n)", "triangle_at_the_first_key"),
     ],
     "VisionTransformer": [
         ("z = z[:, 0]", "z = z.mean(1)", "MeanOfAllTokensNormalised"),

@@ -13,14 +13,13 @@ from autograder.forbid import answer_by_hand
 from autograder.judge import Report, mark
 
 GREEDY = """
-import torch
+import numpy as np
 def greedy_decode(model, start_ids, end_id, max_length):
     ids = start_ids[:, None]
     for _ in range(max_length):  # whether all rows have ended or not
-        ids = torch.cat([ids, model(ids).argmax(-1, keepdim=True)], 1)
+        ids = np.hstack([ids, model(ids).argmax(-1, keepdims=True)])
     ids = ids[:, 1:]
-    ended = (ids == end_id).cumsum(1) - (ids == end_id).int() > 0
-    ids = ids.masked_fill(ended, end_id)
+    ids = np.where((ids == end_id).cumsum(1) > 0, end_id, ids)
     n = ids.shape[1]
     while n > 1 and (ids[:, : n - 1] == end_id).any(1).all():
         n -= 1

@@ -27,9 +27,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "a third of the steps": Known(
             DEFAULT["early"] / DEFAULT["steps"], "toolkit.translator.trained"
         ),
-        "eleven times as well": Known(
-            11, "one encoder pass for each character", ("11",)
-        ),
         "holds 50 tokens": Known(50, "given in the question of the quiz"),
     },
     "efficient_attention": {
@@ -103,10 +100,6 @@ KNOWN: dict[str, dict[str, Known]] = {
     "training": {
         "about three times": Known(
             600 * 64 / 12_000, "draws a line", ("600", "64", "12_000")
-        ),
-        "a third of the steps": Known(200 / 600, "recurrent", ("200", "600")),
-        "about half as many parameters": Known(
-            95_247 / 175_951, "recurrent", ("95,247", "175,951")
         ),
     },
     "transformer": {

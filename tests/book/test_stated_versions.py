@@ -155,19 +155,6 @@ def test_the_encoder_layer_has_dropout_relu_and_post_norm_by_default():
     assert layer.self_attn.batch_first is False
 
 
-def test_dropout_reaches_attention_weights_and_hidden_features():
-    says("training", "also drop attention weights and hidden features")
-    layer = nn.TransformerEncoderLayer(8, 2, dropout=1.0, batch_first=True)
-    with torch.no_grad():
-        layer.linear2.bias.fill_(3.0)
-    x, seen = torch.ones(1, 4, 8), []
-    layer.self_attn.register_forward_hook(lambda *call: seen.append(call[2][0]))
-    layer.linear2.register_forward_hook(lambda *call: seen.append(call[2]))
-    layer(x)
-    assert (seen[0] == layer.self_attn.out_proj.bias).all()  # no weight is left
-    assert (seen[1] == 3.0).all()  # nor a hidden feature
-
-
 def test_the_transformer_is_post_norm_and_ends_each_stack_with_a_norm():
     says("transformer", "ends each stack with one more norm")
     model = nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
