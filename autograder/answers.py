@@ -12,7 +12,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import re
-import sys
 import warnings
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from autograder.origin import (
     origin_of,
     read_origin,
 )
+from autograder.without_torch import loaded_torch
 
 VALUE, RAISED, UNREADABLE, REFUSED = b"V", b"R", b"U", b"F"  # what came out
 # What may be said of a value that could not be encoded: the sentences of ``encoding``.
@@ -127,7 +127,7 @@ def _seeded_torch(seed: int) -> Iterator[None]:
 
     One thread is enough: the inputs are small, and waking others costs more.
     """
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     if torch is None:
         yield
         return

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import math
 import struct
-import sys
 from typing import Any
 
 import numpy as np
+
+from autograder.without_torch import loaded_torch
 
 DTYPES = (
     *("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"),
@@ -146,7 +147,7 @@ class _Writer:
 
 def _as_array(value: Any) -> np.ndarray:
     """A NumPy view of a number, an array or a tensor."""
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     if torch is not None and isinstance(value, torch.Tensor):
         value = value.detach().cpu()
         if value.dtype == torch.bfloat16:

@@ -16,6 +16,7 @@ from unittest import mock
 
 from autograder.answers import answer, encode_refusal
 from autograder.exercise import Case, Exercise, Implementation
+from autograder.without_torch import loaded_torch
 
 
 class ForbiddenCall(RuntimeError):
@@ -61,7 +62,7 @@ def refusing(names: Collection[str]) -> Iterator[list[str]]:
         return refuse
 
     with ExitStack() as undone:
-        if "torch" in sys.modules:
+        if names and loaded_torch():
             for name in names:
                 layer = getattr(sys.modules["torch.nn"], name, None)
                 for method in ("__init__", "forward") if layer else ():

@@ -31,6 +31,7 @@ from autograder.page_cells import Cell, ends_silently, modules_in, names_in, nam
 from autograder.picture import first_difference, side_by_side
 from autograder.record import is_stub
 from autograder.show import STYLE, as_html
+from autograder.without_torch import stand_in_for_torch
 
 
 @dataclass
@@ -51,6 +52,7 @@ class Page:
         self.names.update(__name__="__main__", input=_no_input)
         self._run: dict[str, str] = {}  # sources by the names of cells
         self._waiting: list[tuple[ast.stmt, Cell]] = []
+        stand_in_for_torch()
         self.finder = Later(set(self.later))
         if self.later:
             sys.meta_path.insert(0, self.finder)
@@ -289,6 +291,8 @@ class Page:
                 for alias in statement.names:
                     name = (alias.asname or alias.name).partition(".")[0]
                     self.names[name] = Absent(missing.package)
+        except ImportError:
+            pass  # of PyTorch, say: the demonstrations that need it have no button
 
 
 def _answer(

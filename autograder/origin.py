@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from autograder.encoding import clean
+from autograder.without_torch import loaded_torch
 
 MAX_LINE = 100  # characters of a line of code
 MAX_VARIABLES = 4
@@ -281,7 +282,7 @@ def _kind(value: Any) -> str:
     """What a value is, in the words that ``read_origin`` takes; empty if not told."""
     if value is None:
         return "None"
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     if isinstance(value, np.ndarray) or (
         torch is not None and isinstance(value, torch.Tensor)
     ):

@@ -11,13 +11,13 @@ import contextlib
 import functools
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.answers import answer
 from autograder.exercise import Case, Implementation
+from autograder.without_torch import loaded_torch
 
 Path = tuple[int | str, ...]
 AFTER = " after the call"  # ends the name of an input that was looked at again
@@ -121,7 +121,7 @@ def _watched(reference: Implementation, calls: _Calls) -> Implementation:
 @contextlib.contextmanager
 def _gradients_noted(calls: _Calls) -> Iterator[None]:
     """While a case runs, what torch is asked the gradients of is noted."""
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     if torch is None:
         yield
         return

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from autograder.without_torch import loaded_torch
+
 _DEPTH = sys.getrecursionlimit()  # before any cell of a student's has run
 _ERRORS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
@@ -38,7 +40,7 @@ def usual_settings() -> Iterator[None]:
 @contextlib.contextmanager
 def _usual_torch() -> Iterator[None]:
     """The same for torch, if it is loaded: gradients, and tensors on the processor."""
-    torch = sys.modules.get("torch")
+    torch = loaded_torch()
     if torch is None:
         yield
         return

@@ -8,9 +8,11 @@ Symbols, in this file and in the chapter:
 import itertools
 from collections import Counter
 
+import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+
+from toolkit.decoder_block import Block
 
 
 def merge_pair(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
@@ -20,7 +22,7 @@ def merge_pair(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
     occurs once, at the front.
 
     Args:
-        ids: the sequence, which stays as it is.
+        ids: the sequence.
         pair: two ids, in this order.
         new_id: occurs neither in ``ids`` nor in ``pair``.
 
@@ -42,19 +44,16 @@ def merge_pair(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
 def train_bpe(text: str, num_merges: int) -> list[tuple[int, int]]:
     """Learn which pairs of ids to merge, the most frequent one first.
 
-    The text begins as its bytes in UTF-8, ids 0 to 255, and is not cut into words.
-    Merge number i, counted from 0, gives all occurrences of its pair in the sequence as
-    merged so far the id 256 + i.
+    The text begins as its bytes in UTF-8. Merge number i makes the id 256 + i. The most
+    frequent pair of the sequence as merged so far comes next (overlapping occurrences
+    count: "aaa" has the pair a, a twice); of several, the one that occurs first.
 
     Args:
-        text: what to learn from.
+        text: the training text, which is not cut into words.
         num_merges: how many merges to learn at most.
 
     Returns:
-        The pairs in the order learned. Each is the pair of neighbours that occurs most
-        often, where occurrences that overlap count ("aaa" holds the pair of a and a
-        twice); of several, the one whose first occurrence is earliest. Learning stops
-        early when no pair occurs twice.
+        The pairs in the order learned; fewer if no pair occurs twice any more.
 
     Source: Sennrich et al. (2016), algorithm 1; Radford et al. (2019), section 2.2, for
     bytes.
@@ -76,8 +75,7 @@ def bpe_encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
 
     Args:
         text: any text.
-        merges: pairs; number i makes the id 256 + i, and names bytes and ids of
-            earlier merges only.
+        merges: pairs; number i makes the id 256 + i.
 
     Returns:
         The ids.
@@ -95,12 +93,11 @@ def bpe_decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
 
     Args:
         ids: from 0 to 255 + len(merges).
-        merges: pairs; number i makes the id 256 + i, and names bytes and ids of
-            earlier merges only.
+        merges: pairs; number i makes the id 256 + i.
 
     Returns:
-        The text. Bytes that are no valid UTF-8 become the replacement character, as in
-        ``bytes.decode`` with ``errors="replace"``.
+        The text. Bytes that are not valid UTF-8 become the replacement character, as
+        with ``errors="replace"`` in ``bytes.decode``.
 
     Source: Radford et al. (2019), section 2.2.
     """
@@ -113,22 +110,16 @@ def bpe_decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
 class LanguageModel(nn.Module):
     """A decoder-only transformer: logits of the next token, at every position.
 
-    x = embedding(ids) + positions[:, :T];  x = layer(x), causal, for each layer
+    x = embedding(ids);  x = layer(x, mask) for each layer
     logits = norm(x) embedding.weight^T
 
-    The output shares the weight of the embedding and has no bias. These are all
-    parameters: ``embedding`` (``nn.Embedding``); ``positions``, of shape
-    (1, max_length, d_model); ``layers``, an ``nn.ModuleList`` of layers with the names
-    of ``nn.TransformerEncoderLayer``, each of which normalises first (pre-norm, eps
-    1e-5), has gelu between its two linear maps, and drops nothing out; ``norm``
-    (``nn.LayerNorm``). The embedding and the positions begin as normal random numbers
-    with mean 0 and standard deviation 0.02.
+    Parameters: ``embedding`` (``nn.Embedding``), drawn with standard deviation 0.02;
+    ``layers``, an ``nn.ModuleList`` of ``Block``; ``norm`` (``nn.LayerNorm``).
 
     Args:
         vocab_size: V.
-        max_length: the longest sequence.
         d_model: width of the tokens.
-        num_heads: heads, which divide d_model.
+        num_heads: heads of each layer.
         num_layers: how many layers.
         d_ff: width inside a feed-forward layer.
 
@@ -139,7 +130,6 @@ class LanguageModel(nn.Module):
     def __init__(
         self,
         vocab_size: int,
-        max_length: int,
         d_model: int,
         num_heads: int,
         num_layers: int,
@@ -149,18 +139,8 @@ class LanguageModel(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d_model)
         nn.init.normal_(self.embedding.weight, std=0.02)  # the first logits are small
-        self.positions = nn.Parameter(0.02 * torch.randn(1, max_length, d_model))
         self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(
-                d_model,
-                num_heads,
-                d_ff,
-                dropout=0.0,
-                activation="gelu",
-                batch_first=True,
-                norm_first=True,
-            )
-            for _ in range(num_layers)
+            Block(d_model, num_heads, d_ff) for _ in range(num_layers)
         )
         self.norm = nn.LayerNorm(d_model)
 
@@ -171,17 +151,19 @@ class LanguageModel(nn.Module):
             ids: (B, T) tokens.
 
         Returns:
-            (B, T, V) logits; those at position t depend on the tokens 0 to t alone.
+            (B, T, V) logits; those at position t depend on tokens 0 to t alone.
         """
-        length = ids.shape[1]
-        x = self.embedding(ids) + self.positions[:, :length]  # (B, T, d_model)
-        future = torch.ones(length, length, dtype=torch.bool, device=ids.device).triu(1)
+        T = ids.shape[1]
+        mask = torch.ones(T, T, dtype=torch.bool).tril()  # True = may attend
+        x = self.embedding(ids)  # (B, T, d_model)
         for layer in self.layers:
-            x = layer(x, src_mask=future)  # torch's layer marks what it ignores
+            x = layer(x, mask)
         return self.norm(x) @ self.embedding.weight.T  # (B, T, V)
 
 
-def perplexity(logits: Tensor, targets: Tensor, pad_id: int | None = None) -> float:
+def perplexity(
+    logits: np.ndarray, targets: np.ndarray, pad_id: int | None = None
+) -> float:
     """How many tokens the model hesitates between, on average.
 
     exp(mean of -log p(target)), over the tokens that count, in nats
@@ -196,22 +178,25 @@ def perplexity(logits: Tensor, targets: Tensor, pad_id: int | None = None) -> fl
 
     Source: Jelinek et al. (1977).
     """
-    counted = torch.ones_like(targets, dtype=torch.bool)
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_total = np.log(np.exp(shifted).sum(axis=-1))  # (B, T)
+    chosen = np.take_along_axis(shifted, targets[..., None], axis=-1)[..., 0]
+    losses = log_total - chosen  # (B, T)
     if pad_id is not None:
-        counted = targets != pad_id
-    loss = F.cross_entropy(logits[counted], targets[counted])  # of (n, V) and (n,)
-    return loss.double().exp().item()
+        losses = losses[targets != pad_id]
+    with np.errstate(over="ignore"):
+        return float(np.exp(losses.mean()))
 
 
 def filter_logits(
-    logits: Tensor, top_k: int | None = None, top_p: float | None = None
-) -> Tensor:
+    logits: np.ndarray, top_k: int | None = None, top_p: float | None = None
+) -> np.ndarray:
     """Cut unlikely tokens from a distribution: top-k first, then top-p.
 
     Args:
-        logits: (..., V) scores, which stay as they are.
-        top_k: keep every token whose logit is at least the k-th largest, and so more
-            than k where several are equal to it; all if k is larger than V.
+        logits: (..., V) scores.
+        top_k: keep every token whose logit is at least the k-th largest; all if k is
+            larger than V.
         top_p: of the tokens that are left, whose probabilities sum to one again, keep
             the smallest set of largest probabilities whose sum reaches p: at least one
             token, and of equal ones the first in the vocabulary. 1 cuts nothing.
@@ -223,28 +208,32 @@ def filter_logits(
     3.1, for top-p.
     """
     if top_k is not None:
-        kth = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[..., -1:]
-        logits = logits.masked_fill(logits < kth, -torch.inf)
+        kth = np.sort(logits, axis=-1)[..., -min(top_k, logits.shape[-1]), None]
+        logits = np.where(logits < kth, -np.inf, logits)
     if top_p is not None and top_p < 1:
-        sorted_logits, order = logits.sort(dim=-1, descending=True, stable=True)
-        probabilities = sorted_logits.softmax(dim=-1)
-        before = probabilities.cumsum(dim=-1) - probabilities  # (..., V)
-        cut = torch.zeros_like(logits, dtype=torch.bool)
-        cut = cut.scatter(-1, order, before >= top_p)
-        logits = logits.masked_fill(cut, -torch.inf)
-    return logits.clone()
+        order = np.argsort(-logits, axis=-1, kind="stable")  # of equal ones the first
+        ranked = np.take_along_axis(logits, order, axis=-1)
+        probabilities = np.exp(ranked - ranked[..., :1])
+        probabilities /= probabilities.sum(axis=-1, keepdims=True)
+        before = probabilities.cumsum(axis=-1) - probabilities  # (..., V)
+        cut = np.empty(logits.shape, dtype=bool)
+        np.put_along_axis(cut, order, before >= top_p, axis=-1)
+        logits = np.where(cut, -np.inf, logits)
+    return logits.copy()
 
 
-def sample_tokens(logits: Tensor, uniform: Tensor, temperature: float = 1.0) -> Tensor:
+def sample_tokens(
+    logits: np.ndarray, uniform: np.ndarray, temperature: float = 1.0
+) -> np.ndarray:
     """Choose one token for each row, with a random number that is given.
 
     p = softmax(logits / temperature), and the token is the first one, in the order of
     the vocabulary, at which p[0] + ... + p[token] exceeds the random number
 
     Args:
-        logits: (B, V) scores; those of tokens that were cut are -inf, others finite.
+        logits: (B, V) scores; those of tokens that were cut are -inf.
         uniform: (B,) one number for each row, at least 0 and below 1.
-        temperature: from 0, where the largest logit is chosen, of equal ones the first.
+        temperature: 0 chooses the largest logit, of equal ones the first.
 
     Returns:
         (B,) ids. Where rounding leaves no such token, the last one that has a
@@ -253,20 +242,10 @@ def sample_tokens(logits: Tensor, uniform: Tensor, temperature: float = 1.0) -> 
     Source: Devroye (1986), section III.2.1, for sampling by inversion.
     """
     if temperature == 0:
-        return logits.argmax(dim=-1)
-    largest = logits.amax(dim=-1, keepdim=True)  # (B, 1)
-    probabilities = ((logits - largest) / temperature).softmax(dim=-1)  # (B, V)
-    ids = (probabilities.cumsum(dim=-1) <= uniform.unsqueeze(-1)).sum(dim=-1)  # (B,)
-    places = torch.arange(logits.shape[-1], device=logits.device)
-    last = torch.where(probabilities > 0, places, 0).amax(dim=-1)  # (B,)
-    return torch.minimum(ids, last)
-
-
-def break_filter_logits() -> tuple[Tensor, int, float]:
-    """Find a call on which wrong versions of filter_logits go wrong.
-
-    Returns:
-        The arguments of one call of filter_logits: logits (N, V) from -1000 to 1000,
-        top_k from 1 to 64, and top_p from 0.01 to 1.
-    """
-    return torch.tensor([[2.0, 2.0, 3.0], [1.0, 3.0, 2.0]]), 2, 0.7
+        return logits.argmax(axis=-1)
+    largest = logits.max(axis=-1, keepdims=True)  # (B, 1)
+    probabilities = np.exp((logits - largest) / temperature)  # (B, V)
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    ids = (probabilities.cumsum(axis=-1) <= uniform[:, None]).sum(axis=-1)  # (B,)
+    last = np.where(probabilities > 0, np.arange(logits.shape[-1]), 0).max(axis=-1)
+    return np.minimum(ids, last)

@@ -1,4 +1,4 @@
-"""Attention in current models: norm, gate, positions, and a cache that stays small.
+"""Attention since 2017: norm, gate, positions, and a cache that stays small.
 
 Symbols, in this file and in the chapter:
 
@@ -43,7 +43,7 @@ def rms_norm(x: np.ndarray, weight: np.ndarray, eps: float = 1e-6) -> np.ndarray
     Args:
         x: (..., D) tokens.
         weight: (D,) learned factors.
-        eps: added to the mean of the squares, under the root.
+        eps: added to the mean of the squares, under the square root.
 
     Returns:
         (..., D) normalised tokens.
@@ -68,8 +68,7 @@ def swiglu(
         W_down: (F, D) projection back.
 
     Returns:
-        (..., D) outputs. Gates from -10,000 to 10,000 give finite outputs without a
-        warning of NumPy's.
+        (..., D) outputs, finite and without a warning for gates from -10,000 to 10,000.
 
     Source: Shazeer (2020), equation 6.
     """
@@ -84,15 +83,15 @@ def rotary_half(
 ) -> np.ndarray:
     """Rotary embedding that pairs each feature with the one half a width further on.
 
-    The pair (x[i], x[i + d/2]) is turned by the angle +position * base^(-2i/d).
+    The pair (x[i], x[i + d/2]) is rotated by the angle +position * base^(-2i/d).
 
     Args:
         x: (..., N, d) queries or keys.
         positions: (N,) position of each token.
-        base: sets how slowly the last pair turns.
+        base: sets how slowly the last pair rotates.
 
     Returns:
-        (..., N, d) turned queries or keys.
+        (..., N, d) rotated queries or keys.
 
     Source: Su et al. (2021), section 3.2.2; the pairing is that of GPT-NeoX (Black et
     al., 2022).
@@ -101,36 +100,28 @@ def rotary_half(
     angles = positions[:, None] * base ** (-np.arange(half) / half)  # (N, d/2)
     cos, sin = np.cos(angles), np.sin(angles)
     first, second = x[..., :half], x[..., half:]  # (..., N, d/2)
-    turned = [first * cos - second * sin, first * sin + second * cos]
-    return np.concatenate(turned, axis=-1)  # (..., N, d)
+    rotated = [first * cos - second * sin, first * sin + second * cos]
+    return np.concatenate(rotated, axis=-1)  # (..., N, d)
 
 
-def qk_norm_scores(
-    query: np.ndarray,
-    key: np.ndarray,
-    query_weight: np.ndarray,
-    key_weight: np.ndarray,
-    eps: float = 1e-6,
-) -> np.ndarray:
-    """Scores of queries and keys that have gone through RMSNorm first.
+def rescale_rotary(dim: int, base: float, factor: float) -> np.ndarray:
+    """Frequencies of rotary pairs for a context that is longer by a factor.
 
-    rms_norm(query) . rms_norm(key) / sqrt(d)
+    base'^(-2i/d), with base' = base * factor^(d/(d-2)): the fastest pair stays as it
+    is, and the slowest rotates slower by exactly ``factor``.
 
     Args:
-        query: (..., N, d) queries.
-        key: (..., T, d) keys.
-        query_weight: (d,) learned factors of the queries' norm.
-        key_weight: (d,) learned factors of the keys' norm.
-        eps: added to the mean of the squares, under the root, in both norms.
+        dim: d, the even width of a head, at least 4.
+        base: the base that was used in training.
+        factor: new length over length in training.
 
     Returns:
-        (..., N, T) scores.
+        (d/2,) angles per position, the fastest pair first.
 
-    Source: Henry et al. (2020) for the idea; Qwen3 (Yang et al., 2025) for this form.
+    Source: Peng et al. (2024), section 3.1, NTK-aware interpolation.
     """
-    query = rms_norm(query, query_weight, eps)
-    key = rms_norm(key, key_weight, eps)
-    return query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])  # (..., N, T)
+    larger = base * factor ** (dim / (dim - 2))
+    return larger ** (-np.arange(0, dim, 2) / dim)
 
 
 def grouped_query_attention(
@@ -202,7 +193,7 @@ def softmax_with_sink(scores: np.ndarray, sink: np.ndarray) -> np.ndarray:
 
     Returns:
         (..., h, N, T) weights, whose rows sum to at most one; zeros in a row in which
-        all scores are -inf. Scores of thousands do not overflow.
+        all scores are -inf.
 
     Source: OpenAI (2025), section 2.2; Xiao et al. (2024) for attention sinks.
     """
@@ -218,7 +209,7 @@ def latent_scores(
     """Scores against keys that are stored as one latent vector per token.
 
     The keys of a head are ``latent @ W_up[head]``. They are never made: no array of
-    T * d entries exists on the way.
+    T * d entries exists at any time.
 
     Args:
         query: (h, N, d) queries.
@@ -256,16 +247,3 @@ def delta_rule_step(
     """
     error = value - key @ state  # (d_v,)
     return state + beta * np.outer(key, error)  # (d_k, d_v)
-
-
-def break_grouped_query_attention() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find heads on which wrong versions of grouped_query_attention go wrong.
-
-    Returns:
-        The arguments of one call of grouped_query_attention without a mask: query
-        (B, h, N, d), key (B, g, T, d) and value (B, g, T, d_v), where g divides h, with
-        values from -1000 to 1000.
-    """
-    query = np.array([1.0, 2.0, 3.0, 900.0]).reshape(1, 4, 1, 1)
-    key = np.array([0.0, 1.0, 1.0, 0.0]).reshape(1, 2, 2, 1)
-    return query, key, np.array([1.0, 2.0, 3.0, 5.0]).reshape(1, 2, 2, 1)

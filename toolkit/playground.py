@@ -24,6 +24,8 @@ from typing import Any
 
 from torch import nn
 
+from toolkit.decoder_block import Block
+
 FORMAT = 1
 LARGEST = 1_600_000  # bytes of a script; the book rounds its weights to a quarter
 MIME = "application/vnd.attention-from-scratch.model+json"
@@ -83,12 +85,18 @@ def computation(model: nn.Module) -> dict[str, Any]:
     Raises:
         ValueError: two layers differ, or there are none.
     """
-    kinds = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
+    kinds = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer | Block
     layers = [part for part in model.modules() if isinstance(part, kinds)]
+    own = [(x.num_heads, True, "relu") for x in layers if isinstance(x, Block)]
+    torchs = [
+        (x.self_attn.num_heads, x.norm_first, x.activation.__name__)
+        for x in layers
+        if not isinstance(x, Block)
+    ]
     facts = {
-        "heads": {layer.self_attn.num_heads for layer in layers},
-        "norm_first": {layer.norm_first for layer in layers},
-        "activation": {layer.activation.__name__ for layer in layers},
+        "heads": {heads for heads, _, _ in own + torchs},
+        "norm_first": {norm_first for _, norm_first, _ in own + torchs},
+        "activation": {activation for _, _, activation in own + torchs},
         "eps": {p.eps for p in model.modules() if isinstance(p, nn.LayerNorm)},
     }
     for name, found in facts.items():

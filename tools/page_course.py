@@ -1,7 +1,8 @@
-"""The part of the course that pages can run: modules of ours, without torch."""
+"""The part of the course that pages can run: what needs no PyTorch."""
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import symtable
@@ -31,13 +32,99 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # of every file: the same sources make the same a
 
 @cache
 def topics() -> list[str]:
-    """The chapters whose exercises need NumPy alone."""
-    return [name for name in topic_names() if not _needs_torch(name)]
+    """The chapters that have exercises for a page: those that need NumPy alone."""
+    return [name for name in topic_names() if solved_in_page(name)]
 
 
-def _needs_torch(topic: str) -> bool:
-    own = set(_files_of(topic)) - set(_machinery())
-    return any("torch" in imports(file.read_text(encoding="utf-8")) for file in own)
+@cache
+def solved_in_page(topic: str) -> frozenset[str]:
+    """The exercises of a chapter whose reference and cases come without PyTorch."""
+    cases = ROOT / "autograder" / "exercises" / f"{topic}.py"
+    reference = ROOT / "solutions" / f"{topic}.py"
+    return frozenset(
+        name
+        for name in _exercises(cases)
+        if not _needs_torch(cases, name)
+        and not _needs_torch(reference, name)
+        and not _needs_torch(reference, name.removeprefix("break_"))
+    )
+
+
+def _exercises(cases: Path) -> list[str]:
+    made = [
+        node for node in _definitions(cases).values() if isinstance(node, ast.Assign)
+    ]
+    return [
+        node.targets[0].id
+        for node in made
+        if isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id.endswith("Exercise")
+    ]
+
+
+def _needs_torch(file: Path, name: str) -> bool:
+    """Whether what a module calls ``name`` mentions anything of PyTorch's.
+
+    What it mentions of the same module, or of one of ours, is followed. The cases of an
+    exercise belong to it.
+    """
+    seen, waiting = set(), {(file, name)}
+    while waiting:
+        at = waiting.pop()
+        if at in seen:
+            continue
+        seen.add(at)
+        file, name = at
+        made = _definitions(file)
+        node = made.get(name)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = getattr(node, "module", None) or node.names[0].name
+            if module.partition(".")[0] == "torch":
+                return True
+            own = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+            if isinstance(node, ast.ImportFrom) and own.is_file():
+                waiting |= {(own, alias.name) for alias in node.names}
+        elif node is not None:
+            parts = [node, *_cases_of(name, made)]
+            waiting |= {(file, n.id) for p in parts for n in ast.walk(p) if _is_name(n)}
+    return False
+
+
+def _is_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name)
+
+
+@cache
+def _definitions(file: Path) -> dict[str, ast.stmt]:
+    """What a module defines or imports, by name."""
+    made = {}
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made[node.name] = node
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {
+                alias.asname or alias.name.partition(".")[0]: node
+                for alias in node.names
+            }
+        elif isinstance(node, ast.Assign):
+            names = [n for target in node.targets for n in ast.walk(target)]
+            made |= {n.id: node for n in names if isinstance(n, ast.Name)}
+    return made
+
+
+def _cases_of(name: str, made: dict[str, ast.stmt]) -> list[ast.FunctionDef]:
+    """The functions that ``@name.case(...)`` or the like decorates."""
+    return [
+        node
+        for node in made.values()
+        if isinstance(node, ast.FunctionDef)
+        and any(
+            isinstance(n, ast.Name) and n.id == name
+            for decorator in node.decorator_list
+            for n in ast.walk(decorator)
+        )
+    ]
 
 
 def _files_of(topic: str) -> list[Path]:
@@ -64,8 +151,13 @@ def page_has(code: str) -> bool:
         name.partition(".")[0] in theirs
         or (ours := files_of_module(name, ROOT))
         and ours <= _files()
+        and not any(_imports_torch(file) for file in files_imported([name], ROOT))
         for name in modules_in(code)
     )
+
+
+def _imports_torch(file: Path) -> bool:
+    return "torch" in imports(file.read_text(encoding="utf-8"))
 
 
 def names_needed(code: str) -> set[str]:

@@ -1,7 +1,7 @@
 """Sphinx extension: exercises that are solved, run and checked on the page itself.
 
-In the chapters that need NumPy alone, a region is put around the stub of an exercise
-and its check, and around each demonstration that a page can run;
+A region is put around the stub of each exercise that needs NumPy alone, with its check,
+and around each demonstration that a page can run;
 ``chapters/_static/in_page`` gives it an editor and buttons. Python comes from the
 book itself and is loaded when a reader first runs something: Pyodide, NumPy, and the
 modules of ours that ``autograder.in_page`` needs. Scripts carry them, because browsers
@@ -11,10 +11,11 @@ without all this.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from tools.packed_runtime import (
     version_of,
     write_pieces,
 )
-from tools.page_course import names_needed, page_has, topics
+from tools.page_course import names_needed, page_has, solved_in_page, topics
 from tools.pyodide import PyodideMissing
 
 FOLDER = "in_page"  # in the static files
@@ -104,16 +105,17 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
     chapter = chapter_of(app.env.docname)
     if chapter is None:
         return
-    if chapter not in topics():
-        for cell in list(doctree.findall(_tagged("check"))):
+    here = solved_in_page(chapter)
+    for cell in list(doctree.findall(_tagged("exercise"))):
+        if defined_name(_code(cell)) not in here:
             up = "../" * app.env.docname.count("/")
             line = ELSEWHERE.format(f"{up}{NOTEBOOKS}/{chapter}.ipynb")
-            place = cell.parent.index(cell) + 1
+            place = cell.parent.index(cell) + 2  # below the check
             cell.parent.insert(place, nodes.raw("", line, format="html"))
-        return
-    exercises(app.env)[chapter] = mark_exercises(doctree)
-    add_bar(doctree, len(exercises(app.env)[chapter]))
-    mark_demonstrations(doctree)
+    if here:
+        exercises(app.env)[chapter] = mark_exercises(doctree, here)
+        add_bar(doctree, len(exercises(app.env)[chapter]))
+        mark_demonstrations(doctree)
 
 
 def exercises(env: BuildEnvironment) -> dict[str, dict[str, str]]:
@@ -128,8 +130,12 @@ def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     exercises(env).pop(chapter_of(docname), None)
 
 
-def mark_exercises(doctree: nodes.document) -> dict[str, str]:
-    """Put a region around each exercise, and its check.
+def mark_exercises(doctree: nodes.document, here: Set[str]) -> dict[str, str]:
+    """Put a region around each exercise that a page can solve, and its check.
+
+    Args:
+        doctree: the page.
+        here: the names of these exercises.
 
     Returns:
         The versions of the stubs, by exercise.
@@ -137,6 +143,8 @@ def mark_exercises(doctree: nodes.document) -> dict[str, str]:
     versions = {}
     for cell in list(doctree.findall(_tagged("exercise"))):
         stub = _code(cell)
+        if defined_name(stub) not in here:
+            continue
         place = cell.parent.index(cell)
         below = [c for c in cell.parent[place + 1 : place + 2] if _tagged("check")(c)]
         marks = {"exercise": defined_name(stub), "version": version_of(stub.encode())}
@@ -153,7 +161,13 @@ def mark_demonstrations(doctree: nodes.document) -> None:
 
     What a cell makes that cannot run there is missing below it.
     """
-    missing: set[str] = set()
+    missing = {
+        name
+        for cell in doctree.findall(_is_setup)
+        for statement in ast.parse(_code(cell)).body
+        if not page_has(ast.unparse(statement))
+        for name in names_made(ast.unparse(statement))
+    }
     for number, cell in enumerate(list(doctree.findall(_tagged("demo"))), start=1):
         code = _code(cell)
         if page_has(code) and not names_needed(code) & missing:
@@ -168,6 +182,14 @@ def _tagged(tag: str) -> Callable[[nodes.Node], bool]:
         return isinstance(node, nodes.container) and f"tag_{tag}" in node["classes"]
 
     return is_one
+
+
+def _is_setup(node: nodes.Node) -> bool:
+    """Whether this is a cell that runs everywhere, for what is below it."""
+    if not isinstance(node, nodes.container) or "cell" not in node["classes"]:
+        return False
+    tags = [c for c in node["classes"] if c.startswith("tag_")]
+    return all(tag.startswith(("tag_hide-", "tag_scroll")) for tag in tags)
 
 
 def _code(cell: nodes.container) -> str:

@@ -128,7 +128,7 @@ def _definitions(reference: Implementation) -> list[ast.FunctionDef | ast.ClassD
         if name in found or name not in top:
             continue
         found[name] = top[name]
-        _mark_parameters(top[name])
+        mark_parameters(top[name])
         waiting += [n.id for n in ast.walk(top[name]) if isinstance(n, ast.Name)]
     return list(found.values())
 
@@ -142,7 +142,7 @@ def _top_level(module: ModuleType) -> dict[str, ast.FunctionDef | ast.ClassDef]:
     return {n.name: n for n in body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
 
 
-def _mark_parameters(definition: ast.AST) -> None:
+def mark_parameters(definition: ast.AST) -> None:
     """Note which names are those of parameters, and which of what is computed."""
     for function in ast.walk(definition):
         if isinstance(function, ast.FunctionDef):
@@ -208,20 +208,23 @@ def _changed(
     for each in reversed(_definitions(reference)):
         if each is definition:
             try:
-                code = _compiled(_Replace(change).visit(each))
+                code = _compiled(Replace(change).visit(each))
             finally:
-                _Replace({other: node for node, other in change.items()}).visit(each)
+                Replace({other: node for node, other in change.items()}).visit(each)
         else:
             code = _as_it_is(each)
         exec(code, namespace)
     return namespace[reference.__name__]
 
 
-class _Replace(ast.NodeTransformer):
+class Replace(ast.NodeTransformer):
+    """Puts other nodes in the place of some."""
+
     def __init__(self, change: Change) -> None:
         self._change = change
 
     def visit(self, node: ast.AST) -> ast.AST:
+        """What takes the place of a node."""
         return self._change.get(node) or self.generic_visit(node)
 
 

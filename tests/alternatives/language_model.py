@@ -1,6 +1,6 @@
 """Other right answers to the exercises on language models."""
 
-import copy
+import functools
 import math
 from itertools import accumulate
 
@@ -8,6 +8,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+from toolkit.decoder_block import Block
 
 # merge_pair
 
@@ -33,17 +35,6 @@ def merge_with_a_stack(ids, pair, new_id):
 def merge_as_characters(ids, pair, new_id):
     text = "".join(map(chr, ids)).replace("".join(map(chr, pair)), chr(new_id))
     return [ord(character) for character in text]
-
-
-def merge_with_an_iterator(ids, pair, new_id):
-    result, left = [], list(reversed(ids))
-    while left:
-        one = left.pop()
-        if left and one == pair[0] and left[-1] == pair[1]:
-            left.pop()
-            one = new_id
-        result += [one]
-    return tuple(result)
 
 
 # train_bpe
@@ -127,70 +118,27 @@ def decode_by_recursion(ids, merges):
 # LanguageModel
 
 
-class LayerOfParts(nn.Module):
-    """A pre-norm layer from torch's attention, with the names of torch's layer."""
+class InOneStack(nn.Module):
+    """The blocks in a loop that makes the mask from positions."""
 
-    def __init__(self, d_model, num_heads, d_ff):
-        super().__init__()
-        self.norm1 = nn.LayerNorm(d_model)
-        self.self_attn = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-
-    def forward(self, x, hidden):
-        y = self.norm1(x)
-        x = x + self.self_attn(y, y, y, attn_mask=hidden, need_weights=False)[0]
-        return x + self.linear2(F.gelu(self.linear1(self.norm2(x))))
-
-
-class OwnLayers(nn.Module):
-    def __init__(self, vocab_size, max_length, d_model, num_heads, num_layers, d_ff):
+    def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff):
         super().__init__()
         self.norm = nn.LayerNorm(d_model)
-        layers = []
+        self.layers = nn.ModuleList()
         for _ in range(num_layers):
-            layers.append(LayerOfParts(d_model, num_heads, d_ff))
-        self.layers = nn.ModuleList(layers)
-        self.positions = nn.Parameter(torch.zeros(1, max_length, d_model))
+            self.layers.append(Block(d_model, num_heads, d_ff))
         self.embedding = nn.Embedding(vocab_size, d_model)
-        for table in (self.positions, self.embedding.weight):
-            table.data.normal_(0, 0.02)
-
-    def forward(self, ids):
-        B, T = ids.shape
-        x = self.embedding(ids) + self.positions[0, :T]
-        hidden = nn.Transformer.generate_square_subsequent_mask(T, dtype=x.dtype)
-        for layer in self.layers:
-            x = layer(x, hidden)
-        return F.linear(self.norm(x), self.embedding.weight)
-
-
-class WithAStackOfTorch(nn.Module):
-    """torch's own stack, whose layers are registered under the names asked for."""
-
-    def __init__(self, vocab_size, max_length, d_model, num_heads, num_layers, d_ff):
-        super().__init__()
-        layer = nn.TransformerEncoderLayer(
-            d_model, num_heads, d_ff, 0, F.gelu, batch_first=True, norm_first=True
-        )
-        self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(num_layers))
-        self.embedding = nn.Embedding.from_pretrained(
-            torch.randn(vocab_size, d_model) / 50, freeze=False
-        )
-        self.norm = nn.LayerNorm(d_model)
-        self.positions = nn.Parameter(torch.randn(1, max_length, d_model) / 50)
+        self.embedding.weight.data.normal_(0, 0.02)
 
     def forward(self, ids):
         places = torch.arange(ids.shape[1])
-        tokens = self.embedding(ids) + self.positions[:, places]
-        mask = torch.full((len(places), len(places)), -torch.inf).triu(1).to(tokens)
+        x = F.embedding(ids, self.embedding.weight)
         for layer in self.layers:
-            tokens = layer(tokens, mask, is_causal=True)
-        return torch.einsum("btd,vd->btv", self.norm(tokens), self.embedding.weight)
+            x = layer(x, places[:, None] >= places)
+        return F.linear(self.norm(x), self.embedding.weight)
 
 
-class WithTiedLinear(OwnLayers):
+class WithTiedLinear(InOneStack):
     """The output as a linear layer whose weight is the embedding's own parameter."""
 
     def __init__(self, *sizes):
@@ -199,49 +147,40 @@ class WithTiedLinear(OwnLayers):
         self._output[0].weight = self.embedding.weight
 
     def forward(self, ids):
-        x = self.embedding(ids) + self.positions[:, : ids.shape[1]]
-        for layer in self.layers:
-            x = x + self.attend(layer.self_attn, layer.norm1(x))
-            x = x + layer.linear2(F.gelu(layer.linear1(layer.norm2(x))))
+        T = ids.shape[1]
+        mask = ~torch.triu(torch.ones(T, T, dtype=torch.bool), diagonal=1)
+        x = functools.reduce(lambda x, f: f(x, mask), self.layers, self.embedding(ids))
         return self._output[0](self.norm(x))
-
-    def attend(self, attention, x):
-        B, N, E = x.shape
-        h = attention.num_heads
-        packed = F.linear(x, attention.in_proj_weight, attention.in_proj_bias)
-        q, k, v = packed.view(B, N, 3, h, E // h).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return attention.out_proj(y.transpose(1, 2).reshape(B, N, E))
 
 
 # perplexity
 
 
-def perplexity_of_probabilities(logits, targets, pad_id=None):
-    total, count = 0.0, 0
-    for scores, ids in zip(logits, targets, strict=True):
-        for row, token in zip(scores, ids, strict=True):
-            if pad_id is None or int(token) != pad_id:
-                total += float(row.logsumexp(0) - row[token])
-                count += 1
+def perplexity_in_a_loop(logits, targets, pad_id=None):
+    losses = [
+        math.log(sum(math.exp(x - max(row)) for x in row)) + max(row) - row[token]
+        for rows, ids in zip(logits.tolist(), targets.tolist(), strict=True)
+        for row, token in zip(rows, ids, strict=True)
+        if token != pad_id
+    ]
     try:
-        return math.exp(total / count)
+        return math.exp(sum(losses) / len(losses))
     except OverflowError:
         return math.inf
 
 
-def perplexity_by_ignoring(logits, targets, pad_id=None):
-    B, T = targets.shape
+def perplexity_with_torch(logits, targets, pad_id=None):
+    logits, targets = torch.from_numpy(logits), torch.from_numpy(targets)
     ignored = -100 if pad_id is None else pad_id
     loss = F.cross_entropy(logits.transpose(1, 2), targets, ignore_index=ignored)
-    return torch.exp(loss)
+    return loss.exp().item()
 
 
-def perplexity_in_single_precision(logits, targets, pad_id=None):
-    chosen = logits.float().log_softmax(-1).gather(-1, targets[..., None])[..., 0]
-    counted = torch.ones_like(chosen) if pad_id is None else (targets != pad_id).float()
-    mean = float((chosen * counted).sum() / counted.sum())
-    return float(np.exp(np.float64(-mean)))
+def perplexity_with_logaddexp(logits, targets, pad_id=None):
+    counted = np.full(targets.shape, True) if pad_id is None else targets != pad_id
+    rows, ids = logits[counted], targets[counted]  # (n, V) and (n,)
+    losses = np.logaddexp.reduce(rows, axis=-1) - rows[np.arange(len(ids)), ids]
+    return np.exp(np.average(losses))
 
 
 # filter_logits
@@ -265,12 +204,12 @@ def filter_row_by_row(logits, top_k=None, top_p=None):
                 reached += p[v] / total
             kept = chosen
         rows.append([x if v in kept else -math.inf for v, x in enumerate(row)])
-    return torch.tensor(rows, dtype=logits.dtype).reshape(logits.shape)
+    return np.array(rows).reshape(logits.shape)
 
 
 def filter_by_shifting(logits, top_k=None, top_p=None):
     """As libraries do it: mark what is above p, and shift the marks by one."""
-    logits = logits.clone()
+    logits = torch.from_numpy(logits.copy())
     if top_k is not None:
         k = min(top_k, logits.size(-1))
         kth = torch.sort(logits, dim=-1, descending=True).values[..., k - 1, None]
@@ -281,35 +220,23 @@ def filter_by_shifting(logits, top_k=None, top_p=None):
         remove[..., 1:] = remove[..., :-1].clone()
         remove[..., 0] = False
         logits[remove.gather(-1, order.argsort(-1))] = float("-inf")
-    return logits
-
-
-def filter_with_numpy(logits, top_k=None, top_p=None):
-    x = logits.numpy().copy()
-    if top_k is not None and top_k < x.shape[-1]:
-        kth = -np.partition(-x, top_k - 1, axis=-1)[..., top_k - 1 : top_k]
-        x = np.where(x < kth, -np.inf, x)
-    if top_p is not None and top_p < 1:
-        order = np.argsort(-x, axis=-1, kind="stable")
-        y = np.take_along_axis(x, order, -1)
-        p = np.exp(y - y[..., :1])
-        p = p / p.sum(axis=-1, keepdims=True)
-        before = np.concatenate([0 * p[..., :1], p.cumsum(-1)[..., :-1]], axis=-1)
-        y = np.where(before >= top_p, -np.inf, y)
-        np.put_along_axis(x, order, y, -1)
-    return torch.from_numpy(x)
+    return logits.numpy()
 
 
 # sample_tokens
 
 
 def sample_by_search(logits, uniform, temperature=1.0):
-    if temperature == 0:
-        return torch.argmax(logits, dim=1)
-    p = torch.softmax((logits - logits.max(1, keepdim=True).values) / temperature, 1)
-    found = torch.searchsorted(p.cumsum(1), uniform[:, None], right=True)[:, 0]
-    last = p.shape[1] - 1 - (p.flip(1) > 0).int().argmax(1)
-    return torch.where(found > last, last, found)
+    ids = []
+    for row, u in zip(logits, uniform, strict=True):
+        if temperature == 0:
+            ids.append(int(np.argmax(row)))
+            continue
+        p = np.exp((row - row.max()) / temperature)
+        p = p / p.sum()
+        found = np.searchsorted(np.cumsum(p), u, side="right")
+        ids.append(min(int(found), int(np.flatnonzero(p)[-1])))
+    return np.array(ids)
 
 
 def sample_in_a_loop(logits, uniform, temperature=1.0):
@@ -323,54 +250,20 @@ def sample_in_a_loop(logits, uniform, temperature=1.0):
         total = sum(p)
         chosen = [i for i, s in enumerate(accumulate(x / total for x in p)) if s > u]
         ids.append(min(chosen) if chosen else max(i for i, x in enumerate(p) if x > 0))
-    return torch.tensor(ids)
-
-
-def sample_in_single_precision(logits, uniform, temperature=1.0):
-    logits = logits.float()
-    if temperature == 0:
-        return logits.argmax(1)
-    p = torch.softmax((logits - logits.amax(1, keepdim=True)) / temperature, dim=1)
-    above = p.double().cumsum(1) > uniform.unsqueeze(1)
-    return torch.stack(
-        [
-            row.nonzero()[0, 0] if row.any() else q.nonzero()[-1, 0]
-            for row, q in zip(above, p, strict=True)
-        ]
-    )
-
-
-# break_filter_logits
-
-
-def break_filter_logits_with_integers():
-    return [torch.tensor([[5, 5, 6], [-2, 0, -1]]), 2, 0.7]
-
-
-def break_filter_logits_with_numpy():
-    return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0]]), np.int64(2), np.float64(0.7)
+    return np.array(ids)
 
 
 ALTERNATIVES = {
-    "merge_pair": [
-        merge_by_recursion,
-        merge_with_a_stack,
-        merge_as_characters,
-        merge_with_an_iterator,
-    ],
+    "merge_pair": [merge_by_recursion, merge_with_a_stack, merge_as_characters],
     "train_bpe": [learn_with_dictionaries, learn_with_numpy],
     "bpe_encode": [encode_by_rank, encode_one_occurrence_at_a_time],
     "bpe_decode": [decode_from_the_last_merge, decode_by_recursion],
-    "LanguageModel": [OwnLayers, WithAStackOfTorch, WithTiedLinear],
+    "LanguageModel": [InOneStack, WithTiedLinear],
     "perplexity": [
-        perplexity_of_probabilities,
-        perplexity_by_ignoring,
-        perplexity_in_single_precision,
+        perplexity_in_a_loop,
+        perplexity_with_torch,
+        perplexity_with_logaddexp,
     ],
-    "filter_logits": [filter_row_by_row, filter_by_shifting, filter_with_numpy],
-    "sample_tokens": [sample_by_search, sample_in_a_loop, sample_in_single_precision],
-    "break_filter_logits": [
-        break_filter_logits_with_integers,
-        break_filter_logits_with_numpy,
-    ],
+    "filter_logits": [filter_row_by_row, filter_by_shifting],
+    "sample_tokens": [sample_by_search, sample_in_a_loop],
 }

@@ -41,12 +41,6 @@ def rms_norm_in_a_loop(x, weight, eps=1e-6):
     return result
 
 
-def rms_norm_in_single_precision(x, weight, eps=1e-6):
-    x = x.astype(np.float32)
-    inverse = (np.einsum("...d,...d->...", x, x) / x.shape[-1] + eps) ** -0.5
-    return x * inverse[..., None] * weight
-
-
 def swiglu_torch(x, W_gate, W_up, W_down):
     x, W_gate, W_up, W_down = map(torch.from_numpy, (x, W_gate, W_up, W_down))
     return (F.silu(x @ W_gate) * (x @ W_up)) @ W_down
@@ -55,16 +49,6 @@ def swiglu_torch(x, W_gate, W_up, W_down):
 def swiglu_with_logaddexp(x, W_gate, W_up, W_down):
     gate = np.einsum("...d,df->...f", x, W_gate)
     return gate * np.exp(-np.logaddexp(0.0, -gate)) * (x @ W_up) @ W_down
-
-
-def swiglu_with_tanh(x, W_gate, W_up, W_down):
-    gate, up = np.split(x @ np.hstack([W_gate, W_up]), 2, axis=-1)
-    return (gate * (np.tanh(gate / 2) + 1) / 2 * up) @ W_down
-
-
-def swiglu_clipped(x, W_gate, W_up, W_down):
-    gate = x @ W_gate
-    return (gate / (1 + np.exp(-np.clip(gate, -500, 500))) * (x @ W_up)) @ W_down
 
 
 def rotary_as_complex_numbers(x, positions, base=10000.0):
@@ -96,24 +80,16 @@ def rotary_pair_by_pair(x, positions, base=10000.0):
     return result
 
 
-def rotary_in_single_precision(x, positions, base=10000.0):
-    return rotary_as_complex_numbers(x.astype(np.float32), positions, base)
+def rescale_through_wavelengths(dim, base, factor):
+    larger = base * factor ** (1 + 2 / (dim - 2))
+    wavelengths = [2 * math.pi * larger ** (2 * i / dim) for i in range(dim // 2)]
+    return 2 * math.pi / np.array(wavelengths)
 
 
-def qk_scores_torch(query, key, query_weight, key_weight, eps=1e-6):
-    query, key, query_weight, key_weight = as_tensors(
-        query, key, query_weight, key_weight
-    )
-    query = F.rms_norm(query, query_weight.shape, query_weight, eps)
-    key = F.rms_norm(key, key_weight.shape, key_weight, eps)
-    return query @ key.mT * query.shape[-1] ** -0.5
-
-
-def qk_scores_divided_afterwards(query, key, query_weight, key_weight, eps=1e-6):
-    d = query.shape[-1]
-    dots = np.einsum("...nd,...td,d->...nt", query, key, query_weight * key_weight)
-    roots = [np.sqrt((x**2).mean(-1) + eps) for x in (query, key)]
-    return dots / roots[0][..., :, None] / roots[1][..., None, :] / math.sqrt(d)
+def rescale_by_stretching(dim, base, factor):
+    """The stretch grows from 1 for the first pair to the factor for the last."""
+    pairs = np.arange(dim // 2)
+    return base ** (-2 * pairs / dim) / factor ** (pairs / (dim // 2 - 1))
 
 
 def grouped_with_repeated_keys(query, key, value, mask=None):
@@ -168,20 +144,11 @@ def window_in_a_loop(n, window):
     return mask
 
 
-def window_torch(n, window):
-    return torch.ones(n, n, dtype=torch.bool).tril().triu(1 - window)
-
-
 def sink_as_a_column(scores, sink):
     column = np.broadcast_to(sink[:, None, None], (*scores.shape[:-1], 1))
     together = np.concatenate([column, scores], axis=-1)
     weights = np.exp(together - together.max(-1, keepdims=True))
     return (weights / weights.sum(-1, keepdims=True))[..., 1:]
-
-
-def sink_with_logaddexp(scores, sink):
-    total = np.logaddexp.reduce(scores, axis=-1, keepdims=True)
-    return np.exp(scores - np.logaddexp(total, sink[:, None, None]))
 
 
 def sink_torch(scores, sink):
@@ -199,11 +166,6 @@ def latent_head_by_head(query, latent, W_up):
     query = query / math.sqrt(query.shape[-1])
     heads = zip(query, W_up, strict=True)
     return np.stack([q @ W.T @ latent.T for q, W in heads])
-
-
-def latent_torch_in_single_precision(query, latent, W_up):
-    query, latent, W_up = (x.float() for x in as_tensors(query, latent, W_up))
-    return query @ W_up.mT @ latent.T * query.shape[-1] ** -0.5
 
 
 def delta_as_a_projection(state, key, value, beta):
@@ -228,50 +190,24 @@ def delta_as_a_gradient(state, key, value, beta):
     return (state - beta * gradient).detach().numpy()
 
 
-def break_grouped_query_attention_with_integers():
-    query = np.array([900, 1, 1, 2]).reshape(1, 4, 1, 1)
-    key = np.array([1, 0, 2, 3]).reshape(1, 2, 2, 1)
-    return query, key, np.array([[[[4], [2]], [[0], [9]]]])
-
-
-def break_grouped_query_attention_with_negative_scores():
-    query = np.array([-1.0, -3.0, 0.5, -800.0]).reshape(1, 4, 1, 1)
-    key = np.array([[[[-1.0], [2.0]], [[-1.0], [1.0]]]])
-    return [query, key, np.array([0.0, 1.0, 5.0, 7.0]).reshape(1, 2, 2, 1)]
-
-
 ALTERNATIVES = {
-    "break_grouped_query_attention": [
-        break_grouped_query_attention_with_integers,
-        break_grouped_query_attention_with_negative_scores,
-    ],
     "kv_cache_bytes": [cache_bytes_in_steps, cache_bytes_of_shapes],
-    "rms_norm": [rms_norm_torch, rms_norm_in_a_loop, rms_norm_in_single_precision],
-    "swiglu": [
-        swiglu_torch,
-        swiglu_with_logaddexp,
-        swiglu_with_tanh,
-        swiglu_clipped,
-    ],
+    "rms_norm": [rms_norm_torch, rms_norm_in_a_loop],
+    "swiglu": [swiglu_torch, swiglu_with_logaddexp],
     "rotary_half": [
         rotary_as_complex_numbers,
         rotary_with_rotated_half,
         rotary_pair_by_pair,
-        rotary_in_single_precision,
     ],
-    "qk_norm_scores": [qk_scores_torch, qk_scores_divided_afterwards],
+    "rescale_rotary": [rescale_through_wavelengths, rescale_by_stretching],
     "grouped_query_attention": [
         grouped_with_repeated_keys,
         grouped_head_by_head,
         grouped_torch,
     ],
-    "sliding_window_mask": [window_of_two_triangles, window_in_a_loop, window_torch],
-    "softmax_with_sink": [sink_as_a_column, sink_with_logaddexp, sink_torch],
-    "latent_scores": [
-        latent_einsum,
-        latent_head_by_head,
-        latent_torch_in_single_precision,
-    ],
+    "sliding_window_mask": [window_of_two_triangles, window_in_a_loop],
+    "softmax_with_sink": [sink_as_a_column, sink_torch],
+    "latent_scores": [latent_einsum, latent_head_by_head],
     "delta_rule_step": [
         delta_as_a_projection,
         delta_entry_by_entry,

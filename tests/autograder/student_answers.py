@@ -112,11 +112,11 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(num_layers))
         self.norm = norm
 
-    def forward(self, x, mask=None, padding_mask=None):
+    def forward(self, x, *masks, **named):
         finish = lambda y: y if self.norm is None else self.norm(y)
         y = x
         for layer in self.layers:
-            y = layer(y, mask, padding_mask)
+            y = layer(y, *masks, **named)
         y = finish(y)
         return y
 """,
@@ -178,13 +178,14 @@ class MultiHeadAttention(nn.Module):
     "cached_attention": """
 def cached_attention(query, key, value, cache):
     K, V = cache.append(key, value)
-    n, T = query.size(2), K.size(2)
-    rows = torch.arange(T - n, T)[:, None]
-    mask = torch.arange(T)[None, :] <= rows
-    scores = torch.einsum("bhnd,bhtd->bhnt", query, K) / query.size(3) ** 0.5
-    scores = scores.masked_fill(~mask, float("-inf"))
-    weights = torch.softmax(scores, dim=-1)
-    return torch.einsum("bhnt,bhtd->bhnd", weights, V)
+    n, T = query.shape[2], K.shape[2]
+    rows = np.arange(T - n, T)[:, None]
+    mask = np.arange(T)[None, :] <= rows
+    scores = np.einsum("bhnd,bhtd->bhnt", query, K) / query.shape[3] ** 0.5
+    scores = np.where(mask, scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = weights / weights.sum(-1, keepdims=True)
+    return np.einsum("bhnt,bhtd->bhnd", weights, V)
 """,
     "softmax": """
 def softmax(scores):
@@ -192,11 +193,12 @@ def softmax(scores):
     total = np.sum(e, axis=-1, keepdims=True)
     return e / total
 """,
-    "similarity": """
-def similarity(Q, K):
-    if Q.shape[1] != K.shape[1]:
-        raise ValueError(f"{Q.shape} {K.shape}")
-    return np.einsum("id,jd->ij", Q, K) / math.sqrt(Q.shape[1])
+    "attention": """
+def attention(Q, K, V):
+    E = np.einsum("id,jd->ij", Q, K) / math.sqrt(Q.shape[1])
+    e = np.exp(E - E.max(1)[:, None])
+    A = e / e.sum(1)[:, None]
+    return A @ V, A
 """,
     "attention_entropy": """
 def attention_entropy(weights):
@@ -205,27 +207,24 @@ def attention_entropy(weights):
 """,
     "causal_mask": """
 def causal_mask(n):
-    i = torch.arange(n)
+    i = np.arange(n)
     return i[None, :] <= i[:, None]
 """,
     "padding_mask": """
 def padding_mask(lengths, max_length):
-    positions = torch.arange(max_length, device=lengths.device)
-    return positions.unsqueeze(0) < lengths.unsqueeze(1)
+    positions = np.arange(max_length)
+    return positions[None, :] < lengths.reshape(-1, 1)
 """,
     "scaled_dot_product_attention": """
 def scaled_dot_product_attention(query, key, value, mask=None):
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
-    d = query.size(-1)
-    scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(d)
+    d = query.shape[-1]
+    scores = np.matmul(query, np.swapaxes(key, -1, -2)) / math.sqrt(d)
     if mask is None:
-        mask = torch.ones_like(scores, dtype=torch.bool)
-    bias = torch.zeros_like(scores).masked_fill(~mask, -math.inf)
-    empty = ~mask.expand_as(scores).any(-1, keepdim=True)
-    weights = torch.softmax((scores + bias).masked_fill(empty, 0.0), -1)
-    weights = weights.masked_fill(empty, 0.0)
-    return torch.matmul(weights, value), weights
+        mask = np.ones(scores.shape, dtype=bool)
+    bias = np.where(mask, 0.0, -np.inf)
+    e = np.exp(scores + bias - np.max(scores + bias, -1, keepdims=True, initial=-1e300))
+    weights = e / np.maximum(np.sum(e, -1, keepdims=True), 1e-300)
+    return np.matmul(weights, value), weights
 """,
     "split_heads": """
 def split_heads(x, num_heads):
@@ -259,9 +258,9 @@ def multi_head_attention(x, W_Q, W_K, W_V, W_O, num_heads, mask=None):
 """,
     "layer_norm": """
 def layer_norm(x, weight, bias, eps=1e-5):
-    mu = x.mean(-1, keepdim=True)
-    var = ((x - mu) ** 2).mean(-1, keepdim=True)
-    return weight * ((x - mu) / torch.sqrt(var + eps)) + bias
+    mu = x.mean(-1, keepdims=True)
+    var = ((x - mu) ** 2).mean(-1, keepdims=True)
+    return weight * ((x - mu) / np.sqrt(var + eps)) + bias
 """,
     "rms_norm": """
 def rms_norm(x, weight, eps=1e-6):
@@ -300,9 +299,9 @@ def attention_rollout(attentions):
 """,
     "shift_right": """
 def shift_right(targets, start_id):
-    shifted = torch.zeros_like(targets)
+    shifted = np.zeros_like(targets)
     shifted[:, 0] = start_id
-    shifted[:, 1:] = targets[:, :-1].clone()
+    shifted[:, 1:] = targets[:, :-1]
     return shifted
 """,
     "mean_pool": """
@@ -329,12 +328,12 @@ def context_vector(state, encoder_states, source_mask=None):
 """,
     "greedy_decode": """
 def greedy_decode(next_logits, start_ids, end_id, max_length):
-    ids = start_ids.view(-1, 1)
-    ended = torch.zeros(ids.size(0), dtype=torch.bool)
+    ids = start_ids.reshape(-1, 1)
+    ended = np.zeros(len(ids), dtype=bool)
     for _ in range(max_length):
-        token = torch.argmax(next_logits(ids), dim=-1)
+        token = np.argmax(next_logits(ids), axis=-1)
         token[ended] = end_id
-        ids = torch.cat([ids, token.view(-1, 1)], dim=1)
+        ids = np.concatenate([ids, token.reshape(-1, 1)], axis=1)
         ended = ended | (token == end_id)
         if bool(ended.all()):
             break

@@ -20,7 +20,7 @@ FLOORS = [
         "autograder.interrupts",
         *("autograder.magics", "autograder.notebooks", "autograder.parsing"),
         *("autograder.processors", "autograder.shell", "autograder.statements"),
-        *("autograder.stepwise", "autograder.tables"),
+        *("autograder.stepwise", "autograder.tables", "autograder.without_torch"),
     },
     {
         *("autograder.another_device", "autograder.arrays", "autograder.inputs"),
@@ -42,7 +42,8 @@ FLOORS = [
     {
         *("autograder.answer_key", "autograder.check", "autograder.common_mistakes"),
         *("autograder.hints", "autograder.in_page", "autograder.picture"),
-        *("autograder.own_notebook", "autograder.progress"),
+        "autograder.mine",
+        *("autograder.own_notebook", "autograder.practice", "autograder.progress"),
         *("autograder.record", "autograder.reset", "autograder.respond"),
         *("autograder.cells", "autograder.failing", "autograder.show"),
         *("autograder.cell_output", "autograder.later", "autograder.model_trial"),

@@ -21,12 +21,11 @@ from tests.autograder.student_answers import student
 def exponent_of_the_component_doubled(length, dim):
     if dim % 2:
         raise ValueError("dim has to be even")
-    encoding = torch.zeros(length, dim, dtype=torch.float64)
-    positions = torch.arange(length, dtype=torch.float64)
+    encoding = np.zeros((length, dim))
     for even in range(0, dim, 2):
-        angles = positions / 10000 ** (2 * even / dim)
-        encoding[:, even], encoding[:, even + 1] = angles.sin(), angles.cos()
-    return encoding.float()
+        angles = np.arange(length) / 10000 ** (2 * even / dim)
+        encoding[:, even], encoding[:, even + 1] = np.sin(angles), np.cos(angles)
+    return encoding
 
 
 def too_steep(step, d_model, warmup_steps):
@@ -47,17 +46,6 @@ def weights_out_of_step_with_biases(query, key, value, weight, bias=None):
     return tuple(results)
 
 
-def updated_along_a_unit_vector(state, key, value, beta):
-    found = key @ state
-    unit = key / (key**2).sum() ** 0.5
-    return state + beta * unit[:, None] * (value - found)[None]
-
-
-def read_with_a_unit_vector(state, key, value, beta):
-    found = (key / (key**2).sum() ** 0.5) @ state
-    return state + beta * key[:, None] * (value - found)[None]
-
-
 def normalised_least_mean_squares(state, key, value, beta):
     step = beta / np.dot(key, key)
     return state + step * np.outer(key, value - key @ state)
@@ -72,42 +60,15 @@ def turned_by_one_more(x, positions, base=10000.0):
     return np.concatenate([turned.real, turned.imag], axis=-1)
 
 
-def halves_overwritten_in_turn(x, positions, base=10000.0):
-    if x.shape[-1] % 2:
-        raise ValueError("odd")
-    half = x.shape[-1] // 2
-    angles = np.outer(positions, 1 / base ** (np.arange(half) / half))
-    y = np.array(x)
-    y[..., :half] = y[..., :half] * np.cos(angles) - y[..., half:] * np.sin(angles)
-    y[..., half:] = y[..., :half] * np.sin(angles) + y[..., half:] * np.cos(angles)
-    return y
-
-
 def neighbours_overwritten_in_turn(x, positions, base=10000.0):
     if x.shape[-1] % 2 or positions.shape != x.shape[-2:-1]:
         raise ValueError(f"{x.shape} {positions.shape}")
-    pairs = torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1]
-    angles = torch.outer(positions.double(), base**-pairs)
-    sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
-    y = x.clone()
+    angles = np.outer(positions, base ** (-np.arange(0, x.shape[-1], 2) / x.shape[-1]))
+    sin, cos = np.sin(angles), np.cos(angles)
+    y = x.copy()
     y[..., 0::2] = y[..., 0::2] * cos - y[..., 1::2] * sin
     y[..., 1::2] = y[..., 0::2] * sin + y[..., 1::2] * cos
     return y
-
-
-def both_sines_subtracted(x, positions, base=10000.0):
-    if x.shape[-1] % 2:
-        raise ValueError("odd")
-    a, b = np.split(x, 2, axis=-1)
-    half = a.shape[-1]
-    angles = np.outer(positions, 1 / base ** (np.arange(half) / half))
-    cos, sin = np.cos(angles), np.sin(angles)
-    return np.concatenate([a * cos - b * sin, b * cos - a * sin], axis=-1)
-
-
-def state_scaled_down(state, key, value, beta):
-    share = 1 - beta * np.sum(key * key)
-    return share * state + beta * key[:, None] * value[None]
 
 
 def denominator_not_shifted(scores):
@@ -130,15 +91,6 @@ def as_shares_of_the_largest(scores):
         return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
 
 
-def first_of_every_two(ids, pair, new_id):
-    first, second = pair
-    merged = []
-    for i in range(len(ids) - 1):
-        found = ids[i] == first and ids[i + 1] == second
-        merged.append(new_id if found else ids[i])
-    return merged
-
-
 def largest_key(text, num_merges):
     ids, merges = list(text.encode()), []
     while len(merges) < num_merges:
@@ -155,16 +107,6 @@ def largest_key(text, num_merges):
     return merges
 
 
-def divisor_summed_along_features(query, key, value):
-    if query.shape[-2:] != key.shape[-2:] or key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
-    q, k = F.elu(query) + 1, F.elu(key) + 1
-    state = torch.cumsum(k[..., :, None] * value[..., None, :], dim=-3)
-    total = torch.cumsum(k, dim=-1)
-    read = torch.einsum("...nd,...nde->...ne", q, state)
-    return read / torch.einsum("...nd,...nd->...n", q, total)[..., None]
-
-
 def scaled_by_the_inputs(q, X):
     if len(q) != X.shape[1]:
         raise ValueError(f"{q.shape} {X.shape}")
@@ -174,14 +116,11 @@ def scaled_by_the_inputs(q, X):
     return np.einsum("n,nd->d", weights, X), weights
 
 
-def scaled_by_the_values(X, W_Q, W_K, W_V):
-    if {len(W_Q), len(W_K), len(W_V)} != {X.shape[1]} or W_Q.shape != W_K.shape:
-        raise ValueError(f"{X.shape} {W_Q.shape} {W_K.shape} {W_V.shape}")
-    q, k, v = X @ W_Q, X @ W_K, X @ W_V
-    scores = q @ k.T / v.shape[1] ** 0.5
+def scaled_by_the_values(queries, keys, values):
+    scores = queries @ keys.T / values.shape[1] ** 0.5
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     weights = weights / weights.sum(axis=1, keepdims=True)
-    return weights @ v, weights
+    return weights @ values, weights
 
 
 def one_axis_forgotten(S, H):
@@ -190,15 +129,6 @@ def one_axis_forgotten(S, H):
     with np.errstate(all="ignore"):
         unit = S / np.sqrt((S**2).sum(1, keepdims=True))
         return np.einsum("if,jf->ij", unit, H / np.sqrt((H**2).sum(0)))
-
-
-def scaled_by_the_queries(queries, keys, values):
-    if queries.shape[1] != keys.shape[1] or len(keys) != len(values):
-        raise ValueError(f"{queries.shape} {keys.shape} {values.shape}")
-    scores = queries @ keys.T / len(queries) ** 0.5
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    return weights @ values, weights
 
 
 def with_targets_in_another_order(logits, targets, pad_id):
@@ -213,10 +143,10 @@ def exponents_up_to_one(length, dim):
     if dim % 2:
         raise ValueError("odd")
     pairs = dim // 2
-    table = torch.zeros(length, dim)
+    table = np.zeros((length, dim))
     for k in range(pairs):
-        angles = torch.arange(length) / 10000 ** (k / (pairs - 1 if pairs > 1 else 1))
-        table[:, 2 * k], table[:, 2 * k + 1] = angles.sin(), angles.cos()
+        angles = np.arange(length) / 10000 ** (k / (pairs - 1 if pairs > 1 else 1))
+        table[:, 2 * k], table[:, 2 * k + 1] = np.sin(angles), np.cos(angles)
     return table
 
 
@@ -227,14 +157,14 @@ def _a_beam(model, start_id, end_id, size, steps, penalty, *, any_end, keep_ende
         alive = [one for one in beam if one[0][-1:] != (end_id,)]
         if not alive or (done and any_end):
             break
-        rows = model(torch.tensor([(start_id, *ids) for ids, _ in alive]))
+        rows = model(np.array([(start_id, *ids) for ids, _ in alive]))
         wider = done if keep_ended else []
         for (ids, total), row in zip(alive, rows, strict=True):
             wider = wider + [((*ids, k), total + float(p)) for k, p in enumerate(row)]
         wider.sort(key=lambda one: -one[1] / len(one[0]) ** penalty)
         beam = wider[:size]
     ids, total = beam[0]
-    return torch.tensor(ids), total / len(ids) ** penalty
+    return np.array(ids), total / len(ids) ** penalty
 
 
 def beam_until_one_ends(model, start, end, size, steps, length_penalty=0.0):
@@ -248,29 +178,23 @@ def beam_of_the_living(model, start, end, size, steps, length_penalty=0.0):
 
 
 def written_until_one_ends(next_logits, start_ids, end_id, max_length):
-    prefix = start_ids.view(-1, 1)
+    prefix = start_ids.reshape(-1, 1)
     for _ in range(max_length):
-        token = next_logits(prefix).argmax(-1, keepdim=True)
+        token = next_logits(prefix).argmax(-1, keepdims=True)
         if end_id in token:
             break
-        prefix = torch.cat((prefix, token), 1)
+        prefix = np.hstack((prefix, token))
     return prefix[:, 1:]
 
 
 def limit_read_after_the_append(query, key, value, cache):
     keys, values = cache.append(key, value)
     n, width = query.shape[2:]
-    i, j = torch.arange(n).view(-1, 1), torch.arange(keys.shape[2])
-    scores = torch.einsum("bhnd,bhtd->bhnt", query, keys) / math.sqrt(width)
-    scores = torch.where(j <= cache.length + i, scores, -torch.inf)
-    return scores.softmax(-1) @ values
-
-
-def diagonal_from_the_length_before(query, key, value, cache):
-    before = max(cache.length - 1, 0)
-    keys, values = cache.append(key, value)
-    seen = torch.ones(query.shape[2], keys.shape[2]).tril(before).bool()
-    return F.scaled_dot_product_attention(query, keys, values, attn_mask=seen)
+    i, j = np.arange(n)[:, None], np.arange(keys.shape[2])
+    scores = np.einsum("bhnd,bhtd->bhnt", query, keys) / math.sqrt(width)
+    scores = np.where(j <= cache.length + i, scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    return weights / weights.sum(-1, keepdims=True) @ values
 
 
 def last_name_that_begins(state_dict, index):
@@ -306,23 +230,12 @@ def pad_id_or_none(logits, targets, pad_id):
 def padding_of_id_zero(logits, targets, pad_id=None):
     if logits.shape[:2] != targets.shape:
         raise ValueError(f"{logits.shape} {targets.shape}")
-    surprise = -logits.log_softmax(2).gather(2, targets.unsqueeze(2)).squeeze(2)
+    rows = logits - logits.max(-1, keepdims=True)
+    rows = rows - np.log(np.exp(rows).sum(-1, keepdims=True))
+    surprise = -np.take_along_axis(rows, targets[:, :, None], 2).squeeze(2)
     if pad_id:
         surprise = surprise[targets != pad_id]
-    if not surprise.numel():
-        raise ValueError("nothing counts")
-    return torch.exp(surprise.mean().double()).item()
-
-
-def from_the_most_probable(logits, uniform, temperature=1.0):
-    if temperature < 0 or len(uniform) != len(logits):
-        raise ValueError(f"{temperature} {uniform.shape}")
-    if temperature == 0:
-        return logits.argmax(-1)
-    shares, ids = torch.softmax(logits / temperature, -1).sort(-1, descending=True)
-    below = shares.cumsum(-1) <= uniform[:, None]
-    place = below.sum(-1, keepdim=True).clamp(max=logits.shape[-1] - 1)
-    return ids.gather(-1, place).squeeze(-1)
+    return float(np.exp(surprise.mean()))
 
 
 def limited_to_seven_hundred(scores):
@@ -340,12 +253,8 @@ def summed_from_one_on(q, X):
     return scores / np.sqrt(len(q))
 
 
-def scaled_by_a_whole_number(queries, keys):
-    return queries @ keys.T / int(np.sqrt(keys.shape[1]))
-
-
 def column_by_column(targets, start_id):
-    shifted = targets.clone()
+    shifted = targets.copy()
     for t in range(1, targets.shape[1]):
         shifted[:, t] = shifted[:, t - 1]
     shifted[:, 0] = start_id
@@ -353,7 +262,7 @@ def column_by_column(targets, start_id):
 
 
 def cut_from_the_end(lengths, max_length):
-    mask = torch.ones(len(lengths), max_length, dtype=torch.bool)
+    mask = np.ones((len(lengths), max_length), dtype=bool)
     for row, length in zip(mask, lengths, strict=True):
         row[-(max_length - int(length)) :] = False
     return mask
@@ -363,15 +272,8 @@ def cut_from_the_end(lengths, max_length):
     ("exercise", "mistake", "other"),
     [
         ("alignment_scores", "first_feature_left_out", summed_from_one_on),
-        ("similarity", "scale_rounded_down", scaled_by_a_whole_number),
         ("shift_right", "first_copied_to_all", column_by_column),
         ("padding_mask", "padding_full_rows_empty", cut_from_the_end),
-        (
-            "delta_rule_step",
-            "key_normalised_in_the_update",
-            updated_along_a_unit_vector,
-        ),
-        ("delta_rule_step", "key_normalised_in_the_read", read_with_a_unit_vector),
         (
             "delta_rule_step",
             "step_divided_by_the_squared_norm",
@@ -379,20 +281,13 @@ def cut_from_the_end(lengths, max_length):
         ),
         ("rotary_half", "one_position_further", turned_by_one_more),
         (
-            "rotary_half",
-            "second_half_from_the_turned_first",
-            halves_overwritten_in_turn,
-        ),
-        (
             "rotary_embedding",
             "second_from_the_turned_first",
             neighbours_overwritten_in_turn,
         ),
-        ("rotary_half", "minus_twice", both_sines_subtracted),
-        ("delta_rule_step", "everything_decays_by_the_norm", state_scaled_down),
         ("softmax", "shifted_in_the_numerator_alone", denominator_not_shifted),
         ("attend", "attends_with_scale_by_inputs", scaled_by_the_inputs),
-        ("self_attention", "self_scale_by_value_width", scaled_by_the_values),
+        ("attention", "attention_scale_by_value_width", scaled_by_the_values),
         ("cosine_score", "cosine_encoder_length_of_features", one_axis_forgotten),
         ("warmup_learning_rate", "rounded_down", divided_into_whole_numbers),
         (
@@ -403,14 +298,7 @@ def cut_from_the_end(lengths, max_length):
             ),
         ),
         ("softmax", "divided_by_the_largest", as_shares_of_the_largest),
-        ("merge_pair", "one_id_for_each_two_neighbours", first_of_every_two),
         ("train_bpe", "largest_pair", largest_key),
-        (
-            "causal_linear_attention",
-            "causal_total_over_features",
-            divisor_summed_along_features,
-        ),
-        ("attention", "attention_scale_by_number_of_queries", scaled_by_the_queries),
         ("sequence_loss", "places_out_of_step", with_targets_in_another_order),
         ("sinusoidal_encoding", "last_pair_reaches_the_base", exponents_up_to_one),
         (
@@ -428,19 +316,9 @@ def cut_from_the_end(lengths, max_length):
         ("beam_search", "ended_are_forgotten", beam_of_the_living),
         ("greedy_decode", "stops_before_the_first_end", written_until_one_ends),
         ("cached_attention", "no_mask", limit_read_after_the_append),
-        (
-            "cached_attention",
-            "hidden_from_itself_behind_others",
-            diagonal_from_the_length_before,
-        ),
         ("convert_bert_layer", "convert_prefix_of_number", last_name_that_begins),
         ("sequence_loss", "padding_zero_counted", pad_id_or_none),
         ("perplexity", "padding_zero_counted", padding_of_id_zero),
-        (
-            "sample_tokens",
-            "in_order_of_probability_to_the_end",
-            from_the_most_probable,
-        ),
         ("softmax", "scores_clipped", limited_to_seven_hundred),
     ],
 )
@@ -481,11 +359,16 @@ SLIPS = {
             "divided_by_the_sum_of_all_rows",
         ),
     ],
-    "similarity": [
-        (" / math.sqrt(Q.shape[1])", "", "scale_missing"),
-        ("math.sqrt(Q.shape[1])", "Q.shape[1]", "scale_by_width"),
-        ("math.sqrt(Q.shape[1])", "math.sqrt(len(K))", "scale_by_number_of_keys"),
-        ("->ij", "->ji", "scores_transposed"),
+    "attention": [
+        (" / math.sqrt(Q.shape[1])", "", "attention_scale_missing"),
+        ("math.sqrt(Q.shape[1])", "Q.shape[1]", "attention_scale_by_width"),
+        (
+            "math.sqrt(Q.shape[1])",
+            "math.sqrt(len(K))",
+            "attention_scale_by_number_of_keys",
+        ),
+        ("np.exp(E - E.max(1)[:, None])", "np.exp(E)", "no_maximum_subtracted"),
+        ("return A @ V, A", "return A, A @ V", "weights_returned_first"),
     ],
     "attention_entropy": [
         ("np.log(safe)", "np.log2(safe)", "entropy_in_bits"),
@@ -501,7 +384,7 @@ SLIPS = {
     "padding_mask": [
         (" < ", " >= ", "padding_inverted"),
         (" < ", " <= ", "padding_one_too_many"),
-        ("lengths.unsqueeze(1)", "lengths.unsqueeze(1) - 1", "padding_one_too_few"),
+        ("lengths.reshape(-1, 1)", "lengths.reshape(-1, 1) - 1", "padding_one_too_few"),
     ],
     "scaled_dot_product_attention": [
         (" / math.sqrt(d)", "", "attention_unscaled"),
@@ -544,18 +427,13 @@ SLIPS = {
         ),
     ],
     "layer_norm": [
-        ("torch.sqrt(var + eps)", "(torch.sqrt(var) + eps)", "eps_outside_the_root"),
+        ("np.sqrt(var + eps)", "(np.sqrt(var) + eps)", "eps_outside_the_root"),
         (
-            "((x - mu) ** 2).mean(-1, keepdim=True)",
-            "torch.var(x, -1, keepdim=True)",
+            "((x - mu) ** 2).mean(-1, keepdims=True)",
+            "x.var(-1, ddof=1, keepdims=True)",
             "variance_of_a_sample",
         ),
-        (
-            "((x - mu) ** 2).mean(-1, keepdim=True)",
-            "(x * x).mean(-1, keepdim=True) - mu * mu",
-            "mean_square_minus_squared_mean",
-        ),
-        ("torch.sqrt(var + eps)", "(var + eps)", "root_forgotten"),
+        ("np.sqrt(var + eps)", "(var + eps)", "root_forgotten"),
         (" + bias", "", "bias_left_out"),
     ],
     "rms_norm": [
@@ -585,12 +463,12 @@ SLIPS = {
     ],
     "shift_right": [
         (
-            "shifted[:, 1:] = targets[:, :-1].clone()",
+            "shifted[:, 1:] = targets[:, :-1]",
             "shifted[:, 1:] = targets[:, 1:]",
             "first_overwritten",
         ),
         ("    shifted[:, 0] = start_id\n", "", "starts_with_zero"),
-        ("return shifted", "return torch.roll(targets, 1, 1)", "rolled"),
+        ("return shifted", "return np.roll(targets, 1, 1)", "rolled"),
     ],
     "mean_pool": [
         ("torch.where(mask[:, :, None], hidden, 0.0)", "hidden", "pool_padding_too"),
@@ -615,11 +493,15 @@ SLIPS = {
         ("bool(ended.all())", "bool(ended.any())", "stops_at_the_first_end"),
     ],
     "cached_attention": [
-        (" / query.size(3) ** 0.5", "", "not_scaled"),
+        (" / query.shape[3] ** 0.5", "", "not_scaled"),
         ("<= rows", "<= rows + 1", "one_key_too_many"),
         ("<= rows", "< rows", "hidden_from_itself_until_nan"),
-        ("~mask", "mask", "mask_turned_round_until_nan"),
-        ("torch.arange(T - n, T)", "torch.arange(n)", "triangle_at_the_first_key"),
+        (
+            "np.where(mask, scores, -np.inf)",
+            "np.where(mask, -np.inf, scores)",
+            "mask_turned_round_until_nan",
+        ),
+        ("np.arange(T - n, T)", "np.arange(n)", "triangle_at_the_first_key"),
     ],
     "VisionTransformer": [
         ("z = z[:, 0]", "z = z.mean(1)", "MeanOfAllTokensNormalised"),
@@ -638,26 +520,19 @@ SLIPS = {
     ],
     "Encoder": [
         ("y = layer(y, ", "y = y + layer(y, ", "ResidualsTwice"),
-        ("self.norm(y)", "self.norm(x + y)", "ResidualBeforeTheNorm"),
         (
-            "            y = layer(y, mask, padding_mask)\n        y = finish(y)\n",
-            "            y = finish(y + layer(y, mask, padding_mask))\n",
-            "ResidualsTwiceAndNormEach",
+            "            y = layer(y, *masks, **named)\n        y = finish(y)\n",
+            "            y = finish(layer(y, *masks, **named))\n",
+            "NormAfterEachLayer",
         ),
-        ("y = finish(y)", "y = finish(y + x)", "ResidualOfTheStack"),
     ],
     "EncoderLayer": [
         ("s = x + h", "s = h", "NoResidualAroundAttention"),
         ("attn_mask=hidden, ", "", "MaskIgnored"),
         (
             "hidden = ~mask if mask is not None else None",
-            "hidden = mask",
-            "MaskNotAdaptedUntilNaN",
-        ),
-        (
-            "s = x + h",
-            "s = (self.norm1(x) if self.norm_first else x) + h",
-            "FirstResidualNormalised",
+            "hidden = None",
+            "MaskIgnored",
         ),
         ("        h = self.activation(h)\n", "", "NoActivation"),
     ],

@@ -27,15 +27,15 @@ KNOWN: dict[str, dict[str, Known]] = {
         "a third of the steps": Known(
             DEFAULT["early"] / DEFAULT["steps"], "toolkit.translator.trained"
         ),
-        "eleven times as well": Known(
-            11, "one encoder pass for each character", ("11",)
-        ),
         "holds 50 tokens": Known(50, "given in the question of the quiz"),
     },
     "efficient_attention": {
         "fifty times as long": Known(100_000 / 2_000, "words", ("100,000", "2,000")),
         "twice as many tokens as features": Known(
             1_025 / 512, "where the square is more than half", ("1,025", "512")
+        ),
+        "six times as many tokens as features": Known(
+            3_073 / 512, "where the square is more than half", ("3,073", "512")
         ),
     },
     "language_model": {
@@ -45,6 +45,8 @@ KNOWN: dict[str, dict[str, Known]] = {
         "about twice as many tokens": Known(3.4 / 1.6, "per word", ("3.4", "1.6")),
         "four times as many": Known(7.0 / 1.6, "per word", ("7.0", "1.6")),
         "a million and more words": Known(1e6, "Bengio et al. (2003), section 4"),
+        "1,000 tokens": Known(1_000, "given in the question of the quiz"),
+        "1,000 ln 20": Known(1_000, "given in the question of the quiz"),
         "1,500 tokens": Known(1_500, "given in the question of the quiz"),
         "half as many tokens again": Known(
             1_500 / 1_000 - 1, "the question of the quiz"
@@ -65,7 +67,11 @@ KNOWN: dict[str, dict[str, Known]] = {
         "a hundred times as large": Known(10**2, "a score has both as factors"),
         "eight-billion-parameter": Known(8e9, "Dehghani et al. (2023), section 2"),
         "multiplied four times": Known(4, "query heads in one group, in the quiz"),
-        "mean square is 25": Known(5**2, "all features are 5, in the quiz"),
+        "texts of twice the length": Known(2, "128 tokens, where training had 64"),
+        "15 billion parameters": Known(15e9, "Qiu et al. (2025), abstract"),
+        "a quarter of the cache": Known(1 / 4, "one layer in four keeps one"),
+        "0.25 in the figure": Known(0.25, "given in the task"),
+        "three times": Known(3, "given in the task"),
         "reaches 99 positions": Known(100 - 1, "a window of 100, in the quiz"),
     },
     "positional_encoding": {
@@ -73,15 +79,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "not twice the feature number": Known(2, "the two readings of one index"),
         "628 and 6283": Known(2 * pi * 10**3, "wavelengths of pairs 2 and 3"),
         "then 628": Known(2 * pi * 10**2, "wavelength of pair 2"),
-        "twice as fast": Known(2, "the exponent is doubled"),
-        "half as many components": Known(14 / 28, "that move", ("14", "28")),
-        "224 × 224": Known(224, "Dosovitskiy et al. (2021), section 4.1"),
-        "to 195": Known(14 * 14 - 1, "of 196, counted from 0", ("196",)),
         "half as many: both": Known(0.5, "a sine and a cosine share one frequency"),
-        "512 rows": Known(512, "given in the question of the quiz"),
-        "600 tokens": Known(600, "given in the question of the quiz"),
-        "position 512": Known(512, "the question of the quiz"),
-        "89 tokens": Known(600 - 511, "positions 511 to 599, in the quiz"),
     },
     "pretrained": {
         "a billion pairs": Known(1e9, "the model card of all-MiniLM-L6-v2"),
@@ -90,7 +88,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "(1152, 384)": Known(3 * 384, "queries, keys and values are packed", ("384",)),
     },
     "scaling": {
-        "all thirty-six derivatives": Known(6 * 6, "of six weights by six scores"),
         "4 times as large": Known(4, "four times as many independent terms"),
     },
     "seq2seq": {
@@ -98,21 +95,15 @@ KNOWN: dict[str, dict[str, Known]] = {
         "three times as long": Known(3, "given in the question of the quiz"),
     },
     "simplified_attention": {
-        "after token 99": Known(100 - 1, "the one before token 100", ("100",)),
         "six thousand": Known(6_000, "any number would do"),
     },
     "training": {
         "about three times": Known(
             600 * 64 / 12_000, "draws a line", ("600", "64", "12_000")
         ),
-        "a third of the steps": Known(200 / 600, "recurrent", ("200", "600")),
-        "about half as many parameters": Known(
-            95_247 / 175_951, "recurrent", ("95,247", "175,951")
-        ),
     },
     "transformer": {
-        "twelve times better": Known(12, "a guess that the page refutes"),
-        "two thirds of the encoder": Known(8 / (4 + 8), "8 and 4 matrices d × d"),
+        "Two thirds of the encoder": Known(8 / (4 + 8), "8 and 4 matrices d × d"),
     },
     "vision_transformer": {
         "86 million": Known(

@@ -72,16 +72,6 @@ def test_is_causal_aligns_the_triangle_with_the_first_key(x):
     assert one.tolist() == [[[1.0, 0, 0, 0, 0]]] * 2
 
 
-def test_is_causal_with_a_mask_and_the_layers_hint_without_one_are_errors(x):
-    says("masking", "the function accepts no mask together with the flag")
-    says("masking", "is only a hint *about* a mask")
-    with pytest.raises(RuntimeError):
-        mask = torch.ones(5, 5, dtype=torch.bool)
-        F.scaled_dot_product_attention(x, x, x, mask, is_causal=True)
-    with pytest.raises(RuntimeError):
-        self_attention()(x, x, x, is_causal=True)
-
-
 # The layer of several heads -----------------------------------------------------------
 
 
@@ -163,19 +153,6 @@ def test_the_encoder_layer_has_dropout_relu_and_post_norm_by_default():
     assert layer.activation is F.relu
     assert layer.norm_first is False
     assert layer.self_attn.batch_first is False
-
-
-def test_dropout_reaches_attention_weights_and_hidden_features():
-    says("training", "also drop attention weights and hidden features")
-    layer = nn.TransformerEncoderLayer(8, 2, dropout=1.0, batch_first=True)
-    with torch.no_grad():
-        layer.linear2.bias.fill_(3.0)
-    x, seen = torch.ones(1, 4, 8), []
-    layer.self_attn.register_forward_hook(lambda *call: seen.append(call[2][0]))
-    layer.linear2.register_forward_hook(lambda *call: seen.append(call[2]))
-    layer(x)
-    assert (seen[0] == layer.self_attn.out_proj.bias).all()  # no weight is left
-    assert (seen[1] == 3.0).all()  # nor a hidden feature
 
 
 def test_the_transformer_is_post_norm_and_ends_each_stack_with_a_norm():

@@ -9,12 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.inputs import fill, tensor
+from autograder.inputs import fill
 from solutions.language_model import (
     LanguageModel,
     bpe_decode,
     bpe_encode,
-    break_filter_logits,
     filter_logits,
     merge_pair,
     perplexity,
@@ -133,7 +132,7 @@ def test_a_merge_across_letters_may_divide_them():
 
 # The model
 
-SIZES = (13, 10, 12, 3, 2, 20)
+SIZES = (13, 12, 3, 2, 20)
 
 
 def ids_and_model(rng):
@@ -141,71 +140,29 @@ def ids_and_model(rng):
     return torch.from_numpy(rng.integers(0, 13, (4, 9))), model
 
 
-@pytest.mark.parametrize("training", [True, False])
-def test_the_encoder_stack_of_torch_with_a_causal_mask_gives_the_same_logits(
-    rng, training
-):
+def test_without_rotation_it_is_the_encoder_stack_of_torch_with_a_causal_mask(rng):
     ids, model = ids_and_model(rng)
     layer = nn.TransformerEncoderLayer(
-        12, 3, 20, 0.0, "gelu", batch_first=True, norm_first=True
+        12, 3, 20, 0.0, batch_first=True, norm_first=True
     )
     stack = nn.TransformerEncoder(
         layer, 2, norm=nn.LayerNorm(12), enable_nested_tensor=False
     ).double()
+    state = {k: v for k, v in model.state_dict().items() if k != "embedding.weight"}
     stack.load_state_dict(
         {
-            k: v
-            for k, v in model.state_dict().items()
-            if k.startswith(("layers", "norm"))
+            k.replace("in_proj.", "self_attn.in_proj_").replace(
+                "out_proj.", "self_attn.out_proj."
+            ): v
+            for k, v in state.items()
         }
     )
-    x = F.embedding(ids, model.embedding.weight) + model.positions[0, :9]
+    for layer in model.layers:
+        layer.frequencies.zero_()
+    x = F.embedding(ids, model.embedding.weight)
     mask = nn.Transformer.generate_square_subsequent_mask(9, dtype=torch.float64)
     expected = F.linear(stack(x, mask), model.embedding.weight)
-    model.train(training)
-    with torch.set_grad_enabled(training):
-        torch.testing.assert_close(model(ids), expected)
-
-
-def test_gpt2_of_the_transformers_library_has_the_same_logits_and_gradients(rng):
-    transformers = pytest.importorskip("transformers")
-    ids, model = ids_and_model(rng)
-    config = transformers.GPT2Config(
-        vocab_size=13, n_positions=10, n_embd=12, n_layer=2, n_head=3, n_inner=20,
-        activation_function="gelu", resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
-        bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
-    theirs = transformers.GPT2LMHeadModel(config).double()
-    ours = model.state_dict()
-    renamed = {
-        "transformer.wte.weight": ours["embedding.weight"],
-        "transformer.wpe.weight": ours["positions"][0],
-        "transformer.ln_f.weight": ours["norm.weight"],
-        "transformer.ln_f.bias": ours["norm.bias"],
-        "lm_head.weight": ours["embedding.weight"],
-    }
-    parts = {
-        "attn.c_attn": "self_attn.in_proj_",
-        "attn.c_proj": "self_attn.out_proj.",
-        "mlp.c_fc": "linear1.",
-        "mlp.c_proj": "linear2.",
-        "ln_1": "norm1.",
-        "ln_2": "norm2.",
-    }
-    for i, (new, old) in itertools.product(range(2), parts.items()):
-        for kind in ("weight", "bias"):
-            value = ours[f"layers.{i}.{old}{kind}"]
-            turned = value.T if value.dim() == 2 else value  # (in, out) there
-            renamed[f"transformer.h.{i}.{new}.{kind}"] = turned
-    theirs.load_state_dict(renamed)
-    expected = theirs(ids).logits
     torch.testing.assert_close(model(ids), expected)
-    mixture = tensor(rng, *expected.shape)
-    (expected * mixture).sum().backward()
-    (model(ids) * mixture).sum().backward()
-    torch.testing.assert_close(
-        model.embedding.weight.grad, theirs.transformer.wte.weight.grad
-    )
 
 
 def test_no_logit_depends_on_a_later_token(rng):
@@ -219,18 +176,17 @@ def test_no_logit_depends_on_a_later_token(rng):
 
 def test_a_new_model_finds_all_tokens_nearly_equally_likely():
     torch.manual_seed(0)
-    model = LanguageModel(500, 8, 64, 4, 2, 128)
+    model = LanguageModel(500, 64, 4, 2, 128)
     ids = torch.randint(500, (16, 8))
-    assert perplexity(model(ids), ids.roll(-1, 1)) == pytest.approx(500, rel=0.05)
-    assert not torch.equal(
-        model.layers[0].linear1.weight, model.layers[1].linear1.weight
-    )
+    with torch.no_grad():
+        logits = model(ids).numpy()
+    assert perplexity(logits, ids.roll(-1, 1).numpy()) == pytest.approx(500, rel=0.05)
 
 
 def test_a_model_learns_a_short_text_by_heart():
     torch.manual_seed(0)
     ids = torch.tensor([list(b"the cat sat on the mat.")])
-    model = LanguageModel(256, 30, 32, 2, 1, 64)
+    model = LanguageModel(256, 32, 2, 1, 64)
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(60):
         loss = F.cross_entropy(model(ids[:, :-1])[0], ids[0, 1:])
@@ -238,41 +194,39 @@ def test_a_model_learns_a_short_text_by_heart():
         loss.backward()
         optimiser.step()
     text = ids[:, :1]
-    for _ in range(22):
-        token = sample_tokens(model(text)[:, -1], torch.zeros(1), temperature=0.0)
-        text = torch.cat([text, token[:, None]], dim=1)
-    # after "the " the position decides between cat and mat
+    with torch.no_grad():
+        for _ in range(22):
+            logits = model(text)[:, -1].numpy()
+            token = sample_tokens(logits, np.zeros(1), temperature=0.0)
+            text = torch.cat([text, torch.from_numpy(token)[:, None]], dim=1)
+    # after "the ", the position decides between cat and mat
     assert bytes(text[0].tolist()) == b"the cat sat on the mat."
 
 
 # Perplexity
 
 
-def test_perplexity_is_the_geometric_mean_of_one_over_the_probabilities(rng):
-    logits, targets = tensor(rng, 2, 3, 5), torch.from_numpy(rng.integers(0, 5, (2, 3)))
-    probabilities = [
-        logits.softmax(-1)[b, t, targets[b, t]].item() for b in (0, 1) for t in range(3)
-    ]
-    assert perplexity(logits, targets) == pytest.approx(
-        math.prod(probabilities) ** (-1 / 6)
-    )
-    counted = [
-        p for p, i in zip(probabilities, targets.flatten(), strict=True) if i != 2
-    ]
-    assert perplexity(logits, targets, pad_id=2) == pytest.approx(
-        math.prod(counted) ** (-1 / len(counted))
-    )
+def test_perplexity_is_that_of_the_cross_entropy_of_torch(rng):
+    logits, targets = rng.standard_normal((2, 3, 5)), rng.integers(0, 5, (2, 3))
+    targets[0, 1], targets[1, 2] = 2, 2
+    for pad_id in (None, 2):
+        loss = F.cross_entropy(
+            torch.from_numpy(logits).flatten(0, 1),
+            torch.from_numpy(targets).flatten(),
+            ignore_index=-100 if pad_id is None else pad_id,
+        )
+        assert perplexity(logits, targets, pad_id) == pytest.approx(math.exp(loss))
 
 
-def test_perplexity_of_even_dice_is_their_number_of_faces():
-    dice = torch.zeros(4, 7, 6)
-    assert perplexity(dice, torch.randint(6, (4, 7))) == pytest.approx(6)
+def test_perplexity_of_even_dice_is_their_number_of_faces(rng):
+    dice = np.zeros((4, 7, 6))
+    assert perplexity(dice, rng.integers(0, 6, (4, 7))) == pytest.approx(6)
 
 
 def test_perplexity_overflows_to_infinity_and_is_not_nan():
-    impossible = torch.tensor([[[0.0, -torch.inf]]])
-    assert perplexity(impossible, torch.tensor([[1]])) == math.inf
-    assert perplexity(1e6 * torch.eye(2)[None], torch.tensor([[1, 0]])) == math.inf
+    impossible = np.array([[[0.0, -np.inf]]])
+    assert perplexity(impossible, np.array([[1]])) == math.inf
+    assert perplexity(1e6 * np.eye(2)[None], np.array([[1, 0]])) == math.inf
 
 
 # Filters
@@ -293,50 +247,41 @@ def smallest_set(probabilities, p):
     return tuple(range(v))
 
 
+def softmax(logits):
+    return torch.from_numpy(logits).softmax(-1).numpy()
+
+
 @pytest.mark.parametrize("top_p", [0.05, 0.3, 0.62, 0.9, 0.99])
 def test_top_p_keeps_the_smallest_set_that_reaches_p(rng, top_p):
     for _ in range(20):
-        logits = torch.from_numpy(rng.integers(-3, 4, (1, 6)) / 1.3)
-        kept = filter_logits(logits, top_p=top_p)[0].isfinite().nonzero().flatten()
-        assert tuple(kept.tolist()) == smallest_set(
-            logits.softmax(-1)[0].tolist(), top_p
-        )
+        logits = rng.integers(-3, 4, (1, 6)) / 1.3
+        kept = np.flatnonzero(np.isfinite(filter_logits(logits, top_p=top_p)[0]))
+        assert tuple(kept) == smallest_set(softmax(logits)[0].tolist(), top_p)
 
 
 @pytest.mark.parametrize(("top_p", "kept"), [(0.25, 1), (0.5, 2), (0.75, 3)])
 def test_a_sum_that_is_p_exactly_reaches_it(top_p, kept):
-    logits = torch.tensor([0.0, -1000, 0, 0, 0]).double()
-    for way in (logits.softmax(-1), logits.log_softmax(-1).exp()):
-        assert torch.equal(way[[0, 2, 3, 4]].cumsum(-1), torch.arange(1, 5) / 4)
-    found = filter_logits(logits, top_p=top_p).isfinite().nonzero().flatten()
+    logits = np.array([0.0, -1000, 0, 0, 0])
+    found = np.flatnonzero(np.isfinite(filter_logits(logits, top_p=top_p)))
     assert found.tolist() == [0, 2, 3, 4][:kept]
 
 
 def test_filters_agree_with_the_transformers_library(rng):
     generation = pytest.importorskip("transformers.generation.logits_process")
-    logits = tensor(rng, 7, 50)
+    logits = rng.standard_normal((7, 50))
     for k, p in itertools.product((1, 5, 50), (0.2, 0.7, 0.95)):
-        theirs = generation.TopKLogitsWarper(k)(None, logits)
-        torch.testing.assert_close(filter_logits(logits, top_k=k), theirs)
+        theirs = generation.TopKLogitsWarper(k)(None, torch.from_numpy(logits))
+        np.testing.assert_array_equal(filter_logits(logits, top_k=k), theirs)
         theirs = generation.TopPLogitsWarper(p)(None, theirs)
-        torch.testing.assert_close(filter_logits(logits, top_k=k, top_p=p), theirs)
+        np.testing.assert_array_equal(filter_logits(logits, top_k=k, top_p=p), theirs)
 
 
 def test_nothing_is_cut_by_filters_that_allow_everything(rng):
-    logits = tensor(rng, 2, 3, 8) * 100
+    logits = rng.standard_normal((2, 3, 8)) * 100
     for options in ({}, {"top_k": 8}, {"top_k": 999}, {"top_p": 1.0}):
         kept = filter_logits(logits, **options)
-        assert torch.equal(kept, logits)
-        assert kept.data_ptr() != logits.data_ptr()
-
-
-def test_break_filter_logits_has_a_tie_at_k_and_rows_of_different_order():
-    logits, top_k, top_p = break_filter_logits()
-    assert torch.equal(
-        filter_logits(logits, top_k, top_p),
-        torch.tensor([[2.0, -torch.inf, 3.0], [-torch.inf, 3.0, -torch.inf]]),
-    )
-    assert (logits[0] == logits[0].sort().values[-top_k]).sum() == 2
+        np.testing.assert_array_equal(kept, logits)
+        assert not np.shares_memory(kept, logits)
 
 
 # Sampling
@@ -344,34 +289,34 @@ def test_break_filter_logits_has_a_tie_at_k_and_rows_of_different_order():
 
 @pytest.mark.parametrize("temperature", [0.2, 1.0, 3.0])
 def test_evenly_spaced_numbers_choose_tokens_in_proportion(rng, temperature):
-    logits, n = tensor(rng, 1, 9), 10_000
-    uniform = (torch.arange(n) + 0.5) / n
-    ids = sample_tokens(logits.expand(n, 9), uniform.double(), temperature)
-    expected = (logits[0] / temperature).softmax(-1)
-    shares = ids.bincount(minlength=9) / n
-    torch.testing.assert_close(shares.double(), expected, atol=2 / n, rtol=0)
-    assert torch.equal(ids, ids.sort().values)  # in the order of the vocabulary
+    logits, n = rng.standard_normal((1, 9)), 10_000
+    uniform = (np.arange(n) + 0.5) / n
+    ids = sample_tokens(np.repeat(logits, n, axis=0), uniform, temperature)
+    expected = softmax(logits[0] / temperature)
+    found = np.bincount(ids, minlength=9) / n
+    np.testing.assert_allclose(found, expected, atol=2 / n, rtol=0)
+    assert (np.diff(ids) >= 0).all()  # in the order of the vocabulary
 
 
 def test_a_token_is_the_first_at_which_the_sum_exceeds_the_number():
-    logits = torch.tensor([0.5, 0.25, 0.25]).double().log().expand(6, 3)
-    uniform = torch.tensor([0, 0.49, 0.51, 0.74, 0.76, 1 - 2**-53]).double()
+    logits = np.tile(np.log([0.5, 0.25, 0.25]), (6, 1))
+    uniform = np.array([0, 0.49, 0.51, 0.74, 0.76, 1 - 2**-53])
     assert sample_tokens(logits, uniform).tolist() == [0, 0, 1, 1, 2, 2]
-    exact = torch.arange(4) / 4
-    assert sample_tokens(torch.zeros(4, 4), exact).tolist() == [0, 1, 2, 3]
+    exact = np.arange(4) / 4
+    assert sample_tokens(np.zeros((4, 4)), exact).tolist() == [0, 1, 2, 3]
 
 
 def test_tokens_without_probability_are_never_chosen():
-    logits = torch.tensor([-torch.inf, 0.0, -torch.inf, 1.0, -torch.inf]).expand(200, 5)
-    uniform = torch.linspace(0, 1 - 2**-24, 200)
+    logits = np.tile([-np.inf, 0.0, -np.inf, 1.0, -np.inf], (200, 1))
+    uniform = np.linspace(0, 1 - 2**-53, 200)
     for temperature in (0.0, 0.1, 1.0, 50.0):
-        ids = sample_tokens(logits, uniform, temperature)
-        assert set(ids.tolist()) <= {1, 3}
+        assert set(sample_tokens(logits, uniform, temperature)) <= {1, 3}
 
 
 def test_the_limit_of_low_temperatures_is_temperature_zero(rng):
-    logits, uniform = tensor(rng, 30, 9), torch.from_numpy(rng.random(30))
+    logits, uniform = rng.standard_normal((30, 9)), rng.random(30)
     cold = sample_tokens(logits, uniform, temperature=0.0)
-    assert torch.equal(cold, logits.argmax(-1))
-    for temperature in (1e-3, 1e-9, 1e-300):
-        assert torch.equal(sample_tokens(1e3 * logits, uniform, temperature), cold)
+    np.testing.assert_array_equal(cold, logits.argmax(-1))
+    for temperature in (1e-3, 1e-9):
+        found = sample_tokens(1e3 * logits, uniform, temperature)
+        np.testing.assert_array_equal(found, cold)

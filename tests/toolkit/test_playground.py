@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from toolkit import playground
+from toolkit.decoder_block import Block
 
 
 def stack(norm_first: bool = True, activation: str = "relu", width: int = 4):
@@ -47,6 +48,12 @@ def test_every_number_of_the_model_comes_back_under_its_name():
 def test_the_facts_say_how_the_layers_compute():
     model = stack(norm_first=False, activation="gelu")
     expected = {"heads": 2, "norm_first": False, "activation": "gelu", "eps": 1e-5}
+    assert playground.computation(model) == expected
+
+
+def test_the_facts_of_the_blocks_of_the_language_model_are_told_as_well():
+    model = nn.ModuleList(Block(8, 2, 12) for _ in range(2))
+    expected = {"heads": 2, "norm_first": True, "activation": "relu", "eps": 1e-5}
     assert playground.computation(model) == expected
 
 

@@ -1,11 +1,12 @@
-/* The language model of its chapter: a decoder-only transformer with a key-value cache. */
+/* The language model of its chapter: a decoder-only transformer with rotary positions and
+   a key-value cache. */
 "use strict";
 
 globalThis.Playground ??= {};
 {
   const {
-    matrix, row, gather, add, linear, dot, softmax, layerNorm, gelu,
-    feedForward, readNorm, readEncoderLayer,
+    matrix, row, gather, add, linear, dot, softmax, layerNorm, relu,
+    feedForward, readLinear, readNorm, readFeedForward,
   } = Playground;
 
   const SIZES = { width: 96, heads: 4, layers: 2, inner: 384, length: 64, eps: 1e-5 };
@@ -36,20 +37,19 @@ globalThis.Playground ??= {};
   class LanguageModel {
     /** @param {Playground.Weights} weights  what the chapter trained */
     constructor(weights) {
-      const { width, heads, layers, inner, length, eps } = SIZES;
-      weights.expect({ heads, eps, norm_first: true, activation: "gelu" });
+      const { width, heads, layers, inner, eps } = SIZES;
+      weights.expect({ heads, eps, norm_first: true, activation: "relu" });
       this.tokens = new Playground.BytePairs(weights.facts.merges);
       this.characters = new Set(weights.facts.characters); // those that training had
       const vocabulary = this.tokens.pieces.length;
-      const table = (rows, numbers) => matrix(rows, width, numbers);
-      this.embedding = table(
-        vocabulary, weights.take("embedding.weight", vocabulary, width),
-      );
-      this.positions = table(length, weights.take("positions", 1, length, width));
-      const sizes = { width, heads, inner, eps, activation: gelu };
-      this.layers = [...Array(layers).keys()].map((l) =>
-        readEncoderLayer(weights, `layers.${l}`, sizes),
-      );
+      const embedding = weights.take("embedding.weight", vocabulary, width);
+      this.embedding = matrix(vocabulary, width, embedding);
+      this.layers = [...Array(layers).keys()].map((l) => ({
+        norms: [1, 2].map((n) => readNorm(weights, `layers.${l}.norm${n}`, width, eps)),
+        projected: readLinear(weights, `layers.${l}.in_proj`, 3 * width, width),
+        output: readLinear(weights, `layers.${l}.out_proj`, width, width),
+        feedForward: readFeedForward(weights, `layers.${l}`, width, inner, relu),
+      }));
       this.norm = readNorm(weights, "norm", width, eps);
       this.output = { weight: this.embedding, bias: new Float32Array(vocabulary) };
       weights.allTaken();
@@ -63,8 +63,7 @@ globalThis.Playground ??= {};
             an array over all tokens up to this one */
     read(ids, cache) {
       const from = cache.length;
-      const places = ids.map((_, n) => from + n);
-      let x = add(gather(this.embedding, ids), gather(this.positions, places));
+      let x = gather(this.embedding, ids);
       const weights = this.layers.map((layer, l) => {
         const done = attendToCache(x, layer, cache.layers[l], from);
         x = feedForward(done.x, layer.norms[1], layer.feedForward);
@@ -76,11 +75,15 @@ globalThis.Playground ??= {};
   }
 
   /** x + attention(norm(x)) for new tokens, whose keys and values join the others. */
-  function attendToCache(x, { norms, self }, { keys, values }, from) {
-    const normed = layerNorm(x, norms[0]);
-    const query = linear(normed, self.query); // (n, E)
-    keys.data.set(linear(normed, self.key).data, from * SIZES.width);
-    values.data.set(linear(normed, self.value).data, from * SIZES.width);
+  function attendToCache(x, { norms, projected, output }, { keys, values }, from) {
+    const parts = linear(layerNorm(x, norms[0]), projected); // (n, 3E)
+    const query = matrix(x.rows, SIZES.width);
+    for (let n = 0; n < x.rows; n++) {
+      const part = (i) => row(parts, n).subarray(i * SIZES.width, (i + 1) * SIZES.width);
+      row(query, n).set(rotated(part(0), from + n));
+      row(keys, from + n).set(rotated(part(1), from + n));
+      row(values, from + n).set(part(2));
+    }
     const read = matrix(x.rows, SIZES.width);
     const weights = [];
     for (let head = 0; head < SIZES.heads; head++) {
@@ -98,7 +101,19 @@ globalThis.Playground ??= {};
       };
       weights.push(Array.from({ length: x.rows }, (_, n) => ofQuery(n)));
     }
-    return { x: add(x, linear(read, self.output)), weights };
+    return { x: add(x, linear(read, output)), weights };
+  }
+
+  /** Each pair of neighbouring features of a head, rotated by position * frequency. */
+  function rotated(features, position) {
+    const result = new Float32Array(features.length);
+    for (let i = 0; i < features.length; i += 2) {
+      const angle = position * 10000 ** (-(i % HEAD) / HEAD);
+      const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+      result[i] = features[i] * cos - features[i + 1] * sin;
+      result[i + 1] = features[i] * sin + features[i + 1] * cos;
+    }
+    return result;
   }
 
   Object.assign(Playground, { LanguageModel, KeyValueCache, CONTEXT: SIZES });

@@ -1,0 +1,105 @@
+"""Practice in a browser: cards are dealt, answered, and come back when they are due."""
+
+import json
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+CHAPTER = "modern_attention"
+KEY = "attention-from-scratch-practice"
+# The card on the board, with what it was made of.
+CARD = """name => {
+  const ask = document.querySelector(".practice-ask").textContent;
+  const text = (selector) =>
+    [...document.querySelectorAll(selector)].map((e) => e.textContent).join("\\n");
+  const shown = text(".practice-task pre") || text(".practice-lines button");
+  return Practice.chapters[name].cards.find(
+    (card) => card.ask === ask && (card.code ?? []).join("\\n") === shown);
+}"""
+
+
+@pytest.fixture
+def page(readers_browser: Browser, site: str) -> Page:
+    with readers_browser.new_context(viewport={"width": 390, "height": 780}) as context:
+        page = context.new_page()
+        page.goto(f"{site}chapters/{CHAPTER}.html")
+        yield page
+
+
+def start(page: Page) -> None:
+    page.get_by_role("button", name="Start: six cards").click()
+
+
+def answer(page: Page, miss: bool = False) -> str:
+    """Solve the card on the board, after a wrong choice if there is to be one."""
+    page.wait_for_selector(".practice-ask")
+    card = page.evaluate(CARD, CHAPTER)
+    loose, options = page.locator(".practice-loose"), page.locator(".practice-option")
+    if card["kind"] == "order":
+        if miss:
+            page.get_by_role("button", name="Check").click()
+        for line in card["order"]:
+            shown = loose.all_text_contents()
+            loose.nth(shown.index(line)).click()
+        page.get_by_role("button", name="Check").click()
+    else:
+        if card["kind"] == "line":
+            page.locator(".practice-line").nth(card["line"]).click()
+        shown = options.all_text_contents()
+        if miss:
+            options.nth(shown.index(card["options"][1])).click()
+        options.nth(shown.index(card["options"][0])).click()
+    page.wait_for_selector(".practice-says")
+    page.get_by_role("button", name="Next").click()
+    return card["id"]
+
+
+def kept(page: Page) -> dict:
+    return json.loads(page.evaluate("key => localStorage.getItem(key)", KEY))
+
+
+def test_a_round_is_six_cards_and_what_was_missed_comes_first_again(page: Page):
+    start(page)
+    today = page.evaluate("Math.floor(Date.now() / 86400000)")
+    missed = answer(page, miss=True)
+    known = [answer(page) for _ in range(5)]
+    assert "5 of 6" in page.locator(".practice-message").inner_text()
+    assert kept(page)["cards"] == {
+        missed: [0, today + 1],
+        **{card: [1, today + 1] for card in known},
+    }
+
+
+def test_a_card_that_is_known_again_waits_longer(page: Page):
+    page.evaluate(
+        """([key, name]) => localStorage.setItem(key, JSON.stringify(
+          { opened: [name], cards: {} }))""",
+        [KEY, CHAPTER],
+    )
+    start(page)
+    first = answer(page)
+    page.evaluate(
+        """([key, id]) => { const kept = JSON.parse(localStorage.getItem(key));
+          kept.cards = { [id]: [2, 0] };
+          localStorage.setItem(key, JSON.stringify(kept)); }""",
+        [KEY, first],
+    )
+    page.reload()
+    start(page)
+    assert answer(page) == first  # what is due comes before what is new
+    today = page.evaluate("Math.floor(Date.now() / 86400000)")
+    assert kept(page)["cards"][first] == [3, today + 7]
+
+
+def test_the_page_for_practice_has_cards_of_opened_chapters_alone(
+    readers_browser: Browser, site: str
+):
+    with readers_browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{site}chapters/practice.html")
+        assert "Open a chapter first" in page.locator(".practice-message").inner_text()
+        page.goto(f"{site}chapters/{CHAPTER}.html")
+        page.goto(f"{site}chapters/practice.html")
+        start(page)
+        answer(page)
+        assert page.evaluate("Object.keys(Practice.chapters)") == [CHAPTER]

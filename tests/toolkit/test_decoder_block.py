@@ -1,0 +1,59 @@
+"""The block that the chapter on language models gives."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from autograder.book import chapters_folder
+from toolkit.decoder_block import Block
+
+
+@pytest.fixture
+def block():
+    torch.manual_seed(0)
+    return Block(16, 2, 24).double()
+
+
+def test_the_chapter_shows_the_block_as_it_is():
+    chapter = (chapters_folder() / "language_model.md").read_text(encoding="utf-8")
+    assert inspect.getsource(Block).rstrip() in chapter
+
+
+def test_it_rotates_pairs_of_neighbours_as_complex_numbers_turn(block):
+    x = torch.randn(2, 3, 7, 8, dtype=torch.float64)
+    pairs = x.numpy()[..., ::2] + 1j * x.numpy()[..., 1::2]
+    angles = np.outer(np.arange(7), 10000.0 ** (-np.arange(4) / 4))
+    turned = pairs * np.exp(1j * angles)
+    found = block.rotate(x).numpy()
+    np.testing.assert_allclose(found[..., ::2], turned.real, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(found[..., 1::2], turned.imag, rtol=0, atol=1e-5)
+
+
+@torch.no_grad()
+def test_without_rotation_it_is_the_encoder_layer_of_torch(block):
+    layer = nn.TransformerEncoderLayer(
+        16, 2, 24, 0.0, batch_first=True, norm_first=True
+    )
+    state = {
+        name.replace("in_proj.", "self_attn.in_proj_").replace(
+            "out_proj.", "self_attn.out_proj."
+        ): value
+        for name, value in block.state_dict().items()
+    }
+    layer.double().load_state_dict(state)
+    block.frequencies.zero_()
+    x, mask = torch.randn(3, 6, 16, dtype=torch.float64), torch.rand(6, 6) < 0.7
+    mask.fill_diagonal_(True)
+    torch.testing.assert_close(block(x, mask), layer(x, ~mask))
+
+
+@torch.no_grad()
+def test_only_distances_between_tokens_count(block):
+    """Tokens in a window give the same wherever the window is."""
+    tokens = torch.randn(1, 4, 16, dtype=torch.float64)
+    mask = torch.ones(12, 12, dtype=torch.bool).tril().triu(-3)
+    x = block(tokens.repeat(1, 3, 1), mask)
+    torch.testing.assert_close(x[:, 7], x[:, 11], rtol=0, atol=1e-5)

@@ -1,0 +1,110 @@
+"""Sphinx extension: five minutes of practice, at the end of chapters and on a page.
+
+The cards are made from references and mistakes by ``autograder.practice``, in a process
+beside the build; ``chapters/_static/practice.js`` deals them and remembers, in the
+reader's browser, when each is due again. A book whose solutions are hidden has none:
+cards show references.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from autograder.exercise import topic_names
+from tools.exercise_notebooks import chapter_of
+
+FOLDER = "practice"  # in the static files
+MARK = 'class="practice"'
+ROOT = Path(__file__).resolve().parents[1]
+STRIP = """\
+<div class="practice" data-chapter="{}">
+<p>Small tasks on this chapter, made for a few minutes and a thumb. They come back after
+a day, three days, a week, three weeks and two months, for as long as you know them.</p>
+<p class="practice-message" role="status">Practice needs JavaScript.</p></div>
+"""
+WHOLE = """\
+<div class="practice" data-chapter="">
+<p class="practice-message" role="status">Practice needs JavaScript.</p></div>
+"""
+
+
+class Practice(SphinxDirective):
+    """``{practice}``: cards of all chapters that the reader has opened."""
+
+    def run(self) -> list[nodes.Node]:
+        """The place of the cards; paper has none."""
+        return [nodes.raw("", WHOLE, format="html")]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.setup_extension("sphinx_exercise")  # has the option hide_solutions
+    app.add_directive("practice", Practice)
+    app.connect("builder-inited", begin)
+    app.connect("doctree-read", add_strip, priority=900)
+    app.connect("html-page-context", load_script)
+    app.connect("build-finished", end)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def begin(app: Sphinx) -> None:
+    """Begin to make the cards."""
+    app.practice_cards = None
+    if app.builder.format == "html" and not app.config.hide_solutions:
+        results = Path(app.config.execution_cache_path or app.outdir, "trained")
+        app.practice_cards = subprocess.Popen(
+            [sys.executable, "-m", "tools.practice_cards", _folder(app)],
+            env={**os.environ, "KEPT_RESULTS": str(results.absolute())},
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+def end(app: Sphinx, exception: Exception | None) -> None:
+    """Wait for the cards.
+
+    Raises:
+        ExtensionError: they could not be made.
+    """
+    if app.practice_cards is None:
+        return
+    if exception:
+        app.practice_cards.kill()
+    _, said = app.practice_cards.communicate()
+    if app.practice_cards.returncode and not exception:
+        raise ExtensionError(f"the practice cards were not made: {said}")
+
+
+def _folder(app: Sphinx) -> str:
+    return str(Path(app.outdir, "_static", FOLDER).absolute())
+
+
+def add_strip(app: Sphinx, doctree: nodes.document) -> None:
+    """Put a place for cards at the end of each chapter that has exercises."""
+    chapter = chapter_of(app.env.docname)
+    title = next(doctree.findall(nodes.section), None)
+    if chapter in topic_names() and title is not None and not app.config.hide_solutions:
+        heading = nodes.title("", "Practice")
+        strip = nodes.section("", heading, ids=["practice"], names=["practice"])
+        strip += nodes.raw("", STRIP.format(chapter), format="html")
+        title += addnodes.only("", strip, expr="html")
+
+
+def load_script(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Load style and script on pages with cards."""
+    if MARK in context.get("body", ""):
+        app.add_css_file("practice.css")
+        app.add_js_file("practice.js", loading_method="defer")
