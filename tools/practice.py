@@ -61,7 +61,7 @@ def begin(app: Sphinx) -> None:
     """Begin to make the cards."""
     app.practice_cards = None
     if app.builder.format == "html" and not app.config.hide_solutions:
-        results = Path(app.config.execution_cache_path or app.outdir, "trained")
+        results = Path(app.config.nb_execution_cache_path or app.outdir, "trained")
         app.practice_cards = subprocess.Popen(
             [sys.executable, "-m", "tools.practice_cards", _folder(app)],
             env={**os.environ, "KEPT_RESULTS": str(results.absolute())},

@@ -94,7 +94,14 @@ KNOWN: dict[str, dict[str, Known]] = {
         "50 percent more steps": Known(100 * (750 / 500 - 1), "steps", ("750", "500")),
         "three times as long": Known(3, "given in the question of the quiz"),
     },
+    "qkv_projections": {
+        "makes it three times as long": Known(3, "the factor of W_Q", ("3",)),
+        "twice as far out means twice the score": Known(2, "the score is linear"),
+    },
     "simplified_attention": {
+        "three times as long": Known(
+            3 / 1, "entries of query and word", ("3.0", "1.0")
+        ),
         "six thousand": Known(6_000, "any number would do"),
     },
     "training": {
