@@ -24,6 +24,9 @@ class Known(NamedTuple):
 
 KNOWN: dict[str, dict[str, Known]] = {
     "decoding": {
+        "that pass eleven times": Known(
+            11, "one encoder pass for each character", ("11",)
+        ),
         "a third of the steps": Known(
             DEFAULT["early"] / DEFAULT["steps"], "toolkit.translator.trained"
         ),
@@ -105,6 +108,8 @@ KNOWN: dict[str, dict[str, Known]] = {
         "six thousand": Known(6_000, "any number would do"),
     },
     "training": {
+        "96 % of its characters": Known(96, "given in the question of the quiz"),
+        "90 % free-running": Known(90, "given in the question of the quiz"),
         "about three times": Known(
             600 * 64 / 12_000, "draws a line", ("600", "64", "12_000")
         ),
