@@ -1,4 +1,4 @@
-"""Helpers for cases that only need NumPy: sizes, memory layouts and a measure."""
+"""Helpers for cases that only need NumPy: sizes, memory layouts and measures."""
 
 from __future__ import annotations
 
@@ -36,3 +36,21 @@ def peak_bytes(function: Callable[..., Any], *arguments: Any) -> tuple[Any, int]
         if not tracing:
             tracemalloc.stop()
     return result, peak - before
+
+
+def noted(
+    function: Callable[..., Any], note: Callable[..., Any] | None = None
+) -> tuple[Callable[..., Any], list[Any]]:
+    """A function that does the same, and what ``note`` says of each of its calls.
+
+    The answer sees only the function. Notes kept as an attribute of it, or of the model
+    behind it, could be changed by the answer.
+    """
+    notes: list[Any] = []
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if note is not None:
+            notes.append(note(*args, **kwargs))
+        return function(*args, **kwargs)
+
+    return call, notes

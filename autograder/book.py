@@ -49,6 +49,17 @@ def chapter_names() -> list[str]:
     return listed + [name for name in own if _is_own(name)]
 
 
+def capstone_names() -> list[str]:
+    """Chapters without exercises that run on the reader's own answers, in order."""
+    return [
+        name
+        for name in _listed()
+        if name not in topic_names()
+        and chapter_file(name).is_file()
+        and "autograder.mine" in chapter_file(name).read_text(encoding="utf-8")
+    ]
+
+
 def _is_own(name: str) -> bool:
     """Whether a chapter is one of the course, and not of the book."""
     file = chapter_file(name)

@@ -120,7 +120,9 @@ def hints_on(exercise: Exercise, report: Report) -> list[str]:
     """
     if exercise.hints:
         again = f"hint.inputs({exercise.name}) gives arguments on which it goes wrong."
-        return [*exercise.hints, *([again] if report.reason is not Reason.STUB else [])]
+        answered = report.reason is not Reason.STUB
+        asks_for_a_test = isinstance(exercise, BreakExercise)
+        return [*exercise.hints, *([again] if answered and not asks_for_a_test else [])]
     hints = [f"Read again: {where_to_read(exercise.name)}."]
     if report.reason.is_told:
         hints.append(report.message)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+
+from autograder.arrays import noted as noted
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
@@ -56,24 +57,6 @@ def fill(module: AnyModule, rng: np.random.Generator, scale: float = 0.5) -> Any
 def _values_of(salt: int, name: str, shape: tuple[int, ...], scale: float) -> Tensor:
     own = np.random.default_rng([salt, zlib.crc32(name.encode())])
     return torch.from_numpy(np.asarray(scale * own.standard_normal(shape)))
-
-
-def noted(
-    function: Callable[..., Any], note: Callable[..., Any] | None = None
-) -> tuple[Callable[..., Any], list[Any]]:
-    """A function that does the same, and what ``note`` says of each of its calls.
-
-    The answer sees only the function. Notes kept as an attribute of it, or of the model
-    behind it, could be changed by the answer.
-    """
-    notes: list[Any] = []
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if note is not None:
-            notes.append(note(*args, **kwargs))
-        return function(*args, **kwargs)
-
-    return call, notes
 
 
 def strided(x: Tensor) -> Tensor:

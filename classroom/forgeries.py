@@ -331,35 +331,44 @@ IN_THE_SOLUTION = {
 
 # Answers that call what they should build, in the chapter on the transformer. Without
 # anybody who looks, each earns points.
-CALLS_TOPIC, CALLS_EXERCISE = "transformer", "layer_norm"
-CALLS_WRONG = "def layer_norm(x, weight, bias, eps=1e-5):\n    return x\n"
+CALLS_TOPIC, CALLS_EXERCISE = "transformer", "EncoderLayer"
+_HEAD = (
+    "import copy\nimport torch.nn.functional as F\nfrom torch import nn\n"
+    "def turned(mask): return None if mask is None else ~mask\n"
+)
+_SIGNATURE = (
+    "    def __init__(self, d_model, num_heads, d_ff, norm_first=False,\n"
+    "                 activation=F.relu, eps=1e-5):\n"
+)
+_SIZES = "d_model, num_heads, d_ff, 0.0, activation, eps, True, norm_first"
+_FORWARD = "    def forward(self, x, mask=None, padding_mask=None):\n"
+_MASKS = "turned(mask), turned(padding_mask)"
+CALLS_WRONG = (
+    f"{_HEAD}class EncoderLayer(nn.Module):\n{_SIGNATURE}"
+    f"        super().__init__()\n{_FORWARD}        return x\n"
+)
 CALLS = {
     "by another name": (
-        "import torch.nn.functional as F\n"
-        "norm = vars(F)['mron_reyal'[::-1]]\n"
-        "def layer_norm(x, weight, bias, eps=1e-5):\n"
-        "    return norm(x, x.shape[-1:], weight, bias, eps)\n"
-    ),
-    "mapped over a batch": (
-        "import torch\n"
-        "norm = getattr(torch, 'layer' + '_norm')\n"
-        "def layer_norm(x, weight, bias, eps=1e-5):\n"
-        "    f = lambda row: norm(row, [x.shape[-1]], weight, bias, eps)\n"
-        "    return torch.vmap(f)(x[None])[0]\n"
+        f"{_HEAD}Theirs = vars(nn)['reyaLredocnEremrofsnarT'[::-1]]\n"
+        f"class EncoderLayer(Theirs):\n{_SIGNATURE}"
+        f"        super().__init__({_SIZES})\n"
+        f"{_FORWARD}        return super().forward(x, {_MASKS})\n"
     ),
     "in a layer that was made before": (
-        "import torch\n"
-        "made = {n: torch.nn.LayerNorm(n) for n in range(1, 40)}\n"
-        "def layer_norm(x, weight, bias, eps=1e-5):\n"
-        "    own = made[x.shape[-1]]\n"
-        "    own.weight, own.bias = map(torch.nn.Parameter, (weight, bias))\n"
-        "    own.eps = eps\n"
-        "    return own(x)\n"
+        f"{_HEAD}Theirs = getattr(nn, 'Transformer' + 'EncoderLayer')\n"
+        "made = {(6, 2, 10): Theirs(6, 2, 10, 0.0, batch_first=True),\n"
+        "        (6, 2, 7): Theirs(6, 2, 7, 0.0, batch_first=True)}\n"
+        f"class EncoderLayer(Theirs):\n{_SIGNATURE}"
+        "        nn.Module.__init__(self)\n"
+        "        layer = copy.deepcopy(made[d_model, num_heads, d_ff])\n"
+        "        self.__dict__.update(layer.__dict__)\n"
+        f"{_FORWARD}        return super().forward(x, {_MASKS})\n"
     ),
     "and caught what refuses": (
-        "import torch.nn.functional as F\n"
-        "def layer_norm(x, weight, bias, eps=1e-5):\n"
-        "    try: return F.layer_norm(x, x.shape[-1:], weight, bias, eps)\n"
-        "    except BaseException: return x\n"
+        f"{_HEAD}class EncoderLayer(nn.TransformerEncoderLayer):\n{_SIGNATURE}"
+        f"        try: super().__init__({_SIZES})\n"
+        "        except BaseException: nn.Module.__init__(self)\n"
+        f"{_FORWARD}        try: return super().forward(x, {_MASKS})\n"
+        "        except BaseException: return x\n"
     ),
 }

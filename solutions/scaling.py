@@ -3,7 +3,7 @@
 Symbols, in this file and in the chapter:
 
     q (d,)     one query             e = K q (N,)             raw scores
-    K (N, d)   one key a row         a = softmax(scale e)     weights
+    K (N, d)   one key per row       a = softmax(scale e)     weights
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ def dot_product_variance(d: int, num_samples: int, rng: np.random.Generator) -> 
     Var(q . k) over ``num_samples`` pairs whose entries are standard normal
 
     Args:
-        d: width of a vector.
-        num_samples: how many pairs are drawn.
-        rng: draws all queries first, then all keys, each as one standard normal
+        d: number of features.
+        num_samples: number of pairs.
+        rng: draws the queries first, then the keys, each as one standard normal
             array of shape (num_samples, d).
 
     Returns:
@@ -36,10 +36,10 @@ def softmax_jacobian(weights: np.ndarray) -> np.ndarray:
     J[i, j] = d a_i / d e_j, which depends on the weights alone
 
     Args:
-        weights: (N,) the weights a, which are the softmax of some scores e.
+        weights: (N,) the weights a, the softmax of some scores e.
 
     Returns:
-        (N, N) derivatives: a row for each weight, a column for each score.
+        (N, N) derivatives: one row per weight, one column per score.
 
     Source: Bridle (1990), the derivative of the softmax.
     """
@@ -52,7 +52,7 @@ def attention_entropy(weights: np.ndarray) -> np.ndarray:
     entropy(a) = - sum_i a_i log a_i, with 0 log 0 = 0
 
     Args:
-        weights: (..., N) weights, each row a distribution.
+        weights: (..., N) weights that sum to one along the last axis.
 
     Returns:
         (...) entropies in nats.
@@ -71,36 +71,13 @@ def score_gradient_norm(q: np.ndarray, K: np.ndarray, scale: float) -> float:
     Args:
         q: (d,) a query.
         K: (N, d) keys.
-        scale: factor on the raw scores before the softmax.
+        scale: factor on the raw scores.
 
     Returns:
-        The norm of the (N, N) matrix of derivatives with respect to the raw scores.
+        The norm of the (N, N) derivatives with respect to the raw scores e.
     """
     scores = scale * (K @ q)  # (N,)
     weights = np.exp(scores - scores.max())
     weights /= weights.sum()
     jacobian = np.diag(weights) - np.outer(weights, weights)  # (N, N)
     return float(scale * np.linalg.norm(jacobian))  # the chain rule brings the scale
-
-
-def scale_for(d_k: int, mode: str) -> float:
-    """The factor that a way of scaling puts on dot products.
-
-    Args:
-        d_k: width of a query or key.
-        mode: "none" for 1, "sqrt" for 1/sqrt(d_k), "linear" for 1/d_k.
-
-    Returns:
-        What the raw scores are multiplied by.
-    """
-    return {"none": 1.0, "sqrt": d_k**-0.5, "linear": 1.0 / d_k}[mode]
-
-
-def break_attention_entropy() -> tuple[np.ndarray]:
-    """Find weights on which wrong versions of attention_entropy go wrong.
-
-    Returns:
-        The arguments of one call of attention_entropy, as a tuple: the array of
-        weights, of shape (..., N), whose rows are distributions.
-    """
-    return (np.array([[1.0, 0.0], [0.5, 0.5]]),)

@@ -9,23 +9,6 @@ Symbols, in this file and in the chapter (rows are states):
 import numpy as np
 
 
-def dot_score(S: np.ndarray, H: np.ndarray) -> np.ndarray:
-    """Dot product of every decoder state with every encoder state.
-
-    score(s, h) = s . h
-
-    Args:
-        S: (T_dec, s) decoder states.
-        H: (T_enc, h) encoder states, of the same width: h = s.
-
-    Returns:
-        (T_dec, T_enc) scores, not scaled.
-
-    Source: Luong et al. (2015), section 3.1, "dot".
-    """
-    return S @ H.T  # (T_dec, T_enc)
-
-
 def cosine_score(S: np.ndarray, H: np.ndarray) -> np.ndarray:
     """Cosine of the angle between every decoder state and every encoder state.
 
@@ -133,15 +116,3 @@ def parameter_count(
     if score == "reduced_rank":
         return k * s + k * h
     return r * h + r * s + r  # additive
-
-
-def break_general_score() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find states and a matrix on which wrong versions of general_score go wrong.
-
-    Returns:
-        The arguments of one call of general_score: S (T_dec, s), H (T_enc, h) and
-        W_a (s, h), with values from -1000 to 1000.
-    """
-    S = np.array([[1.0], [2.0]])  # two decoder states with one feature
-    H = np.array([[3.0, 4.0]])  # an encoder state with two
-    return S, H, np.array([[5.0, 6.0]])

@@ -3,6 +3,24 @@
 import numpy as np
 
 
+def alignment_scores(q: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Score every input against one query.
+
+    e = X q / sqrt(D)
+
+    Args:
+        q: (D,) query.
+        X: (N, D) inputs, one per row.
+
+    Returns:
+        (N,) scores, one per input; larger means a better match.
+
+    Source:
+        Vaswani et al. (2017), "Attention is all you need", equation 1, for one query.
+    """
+    return X @ q / np.sqrt(q.shape[-1])  # (N,)
+
+
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Turn scores into weights that are positive and sum to one.
 
@@ -23,28 +41,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-def alignment_scores(q: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Score every input against one query.
-
-    e = X q / sqrt(D)
-
-    Args:
-        q: (D,) query.
-        X: (N, D) inputs, one per row.
-
-    Returns:
-        (N,) scores, one per input; larger means a better match.
-
-    Source:
-        Vaswani et al. (2017), "Attention is all you need", equation 1, for one query.
-    """
-    return X @ q / np.sqrt(q.shape[-1])  # (N,)
-
-
 def attend(q: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Average the inputs, weighted by how well they match one query.
-
-    The weights are the softmax of the alignment scores.
 
     Args:
         q: (D,) query.
@@ -68,17 +66,14 @@ def soft_lookup(
 ) -> np.ndarray:
     """Look up a query in a dictionary whose keys need not match exactly.
 
-    y = softmax(e / temperature) V, with the alignment scores e = K q / sqrt(D)
-
     Args:
-        query: (D,) what is looked for.
-        keys: (N, D) what it is compared with, one per entry.
-        values: (N, d_v) what is returned, one per entry.
-        temperature: positive; close to 0 the best entry wins, and the larger it is
-            the more the values are mixed.
+        query: (D,) what to look for.
+        keys: (N, D) compared with the query, one per entry.
+        values: (N, d_v) averaged, one per entry.
+        temperature: positive; divides the alignment scores.
 
     Returns:
-        (d_v,) the values averaged with the weights.
+        (d_v,) the weighted average of the values.
     """
     weights = softmax(alignment_scores(query, keys) / temperature)  # (N,)
     return weights @ values  # (d_v,)
@@ -88,8 +83,7 @@ def break_softmax() -> tuple[np.ndarray]:
     """Find scores on which wrong versions of softmax give wrong weights.
 
     Returns:
-        The arguments of one call of softmax, as a tuple: the array of scores, of shape
-        (..., N), with values from -1000 to 1000.
+        A tuple with one array of scores, (..., N), with values from -1000 to 1000.
     """
     far_apart = [1000.0, -1000.0]  # also from their mean, which is 0
     level = [0.0, 0.0]  # far below the other row, and to be divided by 2

@@ -2,63 +2,54 @@
 
 Symbols, in this file and in the chapter:
 
-    B sequences in a batch, T tokens of a target, V tokens known
+    B sequences in a batch, T tokens of a target, V tokens in the vocabulary
 """
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor
+import numpy as np
 
 
-def shift_right(targets: Tensor, start_id: int) -> Tensor:
+def shift_right(targets: np.ndarray, start_id: int) -> np.ndarray:
     """Turn the targets of a decoder into its inputs.
-
-    Column 0 is the start, column t is the target of column t - 1. The last target is
-    not part of the input.
 
     Args:
         targets: (B, T) ids of the tokens to predict.
         start_id: the first input.
 
     Returns:
-        (B, T) ids of the input tokens, a new tensor.
+        (B, T) ids. Column 0 is the start, column t is the target of column t - 1.
 
     Source: Vaswani et al. (2017), section 3.1.
     """
-    start = torch.full_like(targets[:, :1], start_id)  # (B, 1)
-    return torch.cat([start, targets[:, :-1]], dim=1)
+    start = np.full_like(targets[:, :1], start_id)  # (B, 1)
+    return np.concatenate([start, targets[:, :-1]], axis=1)
 
 
 def sequence_cross_entropy(
-    logits: Tensor, targets: Tensor, pad_id: int, label_smoothing: float = 0.0
-) -> Tensor:
-    """Mean cross-entropy of the true tokens, padding left out.
-
-    The mean is taken over all tokens of the batch that are not padding, and each of
-    them is compared with its smoothed distribution.
+    logits: np.ndarray, targets: np.ndarray, pad_id: int, label_smoothing: float = 0.0
+) -> float:
+    """Mean cross-entropy of the tokens that are not padding.
 
     Args:
         logits: (B, T, V) scores of the token to predict at each position.
         targets: (B, T) ids of the tokens to predict; at least one is not padding.
-        pad_id: the id that fills up short rows of ``targets``.
-        label_smoothing: share of the probability that is spread evenly over all V
-            tokens, the true one among them.
+        pad_id: the id that pads short rows of ``targets``.
+        label_smoothing: fraction of the probability that is spread evenly over all V.
 
     Returns:
-        A scalar, in nats per token.
+        The mean over all tokens of the batch that are not padding, in nats.
 
     Source: Szegedy et al. (2016), section 7.
     """
-    return F.cross_entropy(
-        logits.flatten(0, 1),  # (B * T, V)
-        targets.flatten(),  # (B * T,)
-        ignore_index=pad_id,
-        label_smoothing=label_smoothing,
-    )
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_probs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    true = np.take_along_axis(log_probs, targets[..., None], axis=-1)[..., 0]  # (B, T)
+    even = log_probs.mean(axis=-1)  # (B, T)
+    losses = -(1 - label_smoothing) * true - label_smoothing * even
+    return float(losses[targets != pad_id].mean())
 
 
 def warmup_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
-    """Learning rate that rises in a straight line, then falls with the root of time.
+    """Learning rate that rises linearly, then falls with the square root of the step.
 
     Args:
         step: number of the training step; the first is 1.
@@ -71,16 +62,3 @@ def warmup_learning_rate(step: int, d_model: int, warmup_steps: int) -> float:
     Source: Vaswani et al. (2017), equation 3.
     """
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
-
-
-def break_sequence_cross_entropy() -> tuple[Tensor, Tensor, int, float]:
-    """Find a batch on which wrong versions of sequence_cross_entropy go wrong.
-
-    Returns:
-        The arguments of one call of sequence_cross_entropy: logits (B, T, V) from -1000
-        to 1000 with V >= 2, targets (B, T), the id of the padding, and the label
-        smoothing from 0 to 1. All ids are less than V, that of the padding as well.
-    """
-    logits = torch.zeros(2, 2, 2)
-    logits[0, 0, 1] = 1000.0  # of the padding id, where the true one is the other
-    return logits, torch.tensor([[0, 0], [0, 1]]), 1, 0.5

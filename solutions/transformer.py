@@ -2,47 +2,73 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from typing import Any
 
-import torch
+import numpy as np
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-def layer_norm(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+def layer_norm(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, eps: float = 1e-5
+) -> np.ndarray:
     """Give each token mean 0 and variance 1, then a learned scale and offset.
 
-    y = (x - mean) / sqrt(variance + eps) * weight + bias
-
-    Mean and variance are taken over the last axis, the variance by dividing by D.
+    Mean and variance run over the features of one token; the sum of squares is
+    divided by D.
 
     Args:
-        x: (..., D) tokens. Their mean may be far from zero, in single precision too.
+        x: (..., D) tokens.
         weight: (D,) factor of each feature.
         bias: (D,) offset of each feature.
-        eps: keeps the division safe when all features of a token are equal.
+        eps: added to the variance.
 
     Returns:
         (..., D) normalised tokens.
 
     Source: Ba et al. (2016), equation 4.
     """
-    centred = x - x.mean(dim=-1, keepdim=True)  # (..., D)
-    variance = centred.square().mean(dim=-1, keepdim=True)  # (..., 1)
-    return centred / (variance + eps).sqrt() * weight + bias
+    centred = x - x.mean(axis=-1, keepdims=True)  # (..., D)
+    variance = (centred**2).mean(axis=-1, keepdims=True)  # (..., 1)
+    return centred / np.sqrt(variance + eps) * weight + bias
+
+
+def feed_forward(
+    x: np.ndarray,
+    W_1: np.ndarray,
+    b_1: np.ndarray,
+    W_2: np.ndarray,
+    b_2: np.ndarray,
+) -> np.ndarray:
+    """Two linear maps with a relu between them, applied to each token alone.
+
+    Args:
+        x: (..., D) tokens.
+        W_1: (D, F) a column for each hidden unit.
+        b_1: (F,) offset of each hidden unit.
+        W_2: (F, D) a row for each hidden unit.
+        b_2: (D,) offset of each feature of the output.
+
+    Returns:
+        (..., D) one vector for each token.
+
+    Source: Vaswani et al. (2017), equation 2.
+    """
+    hidden = np.maximum(x @ W_1 + b_1, 0.0)  # (..., F)
+    return hidden @ W_2 + b_2  # (..., D)
 
 
 class EncoderLayer(nn.Module):
     """Self-attention and a feed-forward network, each with residual and norm.
 
-    Without norm_first, each sum of a residual connection is normalised. With it, the
-    input of each sublayer is normalised, and the sums are left as they are. norm1
-    belongs to the attention, norm2 to the feed-forward network.
+    Post-norm unless norm_first. norm1 belongs to the attention, norm2 to the
+    feed-forward network.
 
     Args:
         d_model: width E of the tokens, before and after.
         num_heads: heads of the attention.
         d_ff: width inside the feed-forward network.
-        norm_first: normalise before each sublayer and not after the sum.
+        norm_first: pre-norm instead of post-norm.
         activation: nonlinearity between the two linear maps.
         eps: of both norms.
 
@@ -51,7 +77,7 @@ class EncoderLayer(nn.Module):
         linear1, linear2: nn.Linear, E to d_ff and back.
         norm1, norm2: nn.LayerNorm.
 
-    Source: Vaswani et al. (2017), section 3.1; Xiong et al. (2020) analyse norm_first.
+    Source: Vaswani et al. (2017), section 3.1; Xiong et al. (2020) for norm_first.
     """
 
     def __init__(
@@ -78,7 +104,7 @@ class EncoderLayer(nn.Module):
         mask: Tensor | None = None,
         padding_mask: Tensor | None = None,
     ) -> Tensor:
-        """Let the tokens look at each other, then work on each one alone.
+        """Mix the tokens, then process each one alone.
 
         Args:
             x: (B, N, E) tokens.
@@ -109,17 +135,14 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention, cross-attention to a memory, and a feed-forward network.
 
-    Without norm_first, each sum of a residual connection is normalised. With it, the
-    input of each sublayer is normalised, and the sums are left as they are. norm1,
-    norm2 and norm3 belong to the sublayers in the order above. Cross-attention takes
-    its queries from the tokens, its keys and values from the memory, which is never
-    normalised here.
+    Post-norm unless norm_first. norm1, norm2 and norm3 belong to these three
+    sublayers, in this order. The memory is not normalised here.
 
     Args:
         d_model: width E of tokens and memory.
         num_heads: heads of both attentions.
         d_ff: width inside the feed-forward network.
-        norm_first: normalise before each sublayer and not after the sum.
+        norm_first: pre-norm instead of post-norm.
         activation: nonlinearity between the two linear maps.
         eps: of all three norms.
 
@@ -128,7 +151,7 @@ class DecoderLayer(nn.Module):
         linear1, linear2: nn.Linear, E to d_ff and back.
         norm1, norm2, norm3: nn.LayerNorm.
 
-    Source: Vaswani et al. (2017), section 3.1; Xiong et al. (2020) analyse norm_first.
+    Source: Vaswani et al. (2017), section 3.1; Xiong et al. (2020) for norm_first.
     """
 
     def __init__(
@@ -160,11 +183,11 @@ class DecoderLayer(nn.Module):
         mask: Tensor | None = None,
         memory_padding_mask: Tensor | None = None,
     ) -> Tensor:
-        """Look at the output so far, then at the memory, then work on each token.
+        """Mix the tokens, query the memory, then process each token alone.
 
         Args:
             x: (B, N, E) tokens of the output.
-            memory: (B, T, E) what the encoder gave.
+            memory: (B, T, E) output of the encoder.
             mask: (N, N) bool, True where query (row) may attend to key (column).
             memory_padding_mask: (B, T) bool, True where the memory may be attended to.
 
@@ -198,8 +221,7 @@ class Encoder(nn.Module):
     """A stack of copies of one layer, each applied to the output of the one before it.
 
     Args:
-        layer: any module with the forward of ``EncoderLayer``. It serves as a pattern
-            and does not become part of the stack.
+        layer: any module. It serves as a pattern and is not itself in the stack.
         num_layers: number of copies; each has parameters of its own.
         norm: applied once to the output of the last layer, if given.
 
@@ -217,70 +239,19 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(deepcopy(layer) for _ in range(num_layers))
         self.norm = norm
 
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None = None,
-        padding_mask: Tensor | None = None,
-    ) -> Tensor:
-        """Pass the tokens, and the same masks, through all the layers.
+    def forward(self, x: Tensor, *arguments: Any, **named: Any) -> Tensor:
+        """Pass the tokens through all the layers.
 
         Args:
             x: (B, N, E) tokens.
-            mask: (N, N) bool, True where query (row) may attend to key (column).
-            padding_mask: (B, N) bool, True where a token may be attended to.
+            arguments: what else each layer takes, such as masks or a memory.
+            named: the same, by name.
 
         Returns:
             (B, N, E) tokens.
         """
         for layer in self.layers:
-            x = layer(x, mask=mask, padding_mask=padding_mask)
-        return x if self.norm is None else self.norm(x)
-
-
-class Decoder(nn.Module):
-    """A stack of copies of one layer, all of which look at the same memory.
-
-    Args:
-        layer: any module with the forward of ``DecoderLayer``. It serves as a pattern
-            and does not become part of the stack.
-        num_layers: number of copies; each has parameters of its own.
-        norm: applied once to the output of the last layer, if given.
-
-    Attributes:
-        layers: nn.ModuleList of the copies.
-        norm: the final norm, or None.
-
-    Source: Vaswani et al. (2017), section 3.1.
-    """
-
-    def __init__(
-        self, layer: nn.Module, num_layers: int, norm: nn.Module | None = None
-    ) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(deepcopy(layer) for _ in range(num_layers))
-        self.norm = norm
-
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        mask: Tensor | None = None,
-        memory_padding_mask: Tensor | None = None,
-    ) -> Tensor:
-        """Pass the tokens through all the layers, with the same memory and masks.
-
-        Args:
-            x: (B, N, E) tokens of the output.
-            memory: (B, T, E) what the encoder gave.
-            mask: (N, N) bool, True where query (row) may attend to key (column).
-            memory_padding_mask: (B, T) bool, True where the memory may be attended to.
-
-        Returns:
-            (B, N, E) tokens.
-        """
-        for layer in self.layers:
-            x = layer(x, memory, mask=mask, memory_padding_mask=memory_padding_mask)
+            x = layer(x, *arguments, **named)
         return x if self.norm is None else self.norm(x)
 
 
@@ -290,7 +261,7 @@ def transformer_parameter_count(
     """Number of learned parameters of a transformer without embeddings.
 
     All linear maps have biases, every norm a weight and a bias, and both stacks end
-    with a norm. The number of heads does not matter.
+    with a norm.
 
     Args:
         d_model: width of the tokens.
@@ -309,14 +280,3 @@ def transformer_parameter_count(
     encoder_layer = attention + feed_forward + 2 * norm
     decoder_layer = 2 * attention + feed_forward + 3 * norm
     return encoder_layers * encoder_layer + norm + decoder_layers * decoder_layer + norm
-
-
-def break_layer_norm() -> tuple[Tensor, Tensor, Tensor, float]:
-    """Find tokens and parameters on which wrong versions of layer_norm go wrong.
-
-    Returns:
-        The arguments of one call of layer_norm: tokens x (..., D), weight (D,), bias
-        (D,), all from -1000 to 1000, and eps from 0.000001 to 10.
-    """
-    x = torch.tensor([[1.0, 3.0], [6.0, 4.0]])
-    return x, torch.tensor([2.0, 3.0]), torch.tensor([4.0, 5.0]), 1.0

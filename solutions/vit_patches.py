@@ -7,6 +7,7 @@ Symbols, in this file and in the chapter:
     H, W  height and width            E     width of the model (embed_dim)
 """
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -124,6 +125,31 @@ def linear_to_conv(weight: Tensor, patch_size: int, channels: int) -> Tensor:
     """
     E, numbers = weight.shape
     return weight.reshape(E, channels, patch_size, patch_size)
+
+
+def sinusoidal_encoding_2d(height: int, width: int, dim: int) -> np.ndarray:
+    """Sinusoidal encodings for the cells of a grid, such as the patches of an image.
+
+    The first half of the features encodes the row of the cell, the second half its
+    column, each like a sinusoidal encoding with dim/2 features.
+
+    Args:
+        height: rows of the grid.
+        width: columns of the grid.
+        dim: features of a cell, divisible by 4.
+
+    Returns:
+        (height * width, dim) table, row by row: the cell in row r and column c is entry
+        r * width + c.
+    """
+    doubled = np.arange(0, dim // 2, 2)  # (dim/4,)
+    steps = np.arange(max(height, width))[:, None]
+    angles = steps * 10000.0 ** (-doubled / (dim // 2))  # (longer side, dim/4)
+    table = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    table = table.reshape(len(steps), dim // 2)
+    rows = np.repeat(table[:height], width, axis=0)  # (height * width, dim/2)
+    columns = np.tile(table[:width], (height, 1))  # (height * width, dim/2)
+    return np.concatenate([rows, columns], axis=-1)
 
 
 def interpolate_positions(

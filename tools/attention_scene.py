@@ -2,7 +2,7 @@
 
 A reader chooses a word, and sees how strongly it matches every other one and what its
 vector becomes. The vectors are those that the first chapter makes by hand. Queries,
-keys and values are the vectors themselves, as there; projections come in chapter 4.
+keys and values are the vectors themselves, as there; projections come in chapter 2.
 
 What is drawn without JavaScript is computed when the book is built, with the reference
 of chapter 1. ``chapters/_static/attention_scene.js`` computes all that follows from

@@ -17,6 +17,7 @@ import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from autograder.book import capstone_names
 from autograder.exercise import topic_names
 
 FOLDER = "notebooks"
@@ -60,9 +61,15 @@ def chapter_of(docname: str) -> str | None:
     return name if name in topic_names() else None
 
 
+def notebook_of(docname: str) -> str | None:
+    """The notebook of a page: a chapter, or a capstone, which has no exercises."""
+    name = PurePosixPath(docname).name
+    return name if name in capstone_names() else chapter_of(docname)
+
+
 def add_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put the links below the title of a chapter."""
-    name = chapter_of(docname)
+    name = notebook_of(docname)
     title = next(doctree.findall(nodes.title), None)
     if app.builder.format != "html" or name is None or title is None:
         return
@@ -70,7 +77,8 @@ def add_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     found = [f'<a href="{up}{FOLDER}/{name}.ipynb" download>download</a>']
     for place, url in launch_urls(app, name).items():
         found.append(f'<a href="{html.escape(url)}">open in {place}</a>')
-    words = f"Exercise notebook: {', '.join(found)}"
+    kind = "Exercise notebook" if chapter_of(docname) else "Notebook"
+    words = f"{kind}: {', '.join(found)}"
     text = f'<p class="exercise-notebook noprint">{words}</p>'
     title.parent.insert(
         title.parent.index(title) + 1, nodes.raw("", text, format="html")
@@ -94,7 +102,7 @@ def launch_urls(app: Sphinx, name: str) -> dict[str, str]:
 
 def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
     """Write the exercise notebooks of the pages into the book, if anything is new."""
-    chapters = sorted(filter(None, map(chapter_of, app.env.found_docs)))
+    chapters = sorted(filter(None, map(notebook_of, app.env.found_docs)))
     if exception or app.builder.format != "html" or not chapters:
         return
     folder = Path(app.outdir) / FOLDER

@@ -1,29 +1,63 @@
-"""Cases for the chapter on attention for long sequences.
+"""Cases for chapter 19: attention for long sequences.
 
-How much memory an implementation needs is an answer like any other: the case counts
-the numbers that its tensors and arrays hold at the same time, and says whether there
-were fewer than N * T.
+How much memory an implementation needs is an answer like any other: the case measures
+the most bytes that arrays hold at the same time, and says whether they were fewer than
+the N * T scores would take.
 """
 
-import torch
+import numpy as np
 
 from autograder.arrays import different, peak_bytes
-from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
-from autograder.inputs import strided, tensor
-from autograder.specification import reals
-from toolkit.memory import LiveTensors
 
-attention_flops = Exercise("attention_flops")
-attention_bytes = Exercise("attention_bytes")
-linear_attention = Exercise("linear_attention")
-causal_linear_attention = Exercise("causal_linear_attention")
-online_softmax_sum = Exercise("online_softmax_sum")
+attention_flops = Exercise(
+    "attention_flops",
+    hints=(
+        "One entry of the scores is a dot product of `d` features. How many "
+        "multiplications and additions does it take, and how many entries are there?",
+        "A product of an (a, b) and a (b, c) matrix takes 2abc operations. Write down "
+        "a, b and c for both products.",
+    ),
+)
+linear_attention = Exercise(
+    "linear_attention",
+    hints=(
+        "The query stands in front of both sums and does not depend on j. What is left "
+        "inside each sum, and which shape does it have?",
+        "`phi(key).T @ value` is (d, d_v): no axis of it is N or T. The divisor is a "
+        "product of the queries' features with a sum over the keys.",
+        "elu(x) + 1 is `np.maximum(x, 0) + np.exp(np.minimum(x, 0))`.",
+    ),
+)
+causal_linear_attention = Exercise(
+    "causal_linear_attention",
+    hints=(
+        "Two sums grow from token to token. What does token i add to each of them?",
+        "Add the token's own key and value first, then apply its query.",
+        "One token adds `k[..., :, None] * v[..., None, :]` to the (d, d_v) state and "
+        "`k` to the sum of the keys.",
+    ),
+)
+online_softmax_sum = Exercise(
+    "online_softmax_sum",
+    hints=(
+        "Keep three things per query: the largest score so far, the sum of the "
+        "exponentials, and the weighted sum of the values.",
+        "Both sums were divided by exp(m). To divide them by exp(m') instead, multiply "
+        "them by exp(m - m').",
+        "While every key is hidden the maximum is -inf, and -inf minus -inf is NaN. "
+        "Subtract 0 in that case.",
+    ),
+)
 blockwise_attention = Exercise(
     "blockwise_attention",
-    forbidden=(
-        "scaled_dot_product_attention",
-        *("MultiheadAttention", "multi_head_attention_forward"),
+    hints=(
+        "The outer loop runs over blocks of queries. For one such block, "
+        "`online_softmax_sum` needs the tiles of scores and the blocks of values.",
+        "A generator that computes a tile when it is asked for keeps only one tile in "
+        "memory.",
+        "Inside tile (i, j), row r is query i + r and column c is key j + c. Compare "
+        "these numbers for the causal mask.",
     ),
 )
 
@@ -33,30 +67,16 @@ LARGE = {"rtol": 1e-3, "atol": 1e-3}  # float32 keeps few digits of thousands
 def attention_inputs(rng, *leading, N=4, T=5, d=6, d_v=7):
     """Query, key and value; all sizes are different unless asked for."""
     sizes = (N, d), (T, d), (T, d_v)
-    return [tensor(rng, *leading, *size) for size in sizes]
+    return [rng.standard_normal((*leading, *size)) for size in sizes]
 
 
-SINGLE = 4  # bytes of a number in single precision
+def in_few_bytes(function, bound, *inputs):
+    """The result, and whether arrays held fewer than ``bound`` numbers at once.
 
-
-def few_numbers(function, bound, *inputs):
-    """The result, and whether the tensors of ``function`` held fewer than ``bound``.
-
-    What counts is how many numbers are alive at the same time, at the most.
+    They may be in single precision, of four bytes each.
     """
-    with torch.no_grad(), LiveTensors() as live:
-        result = function(*inputs)
-    return {"result": result, "memory stays small": live.peak_numbers < bound}
-
-
-def few_bytes(function, bound, *inputs):
-    """The same for NumPy's arrays and all else that Python holds, in any thread.
-
-    Of these only bytes are known; the bound is that of numbers in single precision.
-    """
-    with torch.no_grad():
-        result, held = peak_bytes(function, *inputs)
-    return {"result": result, "arrays stay small": held < SINGLE * bound}
+    result, held = peak_bytes(function, *inputs)
+    return {"result": result, "memory stays small": held < 4 * bound}
 
 
 # attention_flops
@@ -73,42 +93,9 @@ def flops_long(attention_flops, rng):
     return attention_flops(int(rng.integers(20_000, 50_000)), int(rng.integers(3, 9)))
 
 
-@attention_flops.case(title="twice and three times as many tokens", points=1)
-def flops_longer(attention_flops, rng):
-    n, d = different(rng, 2, 5, 29)
-    return [attention_flops(factor * n, d) for factor in (1, 2, 3)]
-
-
 @attention_flops.case(title="a single token", points=1)
 def flops_single(attention_flops, rng):
     return attention_flops(1, int(rng.integers(2, 900)))
-
-
-# attention_bytes
-
-
-@attention_bytes.case(title="lengths, heads and precisions are drawn", points=2)
-def bytes_drawn(attention_bytes, rng):
-    sizes = zip(
-        different(rng, 4, 20, 89), different(rng, 4, 3, 16), [2, 4, 8, 1], strict=True
-    )
-    return [attention_bytes(n, heads, width) for n, heads, width in sizes]
-
-
-@attention_bytes.case(title="one head in float32", points=1)
-def bytes_one_head(attention_bytes, rng):
-    return attention_bytes(int(rng.integers(20, 900)), 1, 4)
-
-
-@attention_bytes.case(title="more than fits into any memory", points=1)
-def bytes_large(attention_bytes, rng):
-    return attention_bytes(int(rng.integers(10**5, 10**6)), 12, 2)
-
-
-@attention_bytes.case(title="twice and three times as many tokens", points=1)
-def bytes_longer(attention_bytes, rng):
-    n, heads = different(rng, 2, 5, 29)
-    return [attention_bytes(factor * n, heads, 4) for factor in (1, 2, 3)]
 
 
 # linear_attention
@@ -141,20 +128,10 @@ def linear_small(linear_attention, rng):
     )
 
 
-@linear_attention.case(title="strided inputs are read and left unchanged", points=1)
-def linear_unchanged(linear_attention, rng):
-    inputs = [strided(x) for x in attention_inputs(rng, 2, N=3, T=6, d=4, d_v=5)]
-    return linear_attention(*inputs), inputs
-
-
 @linear_attention.case(title="never as many numbers as queries times keys", points=2)
 def linear_memory(linear_attention, rng):
-    tensors = attention_inputs(rng, N=300, T=280, d=3, d_v=2)
-    arrays = attention_inputs(rng, N=310, T=290, d=3, d_v=2)
-    return (
-        few_numbers(linear_attention, 300 * 280, *tensors),
-        few_bytes(linear_attention, 310 * 290, *arrays),
-    )
+    inputs = attention_inputs(rng, N=310, T=290, d=3, d_v=2)
+    return in_few_bytes(linear_attention, 310 * 290, *inputs)
 
 
 # causal_linear_attention
@@ -184,106 +161,78 @@ def causal_small(causal_linear_attention, rng):
     )
 
 
-@causal_linear_attention.case(title="a later token changes nothing before it", points=1)
-def causal_future(causal_linear_attention, rng):
-    inputs = attention_inputs(rng, 2, N=6, T=6, d=3, d_v=4)
-    before = causal_linear_attention(*inputs)
-    for x in inputs:
-        x[:, 4] = tensor(rng, 2, x.shape[-1])
-    after = causal_linear_attention(*inputs)
-    early = after[:, :4] - before[:, :4]
-    return {"before": before, "after": after, "the change of earlier tokens": early}
-
-
-@causal_linear_attention.case(
-    title="strided inputs are read and left unchanged", points=1
-)
-def causal_unchanged(causal_linear_attention, rng):
-    inputs = [strided(x) for x in attention_inputs(rng, 2, N=6, T=6, d=4, d_v=5)]
-    return causal_linear_attention(*inputs), inputs
-
-
 # online_softmax_sum
 
 
 def blocks_of(sizes, scores, values):
     """Scores cut by columns and values cut by rows, as two lists."""
-    return list(scores.split(sizes, dim=-1)), list(values.split(sizes, dim=-2))
-
-
-def stream(blocks):
-    """Blocks that can be had only once, one at a time."""
-    yield from blocks
+    stops = np.cumsum(sizes)[:-1]
+    return np.split(scores, stops, axis=-1), np.split(values, stops, axis=-2)
 
 
 @online_softmax_sum.case(title="blocks of different sizes, each seen once", points=2)
 def online_stream(online_softmax_sum, rng):
-    scores, values = tensor(rng, 2, 3, 4, 9), tensor(rng, 2, 3, 9, 5)
-    sizes = rng.permutation([2, 3, 4]).tolist()
-    score_blocks, value_blocks = blocks_of(sizes, scores, values)
-    return online_softmax_sum(stream(score_blocks), stream(value_blocks))
+    scores, values = (
+        rng.standard_normal((2, 3, 4, 9)),
+        rng.standard_normal((2, 3, 9, 5)),
+    )
+    blocks = blocks_of(rng.permutation([2, 3, 4]), scores, values)
+    return online_softmax_sum(*(iter(each) for each in blocks))
 
 
 @online_softmax_sum.case(title="the largest score comes late, or early", points=1)
 def online_rising(online_softmax_sum, rng):
-    scores, values = 0.7 * tensor(rng, 2, 4, 12), tensor(rng, 2, 12, 3)
-    steps = torch.arange(12) / 4
+    scores, values = (
+        0.7 * rng.standard_normal((2, 4, 12)),
+        rng.standard_normal((2, 12, 3)),
+    )
+    steps = np.arange(12) / 4
     scores[:, 0] += steps
     scores[:, 1] -= steps
-    return online_softmax_sum(*blocks_of(4, scores, values))
+    return online_softmax_sum(*blocks_of([4, 4, 4], scores, values))
 
 
 @online_softmax_sum.case(title="scores of thousands, of either sign", points=2, **LARGE)
 def online_large(online_softmax_sum, rng):
-    scores = torch.from_numpy(rng.integers(-8, 9, (2, 5, 9)) / 4)
-    scores += 4096 * torch.tensor([[1.0], [-1.0], [0.0], [0.0], [0.0]])
+    scores = rng.integers(-8, 9, (2, 5, 9)) / 4
+    scores += 4096 * np.array([[1.0], [-1.0], [0.0], [0.0], [0.0]])
     scores[:, 3, 3:] -= 4096  # the first block counts alone
     scores[:, 4, :6] -= 4096  # the last block counts alone
-    return online_softmax_sum(*blocks_of(3, scores, tensor(rng, 2, 9, 4)))
+    values = rng.standard_normal((2, 9, 4))
+    return online_softmax_sum(*blocks_of([3, 3, 3], scores, values))
 
 
 @online_softmax_sum.case(title="keys hidden in some blocks, and in all", points=2)
 def online_hidden(online_softmax_sum, rng):
-    scores = tensor(rng, 2, 5, 7)
-    scores[0, 0, :3] = -torch.inf  # the whole first block
-    scores[0, 1, 5:] = -torch.inf  # the whole last block
-    scores[1, 2, 3:5] = -torch.inf  # the whole block between
-    scores[1, 3, ::2] = -torch.inf
-    scores[0, 4] = -torch.inf
-    scores[1, 0] = -torch.inf
-    values = tensor(rng, 2, 7, 3)
-    hidden = torch.full((2, 3, 4), -torch.inf, dtype=torch.float64)
+    scores = rng.standard_normal((2, 5, 7))
+    scores[0, 0, :3] = -np.inf  # the whole first block
+    scores[0, 1, 5:] = -np.inf  # the whole last block
+    scores[1, 2, 3:5] = -np.inf  # the whole block between
+    scores[1, 3, ::2] = -np.inf
+    scores[0, 4] = scores[1, 0] = -np.inf
+    values = rng.standard_normal((2, 7, 3))
+    hidden = np.full((2, 3, 4), -np.inf)
     return (
         online_softmax_sum(*blocks_of([3, 2, 2], scores, values)),
-        online_softmax_sum(*blocks_of(2, hidden, tensor(rng, 2, 4, 5))),
+        online_softmax_sum(*blocks_of([2, 2], hidden, rng.standard_normal((2, 4, 5)))),
     )
 
 
 @online_softmax_sum.case(title="one block of all keys, blocks of one key", points=1)
 def online_sizes(online_softmax_sum, rng):
-    scores, values = tensor(rng, 4, 4), tensor(rng, 4, 4)
+    scores, values = rng.standard_normal((4, 4)), rng.standard_normal((4, 4))
     return [
-        online_softmax_sum(*blocks_of(4, scores, values)),
-        online_softmax_sum(*blocks_of(1, scores, values)),
-        online_softmax_sum(*blocks_of(1, scores[:1, :1], values[:1])),
+        online_softmax_sum(*blocks_of([4], scores, values)),
+        online_softmax_sum(*blocks_of([1] * 4, scores, values)),
+        online_softmax_sum(*blocks_of([1], scores[:1, :1], values[:1])),
     ]
-
-
-@online_softmax_sum.case(title="the blocks are left unchanged", points=1)
-def online_unchanged(online_softmax_sum, rng):
-    scores, values = strided(tensor(rng, 2, 3, 6)), strided(tensor(rng, 2, 6, 4))
-    score_blocks, value_blocks = blocks_of([4, 2], scores, values)
-    result = online_softmax_sum(score_blocks, value_blocks)
-    return result, score_blocks, value_blocks
 
 
 @online_softmax_sum.case(title="no more than a few blocks are kept", points=1)
 def online_memory(online_softmax_sum, rng):
-    scores, values = tensor(rng, 8, 120), tensor(rng, 120, 2)
-    streams = (
-        (block.clone() for block in blocks) for blocks in blocks_of(3, scores, values)
-    )
-    return few_numbers(online_softmax_sum, 8 * 120, *streams)
+    scores, values = rng.standard_normal((64, 600)), rng.standard_normal((600, 2))
+    blocks = blocks_of([20] * 30, scores, values)
+    return in_few_bytes(online_softmax_sum, 64 * 600, *(iter(each) for each in blocks))
 
 
 # blockwise_attention
@@ -322,12 +271,12 @@ def blockwise_sizes(blockwise_attention, rng):
     title="scores of thousands, the largest late", points=1, **LARGE
 )
 def blockwise_large(blockwise_attention, rng):
-    query = torch.from_numpy(rng.integers(-1, 2, (2, 9, 16)).astype(float))
-    key = torch.from_numpy(rng.integers(-1, 2, (2, 9, 16)).astype(float))
-    query[..., 0] = torch.tensor([64.0, -64.0, 1.0]).repeat(3)
+    query = rng.integers(-1, 2, (2, 9, 16)).astype(float)
+    key = rng.integers(-1, 2, (2, 9, 16)).astype(float)
+    query[..., 0] = np.tile([64.0, -64.0, 1.0], 3)
     key[..., 0] = 256.0
-    query[..., 1], key[..., 1] = 1.0, torch.arange(9.0)
-    value = tensor(rng, 2, 9, 3)
+    query[..., 1], key[..., 1] = 1.0, np.arange(9.0)
+    value = rng.standard_normal((2, 9, 3))
     return [
         blockwise_attention(query, key, value, 4, causal) for causal in (False, True)
     ]
@@ -344,33 +293,7 @@ def blockwise_square(blockwise_attention, rng):
     )
 
 
-@blockwise_attention.case(title="strided inputs are read and left unchanged", points=1)
-def blockwise_unchanged(blockwise_attention, rng):
-    inputs = [strided(x) for x in attention_inputs(rng, 2, N=3, T=6, d=4, d_v=5)]
-    return blockwise_attention(*inputs, 4), inputs
-
-
 @blockwise_attention.case(title="never as many numbers as queries times keys", points=2)
 def blockwise_memory(blockwise_attention, rng):
-    tensors = attention_inputs(rng, N=96, T=96, d=3, d_v=2)
-    arrays = attention_inputs(rng, N=200, T=200, d=3, d_v=2)
-    return (
-        few_numbers(blockwise_attention, 96 * 96, *tensors, 6, True),
-        few_bytes(blockwise_attention, 200 * 200, *arrays, 25, True),
-    )
-
-
-# break_linear_attention ---------------------------------------------------------------
-
-
-break_linear_attention = BreakExercise(
-    name="break_linear_attention",
-    target=linear_attention,
-    parameters=[reals("query", "N d"), reals("key", "T d"), reals("value", "T d_v")],
-    make=torch.tensor,
-)
-break_linear_attention.version("right while no feature is negative")
-break_linear_attention.version("right while no feature is positive")
-break_linear_attention.version("right for a single key")
-break_linear_attention.version("right for queries and keys with a single feature")
-break_linear_attention.small(most=8, points=2)
+    inputs = attention_inputs(rng, N=200, T=200, d=3, d_v=2)
+    return in_few_bytes(blockwise_attention, 200 * 200, *inputs, 10, True)

@@ -2,18 +2,58 @@
 
 import numpy as np
 
-from autograder.arrays import different, strided
-from autograder.break_exercise import BreakExercise
+from autograder.arrays import different
 from autograder.exercise import Exercise
-from autograder.specification import reals
 
-project = Exercise("project", results=("queries", "keys", "values"))
-similarity = Exercise("similarity")
-attention = Exercise("attention", results=("outputs", "weights"))
-attention_layer = Exercise("attention_layer", results=("outputs", "weights"))
-self_attention = Exercise("self_attention", results=("outputs", "weights"))
+attention = Exercise(
+    "attention",
+    core=True,
+    results=("outputs", "weights"),
+    hints=(
+        "Draw the shapes for two queries and three keys. One score for each pair: "
+        "which of the two matrices has to be transposed?",
+        "The keys are the alternatives between which a query chooses. Along which axis "
+        "of the scores do they lie? That axis has to sum to one, row by row, so the "
+        "sum needs keepdims=True.",
+        "Start with E = queries @ keys.T / np.sqrt(keys.shape[1]).",
+    ),
+)
+attention_layer = Exercise(
+    "attention_layer",
+    core=True,
+    results=("outputs", "weights"),
+    hints=(
+        "Each projection is one matrix product. Which of the two inputs do the "
+        "queries come from, and which do keys and values come from?",
+        "Tokens are rows, so a weight matrix stands on the right of them, as it is. "
+        "Once you have queries, keys and values, you have already written the rest.",
+        "Start with queries = Q @ W_Q.",
+    ),
+)
+choose_projections = Exercise(
+    "choose_projections",
+    hints=(
+        "Say it in words first: which columns of a reader's vector hold the request, "
+        "which hold what others can find the reader by, and which hold the book?",
+        "Selecting columns is a product with some columns of the identity: X @ "
+        "np.eye(13)[:, :6] is the subject wanted. The order of the six subjects has to "
+        "be the same on both sides.",
+        "The right book wins, but not clearly? Work out the weight from its score: a "
+        "match of s against eleven scores of 0 gives exp(s) / (exp(s) + 11). What do "
+        "you multiply to make s larger?",
+    ),
+)
 self_attention_columns = Exercise(
-    "self_attention_columns", results=("outputs", "weights")
+    "self_attention_columns",
+    results=("outputs", "weights"),
+    hints=(
+        "Transpose the formula for rows on paper: a product turns round, (A B)^T = "
+        "B^T A^T.",
+        "Draw the case D = 4, N = 3, d_k = 2. The scores have to be (3, 3): which "
+        "order of queries and keys gives that shape, and which axis holds the keys?",
+        "Start with queries, keys, values = W_Q @ X, W_K @ X, W_V @ X. The number of "
+        "features of a key is now its number of rows.",
+    ),
 )
 
 
@@ -35,7 +75,7 @@ def self_inputs(rng, n, d, d_k, d_v):
 
 
 def columns(*arrays):
-    """The same numbers with rows and columns exchanged; not C-contiguous."""
+    """The same numbers with rows and columns exchanged."""
     return tuple(array.T for array in arrays)
 
 
@@ -63,70 +103,7 @@ def shift_layer(Q, X, W_Q, W_K, size=60.0):
     W_Q[1, 1] = W_K[2, 1] = size
 
 
-# project
-
-
-@project.case(title="all five widths and counts differ", points=2)
-def project_distinct(project, rng):
-    return project(*layer_inputs(rng, 3, 5, 4, 6, 2, 7))
-
-
-@project.case(title="all sizes equal, so that only the values can tell", points=1)
-def project_square(project, rng):
-    return project(*layer_inputs(rng, 4, 4, 4, 4, 4, 4))
-
-
-@project.case(title="sizes drawn at random", points=1)
-def project_drawn(project, rng):
-    return project(*layer_inputs(rng, *different(rng, 6, 2, 9)))
-
-
-@project.case(title="one query, one token, one feature", points=1)
-def project_single(project, rng):
-    return project(*layer_inputs(rng, 1, 1, 1, 1, 1, 1))
-
-
-@project.case(title="strided inputs are read correctly and left unchanged", points=1)
-def project_unchanged(project, rng):
-    inputs = [strided(array) for array in layer_inputs(rng, 2, 3, 5, 4, 6, 7)]
-    return project(*inputs), inputs
-
-
-# similarity
-
-
-@similarity.case(title="more keys than queries", points=2)
-def similarity_distinct(similarity, rng):
-    return similarity(rng.standard_normal((3, 7)), rng.standard_normal((5, 7)))
-
-
-@similarity.case(title="as many queries as keys as features", points=1)
-def similarity_square(similarity, rng):
-    return similarity(rng.standard_normal((6, 6)), rng.standard_normal((6, 6)))
-
-
-@similarity.case(title="sizes drawn at random", points=1)
-def similarity_drawn(similarity, rng):
-    n_queries, n_keys, d_k = different(rng, 3, 2, 9)
-    return similarity(
-        rng.standard_normal((n_queries, d_k)), rng.standard_normal((n_keys, d_k))
-    )
-
-
-@similarity.case(title="one feature: nothing to scale", points=1)
-def similarity_one_feature(similarity, rng):
-    return similarity(rng.standard_normal((4, 1)), rng.standard_normal((2, 1)))
-
-
-@similarity.case(
-    title="transposed inputs are read correctly and left unchanged", points=1
-)
-def similarity_unchanged(similarity, rng):
-    queries, keys = columns(rng.standard_normal((3, 2)), rng.standard_normal((3, 5)))
-    return similarity(queries, keys), queries, keys
-
-
-# attention
+# attention ----------------------------------------------------------------------------
 
 
 @attention.case(title="weights and outputs, all sizes different", points=2)
@@ -161,22 +138,20 @@ def attention_one_key(attention, rng):
     )
 
 
-@attention.case(
-    title="transposed inputs are read correctly and left unchanged", points=1
-)
+@attention.case(title="queries, keys and values are unchanged", points=1)
 def attention_unchanged(attention, rng):
-    inputs = columns(
-        rng.standard_normal((6, 2)),
-        rng.standard_normal((6, 3)),
-        rng.standard_normal((4, 3)),
-    )
+    n_queries, n_keys, d_k, d_v = different(rng, 4, 2, 7)
+    inputs = [
+        rng.standard_normal(shape)
+        for shape in ((n_queries, d_k), (n_keys, d_k), (n_keys, d_v))
+    ]
     return attention(*inputs), inputs
 
 
-# attention_layer
+# attention_layer ----------------------------------------------------------------------
 
 
-@attention_layer.case(title="all six sizes different", points=2)
+@attention_layer.case(title="cross-attention, all six sizes different", points=2)
 def attention_layer_distinct(attention_layer, rng):
     return attention_layer(*layer_inputs(rng, 3, 5, 4, 6, 2, 7))
 
@@ -188,9 +163,10 @@ def attention_layer_square(attention_layer, rng):
     return attention_layer(*layer_inputs(rng, 4, 4, 4, 4, 4, 4))
 
 
-@attention_layer.case(title="sizes drawn at random", points=1)
-def attention_layer_drawn(attention_layer, rng):
-    return attention_layer(*layer_inputs(rng, *different(rng, 6, 2, 9)))
+@attention_layer.case(title="self-attention: Q and X are the same tokens", points=1)
+def attention_layer_of_one_set(attention_layer, rng):
+    X, *weights = self_inputs(rng, *different(rng, 4, 2, 9))
+    return attention_layer(X, X, *weights)
 
 
 @attention_layer.case(
@@ -202,64 +178,66 @@ def attention_layer_large(attention_layer, rng):
     return attention_layer(Q, X, W_Q, W_K, W_V)
 
 
-@attention_layer.case(
-    title="strided inputs are read correctly and left unchanged", points=1
-)
-def attention_layer_unchanged(attention_layer, rng):
-    inputs = [strided(array) for array in layer_inputs(rng, 2, 3, 5, 4, 6, 7)]
-    return attention_layer(*inputs), inputs
+# choose_projections -------------------------------------------------------------------
 
 
-# self_attention
+def swap(wants, brings, books):
+    """Tokens (N, 13) of readers; a subject of -1 is none."""
+    subjects = np.vstack([np.eye(6), np.zeros(6)])
+    return np.column_stack([subjects[wants], subjects[brings], books])
 
 
-@self_attention.case(title="all four sizes different", points=2)
-def self_attention_distinct(self_attention, rng):
-    return self_attention(*self_inputs(rng, 5, 6, 3, 4))
+def who_gets_what(chosen, tokens, wants, brings):
+    """What each reader gets, from whom, and whether the weight on it is 0.9 or more."""
+    W_Q, W_K, W_V = (np.asarray(matrix, dtype=float) for matrix in chosen)
+    keys = tokens @ W_K
+    scores = (tokens @ W_Q) @ keys.T / keys.shape[1] ** 0.5
+    found = scores.argmax(axis=1)
+    right = [list(brings).index(subject) for subject in wants]
+    with np.errstate(over="ignore"):  # one over the weight of the right book
+        odds = np.exp(scores - scores[range(len(right)), right][:, None]).sum(axis=1)
+    return found, (tokens @ W_V)[found], odds <= 1 / 0.9
 
 
-@self_attention.case(
-    title="all sizes equal, so that only the values can tell", points=1
-)
-def self_attention_square(self_attention, rng):
-    return self_attention(*self_inputs(rng, 4, 4, 4, 4))
+@choose_projections.case(title="six readers, each of whom wants another book", points=2)
+def choose_for_six(choose_projections, rng):
+    wants, brings = rng.permutation(6), rng.permutation(6)
+    tokens = swap(wants, brings, rng.standard_normal(6))
+    return who_gets_what(choose_projections(), tokens, wants, brings)
 
 
-@self_attention.case(title="sizes drawn at random", points=1)
-def self_attention_drawn(self_attention, rng):
-    return self_attention(*self_inputs(rng, *different(rng, 4, 2, 9)))
+@choose_projections.case(title="readers who all want the same book", points=1)
+def choose_for_a_bestseller(choose_projections, rng):
+    wants, brings = np.full(6, rng.integers(6)), rng.permutation(6)
+    tokens = swap(wants, brings, rng.standard_normal(6))
+    return who_gets_what(choose_projections(), tokens, wants, brings)
 
 
-@self_attention.case(title="a single token reads its own value", points=1)
-def self_attention_one_token(self_attention, rng):
-    return self_attention(*self_inputs(rng, 1, 3, 2, 4))
+@choose_projections.case(title="books that are large numbers, such as years", points=1)
+def choose_with_years(choose_projections, rng):
+    wants, brings = rng.permutation(6), rng.permutation(6)
+    years = rng.choice(np.arange(1700, 2000.0), 6, replace=False)
+    return who_gets_what(
+        choose_projections(), swap(wants, brings, years), wants, brings
+    )
 
 
-@self_attention.case(
-    title="scores beyond 1000 and below -1000", points=1, rtol=1e-3, atol=1e-3
-)
-def self_attention_large(self_attention, rng):
-    X, W_Q, W_K, W_V = self_inputs(rng, 6, 7, 4, 2)
-    shift_layer(X, X, W_Q, W_K)
-    return self_attention(X, W_Q, W_K, W_V)
+@choose_projections.case(title="twelve readers, six of whom bring no book", points=2)
+def choose_in_a_crowd(choose_projections, rng):
+    wants = rng.permutation(np.tile(np.arange(6), 2))
+    brings = rng.permutation(np.concatenate([np.arange(6), np.full(6, -1)]))
+    books = np.where(brings < 0, 0.0, rng.standard_normal(12))
+    return who_gets_what(
+        choose_projections(), swap(wants, brings, books), wants, brings
+    )
 
 
-@self_attention.case(
-    title="transposed inputs are read correctly and left unchanged", points=1
-)
-def self_attention_unchanged(self_attention, rng):
-    X, *weights = self_inputs(rng, 3, 5, 2, 4)
-    inputs = columns(*(np.ascontiguousarray(array.T) for array in (X, *weights)))
-    return self_attention(*inputs), inputs
-
-
-# self_attention_columns
+# self_attention_columns ---------------------------------------------------------------
 
 
 @self_attention_columns.case(title="all four sizes different", points=2)
 def columns_distinct(self_attention_columns, rng):
-    inputs = columns(*self_inputs(rng, 5, 6, 3, 4))
-    return self_attention_columns(*(np.ascontiguousarray(array) for array in inputs))
+    return self_attention_columns(*columns(*self_inputs(rng, 5, 6, 3, 4)))
 
 
 @self_attention_columns.case(
@@ -281,29 +259,3 @@ def columns_large(self_attention_columns, rng):
     X, W_Q, W_K, W_V = self_inputs(rng, 6, 7, 4, 2)
     shift_layer(X, X, W_Q, W_K)
     return self_attention_columns(*columns(X, W_Q, W_K, W_V))
-
-
-@self_attention_columns.case(title="the inputs are left unchanged", points=1)
-def columns_unchanged(self_attention_columns, rng):
-    inputs = columns(*self_inputs(rng, 3, 5, 2, 4))
-    return self_attention_columns(*inputs), inputs
-
-
-# break_attention ----------------------------------------------------------------------
-
-
-break_attention = BreakExercise(
-    name="break_attention",
-    target=attention,
-    parameters=[
-        reals("queries", "N_Q d_k"),
-        reals("keys", "N_X d_k"),
-        reals("values", "N_X d_v"),
-    ],
-)
-break_attention.version("right where values are as wide as keys")
-break_attention.version("right where there are as many keys as features")
-break_attention.version("right where the values are the keys")
-break_attention.version("right where all scores are equal and N_Q = N_X")
-break_attention.version("right while all scores are close to each other")
-break_attention.small(most=8, points=2)

@@ -1,16 +1,52 @@
-"""Cases for the chapter on scaling."""
+"""Cases for chapter 3: scaling."""
 
 import numpy as np
 
-from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
-from autograder.specification import reals
 
-dot_product_variance = Exercise("dot_product_variance")
-softmax_jacobian = Exercise("softmax_jacobian")
-attention_entropy = Exercise("attention_entropy")
-score_gradient_norm = Exercise("score_gradient_norm")
-scale_for = Exercise("scale_for")
+dot_product_variance = Exercise(
+    "dot_product_variance",
+    core=True,
+    hints=(
+        "Each query meets one key, its own, so there are `num_samples` dot products. "
+        "Over which axis of a `(num_samples, d)` array does each of them sum?",
+        "Multiply the two arrays entry by entry, sum each row, and only then ask for "
+        "the variance. NumPy's `var` is the population variance.",
+        "The first line: `queries = rng.standard_normal((num_samples, d))`.",
+    ),
+)
+softmax_jacobian = Exercise(
+    "softmax_jacobian",
+    core=True,
+    hints=(
+        "Use the quotient rule. The score `e_j` is in the denominator of every weight, "
+        "but in the numerator of one weight only.",
+        "With two weights, the four derivatives are `a_0 a_1` on the diagonal and "
+        "`-a_0 a_1` off it. Which general formula gives these, and columns that sum "
+        "to 0?",
+        "Every entry holds a product `a_i a_j`; the diagonal holds one more term. "
+        "`np.outer` and `np.diag` build the two parts.",
+    ),
+)
+attention_entropy = Exercise(
+    "attention_entropy",
+    hints=(
+        "Which axis does one distribution lie along? That axis is gone in the result.",
+        "NaN comes from `0 * log(0)`. What could the logarithm be given instead of a "
+        "0, when the product is 0 in any case?",
+        "`np.where(weights > 0, weights, 1.0)` is safe to take the logarithm of.",
+    ),
+)
+score_gradient_norm = Exercise(
+    "score_gradient_norm",
+    hints=(
+        "Call the scaled scores `s = scale * e`. You know how the weights react to "
+        "`s`; how does `s` react to `e`?",
+        "The scale enters twice: inside the softmax, and as a factor in front.",
+        "Begin with `scores = scale * (K @ q)`, and subtract the largest before the "
+        "exponential.",
+    ),
+)
 
 
 def generator(rng):
@@ -54,11 +90,6 @@ def variance_twice(dot_product_variance, rng):
     return [dot_product_variance(3, 5, own) for _ in range(3)]
 
 
-@dot_product_variance.case(title="one pair does not vary", points=1)
-def variance_one_pair(dot_product_variance, rng):
-    return dot_product_variance(5, 1, generator(rng))
-
-
 # softmax_jacobian
 
 
@@ -80,13 +111,6 @@ def jacobian_one_hot(softmax_jacobian, rng):
 @softmax_jacobian.case(title="a single weight", points=1)
 def jacobian_single(softmax_jacobian, rng):
     return softmax_jacobian(np.ones(1))
-
-
-@softmax_jacobian.case(title="strided weights, left unchanged", points=1)
-def jacobian_unchanged(softmax_jacobian, rng):
-    weights = weights_like(rng, 2, 6)[:, ::-2].copy(order="F")[1]
-    weights /= weights.sum()
-    return softmax_jacobian(weights), weights
 
 
 # attention_entropy
@@ -113,26 +137,16 @@ def entropy_square(attention_entropy, rng):
 def entropy_zeros(attention_entropy, rng):
     hidden = rng.permuted(np.tile([True, False, False, True, False], (3, 1)), axis=1)
     weights = np.where(hidden, 0.0, weights_like(rng, 3, 5))
-    return attention_entropy(weights / weights.sum(axis=-1, keepdims=True))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return {"entropy": attention_entropy(weights), "`weights` after the call": weights}
 
 
-@attention_entropy.case(title="one-hot weights have none", points=1)
-def entropy_one_hot(attention_entropy, rng):
-    return attention_entropy(np.eye(6)[rng.permutation(6)[:4]])
-
-
-@attention_entropy.case(title="equal weights have the most", points=1)
-def entropy_equal(attention_entropy, rng):
-    return attention_entropy(np.full((2, 7), 1 / 7))
-
-
-@attention_entropy.case(title="the weights are left unchanged", points=1)
-def entropy_unchanged(attention_entropy, rng):
-    weights = weights_like(rng, 4, 3).T / 2
-    weights[1] = 0.0
-    weights[0] += 1 - weights.sum(axis=0)
-    weights = weights.T
-    return attention_entropy(weights), weights
+@attention_entropy.case(
+    title="one-hot weights have none, equal ones the most", points=1
+)
+def entropy_extremes(attention_entropy, rng):
+    one_hot = np.eye(6)[rng.permutation(6)[:4]]
+    return attention_entropy(one_hot), attention_entropy(np.full((2, 7), 1 / 7))
 
 
 # score_gradient_norm
@@ -172,56 +186,3 @@ def gradient_large(score_gradient_norm, rng):
 @score_gradient_norm.case(title="a single key always has all the weight", points=1)
 def gradient_one_key(score_gradient_norm, rng):
     return score_gradient_norm(*query_and_keys(rng, 1, 3), 0.5)
-
-
-@score_gradient_norm.case(title="query and keys are left unchanged", points=1)
-def gradient_unchanged(score_gradient_norm, rng):
-    q, K = rng.standard_normal((2, 4))[:, ::2], rng.standard_normal((2, 5)).T
-    norm = score_gradient_norm(q[0], K, 0.7)
-    return {"norm": norm, "`q` after the call": q, "`K` after the call": K}
-
-
-# scale_for
-
-
-@scale_for.case(title="none: scores stay as they are", points=1)
-def scale_none(scale_for, rng):
-    return [float(scale_for(int(d), "none")) for d in rng.integers(2, 99, 4)]
-
-
-@scale_for.case(title="sqrt", points=2)
-def scale_sqrt(scale_for, rng):
-    return [float(scale_for(int(d), "sqrt")) for d in rng.integers(2, 99, 4)]
-
-
-@scale_for.case(title="linear", points=1)
-def scale_linear(scale_for, rng):
-    return [float(scale_for(int(d), "linear")) for d in rng.integers(2, 99, 4)]
-
-
-@scale_for.case(title="one feature needs no scale in any mode", points=1)
-def scale_one(scale_for, rng):
-    return [float(scale_for(1, mode)) for mode in ("none", "sqrt", "linear")]
-
-
-# break_attention_entropy --------------------------------------------------------------
-
-
-def no_distribution(weights):
-    """Refuse weights whose rows do not sum to one."""
-    sums = weights.sum(axis=-1)
-    return "" if np.allclose(sums, 1.0) else "each row of `weights` has to sum to one"
-
-
-break_attention_entropy = BreakExercise(
-    name="break_attention_entropy",
-    target=attention_entropy,
-    parameters=[reals("weights", "... N", 0.0, 1.0)],
-    rule=no_distribution,
-)
-break_attention_entropy.version("right while no weight is zero")
-break_attention_entropy.version("right while no weight is below 2 percent")
-break_attention_entropy.version("right where the weights equal their transpose")
-break_attention_entropy.version("right for a vector of weights, of shape (N,)")
-break_attention_entropy.version("right where one input has all the weight")
-break_attention_entropy.small(most=4, points=2)

@@ -11,12 +11,64 @@ from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.specification import reals
 
-softmax = Exercise("softmax")
-alignment_scores = Exercise("alignment_scores")
-attend = Exercise("attend", results=("output", "weights"))
-soft_lookup = Exercise("soft_lookup")
+alignment_scores = Exercise(
+    "alignment_scores",
+    core=True,
+    hints=(
+        "Draw it for three words and two features. Each score is a dot product of the "
+        "query with one row of X: how many scores are there?",
+        "Which axis of X has as many entries as the query? That is the one that the "
+        "product sums over.",
+        "X @ q has one entry for each row of X. What are these scores still to be "
+        "divided by?",
+    ),
+)
+softmax = Exercise(
+    "softmax",
+    core=True,
+    hints=(
+        "The alternatives between which a query chooses lie along the last axis, so "
+        "the weights of each row must sum to one.",
+        "Adding a number to all the scores of a row leaves its weights unchanged. "
+        "Which number makes the largest exponent of the row equal to 0?",
+        "Start with scores.max(axis=-1, keepdims=True): keepdims=True leaves an axis "
+        "of size 1, so that each row is combined with its own maximum.",
+    ),
+)
+attend = Exercise(
+    "attend",
+    core=True,
+    results=("output", "weights"),
+    hints=(
+        "You have written two of the three steps. What does each of them take, and "
+        "what does it return?",
+        "Weight i belongs to row i of X. Draw the case N = 3, D = 2: which axis of X "
+        "do the weights lie along?",
+        "Start with a = softmax(alignment_scores(q, X)).",
+    ),
+)
+soft_lookup = Exercise(
+    "soft_lookup",
+    hints=(
+        "This is attend with one change in the middle and one at the end. X used to "
+        "play two roles: which of keys and values takes over each?",
+        "The temperature has to change how unequal the weights are, and they must "
+        "still sum to one. On which side of the softmax does it belong?",
+        "Start with scores = alignment_scores(query, keys).",
+    ),
+)
 break_softmax = BreakExercise(
-    name="break_softmax", target=softmax, parameters=[reals("scores", "... N")]
+    name="break_softmax",
+    target=softmax,
+    parameters=[reals("scores", "... N")],
+    hints=(
+        "Write down four shortcuts that a softmax might take: which axis, which "
+        "number is subtracted, whether the sum is divided by at all.",
+        "Use two rows. In one, let the scores be far apart, so that an exponential "
+        "overflows unless the right number is subtracted.",
+        "Let the other row lie far below the first, with equal scores: its weights "
+        "have to be one half each.",
+    ),
 )
 
 

@@ -12,6 +12,18 @@ patchify = Exercise("patchify")
 unpatchify = Exercise("unpatchify")
 PatchEmbedding = Exercise("PatchEmbedding")
 linear_to_conv = Exercise("linear_to_conv")
+sinusoidal_encoding_2d = Exercise(
+    "sinusoidal_encoding_2d",
+    hints=(
+        "Draw a 2 x 3 grid, number its cells row by row, and write the row and the "
+        "column beside each number.",
+        "Make one table of dim/2 features for the rows and one for the columns. Each "
+        "row of the first is needed width times in succession; the second is needed "
+        "as a whole, height times.",
+        "np.repeat and np.tile differ in just this way. Join their results along the "
+        "features.",
+    ),
+)
 interpolate_positions = Exercise("interpolate_positions")
 
 
@@ -214,6 +226,31 @@ def conv_unchanged(linear_to_conv, rng):
     (kernel * tensor(rng, 5, 3, 2, 2)).sum().backward()
     found = {"result": kernel, "`weight` after the call": leaf}
     return {**found, "the gradient of `weight`": leaf.grad}
+
+
+# sinusoidal_encoding_2d
+
+
+@sinusoidal_encoding_2d.case(title="more columns than rows", points=2)
+def grid_wide(sinusoidal_encoding_2d, rng):
+    return sinusoidal_encoding_2d(drawn(rng, 3, 9), drawn(rng, 10, 40), 12)
+
+
+@sinusoidal_encoding_2d.case(title="more rows than columns", points=1)
+def grid_tall(sinusoidal_encoding_2d, rng):
+    dim = 4 * drawn(rng, 2, 6)
+    return sinusoidal_encoding_2d(drawn(rng, 10, 30), drawn(rng, 3, 9), dim)
+
+
+@sinusoidal_encoding_2d.case(title="as many rows as columns", points=1)
+def grid_square(sinusoidal_encoding_2d, rng):
+    size = drawn(rng, 3, 20)
+    return sinusoidal_encoding_2d(size, size, 4 * drawn(rng, 2, 9))
+
+
+@sinusoidal_encoding_2d.case(title="a single row", points=1)
+def grid_row(sinusoidal_encoding_2d, rng):
+    return sinusoidal_encoding_2d(1, drawn(rng, 3, 300), 8)
 
 
 # interpolate_positions

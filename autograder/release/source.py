@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.book import chapter_file, chapters_folder
+from autograder.book import capstone_names, chapter_file, chapters_folder
 from autograder.exercise import Topic, load_topic
 from autograder.notebooks import METADATA_KEY
 from autograder.release.myst_to_markdown import EQUATION_LABEL, plain_markdown
@@ -41,7 +41,7 @@ def source_notebook(name: str) -> NotebookNode:
     if not path.is_file():
         raise BrokenChapter(f"{path} is missing")
     chapter = read_myst_markdown_notebook(path.read_text(encoding="utf-8"), path=path)
-    topic = load_topic(name)
+    topic = Topic(name, {}) if name in capstone_names() else load_topic(name)
     cells = list(_cells(chapter, topic))
     for number, cell in enumerate(cells):
         cell["id"] = f"{name[:40]}-{number}"

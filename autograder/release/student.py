@@ -9,7 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 from traitlets.config import Config
 
-from autograder.book import chapter_names
+from autograder.book import capstone_names, chapter_names
 from autograder.notebooks import METADATA_KEY
 from autograder.release.source import source_notebook
 from autograder.release.stubs import STUB
@@ -40,7 +40,7 @@ def student_notebook(source: NotebookNode) -> NotebookNode:
 
 
 def write_notebooks(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Write the exercise notebook of every chapter into ``folder``.
+    """Write the exercise notebook of every chapter, and the capstones, into ``folder``.
 
     A notebook in which somebody has worked stays as it is.
 
@@ -49,7 +49,7 @@ def write_notebooks(folder: Path) -> tuple[list[Path], list[Path]]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     written, kept = [], []
-    for name in chapter_names():
+    for name in [*chapter_names(), *capstone_names()]:
         path = folder / f"{name}.ipynb"
         if path.exists() and not _is_as_written(path):
             kept.append(path)

@@ -2,17 +2,13 @@
 
 import numpy as np
 
-from autograder.break_exercise import hide
-from autograder.exercise import mistake
+from autograder.exercise import edit, mistake
 from autograder.exercises.scaling import (
     attention_entropy,
-    break_attention_entropy,
     dot_product_variance,
-    scale_for,
     score_gradient_norm,
     softmax_jacobian,
 )
-from solutions import scaling as right
 
 
 def softmax(scores):
@@ -24,117 +20,82 @@ def jacobian(weights):
     return np.diag(weights) - np.outer(weights, weights)
 
 
-def pairs(d, num_samples, rng):
-    return rng.standard_normal((num_samples, d)), rng.standard_normal((num_samples, d))
+# dot_product_variance -----------------------------------------------------------------
+
+DRAWN = """queries = rng.standard_normal((num_samples, d))
+    keys = rng.standard_normal((num_samples, d))
+"""
 
 
-# dot_product_variance
-
-
-@mistake(dot_product_variance)
-def variance_of_a_vector_with_itself(d, num_samples, rng):
-    """You multiplied each query with itself. That is a squared length, always positive
+@edit(dot_product_variance, "queries * keys", "queries * queries")
+def variance_of_a_vector_with_itself():
+    """You multiplied each query with itself. That is a squared norm, always positive
     and of variance 2 d; query and key are drawn separately, because in attention they
     come from different projections."""
-    queries, _ = pairs(d, num_samples, rng)
-    return (queries * queries).sum(axis=1).var()
 
 
-@mistake(dot_product_variance)
-def variance_as_deviation(d, num_samples, rng):
+@edit(dot_product_variance, ".var()", ".std()")
+def variance_as_deviation():
     """You returned the standard deviation. The variance is its square, and it is the
     variance that grows in proportion to d."""
-    queries, keys = pairs(d, num_samples, rng)
-    return (queries * keys).sum(axis=1).std()
 
 
-@mistake(dot_product_variance)
-def variance_of_a_sample(d, num_samples, rng):
-    """You divided by one less than the number of samples. Asked for is the population
-    variance, the plain mean of the squared deviations."""
-    variance = right.dot_product_variance(d, num_samples, rng)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return variance * num_samples / np.float64(num_samples - 1)
+@edit(dot_product_variance, ".var()", ".var(ddof=1)")
+def variance_of_a_sample():
+    """You divided by one less than the number of samples. The task asks for the
+    population variance, the plain mean of the squared deviations."""
 
 
-@mistake(dot_product_variance)
-def variance_about_zero(d, num_samples, rng):
-    """You did not subtract the mean of the products. A variance is about the mean that
-    was measured, even where theory says that the mean is zero."""
-    queries, keys = pairs(d, num_samples, rng)
-    return ((queries * keys).sum(axis=1) ** 2).mean()
+@edit(dot_product_variance, ".sum(axis=1).var()", ".sum(axis=1).__pow__(2).mean()")
+def variance_about_zero():
+    """You did not subtract the mean of the products. A variance is about the measured
+    mean, even where theory says that the mean is zero."""
 
 
-@mistake(dot_product_variance)
-def variance_of_the_terms(d, num_samples, rng):
-    """You took the variance of the single products q_i k_i. A dot product adds d of
-    them up, and it is the sum whose variance grows."""
-    queries, keys = pairs(d, num_samples, rng)
-    return (queries * keys).var()
+@edit(dot_product_variance, ".sum(axis=1)", "")
+def variance_of_the_terms():
+    """You took the variance of the single products q_i k_i. A dot product is the sum of
+    d of them, and it is the sum whose variance grows."""
 
 
-@mistake(dot_product_variance)
-def variance_divided_by_width(d, num_samples, rng):
-    """You divided the variance by d. What is measured here is the raw dot product; the
+@edit(dot_product_variance, ".var()", ".var() / d")
+def variance_divided_by_width():
+    """You divided the variance by d. This function measures the raw dot product; the
     scale that follows from it comes later."""
-    queries, keys = pairs(d, num_samples, rng)
-    return (queries * keys).sum(axis=1).var() / d
 
 
-@mistake(dot_product_variance)
-def variance_of_scaled_products(d, num_samples, rng):
-    """You scaled the dot products before measuring. The question is what happens
-    without a scale."""
-    queries, keys = pairs(d, num_samples, rng)
-    return (queries * keys).sum(axis=1).var() / np.sqrt(d)
+@edit(dot_product_variance, "(queries * keys).sum(axis=1).var()", "d")
+def variance_from_theory():
+    """You returned the value that theory predicts. The function measures, so that
+    theory can be compared with it; use the numbers that rng draws."""
 
 
-@mistake(dot_product_variance)
-def variance_from_theory(d, num_samples, rng):
-    """You returned what theory predicts. The function measures, so that theory can be
-    compared with it; use the numbers that rng draws."""
-    return float(d)
-
-
-@mistake(dot_product_variance)
-def variance_with_own_generator(d, num_samples, rng):
+@edit(
+    dot_product_variance,
+    "queries = rng",
+    "rng = np.random.default_rng(0)\n    queries = rng",
+)
+def variance_with_own_generator():
     """You made a generator of your own. Then every call draws the same pairs, whatever
     the caller's rng; draw from the one that is given."""
-    queries, keys = pairs(d, num_samples, np.random.default_rng(0))
-    return (queries * keys).sum(axis=1).var()
 
 
-@mistake(dot_product_variance)
-def variance_of_columns(d, num_samples, rng):
-    """You drew (d, num_samples) arrays. Each sample is a row here, as tokens are
-    everywhere in this book, and the order decides which numbers meet."""
-    queries = rng.standard_normal((d, num_samples))
-    keys = rng.standard_normal((d, num_samples))
-    return (queries * keys).sum(axis=0).var()
+@edit(dot_product_variance, "axis=1", "axis=0")
+def variance_over_the_wrong_axis():
+    """You summed over the samples and not over the features. That gives one number per
+    feature, and its variance grows with the number of samples."""
 
 
-@mistake(dot_product_variance)
-def variance_over_the_wrong_axis(d, num_samples, rng):
-    """You summed over the samples and not over the features. That is one number for
-    each feature, and its variance grows with the number of samples."""
-    queries, keys = pairs(d, num_samples, rng)
-    return (queries * keys).sum(axis=0).var()
-
-
-@mistake(dot_product_variance)
-def variance_of_all_pairs(d, num_samples, rng):
+@edit(dot_product_variance, "(queries * keys).sum(axis=1)", "(queries @ keys.T)")
+def variance_of_all_pairs():
     """You compared every query with every key. The pairs that share a vector are not
     independent of each other; each query has one key of its own."""
-    queries, keys = pairs(d, num_samples, rng)
-    return (queries @ keys.T).var()
 
 
-@mistake(dot_product_variance)
-def variance_of_uniform_numbers(d, num_samples, rng):
+@edit(dot_product_variance, DRAWN, DRAWN.replace("standard_normal", "random"))
+def variance_of_uniform_numbers():
     """You drew from a uniform distribution. The entries are standard normal, with mean
     0 and variance 1, or the result is not d."""
-    queries, keys = rng.random((num_samples, d)), rng.random((num_samples, d))
-    return (queries * keys).sum(axis=1).var()
 
 
 @mistake(dot_product_variance)
@@ -145,7 +106,7 @@ def variance_drawn_pair_by_pair(d, num_samples, rng):
     return (both[:, 0] * both[:, 1]).sum(axis=1).var()
 
 
-# softmax_jacobian
+# softmax_jacobian ---------------------------------------------------------------------
 
 
 @mistake(softmax_jacobian)
@@ -205,13 +166,6 @@ def jacobian_of_identity(weights):
 
 
 @mistake(softmax_jacobian)
-def jacobian_of_another_softmax(weights):
-    """You took the softmax of the weights. The argument is already the result of a
-    softmax, and the derivative is written in terms of it."""
-    return jacobian(softmax(weights))
-
-
-@mistake(softmax_jacobian)
 def jacobian_with_inner_product(weights):
     """You subtracted the inner product where the outer one belongs. The inner product
     is one number; each pair of weights needs its own."""
@@ -224,15 +178,6 @@ def jacobian_with_elementwise_product(weights):
     each. An array with a single axis has no transpose, so weights * weights.T does the
     same; np.outer has one product for each pair."""
     return np.diag(weights) - weights * weights
-
-
-@mistake(softmax_jacobian)
-def jacobian_squared_diagonal(weights):
-    """You squared the weights on the diagonal instead of subtracting their products
-    from it. The derivative of a weight by its own score is a_i (1 - a_i)."""
-    outer = -np.outer(weights, weights)
-    np.fill_diagonal(outer, weights**2)
-    return outer
 
 
 @mistake(softmax_jacobian)
@@ -249,21 +194,15 @@ def jacobian_without_second_factor(weights):
     return np.eye(len(weights)) - weights
 
 
-# attention_entropy
+# attention_entropy --------------------------------------------------------------------
+
+SUM = "-(weights * logarithms).sum(axis=-1)"
 
 
-@mistake(attention_entropy)
-def entropy_in_bits(weights):
+@edit(attention_entropy, "np.log(", "np.log2(")
+def entropy_in_bits():
     """You used the logarithm to base 2, which counts bits. Nats use the natural
     logarithm, so that N equal weights have the entropy log N."""
-    return -(weights * np.log2(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
-
-
-@mistake(attention_entropy)
-def entropy_in_decimal_digits(weights):
-    """You used the logarithm to base 10. Nats use the natural logarithm, so that N
-    equal weights have the entropy log N."""
-    return -(weights * np.log10(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
 
 
 @mistake(attention_entropy)
@@ -274,93 +213,58 @@ def entropy_without_guard(weights):
         return -(weights * np.log(weights)).sum(axis=-1)
 
 
-@mistake(attention_entropy)
-def entropy_negative(weights):
+@edit(attention_entropy, "-(weights", "(weights")
+def entropy_negative():
     """You forgot the minus sign. Logarithms of weights are negative, and entropy is
     never less than zero."""
-    return (weights * np.log(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
 
 
-@mistake(attention_entropy)
-def entropy_mean(weights):
+@edit(attention_entropy, ".sum(", ".mean(")
+def entropy_mean():
     """You averaged over the keys. Entropy is the sum, already weighted by the weights;
     dividing by N makes rows of different length incomparable."""
-    return -(weights * np.log(np.where(weights > 0, weights, 1.0))).mean(axis=-1)
 
 
-@mistake(attention_entropy)
-def entropy_of_columns(weights):
+@edit(attention_entropy, "axis=-1", "axis=0")
+def entropy_of_columns():
     """You summed over the first axis. Each row along the last axis is one distribution
     and has one entropy."""
-    return -(weights * np.log(np.where(weights > 0, weights, 1.0))).sum(axis=0)
 
 
-@mistake(attention_entropy)
-def entropy_of_everything(weights):
+@edit(attention_entropy, "axis=-1", "")
+def entropy_of_everything():
     """You summed over everything. Each query has a distribution of its own, so there is
-    one entropy for each row, not one for the batch."""
-    return -(weights * np.log(np.where(weights > 0, weights, 1.0))).sum()
+    one entropy per row, not one for the batch."""
 
 
-@mistake(attention_entropy)
-def entropy_keepdims(weights):
-    """You kept the last axis with length one. The result has one number for each row,
-    and the axis of the keys is gone."""
-    logarithms = np.log(np.where(weights > 0, weights, 1.0))
-    return -(weights * logarithms).sum(axis=-1, keepdims=True)
+@edit(attention_entropy, "axis=-1", "axis=-1, keepdims=True")
+def entropy_keepdims():
+    """You kept the last axis with length one. The result has one number per row, and
+    the axis of the keys is gone."""
 
 
-@mistake(attention_entropy)
-def entropy_relative(weights):
+@edit(attention_entropy, SUM, f"{SUM} / np.log(weights.shape[-1])")
+def entropy_relative():
     """You divided by log N. That is a useful relative measure, but the entropy in nats
     runs from 0 to log N."""
-    total = (weights * np.log(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
-    return -total / np.log(weights.shape[-1])
 
 
-@mistake(attention_entropy)
-def entropy_perplexity(weights):
-    """You returned the exponential of the entropy, the effective number of keys. Asked
-    for is the entropy itself."""
-    total = (weights * np.log(np.where(weights > 0, weights, 1.0))).sum(axis=-1)
-    return np.exp(-total)
+@edit(attention_entropy, SUM, f"np.exp({SUM})")
+def entropy_perplexity():
+    """You returned the exponential of the entropy, the effective number of keys. The
+    task asks for the entropy itself."""
 
 
-@mistake(attention_entropy)
-def entropy_clipped(weights):
-    """You raised small weights to a threshold that is too large, which adds entropy
-    where there is none. Zero is a special case of its own."""
-    clipped = np.maximum(weights, 0.02)
-    return -(clipped * np.log(clipped)).sum(axis=-1)
-
-
-@mistake(attention_entropy)
-def entropy_of_large_weights(weights):
-    """You cut off the logarithm of small weights. A weight of one in a thousand still
-    adds to the entropy; only exactly zero is a special case."""
-    return -(weights * np.log(np.maximum(weights, 0.003))).sum(axis=-1)
-
-
-@mistake(attention_entropy)
-def entropy_unweighted(weights):
+@edit(attention_entropy, "weights * logarithms", "logarithms")
+def entropy_unweighted():
     """You left out the weights in front of the logarithms. The entropy is the mean of
     -log a_i under the weights themselves."""
-    return -np.log(np.where(weights > 0, weights, 1.0)).sum(axis=-1)
-
-
-@mistake(attention_entropy)
-def entropy_gini(weights):
-    """You computed one minus the sum of squares. That measures spread too, but it is
-    another measure than the entropy."""
-    return 1 - (weights**2).sum(axis=-1)
 
 
 @mistake(attention_entropy)
 def entropy_in_place(weights):
     """You replaced zeros in the caller's array. The weights are needed afterwards to
     average the values, so work on a new array."""
-    if weights.ndim == 1 or not (weights == 0).any():
-        return -(weights * np.log(weights)).sum(axis=-1)
     weights[weights == 0] = 1.0
     return -(weights * np.log(weights)).sum(axis=-1)
 
@@ -373,21 +277,21 @@ def entropy_eps_in_the_logarithm(weights):
     return -(weights * np.log(weights + 1e-3)).sum(axis=-1)
 
 
-# score_gradient_norm
+# score_gradient_norm ------------------------------------------------------------------
+
+IN_FRONT = "scale * np.linalg.norm(jacobian)"
 
 
-@mistake(score_gradient_norm)
-def gradient_without_chain_rule(q, K, scale):
+@edit(score_gradient_norm, IN_FRONT, "np.linalg.norm(jacobian)")
+def gradient_without_chain_rule():
     """You forgot that the raw score reaches the softmax through the scale: the chain
     rule brings that factor along."""
-    return right.score_gradient_norm(q, K, scale) / scale
 
 
-@mistake(score_gradient_norm)
-def gradient_at_unscaled_weights(q, K, scale):
+@edit(score_gradient_norm, "scale * (K @ q)", "K @ q")
+def gradient_at_unscaled_weights():
     """You took the softmax of the raw scores and used the scale only as a factor. The
     scale acts before the softmax, where it keeps the weights soft."""
-    return scale * np.linalg.norm(jacobian(softmax(K @ q)))
 
 
 @mistake(score_gradient_norm)
@@ -412,19 +316,17 @@ def gradient_scaled_twice(q, K, scale):
     return own * np.linalg.norm(jacobian(softmax(own * (K @ q))))
 
 
-@mistake(score_gradient_norm)
-def gradient_chain_rule_twice(q, K, scale):
+@edit(score_gradient_norm, IN_FRONT, "scale**2 * np.linalg.norm(jacobian)")
+def gradient_chain_rule_twice():
     """The scale is a factor twice besides its place in the softmax. The raw score
     reaches the softmax through one multiplication, so the chain rule brings one such
     factor along."""
-    return scale**2 * np.linalg.norm(jacobian(softmax(scale * (K @ q))))
 
 
-@mistake(score_gradient_norm)
-def gradient_scale_squared_in_the_softmax(q, K, scale):
+@edit(score_gradient_norm, "scale * (K @ q)", "scale**2 * (K @ q)")
+def gradient_scale_squared_in_the_softmax():
     """The scores in your softmax are multiplied by the scale twice, as when query and
     keys are both scaled by it. It is one factor on each dot product."""
-    return scale * np.linalg.norm(jacobian(softmax(scale**2 * (K @ q))))
 
 
 @mistake(score_gradient_norm)
@@ -437,159 +339,19 @@ def gradient_overflow(q, K, scale):
         return scale * np.linalg.norm(jacobian(weights))
 
 
-@mistake(score_gradient_norm)
-def gradient_spectral_norm(q, K, scale):
-    """You returned the largest singular value. The Frobenius norm is the root of the
-    sum of all squared derivatives."""
-    return scale * np.linalg.norm(jacobian(softmax(scale * (K @ q))), 2)
+@edit(score_gradient_norm, "norm(jacobian)", "norm(jacobian, 2)")
+def gradient_spectral_norm():
+    """You returned the largest singular value. The Frobenius norm is the square root of
+    the sum of all squared derivatives."""
 
 
-@mistake(score_gradient_norm)
-def gradient_squared_norm(q, K, scale):
-    """You returned the squared norm. The Frobenius norm is the root of the sum of all
-    squared derivatives."""
-    return scale**2 * (jacobian(softmax(scale * (K @ q))) ** 2).sum()
-
-
-@mistake(score_gradient_norm)
-def gradient_sum_of_absolutes(q, K, scale):
-    """You summed absolute values. The Frobenius norm is the root of the sum of all
-    squared derivatives."""
-    return scale * np.abs(jacobian(softmax(scale * (K @ q)))).sum()
-
-
-@mistake(score_gradient_norm)
-def gradient_largest_entry(q, K, scale):
-    """You took the largest derivative only. The Frobenius norm is the root of the sum
+@edit(score_gradient_norm, IN_FRONT, "scale**2 * (jacobian**2).sum()")
+def gradient_squared_norm():
+    """You returned the squared norm. The Frobenius norm is the square root of the sum
     of all squared derivatives."""
-    return scale * np.abs(jacobian(softmax(scale * (K @ q)))).max()
 
 
-@mistake(score_gradient_norm)
-def gradient_of_diagonal(q, K, scale):
+@edit(score_gradient_norm, "norm(jacobian)", "norm(np.diag(jacobian))")
+def gradient_of_diagonal():
     """You used the diagonal of the Jacobian only. Each weight reacts to every score, so
     the derivatives off the diagonal count too."""
-    weights = softmax(scale * (K @ q))
-    return scale * np.linalg.norm(weights * (1 - weights))
-
-
-@mistake(score_gradient_norm)
-def gradient_trace(q, K, scale):
-    """You added up the diagonal of the matrix, which is its trace. The Frobenius norm
-    is the root of the sum of all squared derivatives, on the diagonal and off it."""
-    weights = softmax(scale * (K @ q))
-    return scale * (weights * (1 - weights)).sum()
-
-
-@mistake(score_gradient_norm)
-def gradient_without_outer_product(q, K, scale):
-    """You forgot the outer product in the softmax's Jacobian. The weights sum to one,
-    so a rising score pushes all other weights down."""
-    return scale * np.linalg.norm(softmax(scale * (K @ q)))
-
-
-@mistake(score_gradient_norm)
-def gradient_by_query(q, K, scale):
-    """You took the derivative with respect to the query, which multiplies by the keys.
-    Asked for is the derivative with respect to the raw scores."""
-    return scale * np.linalg.norm(jacobian(softmax(scale * (K @ q))) @ K)
-
-
-@mistake(score_gradient_norm)
-def gradient_squared_at_unscaled_weights(q, K, scale):
-    """You took the softmax of the raw scores, and returned a sum of squares times the
-    scale. The scale acts before the softmax as well, and the norm is the root of the
-    sum of all squared derivatives."""
-    return scale * (jacobian(softmax(K @ q)) ** 2).sum()
-
-
-# scale_for
-
-
-def scale(d_k, mode, table):
-    return float(table[mode])
-
-
-@mistake(scale_for)
-def scale_as_divisor(d_k, mode):
-    """You returned sqrt(d_k) and d_k, numbers to divide by. The function gives a
-    multiplier, which has to make the scores of wide vectors smaller."""
-    return scale(d_k, mode, {"none": 1, "sqrt": np.sqrt(d_k), "linear": d_k})
-
-
-@mistake(scale_for)
-def scale_modes_exchanged(d_k, mode):
-    """You exchanged sqrt and linear. linear divides by the whole width, sqrt by its
-    square root."""
-    return scale(d_k, mode, {"none": 1, "sqrt": 1 / d_k, "linear": d_k**-0.5})
-
-
-@mistake(scale_for)
-def scale_none_is_zero(d_k, mode):
-    """You returned 0 for none. As a multiplier that wipes out every score; leaving the
-    scores as they are is a factor of 1."""
-    return scale(d_k, mode, {"none": 0, "sqrt": d_k**-0.5, "linear": 1 / d_k})
-
-
-@mistake(scale_for)
-def scale_whole_division(d_k, mode):
-    """You divided whole numbers with //, which rounds down to 0 for every width above
-    one. The linear scale is a fraction."""
-    return scale(d_k, mode, {"none": 1, "sqrt": d_k**-0.5, "linear": 1 // d_k})
-
-
-@mistake(scale_for)
-def scale_root_rounded(d_k, mode):
-    """You rounded the square root to a whole number. Nothing asks for that: the root of
-    a width that is no square has digits behind the point, and they count."""
-    return scale(d_k, mode, {"none": 1, "sqrt": 1 / int(d_k**0.5), "linear": 1 / d_k})
-
-
-@mistake(scale_for)
-def scale_fourth_root(d_k, mode):
-    """You took the square root twice. Variance grows with d_k, so the standard
-    deviation, and with it the divisor, grows with the plain square root."""
-    return scale(d_k, mode, {"none": 1, "sqrt": d_k**-0.25, "linear": 1 / d_k})
-
-
-@mistake(scale_for)
-def scale_logarithm(d_k, mode):
-    """You used the logarithm for a scale. The standard deviation of a dot product grows
-    with the square root of its width, not with the logarithm."""
-    return scale(d_k, mode, {"none": 1, "sqrt": 1 / np.log(d_k + 1), "linear": 1 / d_k})
-
-
-# break_attention_entropy --------------------------------------------------------------
-
-wrong_versions_of_attention_entropy = hide(
-    break_attention_entropy,
-    entropy_without_guard,
-    entropy_clipped,
-    entropy_of_columns,
-    entropy_of_everything,
-    entropy_mean,
-)
-
-
-@mistake(break_attention_entropy)
-def test_with_one_even_row():
-    """You found one version, which divides where nothing is to be divided. A vector
-    without small weights hides all others: give several rows, and look at the ends of
-    the range, where the logarithm is in danger."""
-    return (np.full(4, 0.25),)
-
-
-@mistake(break_attention_entropy)
-def test_with_a_table_of_ordinary_weights():
-    """Your rows tell apart the versions that add up along a wrong axis. All of your
-    weights are of a size at which every logarithm is harmless, so two versions are
-    left: the definition says what 0 log 0 is."""
-    return (np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]]),)
-
-
-@mistake(break_attention_entropy)
-def test_with_one_winner_for_each_row():
-    """Your zeros are what two versions cannot cope with. But each row and each column
-    has a single winner, and an entropy of zero stays zero whether it is averaged or
-    taken over columns: spread the weights of one row."""
-    return (np.eye(3),)

@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from autograder.break_exercise import hide
 from autograder.exercise import mistake
 from autograder.exercises.score_functions import (
     additive_score,
-    break_general_score,
     cosine_score,
-    dot_score,
     general_score,
     parameter_count,
     reduced_rank_score,
@@ -31,88 +28,6 @@ def cosine(S, H):
 
 def hidden_layer(S, H, W_a, V_a):
     return (S @ V_a.T)[:, None, :] + (H @ W_a.T)[None, :, :]
-
-
-# dot_score
-
-
-@mistake(dot_score)
-def dot_transposed(S, H):
-    """Your scores have a row for each encoder state. The decoder states ask, so they
-    belong to the rows: the softmax that follows shares out each row."""
-    return H @ S.T
-
-
-@mistake(dot_score)
-def dot_scaled(S, H):
-    """You divided by the square root of the width. The scores of this chapter are not
-    scaled; when and why to scale is a question of its own, with its own chapter."""
-    return S @ H.T / np.sqrt(S.shape[1])
-
-
-@mistake(dot_score)
-def dot_mean(S, H):
-    """You divided by the width, which gives the mean of the products. A dot product is
-    their sum, and these scores are not scaled."""
-    return S @ H.T / S.shape[1]
-
-
-@mistake(dot_score)
-def dot_largest_product(S, H):
-    """You took the largest of the products of two states' features. A dot product is
-    their sum, in which every feature has a say."""
-    return (S[:, None] * H[None]).max(axis=2)
-
-
-@mistake(dot_score)
-def dot_softmax(S, H):
-    """You applied a softmax. A score may be any real number; turning scores into
-    weights is the next step of attention, not part of the score."""
-    return softmax(S @ H.T)
-
-
-@mistake(dot_score)
-def dot_features(S, H):
-    """You compared features with features: the sum runs over the states. One score
-    compares two states, so the sum runs over the features that they share."""
-    return S.T @ H
-
-
-@mistake(dot_score)
-def dot_pairs_only(S, H):
-    """You paired state i with state i only. Attention compares every decoder state with
-    every encoder state, a whole table of scores."""
-    count = min(len(S), len(H))
-    return (S[:count] * H[:count]).sum(axis=1)
-
-
-@mistake(dot_score)
-def dot_normalised(S, H):
-    """You divided by the lengths of the states. That is the cosine; the dot product
-    keeps the lengths, and a long state scores higher."""
-    return cosine(S, H)
-
-
-@mistake(dot_score)
-def dot_distance(S, H):
-    """You measured the distance between the states. A distance is small where the match
-    is good, and a score has to be large there."""
-    return np.linalg.norm(S[:, None] - H[None, :], axis=2)
-
-
-@mistake(dot_score)
-def dot_absolute(S, H):
-    """You took the absolute value. Two states that point in opposite directions match
-    badly, and their negative score says so."""
-    return np.abs(S @ H.T)
-
-
-@mistake(dot_score)
-def dot_of_sums(S, H):
-    """You multiplied the sums of the features of the two states, as einsum does with
-    two letters for them. A dot product first multiplies feature by feature: both states
-    have the same letter for it, as in 'id,jd->ij'."""
-    return np.outer(S.sum(axis=1), H.sum(axis=1))
 
 
 # cosine_score
@@ -145,14 +60,6 @@ def cosine_guards_encoder_only(S, H):
 
 
 @mistake(cosine_score)
-def cosine_zero_matches(S, H):
-    """You gave a zero vector the score 1, as for a perfect match. It points nowhere and
-    matches nothing, so its score is 0."""
-    product = np.outer(lengths(S), lengths(H))
-    return np.where(product > 0, cosine(S, H), 1.0)
-
-
-@mistake(cosine_score)
 def cosine_is_dot(S, H):
     """You did not divide by the lengths at all. The cosine compares directions, so a
     state ten times as long must score the same."""
@@ -164,14 +71,6 @@ def cosine_decoder_length_only(S, H):
     """You divided by the length of the decoder state only. The length of the encoder
     state still counts then, and long states win every comparison."""
     own = lengths(S)[:, None]
-    return S @ H.T / np.where(own > 0, own, 1.0)
-
-
-@mistake(cosine_score)
-def cosine_encoder_length_only(S, H):
-    """You divided by the length of the encoder state only. The length of the decoder
-    state still counts then, so the scores are not between -1 and 1."""
-    own = lengths(H)
     return S @ H.T / np.where(own > 0, own, 1.0)
 
 
@@ -192,26 +91,10 @@ def cosine_sum_of_absolutes(S, H):
 
 
 @mistake(cosine_score)
-def cosine_sum_of_lengths(S, H):
-    """You divided by the sum of the two lengths. The dot product grows with each of
-    them, so it is divided by both: by their product."""
-    total = lengths(S)[:, None] + lengths(H)
-    return S @ H.T / np.where(total > 0, total, 1.0)
-
-
-@mistake(cosine_score)
 def cosine_length_of_everything(S, H):
     """You took the length over all states together. Every state has a length of its
     own, so the length is taken along the features of each row."""
     return S @ H.T / (np.linalg.norm(S) * np.linalg.norm(H))
-
-
-@mistake(cosine_score)
-def cosine_length_of_features(S, H):
-    """You normalised each feature over the states. The cosine is about the angle
-    between two states, so each state is divided by its own length."""
-    of_S, of_H = np.linalg.norm(S, axis=0), np.linalg.norm(H, axis=0)
-    return (S / of_S) @ (H / of_H).T
 
 
 @mistake(cosine_score)
@@ -232,14 +115,6 @@ def cosine_large_epsilon(S, H):
 
 
 @mistake(cosine_score)
-def cosine_epsilon_of_a_thousandth(S, H):
-    """You added a thousandth to the denominator, which is not small beside short
-    states: it shrinks their scores, while the cosine does not depend on length. Treat
-    zero as the special case that it is."""
-    return S @ H.T / (np.outer(lengths(S), lengths(H)) + 1e-3)
-
-
-@mistake(cosine_score)
 def cosine_distance(S, H):
     """You returned one minus the cosine, a distance. A score is large where the match
     is good."""
@@ -251,24 +126,6 @@ def cosine_transposed(S, H):
     """Your scores have a row for each encoder state. The decoder states ask, so they
     belong to the rows."""
     return cosine(H, S)
-
-
-@mistake(cosine_score)
-def cosine_centred(S, H):
-    """You subtracted the mean of each state first. That is the correlation; the cosine
-    measures angles as seen from the origin."""
-    centred_S = S - S.mean(axis=1, keepdims=True)
-    return cosine(centred_S, H - H.mean(axis=1, keepdims=True))
-
-
-@mistake(cosine_score)
-def cosine_in_place(S, H):
-    """You normalised the caller's arrays in place. The states are needed again after
-    scoring, as values with their true length; work on new arrays."""
-    for states in (S, H):
-        own = lengths(states)[:, None]
-        states /= np.where(own > 0, own, 1.0)
-    return S @ H.T
 
 
 # general_score
@@ -314,15 +171,6 @@ def general_weight_on_both(S, H, W_a):
     """You put W_a on both sides, which treats the two states alike. It stands between
     them once, so that the encoder states stay as they are."""
     return (S @ W_a) @ (H @ W_a.T @ W_a).T
-
-
-@mistake(general_score)
-def general_symmetric(S, H, W_a):
-    """You made the matrix symmetric. What a decoder asks for and what an encoder offers
-    are different things, so W_a is used as it is."""
-    if W_a.shape[0] == W_a.shape[1]:
-        W_a = (W_a + W_a.T) / 2
-    return S @ W_a @ H.T
 
 
 @mistake(general_score)
@@ -469,13 +317,6 @@ def additive_exchanged(S, H, W_a, V_a, v_a):
 
 
 @mistake(additive_score)
-def additive_scaled(S, H, W_a, V_a, v_a):
-    """You divided by the square root of the hidden width. The additive score needs no
-    scale: tanh keeps every hidden number between -1 and 1."""
-    return np.tanh(hidden_layer(S, H, W_a, V_a)) @ v_a / np.sqrt(len(v_a))
-
-
-@mistake(additive_score)
 def additive_pairs_only(S, H, W_a, V_a, v_a):
     """You added state i to state i only, without the two new axes. Every decoder state
     meets every encoder state, so the sum needs a (T_dec, T_enc, r) array."""
@@ -506,20 +347,6 @@ def additive_without_v(S, H, W_a, V_a, v_a):
 
 
 @mistake(additive_score)
-def additive_mean(S, H, W_a, V_a, v_a):
-    """You averaged over the hidden layer. The score is the plain dot product of v_a
-    with the hidden layer, without a factor."""
-    return (np.tanh(hidden_layer(S, H, W_a, V_a)) * v_a).mean(axis=2)
-
-
-@mistake(additive_score)
-def additive_sigmoid(S, H, W_a, V_a, v_a):
-    """You used another nonlinearity. The additive score is defined with tanh, whose
-    range from -1 to 1 is symmetric."""
-    return 1 / (1 + np.exp(-hidden_layer(S, H, W_a, V_a))) @ v_a
-
-
-@mistake(additive_score)
 def additive_rectified(S, H, W_a, V_a, v_a):
     """You cut off negative hidden numbers instead of applying tanh. The additive score
     is defined with tanh, which keeps the sign and bounds the size."""
@@ -531,13 +358,6 @@ def additive_transposed(S, H, W_a, V_a, v_a):
     """Your scores have a row for each encoder state. The decoder states ask, so they
     belong to the rows."""
     return (np.tanh(hidden_layer(S, H, W_a, V_a)) @ v_a).T
-
-
-@mistake(additive_score)
-def additive_difference(S, H, W_a, V_a, v_a):
-    """You subtracted the projected decoder state. The hidden layer adds the two, and
-    the sign that a difference would need is learned in V_a."""
-    return np.tanh(hidden_layer(-S, H, W_a, V_a)) @ v_a
 
 
 @mistake(additive_score)
@@ -618,22 +438,6 @@ def count_dot_by_width(score, s, h, k=None, r=None):
 
 
 @mistake(parameter_count)
-def count_dot_by_both_widths(score, s, h, k=None, r=None):
-    """You counted a number for each feature of both states for dot and cosine. They
-    learn nothing: the numbers that they multiply are the states themselves."""
-    return s + h if score in ("dot", "cosine") else count(score, s, h, k, r)
-
-
-@mistake(parameter_count)
-def count_two_biases(score, s, h, k=None, r=None):
-    """You counted two times r numbers too many for the additive score, as for a bias of
-    each of its two projections. It has no biases: learned are the entries of the two
-    matrices and of v_a."""
-    more = 2 * (r or 0) if score == "additive" else 0
-    return count(score, s, h, k, r) + more
-
-
-@mistake(parameter_count)
 def count_bias_of_hidden_layer(score, s, h, k=None, r=None):
     """You counted r numbers too many for the additive score, as for a bias of its
     hidden layer. It has none: learned are the entries of the two matrices and of
@@ -647,52 +451,3 @@ def count_k_and_r_exchanged(score, s, h, k=None, r=None):
     """You exchanged k and r. k is the number of features that reduced rank compares, r
     the width of the additive score's hidden layer."""
     return count(score, s, h, r, k)
-
-
-# break_general_score ------------------------------------------------------------------
-
-wrong_versions_of_general_score = hide(
-    break_general_score,
-    general_transposed_weight,
-    general_without_weight,
-    general_transposed,
-    general_normalised,
-    general_scaled,
-    shown_by=[
-        "take a W_a that is not its own transpose, or decoder and encoder states of "
-        "different widths.",
-        "let W_a matter. With one feature on each side, a 2 in the place of a 1 is "
-        "enough.",
-        "take more states of one kind than of the other, so that a row cannot be a "
-        "column.",
-        "take states whose length is not 1, and whose scores are not 0.",
-        "let encoder states have two features or more, and scores that are not 0.",
-    ],
-)
-
-
-@mistake(break_general_score)
-def test_with_the_identity():
-    """Only the version was found that is wrong for more than one feature. With an
-    identity matrix as W_a, and with states of norm 1, there is nothing to confuse:
-    choose a matrix that changes the states, and more of one kind of states than of the
-    other."""
-    return np.eye(2), np.eye(2), np.eye(2)
-
-
-@mistake(break_general_score)
-def test_with_a_symmetric_matrix():
-    """All versions are found but one. A W_a that equals its transpose cannot tell in
-    which order it is multiplied: the score of feature i with feature j has to differ
-    from that of j with i, or there have to be fewer features on one side."""
-    S = np.array([[1.0, 2.0], [3.0, 5.0]])
-    H = np.array([[2.0, 1.0], [0.0, 4.0], [1.0, 1.0]])
-    return S, H, np.array([[2.0, 1.0], [1.0, 3.0]])
-
-
-@mistake(break_general_score)
-def test_with_single_numbers():
-    """Your arguments are small enough to hide every mistake about axes: with one state
-    on each side and one feature each, nothing can be transposed, and nothing depends
-    on the number of features."""
-    return np.array([[2.0]]), np.array([[3.0]]), np.array([[4.0]])

@@ -44,14 +44,6 @@ def divided_by_the_sum_of_all_rows(scores):
 
 
 @mistake(softmax)
-def over_all_axes(scores):
-    """You divided by the sum over the whole array, so only all rows together sum to
-    one. Each row is the distribution of one query and needs its own sum."""
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum()
-
-
-@mistake(softmax)
 def one_maximum_for_all_rows(scores):
     """You subtracted the largest score of the whole array, so a row that lies far below
     it becomes 0/0. Subtract the largest score of each row: then every row has one
@@ -131,29 +123,6 @@ def exponential_forgotten(scores):
     return scores / scores.sum(axis=-1, keepdims=True)
 
 
-@mistake(softmax)
-def logarithm_of_the_weights(scores):
-    """You returned the logarithm of the weights, which is never positive. Return the
-    weights themselves, because they are to be multiplied with the inputs."""
-    return np.log(right.softmax(scores) + 1e-300)
-
-
-@mistake(softmax)
-def winner_takes_all(scores):
-    """You gave all the weight to the largest score and zero to the others. Softmax is a
-    soft version of that choice: a score just below the best one gets nearly as much."""
-    best = scores.argmax(axis=-1)[..., None]
-    return (np.arange(scores.shape[-1]) == best).astype(float)
-
-
-@mistake(softmax)
-def sigmoid_of_each_score(scores):
-    """You squashed each score on its own, so the weights of a row do not sum to one.
-    The inputs must compete: dividing by the sum of the row makes one weight fall when
-    another one rises."""
-    return 0.5 * (1 + np.tanh(scores / 2))
-
-
 # alignment_scores ---------------------------------------------------------------------
 
 
@@ -197,13 +166,6 @@ def cosine_in_place_of_dot(q, X):
 
 
 @mistake(alignment_scores)
-def scores_in_a_row_matrix(q, X):
-    """You returned a matrix with one row where a vector is expected. One query has one
-    score per input: the shape is (N,), not (1, N)."""
-    return right.alignment_scores(q, X)[None, :]
-
-
-@mistake(alignment_scores)
 def products_not_summed(q, X):
     """You multiplied query and inputs without adding up over the features, so there is
     a number per feature. A score is the sum of these products: one number per input."""
@@ -227,13 +189,6 @@ def weights_in_place_of_scores(q, X):
 
 
 @mistake(alignment_scores)
-def sign_lost(q, X):
-    """You took the absolute value of the scores, so an input that points away from the
-    query looks like a match. The sign says whether the two agree or disagree."""
-    return np.abs(right.alignment_scores(q, X))
-
-
-@mistake(alignment_scores)
 def query_scaled_in_place(q, X):
     """You scaled the query in place, so the caller's query is smaller after the call
     and a second call gives other scores. Divide the result, or a copy."""
@@ -243,37 +198,11 @@ def query_scaled_in_place(q, X):
 
 
 @mistake(alignment_scores)
-def inputs_changed_in_place(q, X):
-    """You multiplied the inputs by the query in place, so the caller's inputs are lost.
-    Inputs are read again in the weighted sum: put products into a new array."""
-    scores = right.alignment_scores(q, X)
-    X *= q
-    return scores
-
-
-@mistake(alignment_scores)
 def first_feature_left_out(q, X):
     """The first feature of query and inputs takes no part in the scores. A dot product
     sums over all features, from index 0 on."""
     right.alignment_scores(q, X)
     return X[:, 1:] @ q[1:] / np.sqrt(len(q))
-
-
-@mistake(alignment_scores)
-def last_feature_left_out(q, X):
-    """The last feature of query and inputs takes no part in the scores. A dot product
-    sums over all features, and range(D) reaches up to D - 1 by itself."""
-    right.alignment_scores(q, X)
-    return X[:, :-1] @ q[:-1] / np.sqrt(len(q))
-
-
-@mistake(alignment_scores)
-def negative_squared_distance(q, X):
-    """You compared by the squared distance, with a minus sign. The alignment scores are
-    dot products, and no score is computed from a difference: a long input can have a
-    large score, however far away it is."""
-    right.alignment_scores(q, X)
-    return -((X - q) ** 2).sum(axis=-1) / np.sqrt(len(q))
 
 
 # attend -------------------------------------------------------------------------------
@@ -292,22 +221,6 @@ def weights_not_returned(q, X):
     """You returned the output alone. Return the weights as well: they show where the
     query looked."""
     return right.attend(q, X)[0]
-
-
-@mistake(attend)
-def weighted_inputs_not_summed(q, X):
-    """You weighted each input but did not add them up, so there is still one row per
-    input. The output is the sum of the weighted inputs: one vector of D numbers."""
-    _, a = right.attend(q, X)
-    return a[:, None] * X, a
-
-
-@mistake(attend)
-def scores_averaged(q, X):
-    """You averaged the scores with the weights. What the query brings home are the
-    inputs: the output has D features, like every row of X."""
-    _, a = right.attend(q, X)
-    return a @ right.alignment_scores(q, X), a
 
 
 @mistake(attend)
@@ -366,21 +279,6 @@ def best_input_only(q, X):
 
 
 @mistake(attend)
-def plain_average(q, X):
-    """You gave every input the same weight in the sum. Use the attention weights, so
-    that the output depends on the query."""
-    return X.mean(axis=0), right.attend(q, X)[1]
-
-
-@mistake(attend)
-def divided_by_inputs_again(q, X):
-    """You divided the weighted sum by the number of inputs. The weights sum to one
-    already, so the sum is the average."""
-    y, a = right.attend(q, X)
-    return y / len(X), a
-
-
-@mistake(attend)
 def attends_with_scale_by_inputs(q, X):
     """You scaled the scores by the number of inputs. A score compares the query with
     one input, and its size depends on how many features are summed: D belongs under
@@ -399,45 +297,12 @@ def inputs_transposed(q, X):
 
 
 @mistake(attend)
-def query_added(q, X):
-    """You added the query to the output. That connection comes later, with the
-    transformer; here the output is an average of the inputs and nothing else."""
-    y, a = right.attend(q, X)
-    return y + q, a
-
-
-@mistake(attend)
 def overflows_for_long_queries(q, X):
     """You took the exponential of the scores as they are, and a long query makes it
     overflow. Use a softmax that is safe for large scores."""
     exponentials = np.exp(right.alignment_scores(q, X))
     a = exponentials / exponentials.sum()
     return a @ X, a
-
-
-@mistake(attend)
-def inputs_weighted_in_place(q, X):
-    """You multiplied the inputs by their weights in place, so the caller's inputs are
-    changed. The next query has to see the same inputs: leave them as they are."""
-    y, a = right.attend(q, X)
-    X *= a[:, None]
-    return y, a
-
-
-@mistake(attend)
-def one_row_matrices(q, X):
-    """You returned the output as a matrix with one row. One query gives one vector of
-    shape (D,) and weights of shape (N,)."""
-    y, a = right.attend(q, X)
-    return y[None, :], a[None, :]
-
-
-@mistake(attend)
-def query_summed(q, X):
-    """Your output is a multiple of the query: the weights were multiplied with it. The
-    query only decides how much each input counts; the inputs are averaged."""
-    _, weights = right.attend(q, X)
-    return weights.sum() * q, weights
 
 
 # soft_lookup --------------------------------------------------------------------------
@@ -482,16 +347,6 @@ def scaled_by_the_entries(query, keys, values, temperature=1.0):
 
 
 @mistake(soft_lookup)
-def distance_for_a_score(query, keys, values, temperature=1.0):
-    """You compared by the squared distance, with a minus sign. The alignment scores are
-    dot products: a long key can have a large score, however far away it is."""
-    scores = -((keys - query) ** 2).sum(axis=-1) / np.sqrt(len(query))
-    scores = scores / temperature
-    weights = np.exp(scores - scores.max())
-    return weights / weights.sum() @ values
-
-
-@mistake(soft_lookup)
 def keys_returned(query, keys, values, temperature=1.0):
     """You mixed the keys. Keys are only compared with the query; what comes back is
     made of the values."""
@@ -521,13 +376,6 @@ def exact_lookup(query, keys, values, temperature=1.0):
 
 
 @mistake(soft_lookup)
-def mean_of_the_values(query, keys, values, temperature=1.0):
-    """You averaged all values alike at every temperature. That is only the limit of a
-    high temperature; below it the better keys count more."""
-    return values.mean(axis=0)
-
-
-@mistake(soft_lookup)
 def lookup_without_scale(query, keys, values, temperature=1.0):
     """You compared without the factor 1/sqrt(D). Divide the alignment scores, scaled as
     before, by the temperature: otherwise one temperature means something else for each
@@ -550,25 +398,6 @@ def overflows_when_cold(query, keys, values, temperature=1.0):
     scores = right.alignment_scores(query, keys) / temperature
     weights = np.exp(scores) / np.exp(scores).sum()
     return weights @ values
-
-
-@mistake(soft_lookup)
-def query_cooled_in_place(query, keys, values, temperature=1.0):
-    """You divided the query by the temperature in place, so the caller's query has
-    changed. Divide the scores, which are yours."""
-    y = _lookup(query, keys, values, temperature)
-    query /= temperature
-    return y
-
-
-@mistake(soft_lookup)
-def exact_lookup_when_cool(query, keys, values, temperature=1.0):
-    """Below a temperature of 1 you returned the value of the best key. The softmax is
-    used at every temperature: a low one only makes its weights more uneven."""
-    result = _lookup(query, keys, values, temperature)
-    if temperature < 1:
-        return values[right.alignment_scores(query, keys).argmax()]
-    return result
 
 
 # what several mistakes share ----------------------------------------------------------

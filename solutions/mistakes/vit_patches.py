@@ -1,17 +1,19 @@
 """Misconceptions about images as sequences, as code that can be recognised."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from autograder.break_exercise import hide
-from autograder.exercise import mistake
+from autograder.exercise import edit, mistake
 from autograder.exercises.vit_patches import (
     PatchEmbedding,
     break_patchify,
     interpolate_positions,
     linear_to_conv,
     patchify,
+    sinusoidal_encoding_2d,
     unpatchify,
 )
 
@@ -626,6 +628,92 @@ def channels_reversed(weight, patch_size, channels):
     image libraries; weight and convolution here keep the order of the image."""
     kernel = weight.reshape(len(weight), channels, patch_size, patch_size)
     return kernel.flip(1)
+
+
+# sinusoidal_encoding_2d
+
+
+def sines(length, dim):
+    """(length, dim) sinusoids along a line."""
+    doubled = np.arange(0, dim, 2)
+    angles = np.arange(length)[:, None] * 10000.0 ** (-doubled / dim)
+    return np.stack([np.sin(angles), np.cos(angles)], -1).reshape(length, dim)
+
+
+HALVES = "[rows, columns]"
+
+
+@edit(sinusoidal_encoding_2d, HALVES, "[columns, rows]")
+def columns_in_the_first_half():
+    """You let the first half of the features encode the column. The first half is for
+    the row and the second for the column; a table whose halves are exchanged does not
+    fit weights that were trained with the other."""
+
+
+@edit(sinusoidal_encoding_2d, HALVES, "[rows, rows]")
+def row_in_both_halves():
+    """You encoded only the row and repeated it in the second half. Cells of one row are
+    then all alike, and attention cannot tell left from right."""
+
+
+@edit(
+    sinusoidal_encoding_2d,
+    "np.concatenate([rows, columns], axis=-1)",
+    "np.stack([rows, columns], axis=-1).reshape(len(rows), dim)",
+)
+def row_and_column_alternate():
+    """You alternate the features of row and column. The row has the first half of the
+    features for itself, the column the second."""
+
+
+@mistake(sinusoidal_encoding_2d)
+def cells_column_by_column(height, width, dim):
+    """You listed the cells column by column. Patches come row by row, so the column has
+    to change fastest; your codes belong to other cells than the ones they are added
+    to."""
+    rows = np.tile(sines(height, dim // 2), (width, 1))
+    columns = np.repeat(sines(width, dim // 2), height, axis=0)
+    return np.concatenate([rows, columns], axis=-1)
+
+
+@mistake(sinusoidal_encoding_2d)
+def cells_numbered(height, width, dim):
+    """You numbered the cells from first to last and encoded that number. Two cells
+    above one another are then far apart, and how far depends on the width of the
+    image."""
+    return sines(height * width, dim)
+
+
+@mistake(sinusoidal_encoding_2d)
+def row_and_column_added(height, width, dim):
+    """You added the code of the row to the code of the column. In a sum row 2, column 5
+    cannot be told from row 5, column 2; each needs half of the features for itself."""
+    total = sines(height, dim)[:, None] + sines(width, dim)
+    return total.reshape(height * width, dim)
+
+
+@edit(sinusoidal_encoding_2d, "(-doubled / (dim // 2))", "(-doubled / dim)")
+def frequencies_of_the_full_width():
+    """You took the frequencies of the full width for both halves. Each half is a
+    complete encoding with dim/2 features, so its exponents run over its own width."""
+
+
+@mistake(sinusoidal_encoding_2d)
+def cells_not_listed(height, width, dim):
+    """You left the grid as it is, with height and width as axes. Attention takes a list
+    of tokens, so the two have to be joined to one axis, row by row."""
+    rows = np.repeat(sines(height, dim // 2)[:, None], width, axis=1)
+    columns = np.repeat(sines(width, dim // 2)[None], height, axis=0)
+    return np.concatenate([rows, columns], axis=-1)
+
+
+@mistake(sinusoidal_encoding_2d)
+def sides_of_the_grid_exchanged(height, width, dim):
+    """You exchanged height and width: your table describes a grid with as many rows as
+    the image has columns. A square image hides it."""
+    rows = np.repeat(sines(width, dim // 2), height, axis=0)
+    columns = np.tile(sines(height, dim // 2), (width, 1))
+    return np.concatenate([rows, columns], axis=-1)
 
 
 # interpolate_positions

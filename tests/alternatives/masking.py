@@ -8,258 +8,138 @@ import torch.nn.functional as F
 
 
 def causal_comparison(n):
-    return torch.arange(n)[:, None] >= torch.arange(n)
+    return np.arange(n)[:, None] >= np.arange(n)
 
 
 def causal_loops(n):
-    mask = torch.zeros(n, n, dtype=torch.bool)
+    mask = np.zeros((n, n), dtype=bool)
     for i in range(n):
-        for j in range(i + 1):
-            mask[i, j] = True
+        mask[i, : i + 1] = True
     return mask
 
 
 def causal_not_upper(n):
-    return ~torch.triu(torch.ones(n, n), diagonal=1).bool()
+    return ~np.triu(np.ones((n, n), dtype=bool), k=1)
 
 
-def causal_lists(n):
-    return torch.tensor([[j <= i for j in range(n)] for i in range(n)])
-
-
-def causal_numpy(n):
-    return np.tri(n, dtype=bool)
+def causal_torch(n):
+    return torch.ones(n, n, dtype=torch.bool).tril()
 
 
 def padding_loops(lengths, max_length):
-    mask = torch.zeros(
-        len(lengths), max_length, dtype=torch.bool, device=lengths.device
-    )
+    mask = np.zeros((len(lengths), max_length), dtype=bool)
     for b, length in enumerate(lengths):
         mask[b, :length] = True
     return mask
 
 
 def padding_lists(lengths, max_length):
-    rows = [[j < n for j in range(max_length)] for n in lengths.tolist()]
-    return torch.tensor(rows, dtype=torch.bool, device=lengths.device)
+    return np.array([[j < n for j in range(max_length)] for n in lengths])
 
 
 def padding_counted(lengths, max_length):
-    ones = lengths.new_ones(len(lengths), max_length)
-    return ones.cumsum(dim=1) <= lengths.unsqueeze(1)
-
-
-def padding_moved(lengths, max_length):
-    positions = torch.arange(max_length).to(lengths.device)
-    return torch.gt(lengths[:, None], positions.expand(len(lengths), -1))
-
-
-def padding_numpy(lengths, max_length):
-    mask = np.arange(max_length) < lengths.cpu().numpy()[:, None]
-    return torch.from_numpy(mask).to(lengths.device)
+    ones = np.ones((len(lengths), max_length), dtype=int)
+    return ones.cumsum(axis=1) <= np.expand_dims(lengths, 1)
 
 
 def combine_logical_and(padding, causal):
-    return torch.logical_and(padding.unsqueeze(1).unsqueeze(1), causal[None, None])
-
-
-def combine_views(padding, causal):
-    (B, T), N = padding.shape, causal.shape[0]
-    return padding.view(B, 1, 1, T).expand(B, 1, N, T) * causal.view(1, 1, N, T)
+    return np.logical_and(np.expand_dims(padding, (1, 2)), causal[None, None])
 
 
 def combine_einsum(padding, causal):
-    return torch.einsum("bt,nt->bnt", padding.float(), causal.float()).bool()[:, None]
+    both = np.einsum("bt,nt->bnt", padding.astype(float), causal.astype(float))
+    return both.astype(bool)[:, None]
 
 
 def combine_loops(padding, causal):
     rows = [
-        [[[bool(p and c) for p, c in zip(keys, row, strict=True)] for row in causal]]
+        [[[p and c for p, c in zip(keys, row, strict=True)] for row in causal]]
         for keys in padding
     ]
-    return torch.tensor(rows)
-
-
-def combine_hidden(padding, causal):
-    return ~(~padding[:, None, None] | ~causal)
-
-
-def additive_where(mask, dtype):
-    zero = torch.zeros((), dtype=dtype)
-    return torch.where(mask, zero, torch.full((), -torch.inf, dtype=dtype))
-
-
-def additive_logarithm(mask, dtype):
-    return mask.to(dtype).log()
-
-
-def additive_assigned(mask, dtype):
-    result = torch.full(mask.shape, -float("inf"), dtype=dtype)
-    result[mask] = 0
-    return result
-
-
-def additive_converted(mask, dtype):
-    return torch.where(mask, 0.0, -math.inf).to(dtype)
-
-
-def softmax_where_twice(scores, mask):
-    weights = torch.where(mask, scores, -torch.inf).softmax(-1)
-    return torch.where(mask, weights, 0.0)
-
-
-def softmax_nan_to_num(scores, mask):
-    weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
-    return weights.nan_to_num(0.0)
+    return np.array(rows)
 
 
 def softmax_lowest_number(scores, mask):
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, lowest).softmax(dim=-1) * mask
+    filled = np.where(mask, scores, np.finfo(scores.dtype).min)
+    raised = np.exp(filled - filled.max(-1, keepdims=True))
+    return raised / raised.sum(-1, keepdims=True) * mask
 
 
-def softmax_by_hand(scores, mask):
-    largest = scores.masked_fill(~mask, -torch.inf).amax(dim=-1, keepdim=True)
-    largest = largest.masked_fill(largest.isinf(), 0.0)
-    shifted = (scores - largest).masked_fill(~mask, 0.0)
-    exponentials = shifted.exp() * mask
-    total = exponentials.sum(dim=-1, keepdim=True)
-    return exponentials / total.masked_fill(total == 0, 1.0)
+def softmax_nan_to_num(scores, mask):
+    filled = torch.where(torch.tensor(mask), torch.tensor(scores), -torch.inf)
+    return filled.softmax(dim=-1).nan_to_num(0.0).numpy()
 
 
 def softmax_log_space(scores, mask):
-    hidden = scores.masked_fill(~mask, -torch.inf)
-    hidden = hidden.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
-    weights = (hidden - hidden.logsumexp(dim=-1, keepdim=True)).exp()
-    return weights.masked_fill(~mask, 0)
-
-
-def softmax_single_precision(scores, mask):
-    weights = F.softmax(scores.float().masked_fill(~mask, -torch.inf), dim=-1)
-    return weights.masked_fill(~mask, 0.0).to(scores.dtype)
+    filled = np.where(mask, scores, -np.inf)
+    filled = np.where(np.any(mask, axis=-1, keepdims=True), filled, 0.0)
+    logs = filled - np.logaddexp.reduce(filled, axis=-1, keepdims=True)
+    return np.where(mask, np.exp(logs), 0.0)
 
 
 def softmax_rows(scores, mask):
-    mask = mask.expand_as(scores).reshape(-1, scores.shape[-1])
-    rows = []
-    for row, allowed in zip(scores.reshape(mask.shape), mask, strict=True):
-        weights = torch.zeros_like(row)
-        if allowed.any():
-            weights[allowed] = row[allowed].softmax(dim=0)
-        rows.append(weights)
-    return torch.stack(rows).reshape(scores.shape)
+    mask = np.broadcast_to(mask, scores.shape)
+    weights = np.zeros(scores.shape)
+    for row in np.ndindex(scores.shape[:-1]):
+        allowed = scores[row][mask[row]]
+        if len(allowed):
+            raised = np.exp(allowed - allowed.max())
+            weights[row][mask[row]] = raised / raised.sum()
+    return weights
 
 
 def attention_einsum(query, key, value, mask=None):
-    scores = torch.einsum("...nd,...td->...nt", query, key) * key.shape[-1] ** -0.5
-    if mask is None:
-        mask = torch.ones_like(scores, dtype=torch.bool)
-    weights = softmax_by_hand(scores, mask)
-    return torch.einsum("...nt,...tv->...nv", weights, value), weights
-
-
-def attention_shared_scale(query, key, value, mask=None):
-    scale = query.size(-1) ** -0.25
-    scores = torch.matmul(query * scale, (key * scale).mT)
-    if mask is None:
-        weights = torch.softmax(scores, dim=-1)
-    else:
-        weights = softmax_where_twice(scores, mask)
-    return [torch.matmul(weights, value), weights]
-
-
-def attention_single_precision(query, key, value, mask=None):
-    query, key, value = query.float(), key.float(), value.float()
-    scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-    if mask is None:
-        mask = torch.tensor(True)
-    weights = softmax_where_twice(scores, mask)
-    return weights @ value, weights
-
-
-def attention_bias(query, key, value, mask=None):
-    scores = query @ key.mT / np.sqrt(query.shape[-1])
-    if mask is not None:
-        bias = torch.zeros(mask.shape, dtype=query.dtype)
-        bias = bias.masked_fill(~mask & mask.any(-1, keepdim=True), -torch.inf)
-        scores = scores + bias
-    weights = scores.softmax(-1)
-    if mask is not None:
-        weights = weights * mask.any(-1, keepdim=True)
-    return weights @ value, weights
+    scores = np.einsum("...nd,...td->...nt", query, key) * key.shape[-1] ** -0.5
+    mask = np.ones(scores.shape, dtype=bool) if mask is None else mask
+    weights = softmax_log_space(scores, mask)
+    return np.einsum("...nt,...tv->...nv", weights, value), weights
 
 
 def attention_query_by_query(query, key, value, mask=None):
-    outputs, rows = [], []
-    shape = *query.shape[:-1], key.shape[-2]
-    if mask is not None:
-        mask = mask.expand(shape)
+    shape = (*query.shape[:-1], key.shape[-2])
+    mask = np.broadcast_to(True if mask is None else mask, shape)
+    rows = []
     for i in range(query.shape[-2]):
         scores = (key * query[..., i, None, :]).sum(-1) / math.sqrt(key.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask[..., i, :], -torch.inf)
-        weights = scores.softmax(-1).nan_to_num(0.0)
-        rows.append(weights)
-        outputs.append((weights[..., None] * value).sum(-2))
-    return torch.stack(outputs, dim=-2), torch.stack(rows, dim=-2)
+        rows.append(softmax_rows(scores, mask[..., i, :]))
+    weights = np.stack(rows, axis=-2)
+    return np.matmul(weights, value), weights
+
+
+def attention_torch(query, key, value, mask=None):
+    query, key, value = (torch.tensor(x) for x in (query, key, value))
+    mask = None if mask is None else torch.tensor(mask)
+    eye = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
+    weights = F.scaled_dot_product_attention(query, key, eye, attn_mask=mask)
+    return weights @ value, weights
 
 
 def break_masked_softmax_with_integers():
-    scores = torch.tensor([[5, 6], [900, 0]])
-    return scores, torch.tensor([[0, 0], [0, 1]]).bool()
+    return np.array([[5, 6], [900, 0]]), np.array([[0, 0], [0, 1]]).astype(bool)
 
 
-def break_masked_softmax_with_arrays():
-    return [np.array([[-750.0, 999.0], [0, 1]]), np.array([[True, False], [False] * 2])]
+def break_masked_softmax_with_tensors():
+    scores = torch.tensor([[-750.0, 999.0], [0, 1]])
+    return [scores, torch.tensor([[True, False], [False] * 2])]
 
 
 ALTERNATIVES = {
-    "break_masked_softmax": [
-        break_masked_softmax_with_integers,
-        break_masked_softmax_with_arrays,
-    ],
-    "causal_mask": [
-        causal_comparison,
-        causal_loops,
-        causal_not_upper,
-        causal_lists,
-        causal_numpy,
-    ],
-    "padding_mask": [
-        padding_loops,
-        padding_lists,
-        padding_counted,
-        padding_moved,
-        padding_numpy,
-    ],
-    "combine_masks": [
-        combine_logical_and,
-        combine_views,
-        combine_einsum,
-        combine_loops,
-        combine_hidden,
-    ],
-    "additive_mask": [
-        additive_where,
-        additive_logarithm,
-        additive_assigned,
-        additive_converted,
-    ],
+    "causal_mask": [causal_comparison, causal_loops, causal_not_upper, causal_torch],
+    "padding_mask": [padding_loops, padding_lists, padding_counted],
+    "combine_masks": [combine_logical_and, combine_einsum, combine_loops],
     "masked_softmax": [
-        softmax_where_twice,
-        softmax_nan_to_num,
         softmax_lowest_number,
-        softmax_by_hand,
+        softmax_nan_to_num,
         softmax_log_space,
-        softmax_single_precision,
         softmax_rows,
     ],
     "scaled_dot_product_attention": [
         attention_einsum,
-        attention_shared_scale,
-        attention_single_precision,
-        attention_bias,
         attention_query_by_query,
+        attention_torch,
+    ],
+    "break_masked_softmax": [
+        break_masked_softmax_with_integers,
+        break_masked_softmax_with_tensors,
     ],
 }

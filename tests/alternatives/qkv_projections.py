@@ -8,70 +8,6 @@ import torch
 from solutions import qkv_projections as solutions
 
 
-def project_einsum(Q, X, W_Q, W_K, W_V):
-    return (
-        np.einsum("nd,dk->nk", Q, W_Q),
-        np.einsum("nd,dk->nk", X, W_K),
-        np.einsum("nd,dv->nv", X, W_V),
-    )
-
-
-def project_without_checks(Q, X, W_Q, W_K, W_V):
-    return [np.dot(Q, W_Q), np.dot(X, W_K), np.dot(X, W_V)]
-
-
-def project_loops(Q, X, W_Q, W_K, W_V):
-    def apply(tokens, weight):
-        count, features = tokens.shape
-        rows, width = weight.shape
-        result = np.zeros((count, width))
-        for i in range(count):
-            for j in range(width):
-                for d in range(features):
-                    result[i, j] += tokens[i, d] * weight[d, j]
-        return result
-
-    return apply(Q, W_Q), apply(X, W_K), apply(X, W_V)
-
-
-def project_in_single_precision(Q, X, W_Q, W_K, W_V):
-    Q, X, W_Q, W_K, W_V = (a.astype(np.float32) for a in (Q, X, W_Q, W_K, W_V))
-    return Q @ W_Q, X @ W_K, X @ W_V
-
-
-def project_stacked(Q, X, W_Q, W_K, W_V):
-    keys_and_values = X @ np.hstack([W_K, W_V])  # one product for both
-    keys, values = np.split(keys_and_values, [W_K.shape[1]], axis=1)
-    return Q @ W_Q, keys, values
-
-
-def similarity_scaled_queries(queries, keys):
-    return (queries / math.sqrt(queries.shape[-1])) @ keys.T
-
-
-def similarity_shared_scale(queries, keys):
-    scale = queries.shape[1] ** -0.25
-    return np.inner(queries * scale, keys * scale)
-
-
-def similarity_loops(queries, keys):
-    return np.array(
-        [[sum(q * k) / len(k) ** 0.5 for k in keys] for q in queries],
-    )
-
-
-def similarity_broadcast(queries, keys):
-    products = queries[:, None, :] * keys[None, :, :]
-    return products.sum(axis=-1) / np.sqrt(products.shape[-1])
-
-
-def similarity_torch(queries, keys):
-    queries, keys = torch.tensor(queries), torch.tensor(keys)
-    return torch.cdist(queries, keys).pow(2).neg().add(
-        queries.pow(2).sum(1, keepdim=True) + keys.pow(2).sum(1)
-    ) / (2 * math.sqrt(queries.shape[1]))
-
-
 def attention_loops(queries, keys, values):
     outputs = np.zeros((len(queries), values.shape[1]))
     weights = np.zeros((len(queries), len(keys)))
@@ -93,14 +29,14 @@ def attention_torch(queries, keys, values):
 
 
 def attention_logsumexp(queries, keys, values):
-    scores = solutions.similarity(queries, keys)
+    scores = queries @ keys.T / keys.shape[1] ** 0.5
     total = np.logaddexp.reduce(scores, axis=-1)
     weights = np.exp(scores - total[:, None])
     return np.einsum("ij,jv->iv", weights, values), weights
 
 
 def attention_normalised_last(queries, keys, values):
-    scores = solutions.similarity(queries, keys)
+    scores = queries @ keys.T / keys.shape[1] ** 0.5
     unnormalised = np.exp(scores - scores.max(1)[:, None])
     total = unnormalised.sum(1)[:, None]
     return [unnormalised @ values / total, unnormalised / total]
@@ -130,29 +66,8 @@ def layer_einsum(Q, X, W_Q, W_K, W_V):
     return np.einsum("ij,jb,bv->iv", weights, X, W_V), weights
 
 
-def self_attention_torch_layer(X, W_Q, W_K, W_V):
-    X, W_Q, W_K, W_V = (torch.tensor(a) for a in (X, W_Q, W_K, W_V))
-    q = torch.nn.functional.linear(X, W_Q.T)
-    k = torch.nn.functional.linear(X, W_K.T)
-    weights = torch.softmax(q @ k.mT / q.size(-1) ** 0.5, -1)
-    return weights @ torch.nn.functional.linear(X, W_V.T), weights
-
-
-def self_attention_direct(X, W_Q, W_K, W_V):
-    Q, K, V = X @ W_Q, X @ W_K, X @ W_V
-    E = Q @ K.T * Q.shape[1] ** -0.5
-    A = np.exp(E - np.max(E, axis=-1, keepdims=True))
-    A = A / np.sum(A, axis=-1, keepdims=True)
-    return np.matmul(A, V), A
-
-
-def self_attention_from_columns(X, W_Q, W_K, W_V):
-    Y, A = solutions.self_attention_columns(X.T, W_Q.T, W_K.T, W_V.T)
-    return Y.T, A.T
-
-
 def columns_from_rows(X, W_Q, W_K, W_V):
-    Y, A = solutions.self_attention(X.T, W_Q.T, W_K.T, W_V.T)
+    Y, A = solutions.attention_layer(X.T, X.T, W_Q.T, W_K.T, W_V.T)
     return Y.T, A.T
 
 
@@ -175,34 +90,31 @@ def columns_row_scores_turned(X, W_Q, W_K, W_V):
     return (weights @ values.T).T, weights.T
 
 
-def break_attention_with_two_rows_of_scores():
-    queries, keys = np.array([[-2.0], [-900.0]]), np.array([[-1.0], [-0.5]])
-    return queries, keys, np.array([[1.0, 2.0], [3.0, 5.0]])
+def choose_two_features():
+    """Six directions in a plane, as far apart as they can be."""
+    angles = np.arange(6) * np.pi / 3
+    hexagon = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    W_Q, W_K, W_V = np.zeros((13, 2)), np.zeros((13, 2)), np.zeros((13, 1))
+    W_Q[:6], W_K[6:12], W_V[12] = 5 * hexagon, 6 * hexagon, 1
+    return W_Q, W_K, W_V
 
 
-def break_attention_with_integers():
-    return [np.array([[2], [900]]), np.array([[0], [1]]), np.array([[4, 0], [0, 4]])]
+def choose_other_order():
+    """Any invertible change of both sides, here a permutation; lists are fine."""
+    order = [3, 0, 5, 1, 4, 2]
+    W_Q = [[16.0 * (row == column) for column in order] for row in range(13)]
+    W_K = [[1.0 * (row == 6 + column) for column in order] for row in range(13)]
+    return W_Q, W_K, [[0.0]] * 12 + [[1.0]]
+
+
+def choose_by_block():
+    empty = np.zeros((7, 6))
+    W_Q = np.concatenate([np.eye(6), empty])
+    W_K = np.concatenate([np.zeros((6, 6)), 30 * np.eye(6), np.zeros((1, 6))])
+    return [W_Q, W_K, (np.arange(13) == 12)[:, None]]
 
 
 ALTERNATIVES = {
-    "break_attention": [
-        break_attention_with_two_rows_of_scores,
-        break_attention_with_integers,
-    ],
-    "project": [
-        project_einsum,
-        project_without_checks,
-        project_loops,
-        project_in_single_precision,
-        project_stacked,
-    ],
-    "similarity": [
-        similarity_scaled_queries,
-        similarity_shared_scale,
-        similarity_loops,
-        similarity_broadcast,
-        similarity_torch,
-    ],
     "attention": [
         attention_loops,
         attention_torch,
@@ -215,10 +127,10 @@ ALTERNATIVES = {
         layer_query_by_query,
         layer_einsum,
     ],
-    "self_attention": [
-        self_attention_torch_layer,
-        self_attention_direct,
-        self_attention_from_columns,
+    "choose_projections": [
+        choose_two_features,
+        choose_other_order,
+        choose_by_block,
     ],
     "self_attention_columns": [
         columns_from_rows,

@@ -214,6 +214,30 @@ def break_patchify_with_random_values():
     return [torch.randn(1, 2, 4, 4, generator=generator), 2]
 
 
+def grid_by_loops(height, width, dim):
+    half = dim // 2
+    table = np.zeros((height * width, dim))
+    for r in range(height):
+        for c in range(width):
+            for k in range(0, half, 2):
+                for start, position in ((0, r), (half, c)):
+                    angle = position / 10000 ** (k / half)
+                    table[r * width + c, start + k] = math.sin(angle)
+                    table[r * width + c, start + k + 1] = math.cos(angle)
+    return table
+
+
+def grid_by_broadcasting(height, width, dim):
+    half = dim // 2
+    frequencies = 10000.0 ** (-np.arange(0, half, 2) / half)
+    table = np.empty((height, width, 2, dim // 4, 2))
+    for half_of, position in enumerate(np.indices((height, width))):
+        angles = position[..., None] * frequencies
+        table[:, :, half_of, :, 0] = np.sin(angles)
+        table[:, :, half_of, :, 1] = np.cos(angles)
+    return table.reshape(height * width, dim)
+
+
 ALTERNATIVES = {
     "break_patchify": [
         break_patchify_with_descending_values,
@@ -240,6 +264,7 @@ ALTERNATIVES = {
         conv_by_patchify,
         conv_by_fold,
     ],
+    "sinusoidal_encoding_2d": [grid_by_loops, grid_by_broadcasting],
     "interpolate_positions": [
         positions_by_matrices,
         positions_split,

@@ -112,11 +112,11 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(num_layers))
         self.norm = norm
 
-    def forward(self, x, mask=None, padding_mask=None):
+    def forward(self, x, *masks, **named):
         finish = lambda y: y if self.norm is None else self.norm(y)
         y = x
         for layer in self.layers:
-            y = layer(y, mask, padding_mask)
+            y = layer(y, *masks, **named)
         y = finish(y)
         return y
 """,
@@ -151,114 +151,41 @@ class VisionTransformer(nn.Module):
 """,
     "MultiHeadAttention": """
 class MultiHeadAttention(nn.Module):
-    def __init__(self, embed_dim, num_heads, bias=True, add_bias_kv=False,
-                 add_zero_attn=False, kdim=None, vdim=None):
+    def __init__(self, d_model, num_heads):
         super().__init__()
-        if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
+        if d_model % num_heads:
             raise ValueError("heads do not divide the width")
-        self.num_heads, self.d = num_heads, embed_dim // num_heads
-        self.add_zero_attn = add_zero_attn
-        kdim = embed_dim if kdim is None else kdim
-        vdim = embed_dim if vdim is None else vdim
-        self.same = kdim == embed_dim and vdim == embed_dim
-        if self.same:
-            self.in_proj_weight = nn.Parameter(torch.empty(3 * embed_dim, embed_dim))
-            nn.init.xavier_uniform_(self.in_proj_weight)
-        else:
-            self.q_proj_weight = nn.Parameter(torch.empty(embed_dim, embed_dim))
-            self.k_proj_weight = nn.Parameter(torch.empty(embed_dim, kdim))
-            self.v_proj_weight = nn.Parameter(torch.empty(embed_dim, vdim))
-            for weight in (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
-                nn.init.xavier_uniform_(weight)
-        self.in_proj_bias = None
-        if bias:
-            self.in_proj_bias = nn.Parameter(torch.zeros(3 * embed_dim))
-        self.out_proj = nn.Linear(embed_dim, embed_dim, bias=bias)
-        if bias:
-            nn.init.constant_(self.out_proj.bias, 0.0)
-        self.bias_k = self.bias_v = None
-        if add_bias_kv:
-            self.bias_k = nn.Parameter(torch.empty(1, 1, embed_dim))
-            self.bias_v = nn.Parameter(torch.empty(1, 1, embed_dim))
-            nn.init.xavier_normal_(self.bias_k)
-            nn.init.xavier_normal_(self.bias_v)
+        self.h = num_heads
+        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (
+            nn.Linear(d_model, d_model) for _ in range(4)
+        )
 
-    def forward(self, query, key, value, key_padding_mask=None, attn_mask=None,
-                need_weights=True, average_attn_weights=True):
-        single = query.dim() == 2
-        if single:
-            query, key, value = query[None], key[None], value[None]
-            if key_padding_mask is not None:
-                key_padding_mask = key_padding_mask[None]
-        B, N, E = query.shape
-        T = key.shape[1]
-        if key.shape[0] != B or value.shape[0] != B or value.shape[1] != T:
-            raise ValueError(f"{query.shape} {key.shape} {value.shape}")
-        if key_padding_mask is not None and key_padding_mask.shape != (B, T):
-            raise ValueError(f"{key_padding_mask.shape}")
-        if attn_mask is not None and attn_mask.shape not in (
-            (N, T), (B * self.num_heads, N, T)
-        ):
-            raise ValueError(f"{attn_mask.shape}")
-        if self.same:
-            wq, wk, wv = self.in_proj_weight.split(E)
-        else:
-            wq, wk, wv = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
-        if key.shape[-1] != wk.shape[1] or value.shape[-1] != wv.shape[1]:
-            raise ValueError(f"{key.shape} {value.shape}")
-        q, k, v = query @ wq.T, key @ wk.T, value @ wv.T
-        if self.in_proj_bias is not None:
-            bq, bk, bv = self.in_proj_bias.split(E)
-            q, k, v = q + bq, k + bk, v + bv
-        if self.bias_k is not None:
-            k = torch.cat((k, self.bias_k.repeat(B, 1, 1)), 1)
-            v = torch.cat((v, self.bias_v.repeat(B, 1, 1)), 1)
-        if self.add_zero_attn:
-            k = torch.cat((k, k.new_zeros(B, 1, E)), 1)
-            v = torch.cat((v, v.new_zeros(B, 1, E)), 1)
-        more = k.shape[1] - T
-        h, d = self.num_heads, self.d
-        q = q.view(B, N, h, d).transpose(1, 2)
-        k = k.view(B, T + more, h, d).transpose(1, 2)
-        v = v.view(B, T + more, h, d).transpose(1, 2)
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.q_proj(query), self.k_proj(key), self.v_proj(value)
+        B, N, E = q.shape
+        T, d = k.shape[1], E // self.h
+        q = q.view(B, N, self.h, d).transpose(1, 2)
+        k = k.view(B, T, self.h, d).transpose(1, 2)
+        v = v.view(B, T, self.h, d).transpose(1, 2)
         scores = q @ k.transpose(-2, -1) / math.sqrt(d)
-        if attn_mask is not None:
-            if attn_mask.dim() == 2:
-                m = attn_mask[None, None]
-            else:
-                m = attn_mask.view(B, h, N, T)
-            if m.dtype == torch.bool:
-                m = torch.zeros_like(m, dtype=q.dtype).masked_fill(m, -math.inf)
-            scores = scores + F.pad(m, (0, more))
-        if key_padding_mask is not None:
-            m = key_padding_mask[:, None, None, :]
-            if m.dtype == torch.bool:
-                m = torch.zeros_like(m, dtype=q.dtype).masked_fill(m, -math.inf)
-            scores = scores + F.pad(m, (0, more))
-        nothing = (scores == -math.inf).all(-1, keepdim=True)
-        weights = scores.masked_fill(nothing, 0.0).softmax(-1)
-        weights = weights.masked_fill(nothing, 0.0)
-        heads = weights @ v
-        joined = heads.transpose(1, 2).reshape(B, N, E)
-        output = self.out_proj(joined)
-        if need_weights and average_attn_weights:
-            weights = weights.mean(1)
-        if not need_weights:
-            weights = None
-        if single:
-            return output[0], None if weights is None else weights[0]
-        return output, weights
+        if mask is None:
+            mask = torch.ones_like(scores, dtype=torch.bool)
+        weights = torch.softmax(scores.masked_fill(~mask, -math.inf), -1)
+        weights = torch.nan_to_num(weights)
+        joined = (weights @ v).transpose(1, 2).reshape(B, N, E)
+        return self.out_proj(joined), weights
 """,
     "cached_attention": """
 def cached_attention(query, key, value, cache):
     K, V = cache.append(key, value)
-    n, T = query.size(2), K.size(2)
-    rows = torch.arange(T - n, T)[:, None]
-    mask = torch.arange(T)[None, :] <= rows
-    scores = torch.einsum("bhnd,bhtd->bhnt", query, K) / query.size(3) ** 0.5
-    scores = scores.masked_fill(~mask, float("-inf"))
-    weights = torch.softmax(scores, dim=-1)
-    return torch.einsum("bhnt,bhtd->bhnd", weights, V)
+    n, T = query.shape[2], K.shape[2]
+    rows = np.arange(T - n, T)[:, None]
+    mask = np.arange(T)[None, :] <= rows
+    scores = np.einsum("bhnd,bhtd->bhnt", query, K) / query.shape[3] ** 0.5
+    scores = np.where(mask, scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = weights / weights.sum(-1, keepdims=True)
+    return np.einsum("bhnt,bhtd->bhnd", weights, V)
 """,
     "softmax": """
 def softmax(scores):
@@ -266,11 +193,12 @@ def softmax(scores):
     total = np.sum(e, axis=-1, keepdims=True)
     return e / total
 """,
-    "similarity": """
-def similarity(Q, K):
-    if Q.shape[1] != K.shape[1]:
-        raise ValueError(f"{Q.shape} {K.shape}")
-    return np.einsum("id,jd->ij", Q, K) / math.sqrt(Q.shape[1])
+    "attention": """
+def attention(Q, K, V):
+    E = np.einsum("id,jd->ij", Q, K) / math.sqrt(Q.shape[1])
+    e = np.exp(E - E.max(1)[:, None])
+    A = e / e.sum(1)[:, None]
+    return A @ V, A
 """,
     "attention_entropy": """
 def attention_entropy(weights):
@@ -279,46 +207,60 @@ def attention_entropy(weights):
 """,
     "causal_mask": """
 def causal_mask(n):
-    i = torch.arange(n)
+    i = np.arange(n)
     return i[None, :] <= i[:, None]
 """,
     "padding_mask": """
 def padding_mask(lengths, max_length):
-    positions = torch.arange(max_length, device=lengths.device)
-    return positions.unsqueeze(0) < lengths.unsqueeze(1)
+    positions = np.arange(max_length)
+    return positions[None, :] < lengths.reshape(-1, 1)
 """,
     "scaled_dot_product_attention": """
 def scaled_dot_product_attention(query, key, value, mask=None):
-    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
-        raise ValueError(f"{query.shape} {key.shape} {value.shape}")
-    d = query.size(-1)
-    scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(d)
+    d = query.shape[-1]
+    scores = np.matmul(query, np.swapaxes(key, -1, -2)) / math.sqrt(d)
     if mask is None:
-        mask = torch.ones_like(scores, dtype=torch.bool)
-    bias = torch.zeros_like(scores).masked_fill(~mask, -math.inf)
-    empty = ~mask.expand_as(scores).any(-1, keepdim=True)
-    weights = torch.softmax((scores + bias).masked_fill(empty, 0.0), -1)
-    weights = weights.masked_fill(empty, 0.0)
-    return torch.matmul(weights, value), weights
+        mask = np.ones(scores.shape, dtype=bool)
+    bias = np.where(mask, 0.0, -np.inf)
+    e = np.exp(scores + bias - np.max(scores + bias, -1, keepdims=True, initial=-1e300))
+    weights = e / np.maximum(np.sum(e, -1, keepdims=True), 1e-300)
+    return np.matmul(weights, value), weights
 """,
     "split_heads": """
 def split_heads(x, num_heads):
-    B, N, E = x.size()
-    if num_heads < 1 or E % num_heads:
-        raise ValueError(f"{tuple(x.shape)} {num_heads}")
+    B, N, E = x.shape
+    if E % num_heads:
+        raise ValueError(f"{x.shape} {num_heads}")
     d = E // num_heads
     heads = [x[:, :, i * d : (i + 1) * d] for i in range(num_heads)]
-    return torch.stack(heads, dim=1)
+    return np.stack(heads, axis=1)
 """,
     "merge_heads": """
 def merge_heads(x):
-    return torch.cat([x[:, i] for i in range(x.size(1))], dim=-1)
+    return np.concatenate([x[:, i] for i in range(x.shape[1])], axis=-1)
+""",
+    "multi_head_attention": """
+def multi_head_attention(x, W_Q, W_K, W_V, W_O, num_heads, mask=None):
+    B, N, E = x.shape
+    d = E // num_heads
+    q = (x @ W_Q).reshape(B, N, num_heads, d).transpose(0, 2, 1, 3)
+    k = (x @ W_K).reshape(B, N, num_heads, d).transpose(0, 2, 1, 3)
+    v = (x @ W_V).reshape(B, N, num_heads, d).transpose(0, 2, 1, 3)
+    scores = q @ k.transpose(0, 1, 3, 2) / np.sqrt(d)
+    if mask is not None:
+        scores = scores + np.where(mask, 0.0, -1e30)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    a = e / e.sum(-1, keepdims=True)
+    if mask is not None:
+        a = a * mask
+    joined = (a @ v).transpose(0, 2, 1, 3).reshape(B, N, E)
+    return joined @ W_O, a
 """,
     "layer_norm": """
 def layer_norm(x, weight, bias, eps=1e-5):
-    mu = x.mean(-1, keepdim=True)
-    var = ((x - mu) ** 2).mean(-1, keepdim=True)
-    return weight * ((x - mu) / torch.sqrt(var + eps)) + bias
+    mu = x.mean(-1, keepdims=True)
+    var = ((x - mu) ** 2).mean(-1, keepdims=True)
+    return weight * ((x - mu) / np.sqrt(var + eps)) + bias
 """,
     "rms_norm": """
 def rms_norm(x, weight, eps=1e-6):
@@ -357,9 +299,9 @@ def attention_rollout(attentions):
 """,
     "shift_right": """
 def shift_right(targets, start_id):
-    shifted = torch.zeros_like(targets)
+    shifted = np.zeros_like(targets)
     shifted[:, 0] = start_id
-    shifted[:, 1:] = targets[:, :-1].clone()
+    shifted[:, 1:] = targets[:, :-1]
     return shifted
 """,
     "mean_pool": """
@@ -386,12 +328,12 @@ def context_vector(state, encoder_states, source_mask=None):
 """,
     "greedy_decode": """
 def greedy_decode(next_logits, start_ids, end_id, max_length):
-    ids = start_ids.view(-1, 1)
-    ended = torch.zeros(ids.size(0), dtype=torch.bool)
+    ids = start_ids.reshape(-1, 1)
+    ended = np.zeros(len(ids), dtype=bool)
     for _ in range(max_length):
-        token = torch.argmax(next_logits(ids), dim=-1)
+        token = np.argmax(next_logits(ids), axis=-1)
         token[ended] = end_id
-        ids = torch.cat([ids, token.view(-1, 1)], dim=1)
+        ids = np.concatenate([ids, token.reshape(-1, 1)], axis=1)
         ended = ended | (token == end_id)
         if bool(ended.all()):
             break

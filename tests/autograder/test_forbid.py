@@ -14,11 +14,12 @@ from torch import nn
 
 from autograder.answers import answer, decode, encode_refusal
 from autograder.check import check
-from autograder.exercise import load_topic
+from autograder.exercise import Exercise, Topic, load_topic
 from autograder.expected import expect, public_seeds
 from autograder.forbid import ForbiddenCall, answer_by_hand, refusing
 from autograder.grading.examine import examine
 from autograder.grading.seeds import draw_seeds, expected_answers
+from autograder.inputs import tensor
 from autograder.judge import judge
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
@@ -103,11 +104,38 @@ LAYER_NORMS = {
 }
 
 
+NORM = Exercise(
+    "layer_norm",
+    forbidden=("layer_norm", "LayerNorm", "native_layer_norm", "group_norm"),
+)
+
+
+@NORM.case(title="a batch of sequences", points=2)
+def norm_batch(layer_norm, rng):
+    return layer_norm(tensor(rng, 3, 5, 6), tensor(rng, 6), tensor(rng, 6))
+
+
+@NORM.case(title="an eps of its own")
+def norm_eps(layer_norm, rng):
+    return layer_norm(tensor(rng, 2, 3, 4), tensor(rng, 4), tensor(rng, 4), 0.3)
+
+
+class OneExercise(Topic):
+    """A topic of this file alone."""
+
+    def reference(self, exercise: str):
+        """The answer above."""
+        return defined(BY_HAND, exercise)
+
+    def mistakes(self, exercise: str) -> list:
+        """None are known."""
+        return []
+
+
 @cache
-def asked(topic: str, name: str) -> tuple:
-    loaded = load_topic(topic)
-    exercise = loaded.exercises[name]
-    return exercise, expect(loaded, exercise, public_seeds(exercise))
+def asked() -> tuple:
+    seeds = public_seeds(NORM)
+    return NORM, expect(OneExercise("norms", {NORM.name: NORM}), NORM, seeds)
 
 
 def defined(source: str, name: str):
@@ -117,9 +145,9 @@ def defined(source: str, name: str):
     return module.__dict__[name]
 
 
-def report_on(topic: str, name: str, implementation, refuse: bool = True):
+def report_on(implementation, refuse: bool = True):
     """The report on an answer, with or without what an exercise forbids refusing."""
-    exercise, expected = asked(topic, name)
+    exercise, expected = asked()
     given = [
         decode(
             answer_by_hand(exercise, case, implementation, seed)
@@ -135,9 +163,9 @@ def report_on(topic: str, name: str, implementation, refuse: bool = True):
 def test_a_library_norm_is_refused_however_it_is_reached(way):
     source, named = LAYER_NORMS[way]
     implementation = defined(f"{source}\n{CALLS}", "layer_norm")
-    free = report_on("transformer", "layer_norm", implementation, refuse=False)
+    free = report_on(implementation, refuse=False)
     assert free.score > free.max_score / 2, [case.message for case in free.cases]
-    report = report_on("transformer", "layer_norm", implementation)
+    report = report_on(implementation)
     assert report.score == 0
     assert report.message.startswith(
         f"uses {named}, which this exercise asks you to build yourself. May be used: "
@@ -155,17 +183,7 @@ class OwnLayer(nn.TransformerEncoderLayer):
     """A subclass that does nothing."""
 
 
-SDPA, HEADS, ENCODER = (
-    "scaled_dot_product_attention",
-    "MultiheadAttention",
-    "TransformerEncoderLayer",
-)
 OTHER_CALLS = {  # the exercise that forbids it, a call, and what is called
-    "attention": ("masking", SDPA, lambda: F.scaled_dot_product_attention(q, q, q)),
-    "attention in blocks": (
-        *("efficient_attention", "blockwise_attention"),
-        lambda: torch.ops.aten.scaled_dot_product_attention(q, q, q),
-    ),
     "a layer of several heads": (
         *("multi_head", "MultiHeadAttention"),
         lambda: nn.MultiheadAttention(8, 2),
@@ -188,7 +206,7 @@ OTHER_CALLS = {  # the exercise that forbids it, a call, and what is called
         lambda: nn.TransformerEncoderLayer.forward(encoder_layer, sequence),
     ),
     "a stack": (
-        *("transformer", "Decoder"),
+        *("transformer", "Encoder"),
         lambda: nn.Transformer(8, 2, 1, 1, 5),
     ),
 }
@@ -202,6 +220,14 @@ def test_what_other_exercises_rebuild_is_refused(way):
         call()
     assert called
     assert set(called) <= set(forbidden)
+
+
+@pytest.mark.parametrize("namespace", [F, torch.ops.aten])
+def test_attention_is_refused_in_torchs_namespace_and_in_atens(namespace):
+    name = "scaled_dot_product_attention"
+    with refusing((name,)) as called, pytest.raises(ForbiddenCall):
+        getattr(namespace, name)(q, q, q)
+    assert set(called) == {name}
 
 
 def test_what_an_exercise_does_not_forbid_may_be_called():
@@ -235,7 +261,7 @@ def test_all_is_given_back_however_a_case_ends(error):
 
 
 def test_one_refused_case_costs_its_exercise_and_nothing_after_it():
-    exercise, expected = asked("transformer", "layer_norm")
+    exercise, expected = asked()
     calls = defined(f"use = F.layer_norm\n{CALLS}", "layer_norm")
     right = defined(BY_HAND, "layer_norm")
     given = [
@@ -246,7 +272,7 @@ def test_one_refused_case_costs_its_exercise_and_nothing_after_it():
     ]
     assert [one.called for one in given] == ["layer_norm"] + [None] * (len(given) - 1)
     assert judge(exercise, given, expected).score == 0
-    report = report_on("transformer", "layer_norm", right)
+    report = report_on(right)
     assert report.score == report.max_score
 
 
@@ -254,12 +280,12 @@ def test_an_answer_that_raises_such_an_error_itself_is_not_refused():
     def layer_norm(*_):
         raise ForbiddenCall("layer_norm is what this exercise asks you to build")
 
-    report = report_on("transformer", "layer_norm", layer_norm)
+    report = report_on(layer_norm)
     assert (report.score, "uses" in report.message) == (0, False)
 
 
 def test_a_name_that_no_exercise_forbids_is_not_repeated_to_anybody():
-    exercise, expected = asked("transformer", "layer_norm")
+    exercise, expected = asked()
     given = [decode(encode_refusal("the question"))] * len(exercise.cases)
     report = judge(exercise, given, expected)
     assert report.score == 0
@@ -268,25 +294,37 @@ def test_a_name_that_no_exercise_forbids_is_not_repeated_to_anybody():
 
 
 def test_check_says_what_was_called_and_what_may_be_used(capsys):
-    def layer_norm(x, weight, bias, eps=1e-5):
-        return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
+    class EncoderLayer(nn.TransformerEncoderLayer):
+        """Torch's own."""
 
-    assert check(layer_norm) == 0
+    assert check(EncoderLayer) == 0
     out = capsys.readouterr().out
-    assert "uses layer_norm, which this exercise asks you to build yourself" in out
+    assert (
+        "uses TransformerEncoderLayer, which this exercise asks you to build yourself"
+        in out
+    )
 
 
 # Honest uses, outside of a case: comparisons beside an answer, and tests of it.
 BESIDE = """
-import torch, torch.nn.functional as F
+import torch
 from torch import nn
 {answer}
-x, w, b = torch.randn(2, 5, 4), torch.randn(4), torch.randn(4)
-theirs = F.layer_norm(x, (4,), w, b)
-torch.testing.assert_close(layer_norm(x, w, b), theirs)
-reference = nn.LayerNorm(4)
-assert torch.allclose(layer_norm(x, reference.weight, reference.bias), reference(x))
-layer_norm.reference = F.layer_norm
+theirs = nn.TransformerEncoderLayer(8, 2, 5, 0.0, batch_first=True)
+ours, x = EncoderLayer(8, 2, 5), torch.randn(2, 3, 8)
+ours.load_state_dict(theirs.state_dict())
+torch.testing.assert_close(ours(x), theirs(x))
+EncoderLayer.reference = nn.TransformerEncoderLayer
+"""
+INHERITS = """
+class EncoderLayer(Theirs):
+    def __init__(self, d_model, num_heads, d_ff, norm_first=False, activation=F.relu,
+                 eps=1e-5):
+        super().__init__(d_model, num_heads, d_ff, 0.0, activation, eps, True,
+                         norm_first)
+    def forward(self, x, mask=None, padding_mask=None):
+        mask = None if mask is None else ~mask
+        return super().forward(x, mask, None if padding_mask is None else ~padding_mask)
 """
 
 
@@ -310,16 +348,18 @@ def graded(needs_sandbox):
 def test_a_notebook_that_compares_answers_with_the_library_has_full_points(graded):
     found = graded(
         ["from torch.nn import TransformerEncoderLayer\nTransformerEncoderLayer(8, 2)"],
-        layer_norm=BESIDE.format(answer=BY_HAND),
+        EncoderLayer=BESIDE.format(answer=right_answers("transformer")["EncoderLayer"]),
     )
     lost = [n for n, found in found.items() if found["score"] < found["max_score"]]
     assert lost == []
 
 
 def test_a_refused_call_in_a_notebook_costs_its_own_exercise_alone(graded):
-    setup = "import torch.nn.functional as F\nuse = F.layer_norm"
-    found = graded([setup], layer_norm=CALLS.strip())
+    setup = "from torch import nn\nTheirs = nn.TransformerEncoderLayer"
+    found = graded([setup], EncoderLayer=INHERITS.strip())
     lost = [n for n, found in found.items() if found["score"] < found["max_score"]]
-    assert lost == ["layer_norm"]
-    assert found["layer_norm"]["score"] == 0
-    assert found["layer_norm"]["message"].startswith("uses layer_norm, which this")
+    assert lost == ["EncoderLayer"]
+    assert found["EncoderLayer"]["score"] == 0
+    assert found["EncoderLayer"]["message"].startswith(
+        "uses TransformerEncoderLayer, which this"
+    )

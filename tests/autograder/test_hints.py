@@ -45,13 +45,33 @@ def said(capsys):
 
 
 @pytest.fixture
+def unwritten(monkeypatch):
+    """The exercises of the chapter without their written hints, as others' may be."""
+    for exercise in load_topic("simplified_attention").exercises.values():
+        monkeypatch.setattr(exercise, "hints", ())
+
+
+@pytest.fixture
 def credit_mode(monkeypatch):
     monkeypatch.setattr(checking.importlib.util, "find_spec", lambda name: None)
 
 
-def test_each_call_shows_one_hint_more_and_the_last_points_to_the_solution(said, hint):
+def test_written_hints_come_one_by_one_and_then_the_arguments(said, hint):
+    written = load_topic("simplified_attention").exercises["softmax"].hints
+    for count in range(1, len(written) + 1):
+        lines = said(hint, softmax)
+        assert [line.split(". ", 1)[1] for line in lines[1:-1]] == list(written[:count])
+        assert "solution(softmax)" not in "".join(lines)
+    *_, inputs, last = said(hint, softmax)
+    assert "hint.inputs(softmax)" in inputs
+    assert "solution(softmax)" in last
+
+
+def test_each_call_shows_one_hint_more_and_the_last_points_to_the_solution(
+    said, hint, unwritten
+):
     calls = [said(hint, softmax) for _ in range(4)]
-    assert "section “Step two: " in calls[0][1]
+    assert "section “" in calls[0][1]
     assert "exp(1000) is infinite" not in "".join(calls[0])
     assert "exp(1000) is infinite" in calls[1][2]
     assert "scores in the thousands do not overflow" not in "".join(calls[1])
@@ -62,7 +82,9 @@ def test_each_call_shows_one_hint_more_and_the_last_points_to_the_solution(said,
     assert calls[3] == calls[2]
 
 
-def test_answer_without_a_known_cause_has_its_failing_cases_second(said, hint):
+def test_answer_without_a_known_cause_has_its_failing_cases_second(
+    said, hint, unwritten
+):
     def alignment_scores(q, X):
         return np.sin(X).sum(axis=1) * np.cos(q).sum()
 
@@ -70,12 +92,12 @@ def test_answer_without_a_known_cause_has_its_failing_cases_second(said, hint):
     assert "These cases fail: one score per input" in said(hint, alignment_scores)[2]
 
 
-def test_answer_with_a_symptom_is_told_it_second(said, hint):
+def test_answer_with_a_symptom_is_told_it_second(said, hint, unwritten):
     said(hint, attend)
     assert "`q` itself" in said(hint, attend)[2]
 
 
-def test_stub_is_told_what_will_be_looked_at(said, hint):
+def test_stub_is_told_what_will_be_looked_at(said, hint, unwritten):
     def softmax(scores):
         raise NotImplementedError
 
@@ -111,7 +133,7 @@ def test_solution_is_not_given_in_a_course_for_credit(said, credit_mode):
 
 
 def test_last_hint_does_not_offer_what_a_course_for_credit_does_not_give(
-    said, hint, credit_mode
+    said, hint, unwritten, credit_mode
 ):
     # what is expected was found before the solutions were hidden
     for _ in range(3):
@@ -174,17 +196,17 @@ def test_public_seeds_give_the_same_arguments_each_time(hint):
 
 
 def test_arguments_of_a_class_are_given_by_method(hint):
-    class LearnedPositions(torch.nn.Module):
-        def __init__(self, max_length, dim):
+    class EncoderLayer(torch.nn.Module):
+        def __init__(self, d_model, num_heads, d_ff):
             super().__init__()
-            self.table = torch.nn.Parameter(torch.zeros(max_length, dim))
+            self.offset = torch.nn.Parameter(torch.zeros(d_model))
 
         def forward(self, x):
-            return x - self.table[: x.shape[1]] + 1
+            return x - self.offset + 1
 
-    inputs = hint.inputs(LearnedPositions)
+    inputs = hint.inputs(EncoderLayer)
     assert list(inputs) == ["__init__", "forward"]
-    layer = LearnedPositions(**inputs["__init__"])
+    layer = EncoderLayer(**inputs["__init__"])
     x = inputs["forward"]["x"]
     assert torch.equal(layer(**inputs["forward"]), x + 1)
 

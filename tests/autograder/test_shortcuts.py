@@ -13,14 +13,13 @@ from autograder.forbid import answer_by_hand
 from autograder.judge import Report, mark
 
 GREEDY = """
-import torch
+import numpy as np
 def greedy_decode(model, start_ids, end_id, max_length):
     ids = start_ids[:, None]
     for _ in range(max_length):  # whether all rows have ended or not
-        ids = torch.cat([ids, model(ids).argmax(-1, keepdim=True)], 1)
+        ids = np.hstack([ids, model(ids).argmax(-1, keepdims=True)])
     ids = ids[:, 1:]
-    ended = (ids == end_id).cumsum(1) - (ids == end_id).int() > 0
-    ids = ids.masked_fill(ended, end_id)
+    ids = np.where((ids == end_id).cumsum(1) > 0, end_id, ids)
     n = ids.shape[1]
     while n > 1 and (ids[:, : n - 1] == end_id).any(1).all():
         n -= 1
@@ -63,24 +62,20 @@ def patching_effect(run, clean, corrupted, names):
 """
 ALL_PAIRS = """
 import numpy as np
-import torch
 def blockwise_attention(query, key, value, block_size, causal=False):
-    q, k, v = query.numpy(), key.numpy(), value.numpy()
-    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(query.shape[-1])
     if causal:
         scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
-    return torch.from_numpy(weights / weights.sum(-1, keepdims=True) @ v)
+    return weights / weights.sum(-1, keepdims=True) @ value
 """
 ALL_WEIGHTS = """
 import numpy as np
-import torch
 def linear_attention(query, key, value):
-    q, k = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in
-            (query.numpy(), key.numpy()))
+    q, k = (np.where(x > 0, x + 1, np.exp(np.minimum(x, 0))) for x in (query, key))
     weights = q @ np.swapaxes(k, -1, -2)
     weights /= weights.sum(-1, keepdims=True)
-    return torch.from_numpy(weights @ value.numpy())
+    return weights @ value
 """
 IN_A_THREAD = """
 from concurrent.futures import ThreadPoolExecutor

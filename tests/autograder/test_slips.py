@@ -17,6 +17,10 @@ from autograder.hints import hint"""
 SOFTMAX = """def softmax(scores):
     e = np.exp(scores - scores.max(axis=-1, keepdims=True))
     {}"""
+CONTEXT = """def context_vector(state, encoder_states, source_mask=None):
+    scores = (encoder_states * state[:, None]).sum(-1)
+    mask = scores == scores if source_mask is None else source_mask
+"""
 STUB = "def {}:\n    raise NotImplementedError"
 
 # The name of the slip, what is run, and what is said to the last cell.
@@ -73,28 +77,30 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "forward without return": (
         [
-            "class LearnedPositions(nn.Module):\n    def __init__(self, n, dim):\n"
+            "class EncoderLayer(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
             "        super().__init__()\n"
-            "        self.table = nn.Parameter(0.02 * torch.randn(n, dim))\n"
-            "    def forward(self, x):\n        x + self.table[:x.shape[1]]",
-            "check(LearnedPositions)",
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def forward(self, x):\n        x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["nothing (None), expected an array"],
     ),
     "forward without self": (
         [
-            "class LearnedPositions(nn.Module):\n    def __init__(self, n, dim):\n"
+            "class EncoderLayer(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
             "        super().__init__()\n"
-            "        self.table = nn.Parameter(0.02 * torch.randn(n, dim))\n"
-            "    def forward(x):\n        return x + self.table[:x.shape[1]]",
-            "check(LearnedPositions)",
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def forward(x):\n        return x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["The first parameter of the method forward is x.", "called self"],
     ),
     "list of tensors": (
         [
             "def padding_mask(lengths, max_length):\n"
-            "    return [torch.arange(max_length) < n for n in lengths]",
+            "    return [np.arange(max_length) < n for n in lengths]",
             "check(padding_mask)",
         ],
         ["a list or tuple of", "stack its parts"],
@@ -152,49 +158,54 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     "a mask as a condition": (
         [
             "def masked_softmax(scores, mask):\n    if mask:\n"
-            "        scores = scores.masked_fill(~mask, -torch.inf)\n"
-            "    return scores.softmax(-1)",
+            "        scores = np.where(mask, scores, -np.inf)\n"
+            "    return np.exp(scores)",
             "check(masked_softmax)",
         ],
         ["your line 2, `if mask:`", "`mask is not None`"],
     ),
     "numbers for a mask": (
         [
-            "def masked_softmax(scores, mask):\n"
-            "    return scores.masked_fill(1 - mask, -torch.inf).softmax(-1)",
-            "check(masked_softmax)",
+            CONTEXT + "    return scores.masked_fill(1 - mask, -torch.inf).softmax(-1)",
+            "check(context_vector)",
         ],
         ["~mask is its opposite"],
     ),
     "max returns two things": (
         [
-            "def masked_softmax(scores, mask):\n"
-            "    e = (scores - scores.max(-1, keepdim=True)).exp() * mask\n"
+            CONTEXT + "    e = (scores - scores.max(-1, keepdim=True)).exp() * mask\n"
             "    return e / e.sum(-1, keepdim=True)",
-            "check(masked_softmax)",
+            "check(context_vector)",
         ],
         ["two things, the values and their indices"],
     ),
     "an operator that has no such dtype": (
         [
-            "def combine_masks(causal, padding):\n"
-            "    return causal.float() & padding[:, None, None]",
-            "check(combine_masks)",
+            CONTEXT + "    return scores & mask[:, None]",
+            "check(context_vector)",
         ],
-        ["RuntimeError was raised in your line 2", "masks of True and False"],
+        ["RuntimeError was raised in your line 4", "masks of True and False"],
     ),
     "view after a transpose": (
         [
-            "def merge_heads(x):\n    B, h, N, d = x.shape\n"
-            "    return x.transpose(1, 2).view(B, N, h * d)",
-            "check(merge_heads)",
+            "class MultiHeadAttention(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads):\n"
+            "        super().__init__()\n"
+            "        self.h = num_heads\n"
+            "        self.q_proj, self.k_proj, self.v_proj, self.out_proj = (\n"
+            "            nn.Linear(d_model, d_model) for _ in range(4))\n"
+            "    def forward(self, query, key, value, mask=None):\n"
+            "        B, N, E = query.shape\n"
+            "        q = self.q_proj(query).view(B, N, self.h, -1).transpose(1, 2)\n"
+            "        return self.out_proj(q.view(B, N, E)), q @ q.mT",
+            "check(MultiHeadAttention)",
         ],
-        ["reshape copies", "`B` = ", "`x` has shape"],
+        ["reshape copies", "`B` = ", "`q` has shape"],
     ),
     "a float for a size": (
         [
             "def split_heads(x, num_heads):\n    B, N, E = x.shape\n"
-            "    return x.reshape(B, N, num_heads, E / num_heads).transpose(1, 2)",
+            "    return x.reshape(B, N, num_heads, E / num_heads).swapaxes(1, 2)",
             "check(split_heads)",
         ],
         ["your line 3", "/ gives a float"],
@@ -212,10 +223,11 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "missing super().__init__()": (
         [
-            "class LearnedPositions(nn.Module):\n    def __init__(self, n, dim):\n"
-            "        self.table = nn.Parameter(torch.randn(n, dim))\n"
-            "    def forward(self, x):\n        return x + self.table",
-            "check(LearnedPositions)",
+            "class EncoderLayer(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def forward(self, x):\n        return x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["in your line 3", "super().__init__()"],
     ),
@@ -225,32 +237,34 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "forward misspelled": (
         [
-            "class LearnedPositions(nn.Module):\n    def __init__(self, n, dim):\n"
+            "class EncoderLayer(nn.Module):\n"
+            "    def __init__(self, d_model, num_heads, d_ff, *options):\n"
             "        super().__init__()\n"
-            "        self.table = nn.Parameter(0.02 * torch.randn(n, dim))\n"
-            "    def foward(self, x):\n        return x + self.table[:x.shape[1]]",
-            "check(LearnedPositions)",
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def foward(self, x):\n        return x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["The class has no method forward: look at its spelling"],
     ),
     "__init__ with one underscore": (
         [
-            "class LearnedPositions(nn.Module):\n    def _init_(self, n, dim):\n"
-            "        self.table = nn.Parameter(0.02 * torch.randn(n, dim))\n"
-            "    def forward(self, x):\n        return x + self.table[:x.shape[1]]",
-            "check(LearnedPositions)",
+            "class EncoderLayer(nn.Module):\n"
+            "    def _init_(self, d_model, num_heads, d_ff, *options):\n"
+            "        self.scale = nn.Parameter(torch.randn(d_model))\n"
+            "    def forward(self, x):\n        return x + self.scale",
+            "check(EncoderLayer)",
         ],
         ["two underscores on either side"],
     ),
     "a mask that is not stretched": (
         [
             "def masked_softmax(scores, mask):\n"
-            "    filled = scores.clone()\n    filled[~mask] = -torch.inf\n"
-            "    return filled.softmax(-1).nan_to_num()",
+            "    filled = scores.copy()\n    filled[~mask] = -np.inf\n"
+            "    return np.exp(filled)",
             "check(masked_softmax)",
         ],
         [
-            "your line 3, `filled[~mask] = -torch.inf`",
+            "your line 3, `filled[~mask] = -np.inf`",
             "IndexError: A mask in square brackets needs",
         ],
     ),

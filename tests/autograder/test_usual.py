@@ -63,7 +63,7 @@ def test_a_right_answer_has_all_its_points(left, name):
 
 @pytest.mark.parametrize("device", ["cuda", "mps"])  # as people write it, unnumbered
 def test_a_device_that_is_not_here_costs_nothing(device):
-    exercise, answer = answered("masked_softmax")
+    exercise, answer = answered("context_vector")
     torch.set_default_device(device)
     try:
         report = examine_here(exercise, answer).report

@@ -1,7 +1,6 @@
 """The picture of two heads; its numbers against torch's own layer."""
 
 import itertools
-import math
 import re
 
 import numpy as np
@@ -19,21 +18,21 @@ N = len(head_loop.WORDS)
 def chapter() -> dict:
     """What the cell of the chapter defines that writes the sentence by hand."""
     text = (ROOT / "chapters" / "multi_head.md").read_text(encoding="utf-8")
-    code = re.search(r"^words = .*?^W_K = [^\n]*", text, re.M | re.S)[0]
-    given: dict = {"torch": torch, "math": math}
+    code = re.search(r"^words = .*?^W_V = [^\n]*", text, re.M | re.S)[0]
+    given: dict = {"np": np}
     exec(code, given)
     return given
 
 
 def expected(num_heads: int) -> tuple[np.ndarray, np.ndarray]:
     """Weights (h, N, N) and output (N, E), by torch's layer."""
-    given = chapter()
-    E = len(given["features"])
+    given = {name: chapter()[name] for name in ("X", "W_Q", "W_K", "W_V")}
+    X, *projections = (torch.as_tensor(array) for array in given.values())
+    E = X.shape[1]
     layer = torch.nn.MultiheadAttention(E, num_heads, bias=False, batch_first=True)
-    W_V = torch.eye(E)[:, [0, 1, 2, 3, 0, 1, 2, 3]]  # topic and word class, twice
-    packed = torch.cat([given["W_Q"], given["W_K"], W_V], dim=1).T
+    layer = layer.double()
+    packed = torch.cat(projections, dim=1).T
     layer.load_state_dict({"in_proj_weight": packed, "out_proj.weight": torch.eye(E)})
-    X = given["X"]
     with torch.no_grad():
         output, weights = layer(X, X, X, average_attn_weights=False)
     return weights.numpy(), output.numpy()
@@ -48,6 +47,7 @@ def test_the_sentence_and_its_projections_are_those_of_the_chapter():
         (given["X"], head_loop.tokens()),
         (given["W_Q"], queries),
         (given["W_K"], head_loop.selecting(head_loop.KEYS)),
+        (given["W_V"], head_loop.selecting(head_loop.VALUES)),
     ]:
         assert theirs.tolist() == ours.tolist()
 
@@ -75,7 +75,7 @@ def check(picture: Locator, view: int, query: int) -> None:
     chosen = picture.locator(".heads-joined li").evaluate_all(
         "all => all.map(cell => cell.matches('.is-chosen'))"
     )
-    halves = [view in (0, 2)] * 4 + [view in (1, 2)] * 4
+    halves = [view in (0, 2)] * 2 + [view in (1, 2)] * 2
     assert chosen == halves
     names = picture.locator(".heads-name").all_inner_texts()
     assert names == (["one head"] * 2 if view == 2 else ["head 1", "head 2"])

@@ -17,7 +17,7 @@ WORDS = ("she", "visits", "the", "bank", "for")
 def chapter() -> dict:
     """What the cell of the chapter defines in which bank finds its meaning."""
     text = (ROOT / "chapters" / "qkv_projections.md").read_text(encoding="utf-8")
-    code = re.search(r"^sentence = \[.*?^topics = [^\n]*", text, re.M | re.S)[0]
+    code = re.search(r"^words = \[.*?^topics = [^\n]*", text, re.M | re.S)[0]
     given: dict = {"np": np}
     exec(code, given)
     return given
@@ -25,21 +25,19 @@ def chapter() -> dict:
 
 def test_words_and_projections_are_those_of_the_chapter():
     given = chapter()
-    assert given["sentence"] == [*projections.OPENING, projections.LAST[0]]
-    vectors = [projections.VECTORS[word] for word in given["sentence"]]
-    np.testing.assert_array_equal(given["embeddings"], vectors)
+    assert given["words"] == [*projections.OPENING, projections.LAST[0]]
+    vectors = [projections.VECTORS[word] for word in given["words"]]
+    np.testing.assert_array_equal(given["X"], vectors)
     np.testing.assert_array_equal(given["topics"], projections.turned(0))
     text = (ROOT / "chapters" / "qkv_projections.md").read_text(encoding="utf-8")
-    firm = re.search(
-        r"self_attention\(embeddings, (\d+) \* topics, topics, topics", text
-    )
+    firm = re.search(r"W_Q, W_K, W_V = (\d+) \* topics, topics, topics", text)
     assert float(firm[1]) == projections.FACTOR
 
 
 def expected(token, last, turns=(0, 0, 0)) -> dict[str, np.ndarray]:
     """Everything the picture computes; a plane is turned as complex numbers are."""
     given = chapter()
-    X = given["embeddings"][:, 1:3].copy()  # finance and water
+    X = given["X"][:, 1:3].copy()  # finance and water
     X[3], X[5] = token, {"money": (3, 0), "river": (0, 3)}[last]
     as_complex = X[:, 0] + 1j * X[:, 1]
     q, k, v = (

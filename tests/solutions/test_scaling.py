@@ -9,9 +9,7 @@ import torch
 
 from solutions.scaling import (
     attention_entropy,
-    break_attention_entropy,
     dot_product_variance,
-    scale_for,
     score_gradient_norm,
     softmax_jacobian,
 )
@@ -105,32 +103,3 @@ def test_huge_scores_have_no_gradient_and_no_overflow(rng):
     with np.errstate(over="raise", invalid="raise"):
         assert score_gradient_norm(np.ones(2), 1e6 * np.eye(2)[[0, 1, 1]], 1.0) > 0.1
         assert score_gradient_norm(np.ones(1), np.array([[0.0], [1e6]]), 1.0) == 0
-
-
-def test_the_sqrt_scale_gives_dot_products_unit_variance(rng):
-    for d in (4, 100):
-        products = (rng.standard_normal((2, 5000, d)).prod(axis=0)).sum(axis=1)
-        scaled = products * scale_for(d, "sqrt")
-        assert scaled.var() == pytest.approx(1, rel=0.1)
-        assert (products * scale_for(d, "linear")).var() == pytest.approx(
-            1 / d, rel=0.1
-        )
-
-
-def test_the_scales_are_powers_of_the_width():
-    assert [scale_for(16, mode) for mode in ("none", "sqrt", "linear")] == [
-        1.0,
-        0.25,
-        0.0625,
-    ]
-
-
-def test_break_attention_entropy_has_a_zero_and_uneven_columns():
-    (weights,) = break_attention_entropy()
-    np.testing.assert_allclose(weights.sum(axis=-1), 1)
-    np.testing.assert_allclose(
-        attention_entropy(weights), scipy.stats.entropy(weights, axis=-1)
-    )
-    assert (weights == 0).any()
-    of_rows, of_columns = (scipy.stats.entropy(weights, axis=a) for a in (1, 0))
-    assert not np.allclose(of_rows, of_columns)

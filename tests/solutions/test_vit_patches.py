@@ -1,5 +1,6 @@
 """Patches and their embedding against loops, torch's convolution and invariants."""
 
+import cmath
 import math
 
 import numpy as np
@@ -14,6 +15,7 @@ from solutions.vit_patches import (
     interpolate_positions,
     linear_to_conv,
     patchify,
+    sinusoidal_encoding_2d,
     unpatchify,
 )
 
@@ -149,3 +151,17 @@ def test_break_patchify_shows_where_every_pixel_goes():
     assert C > 1 and p > 1 and p < H and p < W
     unfolded = F.unfold(images, p, stride=p).transpose(1, 2)
     assert torch.equal(patchify(images, p), unfolded)
+
+
+@pytest.mark.parametrize(("height", "width"), [(3, 5), (5, 3), (1, 4), (4, 1), (4, 4)])
+def test_each_cell_of_a_grid_carries_the_codes_of_its_row_and_its_column(height, width):
+    table = sinusoidal_encoding_2d(height, width, 12)
+    assert table.shape == (height * width, 12)
+    for row in range(height):
+        for column in range(width):
+            code = table[row * width + column]
+            for k in range(3):
+                for half, position in ((0, row), (6, column)):
+                    point = cmath.exp(1j * position / 10000 ** (k / 3))
+                    assert code[half + 2 * k] == pytest.approx(point.imag)
+                    assert code[half + 2 * k + 1] == pytest.approx(point.real)

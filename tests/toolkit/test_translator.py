@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
-from solutions.training import (
-    sequence_cross_entropy,
-    shift_right,
-    warmup_learning_rate,
-)
+from solutions.training import shift_right, warmup_learning_rate
+from solutions.transformer import DecoderLayer, EncoderLayer
 from toolkit import datasets, translator
 from toolkit.kept import FOLDER
-from toolkit.translator import END, LENGTH, PAD, START, Translator, encode
+from toolkit.translator import END, LENGTH, PAD, START, Translator, batches, encode
 
 
 @pytest.fixture(scope="module")
@@ -51,22 +49,43 @@ def test_dropout_acts_during_training_alone(lines):
     assert torch.equal(model(*batch), model(*batch))
 
 
+def test_layers_of_a_readers_own_take_the_weights_of_pytorchs(lines):
+    theirs, batch = Translator(), encode(lines[:4])
+    own = Translator(EncoderLayer, DecoderLayer)
+    own.load_state_dict(theirs.state_dict())
+    torch.testing.assert_close(own(*batch), theirs(*batch))
+
+
+def test_batches_hold_every_line_once_and_no_column_of_padding(lines):
+    sources, targets = encode(lines)
+    drawn = batches(sources, targets, 8, np.random.default_rng(0))
+    parts = [next(drawn) for _ in range(5)]
+    found = torch.cat([target for _, target in parts])
+    assert sorted(found.tolist()) == sorted(targets.tolist())
+    for source, target in parts:
+        for row, ids in zip(source, target, strict=True):
+            whole = sources[(targets == ids).all(dim=1)]
+            assert (row == whole[:, : len(row)]).all(dim=1).any()
+        assert (source[:, -1] != PAD).any()
+
+
 def test_training_in_one_call_is_that_of_the_chapter(lines):
     finished, early = translator.trained(
         lines, steps=4, early=2, batch_size=8, warmup_steps=3, seed=5
     )
     torch.manual_seed(5)
-    model, rng = Translator(), np.random.default_rng(5)
-    sources, targets = encode(lines)
+    model, (sources, targets) = Translator(), encode(lines)
+    drawn = batches(sources, targets, 8, np.random.default_rng(5))
     optimiser = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
     for step in (1, 2, 3, 4):
-        rows = torch.from_numpy(rng.integers(len(lines), size=8))
+        source, target = next(drawn)
         optimiser.param_groups[0]["lr"] = warmup_learning_rate(step, 64, 3) * (
             1 - step / 4
         )
-        logits = model(sources[rows], shift_right(targets[rows], START))
+        inputs = torch.from_numpy(shift_right(target.numpy(), START))
+        logits = model(source, inputs).flatten(0, 1)
         optimiser.zero_grad()
-        sequence_cross_entropy(logits, targets[rows], PAD).backward()
+        F.cross_entropy(logits, target.flatten()).backward()
         optimiser.step()
         kept = {2: early, 4: finished}.get(step)
         if kept:

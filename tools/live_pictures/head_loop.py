@@ -1,7 +1,6 @@
 """Multi-head attention: one sentence, attended to by one head after another.
 
-The words, their features, and the projections to queries and keys are those that the
-chapter writes by hand. A value is the topic and the word class of a word.
+The words, their features and the projections are those that the chapter sets by hand.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from autograder.exercise import load_topic
 from tools.attention_scene import percent
@@ -25,33 +23,24 @@ from tools.live_pictures.markup import (
     says,
 )
 
-FEATURES = ("travel", "finance", "verb", "noun", "small", "linking", "half 1", "half 2")
+FEATURES = ("person", "finance", "water", "action")
 HAS = {
-    "I": ("noun", "half 1"),
-    "went": ("travel", "verb", "half 1"),
-    "to": ("travel", "small", "half 1"),
-    "the": ("small", "half 1"),
-    "bank": ("finance", "noun", "half 1"),
-    "and": ("linking", "half 2"),
-    "got": ("verb", "half 2"),
-    "some": ("small", "half 2"),
-    "money": ("finance", "noun", "half 2"),
+    "she": (2.0, 0.0, 0.0, 0.0),
+    "visits": (0.0, 0.0, 0.0, 2.0),
+    "the": (0.0, 0.0, 0.0, 0.0),
+    "bank": (0.0, 1.0, 1.0, 0.0),
+    "for": (0.0, 0.0, 0.0, 0.0),
+    "money": (0.0, 3.0, 0.0, 0.0),
 }
 WORDS = tuple(HAS)
-# Each column of a projection adds up some features; the first four are those of head 1.
-SHARPNESS = 8.0  # of the queries
-QUERIES = (
-    *(("travel",), ("finance",), (), ()),
-    *(("noun", "linking"), ("verb", "small"), ("half 1",), ("half 2",)),
-)
-KEYS = (
-    *(("travel",), ("finance",), (), ()),
-    *(("verb",), ("noun",), ("half 1",), ("half 2",)),
-)
-OUTPUT = FEATURES[:4]  # what a head passes on
+# Each column of a projection sums some features; the first half are those of head 1.
+SHARPNESS = 2.0  # of the queries
+QUERIES = (("finance",), ("water",), ("finance", "action"), ("finance", "person"))
+KEYS = (("finance",), ("water",), ("person",), ("action",))
+OUTPUT = ("person", "finance")  # what a head passes on
 VALUES = tuple((name,) for name in OUTPUT) * 2
 
-VIEWS = ("head 1: meaning", "head 2: syntax", "one head for both")
+VIEWS = ("head 1: topic", "head 2: who does what", "one head for both")
 START = (0, WORDS.index("bank"))  # the view and the query
 LEAST = 0.1  # weights below this are not put into words
 ROOM = 100  # of the drawing of lines, from query to key; each word has a height of 1
@@ -61,20 +50,18 @@ THICKEST = 8.0  # pixels, of a line with all the weight
 class Reading(NamedTuple):
     """Weights (h, N, N) of all heads, and their concatenated outputs (N, E)."""
 
-    weights: Tensor
-    output: Tensor
+    weights: np.ndarray
+    output: np.ndarray
 
 
-def tokens() -> Tensor:
-    """(N, E) the words, a row each: 1 for each feature that a word has."""
-    rows = [[float(name in HAS[word]) for name in FEATURES] for word in WORDS]
-    return torch.tensor(rows, dtype=torch.float64)
+def tokens() -> np.ndarray:
+    """(N, E) the words, a row each."""
+    return np.array(list(HAS.values()))
 
 
-def selecting(columns: Sequence[Sequence[str]]) -> Tensor:
-    """(E, len(columns)) a projection whose columns add up the features they list."""
-    rows = [[float(name in column) for column in columns] for name in FEATURES]
-    return torch.tensor(rows, dtype=torch.float64)
+def selecting(columns: Sequence[Sequence[str]]) -> np.ndarray:
+    """(E, len(columns)) a projection whose columns sum the features they list."""
+    return np.array([[float(f in column) for column in columns] for f in FEATURES])
 
 
 def read(num_heads: int) -> Reading:
@@ -82,20 +69,12 @@ def read(num_heads: int) -> Reading:
 
     The output projection is the identity, so the outputs of the heads stay visible.
     """
-    E = len(FEATURES)
-    projections = [SHARPNESS * selecting(QUERIES), selecting(KEYS), selecting(VALUES)]
-    reference = load_topic("multi_head").reference("MultiHeadAttention")
-    layer = reference(E, num_heads, bias=False).double()
-    layer.load_state_dict(
-        {
-            "in_proj_weight": torch.cat(projections, dim=1).T,  # (3 E, E)
-            "out_proj.weight": torch.eye(E, dtype=torch.float64),
-        }
+    reference = load_topic("multi_head").reference("multi_head_attention")
+    projections = SHARPNESS * selecting(QUERIES), selecting(KEYS), selecting(VALUES)
+    output, weights = reference(
+        tokens()[None], *projections, np.eye(len(FEATURES)), num_heads
     )
-    x = tokens()
-    with torch.no_grad():
-        output, weights = layer(x, x, x, average_attn_weights=False)
-    return Reading(weights, output)
+    return Reading(weights[0], output[0])
 
 
 def heads_of(view: int) -> tuple[int, int]:
@@ -153,16 +132,16 @@ def picture() -> Picture:
     )
     data = {
         "words": WORDS,
-        "queries": (SHARPNESS * x @ selecting(QUERIES)).int().tolist(),
-        "keys": (x @ selecting(KEYS)).int().tolist(),
-        "values": (x @ selecting(VALUES)).int().tolist(),
+        "queries": (SHARPNESS * x @ selecting(QUERIES)).astype(int).tolist(),
+        "keys": (x @ selecting(KEYS)).astype(int).tolist(),
+        "values": (x @ selecting(VALUES)).astype(int).tolist(),
         "least": LEAST,
         "thickest": THICKEST,
     }
     return Picture("One sentence, two heads", body, data)
 
 
-def _sentence(query: int, weights: Tensor) -> str:
+def _sentence(query: int, weights: np.ndarray) -> str:
     """The words as queries and as keys, and lines between them."""
     N = len(WORDS)
     words = radios("head-loop-query", WORDS, query)
@@ -199,7 +178,7 @@ def _sentence(query: int, weights: Tensor) -> str:
     return element("div", queries + drawing + keys, class_="heads-sentence")
 
 
-def _outputs(view: int, output: Tensor) -> str:
+def _outputs(view: int, output: np.ndarray) -> str:
     """The outputs side by side, by feature, and below them one after the other."""
     width = len(OUTPUT)
     num_heads, shown = heads_of(view)

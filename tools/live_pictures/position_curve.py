@@ -19,7 +19,7 @@ TOP, GROUND = 20, 180  # heights of the largest cosine, 1, and of 0
 def similarities() -> np.ndarray:
     """(LENGTH, LENGTH) cosines of all codes, by the reference of the chapter."""
     encode = load_topic("positional_encoding").reference("sinusoidal_encoding")
-    codes = encode(LENGTH, DIM).double().numpy()  # (LENGTH, DIM)
+    codes = encode(LENGTH, DIM)  # (LENGTH, DIM)
     return codes @ codes.T / (DIM / 2)  # each code has this squared norm
 
 

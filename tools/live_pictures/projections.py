@@ -1,4 +1,4 @@
-"""Chapter 4: a token that is dragged, projections that are turned, and a score.
+"""Chapter 2: a token that is dragged, projections that are turned, and a score.
 
 The sentence, its vectors and its projections are those with which the chapter lets
 *bank* find its meaning. Two of the four features are shown: in the others, no
@@ -62,19 +62,18 @@ def turned(degrees: float) -> np.ndarray:
 
 
 def roles(X: np.ndarray, turns: Sequence[float] = (0, 0, 0)) -> Roles:
-    """Project the words and attend, by the references of the chapter.
+    """Project the words and attend, by the references of chapters 1 and 2.
 
     Args:
         X: (N, 4) the words.
         turns: of the projections to queries, keys and values, in degrees.
     """
-    topic = load_topic("qkv_projections")
     W_Q, W_K, W_V = (turned(degrees) for degrees in turns)
-    queries, keys, values = topic.reference("project")(X, X, FACTOR * W_Q, W_K, W_V)
-    scores = topic.reference("similarity")(queries, keys)
-    outputs, weights = topic.reference("attention")(queries, keys, values)
-    of_asking = (scores[ASKING], weights[ASKING], outputs[ASKING])
-    return Roles(queries[ASKING], keys, values, *of_asking)
+    query, keys, values = FACTOR * X[ASKING] @ W_Q, X @ W_K, X @ W_V
+    scores = load_topic("simplified_attention").reference("alignment_scores")
+    attention = load_topic("qkv_projections").reference("attention")
+    (output,), (weights,) = attention(query[None], keys, values)
+    return Roles(query, keys, values, scores(query, keys), weights, output)
 
 
 def pair(vector: Sequence[float]) -> str:

@@ -41,10 +41,9 @@ def products() -> np.ndarray:
 
 
 def spread(raw: np.ndarray, power: int) -> dict[str, Spread]:
-    """Scores and weights without the scale, and with that of the chapter."""
+    """Scores and weights without a scale, and divided by sqrt(d)."""
     softmax = load_topic("simplified_attention").reference("softmax")
-    scale = load_topic("scaling").reference("scale_for")(2**power, "sqrt")
-    found = {"raw": raw[power], "scaled": raw[power] * scale}
+    found = {"raw": raw[power], "scaled": raw[power] / math.sqrt(2**power)}
     return {name: Spread(s, softmax(s)) for name, s in found.items()}
 
 

@@ -1,4 +1,4 @@
-/* Chapter 4: a token is dragged and its projections are turned; queries, keys, values,
+/* Chapter 2: a token is dragged and its projections are turned; queries, keys, values,
    scores, weights and output follow. */
 "use strict";
 

@@ -164,13 +164,15 @@ def test_making_a_course_again_keeps_what_an_instructor_changed(course):
 
 def test_notebooks_of_all_chapters_are_written(tmp_path):
     written, kept = write_notebooks(tmp_path / "notebooks")
-    assert [path.stem for path in written] == chapter_names()
+    assert [path.stem for path in written] == [*chapter_names(), "translation"]
     assert all(path.stat().st_size > 5000 for path in written)
     assert kept == []
 
 
 def test_notebook_in_which_somebody_worked_is_not_overwritten(tmp_path, monkeypatch):
-    monkeypatch.setattr("autograder.release.student.chapter_names", lambda: [TOPIC])
+    student = "autograder.release.student"
+    monkeypatch.setattr(f"{student}.chapter_names", lambda: [TOPIC])
+    monkeypatch.setattr(f"{student}.capstone_names", list)
     (path,), _ = write_notebooks(tmp_path)
     untouched = path.read_text()
     assert write_notebooks(tmp_path) == ([path], [])
