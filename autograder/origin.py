@@ -16,7 +16,7 @@ from collections import ChainMap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -211,7 +211,7 @@ def _own_frame(
             break
         frame, number = trace.tb_frame, trace.tb_lineno
         file = frame.f_code.co_filename
-        if not file.startswith(_LIBRARIES):
+        if not _is_of_library(frame):
             line = linecache.getline(file, number, frame.f_globals).strip()
             if not line and not own[0]:
                 own = "", str(number), ChainMap(), ""
@@ -222,6 +222,20 @@ def _own_frame(
                 own = in_short(line), str(number), names, called
         trace = trace.tb_next
     return own
+
+
+def _is_of_library(frame: FrameType) -> bool:
+    """Whether a frame runs code of a library, or of ours.
+
+    Compiled files of a library may know themselves by a path that is not absolute, as
+    those of Pyodide do; their module says where it came from.
+    """
+    if frame.f_code.co_filename.startswith(_LIBRARIES):
+        return True
+    names = frame.f_globals
+    from_file = getattr(names.get("__spec__"), "origin", None)
+    is_module = names.get("__name__") != "__main__" and isinstance(from_file, str)
+    return is_module and from_file.startswith(_LIBRARIES)
 
 
 def _replaced(

@@ -11,6 +11,7 @@ without all this.
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import sys
@@ -25,8 +26,9 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-from autograder.page_cells import names_made
+from autograder.page_cells import names_made, without_docstrings
 from autograder.release.stubs import defined_name
+from tools.exercise_card import additions, task_above
 from tools.exercise_notebooks import FOLDER as NOTEBOOKS
 from tools.exercise_notebooks import chapter_of
 from tools.in_page_bar import add_bar
@@ -62,13 +64,8 @@ addEventListener("DOMContentLoaded", () => {{
 }});"""
 MARK = 'class="in-page"'
 
-# Exercises with whose answer a model runs, with its name in the playground.
+# Exercises whose right answer runs in a model, with its name in the playground.
 MODELS = {"softmax": "dates"}
-MODEL = """\
-<p class="in-page-model noprint" hidden>A small transformer of a later chapter turns
-dates such as “3 March 2021” into 2021-03-03. Run it with your function in the place of
-its own, and see what changes when yours is wrong.</p>
-"""
 ELSEWHERE = """\
 <p class="exercise-elsewhere noprint">This exercise needs PyTorch, which no page can
 run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>
@@ -104,6 +101,9 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
     chapter = chapter_of(app.env.docname)
     if chapter is None:
         return
+    for cell in doctree.findall(_tagged("check")):
+        for output in list(cell.findall(_is_output)):  # of a reference, not a reader
+            output.parent.remove(output)
     if chapter not in topics():
         for cell in list(doctree.findall(_tagged("check"))):
             up = "../" * app.env.docname.count("/")
@@ -129,7 +129,7 @@ def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
 
 
 def mark_exercises(doctree: nodes.document) -> dict[str, str]:
-    """Put a region around each exercise, and its check.
+    """Put a region around each task, its stub and its check.
 
     Returns:
         The versions of the stubs, by exercise.
@@ -139,12 +139,14 @@ def mark_exercises(doctree: nodes.document) -> dict[str, str]:
         stub = _code(cell)
         place = cell.parent.index(cell)
         below = [c for c in cell.parent[place + 1 : place + 2] if _tagged("check")(c)]
-        marks = {"exercise": defined_name(stub), "version": version_of(stub.encode())}
-        region = _surround([cell, *below], marks)
-        if model := MODELS.get(marks["exercise"]):
+        name = defined_name(stub)
+        marks = {"exercise": name, "version": version_of(stub.encode())}
+        marks["stub"] = without_docstrings(stub)
+        if model := MODELS.get(name):
             marks["model"] = model
-            region += nodes.raw("", MODEL, format="html")
-        versions[marks["exercise"]] = marks["version"]
+        region = _surround([*task_above(cell), cell, *below], marks)
+        region += additions(name, stub)
+        versions[name] = marks["version"]
     return versions
 
 
@@ -168,6 +170,12 @@ def _tagged(tag: str) -> Callable[[nodes.Node], bool]:
         return isinstance(node, nodes.container) and f"tag_{tag}" in node["classes"]
 
     return is_one
+
+
+def _is_output(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and node.get("nb_element") == (
+        "cell_code_output"
+    )
 
 
 def _code(cell: nodes.container) -> str:
@@ -247,7 +255,10 @@ def load_on_pages_with_exercises(
 
 
 def _open_region(writer: Any, node: Region) -> None:
-    marks = (f'data-{name}="{value}"' for name, value in node["marks"].items())
+    marks = (
+        f'data-{name}="{html.escape(str(value))}"'
+        for name, value in node["marks"].items()
+    )
     writer.body.append(f"<div {MARK} {' '.join(marks)}>\n")
 
 

@@ -1,4 +1,4 @@
-/* An editor for Python, made with CodeMirror, which is loaded when somebody edits. */
+/* An editor for Python, made with CodeMirror, which is loaded when one comes into view. */
 "use strict";
 
 globalThis.InPage ??= {};
@@ -10,7 +10,7 @@ globalThis.InPage ??= {};
       @param {string} label  what a screen reader calls it
       @param {(text: string) => void} changed  when somebody types
       @param {Record<string, () => void>} keys  such as {"Ctrl-Enter": check}
-      @returns {Promise<{text: string, focus(): void}>} */
+      @returns {Promise<{text: string, focus(): void, select(words: string): void}>} */
   async function openEditor(place, text, label, changed, keys) {
     if (!globalThis.CodeMirror) {
       await InPage.addScript("codemirror.js");
@@ -31,6 +31,7 @@ globalThis.InPage ??= {};
       colour(C.tags.comment, "comment"),
       colour([C.tags.number, C.tags.bool, C.tags.null], "number"),
     ]);
+    place.replaceChildren();
     const view = new C.EditorView({
       parent: place,
       doc: text.replace(/\n$/, ""),
@@ -65,6 +66,13 @@ globalThis.InPage ??= {};
         }
       },
       focus: () => view.focus(),
+      /** Select the first place of some words, if there is one. */
+      select(words) {
+        const anchor = this.text.indexOf(words);
+        if (anchor >= 0) {
+          view.dispatch({ selection: { anchor, head: anchor + words.length } });
+        }
+      },
     };
   }
 
