@@ -181,7 +181,7 @@ class Page:
         """Run a trained model of the book with the function that a cell defines.
 
         Args:
-            cell: the answer to softmax.
+            cell: the answer to an exercise of ``model_trial.PLACES``.
             above: the cells above it.
             file: the model, as ``toolkit.playground`` gave it away.
         """
@@ -191,7 +191,7 @@ class Page:
             try:
                 printed = contextlib.redirect_stdout(cell_output.Printed())
                 with printed, self._watch.watching():
-                    shown = trial(file, self.names[cell.name])
+                    shown = trial(file, cell.name, self.names[cell.name])
             except BaseException as stopped:
                 shown, error = cell_output.error(stopped), stopped
         return _answer(shown, failed=error is not None)

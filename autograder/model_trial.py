@@ -1,4 +1,4 @@
-"""A trained model of the book runs with a reader's softmax: what it writes, as HTML."""
+"""A trained model of the book runs with a function of a reader; what it writes."""
 
 from __future__ import annotations
 
@@ -12,28 +12,32 @@ from toolkit.numpy_translator import NotANumber, Translator
 
 EXAMPLES = 3
 
-Softmax = Callable[[np.ndarray], Any]
+PLACES = {
+    "softmax": "in all its attention layers",
+    "attention": "in each of its heads that sees everything",
+}
 
 
-def trial(file: dict[str, Any], mine: Softmax) -> str:
+def trial(file: dict[str, Any], name: str, mine: Callable[..., Any]) -> str:
     """HTML of what the translator makes of some held-out dates.
 
     Args:
         file: the translator, as ``toolkit.playground`` gave it away.
-        mine: the reader's softmax. What it raises is raised.
+        name: of the exercise: which part of the model it takes the place of.
+        mine: the reader's function. What it raises is raised.
     """
     held_out = [source for source, _ in file["facts"]["held_out"]]
     texts = sorted(held_out, key=lambda text: not text.isascii())[:EXAMPLES]
     with np.errstate(all="ignore"):
-        model = Translator(file, mine)
+        model = Translator(file, **{name: mine})
         shown = [(text, _translation(model, text)) for text in texts]
     rows = "".join(
         f"<li><span>{html.escape(text)}</span> → <strong>{html.escape(said)}</strong>"
         for text, said in shown
     )
     return (
-        "<p><strong>Your softmax now runs inside a trained translator of dates</strong>"
-        f", in all its attention layers:</p><ul class='in-page-model'>{rows}</ul>"
+        f"<p><strong>Your {name} now runs inside a trained translator of dates</strong>"
+        f", {PLACES[name]}:</p><ul class='in-page-model'>{rows}</ul>"
     )
 
 

@@ -65,7 +65,7 @@ addEventListener("DOMContentLoaded", () => {{
 MARK = 'class="in-page"'
 
 # Exercises whose right answer runs in a model, with its name in the playground.
-MODELS = {"softmax": "dates"}
+MODELS = {"softmax": "dates", "attention": "dates"}
 ELSEWHERE = """\
 <p class="exercise-elsewhere noprint">This exercise needs PyTorch, which no page can
 run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>

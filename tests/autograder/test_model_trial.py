@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 from autograder.in_page import Page
 from autograder.model_trial import EXAMPLES
 from solutions import simplified_attention as right
+from solutions.qkv_projections import attention, similarity
 from tests.toolkit.small_translator import file_of, made
 from toolkit.numpy_translator import Translator
 
@@ -23,8 +24,8 @@ def file() -> dict:
     return file_of(made(), held_out=[[source, "2021"] for source in DATES])
 
 
-def run(file: dict, source: str) -> tuple[dict, BeautifulSoup]:
-    cell = {"name": "softmax", "kind": "exercise", "source": source}
+def run(file: dict, source: str, name: str = "softmax") -> tuple[dict, BeautifulSoup]:
+    cell = {"name": name, "kind": "exercise", "source": source}
     asked = {"do": "model", "with": {"cell": cell, "above": [SETUP], "file": file}}
     answer = json.loads(Page().ask(json.dumps(asked)))
     return answer, BeautifulSoup(answer["page"], "html.parser")
@@ -43,6 +44,17 @@ def test_a_right_softmax_writes_what_the_model_writes(file):
     dates = DATES[1 : EXAMPLES + 1]  # the first is Greek, and comes last
     assert written(page) == {date: model.translate(date) for date in dates}
     assert len(set(written(page).values())) > 1
+    source = inspect.getsource(similarity) + inspect.getsource(attention)
+    answer, other = run(file, source, "attention")
+    assert "Your attention now runs" in other.get_text()
+    assert written(other) == written(page)
+
+
+def test_another_attention_writes_something_else(file):
+    source = (
+        "def attention(queries, keys, values):\n    return np.ones_like(queries), 0"
+    )
+    assert written(run(file, source, "attention")[1]) != written(run(file, RIGHT)[1])
 
 
 @pytest.mark.parametrize(
