@@ -16,7 +16,7 @@ from collections import ChainMap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, ModuleType, TracebackType
+from types import ModuleType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,10 @@ from autograder.encoding import clean
 MAX_LINE = 100  # characters of a line of code
 MAX_VARIABLES = 4
 MAX_FRAMES = 2000  # that are looked at, from the outermost
+# In Pyodide, these begin with two slashes, and the names of files with one.
 _INSTALLED = tuple(
-    sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")
+    sysconfig.get_path(name).replace("//", "/")
+    for name in ("stdlib", "purelib", "platlib")
 )
 _LIBRARIES = (*_INSTALLED, str(Path(__file__).parent.parent))
 _NAME = r"(?:self\.)?[A-Za-z_][A-Za-z_0-9]{0,29}"
@@ -211,7 +213,7 @@ def _own_frame(
             break
         frame, number = trace.tb_frame, trace.tb_lineno
         file = frame.f_code.co_filename
-        if not _is_of_library(frame):
+        if not file.startswith(_LIBRARIES):
             line = linecache.getline(file, number, frame.f_globals).strip()
             if not line and not own[0]:
                 own = "", str(number), ChainMap(), ""
@@ -222,20 +224,6 @@ def _own_frame(
                 own = in_short(line), str(number), names, called
         trace = trace.tb_next
     return own
-
-
-def _is_of_library(frame: FrameType) -> bool:
-    """Whether a frame runs code of a library, or of ours.
-
-    Compiled files of a library may know themselves by a path that is not absolute, as
-    those of Pyodide do; their module says where it came from.
-    """
-    if frame.f_code.co_filename.startswith(_LIBRARIES):
-        return True
-    names = frame.f_globals
-    from_file = getattr(names.get("__spec__"), "origin", None)
-    is_module = names.get("__name__") != "__main__" and isinstance(from_file, str)
-    return is_module and from_file.startswith(_LIBRARIES)
 
 
 def _replaced(

@@ -34,7 +34,8 @@ STYLE = """
 .attention-verdict.is-right .attention-headline::before { content: "✓ ";
   color: var(--right); }
 .attention-pair { display: flex; flex-wrap: wrap; gap: .25em 2em; }
-.attention-pair.attention-pair figure { margin: 0 0 .75em; padding: 0; }
+.attention-pair.attention-pair figure { margin: 0 0 .75em; padding: 0;
+  max-width: 100%; overflow-x: auto; }
 .attention-pair figcaption { margin: 0 0 .25em; font-size: .875em; text-align: left; }
 .attention-grid.attention-grid { display: table; width: auto; margin: 0; border: 0;
   border-collapse: separate; border-spacing: 1px; font-size: .8125em;

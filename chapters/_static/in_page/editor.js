@@ -44,6 +44,7 @@ globalThis.InPage ??= {};
         C.indentUnit.of("    "),
         C.EditorState.tabSize.of(4),
         C.python(),
+        matchMedia("(max-width: 40rem)").matches ? C.EditorView.lineWrapping : [],
         C.syntaxHighlighting(colours),
         C.EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         C.EditorView.updateListener.of((update) => {

@@ -346,7 +346,11 @@ globalThis.InPage ??= {};
       if (next) {
         const link = element("a", { href: `#${next.id}`, class: "in-page-next" });
         link.textContent = `Next: ${next.title} →`;
-        link.addEventListener("click", () => next.go());
+        link.addEventListener("click", (event) => {
+          event.preventDefault(); // it would take the focus away again
+          history.pushState(null, "", link.href);
+          next.go();
+        });
         end.append(link);
       } else {
         end.append(...InPage.theEnd());
@@ -390,6 +394,7 @@ globalThis.InPage ??= {};
 
     /** Bring the reader here. */
     async go() {
+      this.region.scrollIntoView();
       await this.open();
       this.editor.focus();
     }
