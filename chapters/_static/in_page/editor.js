@@ -49,11 +49,16 @@ globalThis.InPage ??= {};
         C.EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         C.EditorView.updateListener.of((update) => {
           if (update.docChanged && typed) {
+            view.setTabFocusMode(false); // Tab indents for who writes
             changed(view.state.doc.toString());
           }
         }),
       ],
     });
+    // Who only comes along with Tab is led on.
+    view.setTabFocusMode(true);
+    place.addEventListener("pointerdown", () => view.setTabFocusMode(false));
+    place.addEventListener("focusout", () => view.setTabFocusMode(true));
     return {
       get text() {
         return view.state.doc.toString();
