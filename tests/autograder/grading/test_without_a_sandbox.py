@@ -104,6 +104,11 @@ def test_who_is_killed_from_outside_is_examined_again(
     assert report["notes"] == ["examined without a sandbox"]
 
 
+def test_nobody_knows_who_has_killed_it_so_it_has_no_mark(examined_here, solved):
+    with pytest.raises(GraderFault, match="signal 9 .*perhaps from outside"):
+        examined_here(solved(softmax="import os; os.kill(os.getpid(), 9)"))
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_who_is_ended_from_outside_twice_has_no_mark(
     examined_here, solved, right, signalled, number
