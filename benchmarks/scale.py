@@ -3,7 +3,7 @@
 Runs the commands that an instructor calls on a made-up class, one after the other, and
 prints for each how long it took, how much processor time that was, and the most memory
 that its processes held together; then how much the course keeps on the disk. The table
-of the instructor's guide about 10,000 students is drawn from such a run:
+of `benchmarks/README.md` about large classes is drawn from such a run:
 
     python -m benchmarks.scale --students 5000
 """

@@ -1,7 +1,7 @@
-"""Sphinx extension: below each task, what an answer may use.
+"""Sphinx extension: what a task takes from its exercise.
 
-The line comes from the exercise itself, whose ``forbidden`` the grader enforces, so
-that the two cannot disagree.
+Below it stands what an answer may use: the grader enforces the same ``forbidden``, so
+that the two cannot disagree. A task of the core path says so beside its minutes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sphinx_exercise.nodes import exercise_enumerable_node, exercise_node
 
 from autograder.exercise import UnknownExercise, find_topic
 
+EFFORT = re.compile(r"^([★☆]+ · \d+ minutes?)")
 MARK = re.compile(r"\*(?P<emphasis>[^*]+)\*|`(?P<literal>[^`]+)`")
 
 
@@ -34,6 +35,16 @@ def say_what_is_allowed(app: Sphinx, doctree: nodes.document) -> None:
                 continue
             content = next(task.findall(nodes.section), task)
             content += paragraph(exercise.allowed)
+            if exercise.core:
+                mark_core(content)
+
+
+def mark_core(content: nodes.Element) -> None:
+    """Say beside the minutes of a task that it is on the core path."""
+    for text in content.findall(nodes.Text):
+        if EFFORT.match(text):
+            text.parent.replace(text, nodes.Text(EFFORT.sub(r"\1 · core", text)))
+            return
 
 
 def paragraph(markdown: str) -> nodes.paragraph:

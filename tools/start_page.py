@@ -26,7 +26,7 @@ from autograder.show import as_html
 from toolkit import book
 from tools.attention_scene import scene_html
 from tools.exercise_notebooks import chapter_of
-from tools.page_course import topics
+from tools.page_course import solved_in_page
 from tools.reading_time import exercise_minutes, in_hours
 
 MARK = 'class="attention-scene"'
@@ -191,11 +191,16 @@ def _card(app: Sphinx, docname: str, page: str) -> str:
         names = list(load_topic(topic).exercises)
         minutes = exercise_minutes(_source(app, page))
         count = f"{len(names)} exercise{'s' * (len(names) != 1)}"
-        code = " ".join(f"<code>{html.escape(name)}</code>" for name in names)
-        where = "in the page" if topic in topics() else "in a notebook"
+        core = {e.name for e in load_topic(topic).exercises.values() if e.core}
+        code = " ".join(
+            f"<code{' class=core' if name in core else ''}>{html.escape(name)}</code>"
+            for name in names
+        )
+        here = len(solved_in_page(topic))
+        where = f"{here} of them in the page" if here else "in a notebook"
         builds = (
             f'<p class="map-builds">You build {code}</p>'
-            f'<p class="map-time">{count} {where}, {in_hours(minutes)}</p>'
+            f'<p class="map-time">{count}, {where}, {in_hours(minutes)}</p>'
         )
     return (
         f'<li><span class="map-number">{_number(app, page)}</span>'

@@ -52,13 +52,13 @@ A task.
 ````{exercise} A softmax
 :label: exercise-softmax
 
-A task.
+★★☆ · 10 minutes. A task of the core path.
 ````
 
 ````{exercise} Something else
 :label: exercise-nobody_checks_it
 
-A question.
+★☆☆ · 5 minutes. A question.
 ````
 """
 
@@ -89,3 +89,6 @@ def test_each_task_on_a_page_says_the_same(tmp_path: Path):
             ("simplified_attention", "softmax"),
         )
     ]
+    text = app.env.get_doctree("index").astext()
+    assert "★★☆ · 10 minutes · core. A task" in text
+    assert "★☆☆ · 5 minutes. A question" in text

@@ -5,7 +5,7 @@ globalThis.InPage ??= {};
 {
   const { Cell, element } = InPage;
   const TO_WRITE = "raise NotImplementedError";
-  const EFFORT = /^\s*([★☆]+ · \d+ minutes?)\.\s*/u;
+  const EFFORT = /^\s*([★☆]+ · \d+ minutes?(?: · core)?)\.\s*/u;
 
   class Exercise extends Cell {
     kind = "exercise";
