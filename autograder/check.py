@@ -39,7 +39,6 @@ from autograder.rows import points_in_words
 from autograder.show import (
     STUB,
     executed_cells,
-    in_kernel,
     names_in_notebook,
     show,
     show_note,
@@ -107,12 +106,16 @@ def check(implementation: Implementation) -> Points:
         print(f"check: {error}")
         return NoPoints(exercise.points, str(error))
     report = with_what_is_seen(judged.report, implementation, names_in_notebook())
-    picture = ""
-    if self_study() and in_kernel() and judged.given:
-        found = first_difference(exercise, report, judged.given, judged.reference)
-        picture = side_by_side(*found) if found else ""
-    show(report, picture, record(report, cell_of(implementation)))
+    show(report, beside(exercise, judged), record(report, cell_of(implementation)))
     return Points(report.score, report.max_score, report.later)
+
+
+def beside(exercise: Exercise, judged: Judged) -> str:
+    """HTML of yours beside the expected; empty in a course that keeps the latter."""
+    if not self_study() or not judged.given:
+        return ""
+    found = first_difference(exercise, judged.report, judged.given, judged.reference)
+    return side_by_side(found) if found else ""
 
 
 def with_what_is_seen(

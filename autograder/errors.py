@@ -22,13 +22,4 @@ class GraderFault(AutograderError):
 
 
 class SubmissionFault(Exception):
-    """What a submission provably did itself; it may cost points.
-
-    Attributes:
-        estimated: whether the proof rests on an upper bound of what cannot be measured.
-            Then it is none before the same has happened twice.
-    """
-
-    def __init__(self, message: str, estimated: bool = False) -> None:
-        super().__init__(message)
-        self.estimated = estimated
+    """What a submission provably did itself; it may cost points."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import html
+import inspect
 import json
 import linecache
 import sys
@@ -20,18 +22,34 @@ from typing import Any
 
 from autograder import cell_output
 from autograder.answer_key import NoKey
-from autograder.check import Judged, examine_here, self_study, with_what_is_seen
+from autograder.check import (
+    Judged,
+    beside,
+    examine_here,
+    self_study,
+    with_what_is_seen,
+)
 from autograder.errors import GraderFault
-from autograder.exercise import find_topic
-from autograder.hints import hints_on
-from autograder.judge import Report, refuse
+from autograder.exercise import Exercise, find_topic
+from autograder.failing import example_call
+from autograder.judge import refuse
 from autograder.later import Absent, Later, Needs
 from autograder.model_trial import trial
-from autograder.page_cells import Cell, ends_silently, modules_in, names_in, names_made
-from autograder.picture import first_difference, side_by_side
+from autograder.page_cells import (
+    Cell,
+    ends_silently,
+    modules_in,
+    names_in,
+    names_made,
+    without_docstrings,
+)
+from autograder.reasons import Reason
 from autograder.record import is_stub
-from autograder.show import STYLE, as_html
+from autograder.show import as_html, headline
+from autograder.watch import TooLong, Watch
 from autograder.without_torch import stand_in_for_torch
+
+FEW_LINES = 8  # that were printed during a check, and are shown at once
 
 
 @dataclass
@@ -53,6 +71,7 @@ class Page:
         self._run: dict[str, str] = {}  # sources by the names of cells
         self._waiting: list[tuple[ast.stmt, Cell]] = []
         stand_in_for_torch()
+        self._watch = Watch()
         self.finder = Later(set(self.later))
         if self.later:
             sys.meta_path.insert(0, self.finder)
@@ -65,11 +84,13 @@ class Page:
 
         Returns:
             JSON: ``page`` is HTML to show; ``report`` what a check found, or null;
-            ``drawable`` whether a picture of the difference could be drawn; ``failed``
-            whether the cell stopped with an error; ``first`` names the cells to run
-            before this one. ``needs`` names a package to load before the question is
-            asked again, or is null.
+            ``headline`` says it in a sentence, and ``line`` is the number of the line
+            to blame, or 0; ``code`` is a line to try; ``failed`` is whether the cell
+            stopped with an error; ``first`` names the cells to run before this one.
+            ``needs`` names a package to load before the question is asked again, or is
+            null.
         """
+        self._watch = Watch()
         asked = json.loads(question)
         asked["with"]["above"] = [Cell(**c) for c in asked["with"].get("above", [])]
         if "cell" in asked["with"]:
@@ -101,45 +122,60 @@ class Page:
             )
         return _answer(notes + shown, failed=error is not None, first=first)
 
-    def check(
-        self, cell: Cell, above: Sequence[Cell], draw: bool = False
-    ) -> dict[str, Any]:
+    def check(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
         """Run the answer to an exercise and check it.
 
         Args:
             cell: the answer.
             above: the cells above it.
-            draw: load matplotlib, if it is not, for a picture of the difference.
         """
         notes = self._prepare(cell, above)
-        shown, judged = self._examined(cell)
-        picture, drawable = "", False
-        if self_study() and judged.given:
-            exercise = find_topic(cell.name).exercises[cell.name]
-            found = first_difference(
-                exercise, judged.report, judged.given, judged.reference
-            )
-            try:
-                picture = side_by_side(*found) if found else ""
-            except Needs:
-                if draw:
-                    raise
-                drawable = True
-        page = notes + shown + as_html(judged.report) + _blind_to(cell.name) + picture
-        return _answer(page, judged.report, drawable)
-
-    def hint(self, cell: Cell, above: Sequence[Cell], count: int) -> dict[str, Any]:
-        """The first ``count`` hints on an answer."""
-        self._prepare(cell, above)
-        report = self._examined(cell)[1].report
+        found = self._examined(cell)
+        report = found.judged.report
         exercise = find_topic(cell.name).exercises[cell.name]
-        hints = hints_on(exercise, report)
+        page = as_html(report, beside(exercise, found.judged))
+        page += found.shown + notes + _blind_to(cell.name)
+        said = headline(report)[0].replace("`", "")
+        return _answer(page, report=report.as_dict(), headline=said, line=found.line)
+
+    def example(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
+        """The smallest call that goes wrong, as a line that can be run."""
+        self._prepare(cell, above)
+        judged = self._examined(cell).judged
+        report, exercise = judged.report, find_topic(cell.name).exercises[cell.name]
         if report.score == report.max_score:
-            hints = ["All points are there: nothing is left to hint at."]
-        items = "".join(f"<li>{html.escape(text)}</li>" for text in hints[:count])
-        more = "" if count < len(hints) else "<p>There are no more hints.</p>"
-        page = f"{STYLE}<div class='attention-hint'><ol>{items}</ol>{more}</div>"
-        return _answer(page, report)
+            return _answer("<p>All tests pass: nothing goes wrong.</p>")
+        if not judged.given or report.reason is Reason.STUB:
+            return _answer(
+                "<p>Write a first version: then this shows where it fails.</p>"
+            )
+        answer = self.names[cell.name]
+        with contextlib.redirect_stdout(cell_output.Printed()):
+            found = example_call(exercise, answer, report, judged.reference)
+        if found is None:
+            return _answer("<p>No small call goes wrong: unfold the tests above.</p>")
+        title, code = found
+        page = (
+            f"<p>It goes wrong here, in the test “{html.escape(title)}”:</p>"
+            f"<pre>{html.escape(code)}</pre>"
+        )
+        return _answer(page, code=code)
+
+    def solution(self, cell: Cell, above: Sequence[Cell]) -> dict[str, Any]:
+        """The book's answer as a diff against the reader's, where it is given."""
+        if not self_study():
+            return _answer("<p>Solutions are not given in this course.</p>")
+        book = inspect.getsource(find_topic(cell.name).reference(cell.name))
+        mine, ours = (without_docstrings(text) for text in (cell.source, book))
+        lines = difflib.ndiff(mine.splitlines(), ours.splitlines())
+        tags = {"+": "ins", "-": "del", " ": "span"}
+        page = "".join(
+            f"<{tags[line[0]]}>{html.escape(line)}</{tags[line[0]]}>"
+            for line in lines
+            if line[0] in tags
+        )
+        said = "From yours (−) to the book’s (+):"
+        return _answer(f"<p>{said}</p><pre class='in-page-diff'>{page}</pre>")
 
     def model(
         self, cell: Cell, above: Sequence[Cell], file: dict[str, Any]
@@ -147,47 +183,47 @@ class Page:
         """Run a trained model of the book with the function that a cell defines.
 
         Args:
-            cell: the answer to softmax.
+            cell: the answer to an exercise of ``model_trial.PLACES``.
             above: the cells above it.
             file: the model, as ``toolkit.playground`` gave it away.
         """
-        notes = self._prepare(cell, above)
-        self.names.pop(cell.name, None)
+        self._prepare(cell, above)
         shown, error = self._execute(cell)
-        mine = self.names.get(cell.name)
-        if error is None and (mine is None or is_stub(cell.source)):
-            shown += (
-                "<p class='in-page-note'>There is no answer to run it with yet.</p>"
-            )
-        elif error is None:
-            topic = find_topic(cell.name)
-            ours = topic.reference(cell.name) if self_study() else None
-            with contextlib.redirect_stdout(cell_output.Printed()):
-                try:
-                    shown += trial(file, mine, ours)
-                except BaseException as stopped:
-                    shown, error = cell_output.error(stopped), stopped
-        return _answer(notes + shown, failed=error is not None)
+        if error is None:
+            try:
+                printed = contextlib.redirect_stdout(cell_output.Printed())
+                with printed, self._watch.watching():
+                    shown = trial(file, cell.name, self.names[cell.name])
+            except BaseException as stopped:
+                shown, error = cell_output.error(stopped), stopped
+        return _answer(shown, failed=error is not None)
 
-    def _examined(self, cell: Cell) -> tuple[str, Judged]:
-        """What a cell shows, and how the answer that it defines was judged."""
+    def _examined(self, cell: Cell) -> _Examined:
+        """How the answer that a cell defines was judged."""
         exercise = find_topic(cell.name).exercises[cell.name]
         self.names.pop(cell.name, None)
         shown, error = self._execute(cell)
-        if error is not None:
-            problem = f"The cell stops with a {type(error).__name__}."
-        elif cell.name not in self.names:
-            problem = f"The cell defines no {cell.name}: keep the name of the stub."
-        else:
-            answer = self.names[cell.name]
-            try:
+        if cell.name not in self.names or isinstance(error, TooLong):
+            return _refused(exercise, cell, error, shown)
+        answer = self.names[cell.name]  # what stops below it does not matter
+        printed = cell_output.Printed()
+        try:
+            with contextlib.redirect_stdout(printed), self._watch.watching():
                 judged = examine_here(exercise, answer)
-            except (NoKey, GraderFault) as missing:
-                problem = str(missing)
-            else:
-                report = with_what_is_seen(judged.report, answer, self.names)
-                return shown, replace(judged, report=report)
-        return shown, Judged(refuse(exercise, problem), [], [])
+        except (NoKey, GraderFault) as missing:
+            return _Examined(Judged(refuse(exercise, str(missing)), [], []), shown)
+        except KeyboardInterrupt as stopped:
+            return _refused(exercise, cell, stopped.__context__ or stopped, shown)
+        if printed.getvalue():
+            few = " open" if printed.getvalue().count("\n") <= FEW_LINES else ""
+            shown += (
+                f"<details class='in-page-printed'{few}><summary>Printed during the "
+                f"check</summary>{printed.as_html()}</details>"
+            )
+        report = with_what_is_seen(judged.report, answer, self.names)
+        told = zip(judged.given, report.cases, strict=True)
+        lines = (given.origin.number for given, case in told if not case.passed)
+        return _Examined(replace(judged, report=report), shown, next(lines, 0))
 
     def _prepare(self, cell: Cell, above: Sequence[Cell]) -> str:
         """Run what stands above a cell; note what it uses that is not the reader's.
@@ -231,6 +267,7 @@ class Page:
             contextlib.redirect_stdout(printed),
             contextlib.redirect_stderr(printed),
             warnings.catch_warnings(),
+            self._watch.watching(),
         ):
             # plt.show() has no window here; figures are shown all the same.
             warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
@@ -295,21 +332,52 @@ class Page:
             pass  # of PyTorch, say: the demonstrations that need it have no button
 
 
-def _answer(
-    page: str = "",
-    report: Report | None = None,
-    drawable: bool = False,
-    failed: bool = False,
-    first: Sequence[str] = (),
-    needs: str | None = None,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Examined:
+    """An answer as it was judged, what its cell ``shown``, and the line to blame."""
+
+    judged: Judged
+    shown: str
+    line: int = 0
+
+
+def _refused(
+    exercise: Exercise, cell: Cell, error: BaseException | None, shown: str
+) -> _Examined:
+    """A cell that was not judged, because it stopped or defines something else."""
+    line = _line_of(error, cell)
+    where = f" in your line {line}" if line else ""
+    if error is None:
+        problem = f"The cell defines no `{cell.name}`: keep the name of the stub."
+    elif isinstance(error, TooLong):
+        problem = str(error)
+    else:
+        said = getattr(error, "msg", None) or str(error)
+        problem = f"{type(error).__name__}{where}: {said}"
+    return _Examined(Judged(refuse(exercise, problem), [], []), shown, line)
+
+
+def _line_of(error: BaseException | None, cell: Cell) -> int:
+    """The innermost line of a cell that an error went through; 0 if there is none."""
+    if isinstance(error, SyntaxError) and error.filename == cell.file:
+        return error.lineno or 0
+    line, at = 0, error.__traceback__ if error else None
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == cell.file:
+            line = at.tb_lineno
+        at = at.tb_next
+    return line
+
+
+def _answer(page: str = "", **more: Any) -> dict[str, Any]:
+    nothing = {"report": None, "headline": "", "line": 0, "code": ""}
     return {
         "page": page,
-        "report": report.as_dict() if report else None,
-        "drawable": drawable,
-        "failed": failed,
-        "first": list(first),
-        "needs": needs,
+        **nothing,
+        "failed": False,
+        "first": [],
+        "needs": None,
+        **more,
     }
 
 

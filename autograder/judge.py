@@ -135,7 +135,10 @@ def explain(
 
 def refuse(exercise: Exercise, message: str, reason: Reason = Reason.REFUSED) -> Report:
     """A report of zero points for an answer that is not examined."""
-    cases = [CaseReport(case.title, case.points, False, "") for case in exercise.cases]
+    cases = [
+        CaseReport(case.title, case.points, False, judged=False)
+        for case in exercise.cases
+    ]
     return Report(exercise.name, 0, exercise.points, None, message, cases, reason)
 
 

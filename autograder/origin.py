@@ -27,8 +27,10 @@ from autograder.without_torch import loaded_torch
 MAX_LINE = 100  # characters of a line of code
 MAX_VARIABLES = 4
 MAX_FRAMES = 2000  # that are looked at, from the outermost
+# In Pyodide, these begin with two slashes, and the names of files with one.
 _INSTALLED = tuple(
-    sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")
+    sysconfig.get_path(name).replace("//", "/")
+    for name in ("stdlib", "purelib", "platlib")
 )
 _LIBRARIES = (*_INSTALLED, str(Path(__file__).parent.parent))
 _NAME = r"(?:self\.)?[A-Za-z_][A-Za-z_0-9]{0,29}"

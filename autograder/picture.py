@@ -1,15 +1,13 @@
-"""Your answer beside the expected one, as a picture: for self-study only.
+"""Your answer beside the expected one, as small tables: for self-study only.
 
-Never drawn in grading or in courses for credit, because it shows expected values.
+Never shown in grading or in courses for credit, because it gives expected values.
 """
 
 from __future__ import annotations
 
-import base64
 import html
-import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +16,18 @@ from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.judge import Report
 
-MAX_SIDE = 64
-MAX_OUTLINES = 200
+ROWS, COLUMNS = 6, 8  # up to which the numbers themselves are shown
+MAX_SIDE = 24  # of a map without numbers; what is beyond is cut off
+DIGITS = (3, 6, 9)  # as many as tell yours from the expected
+
+
+class Difference(NamedTuple):
+    """Two matrices of the same shape that should be equal, and where they are not."""
+
+    title: str
+    given: np.ndarray
+    expected: np.ndarray
+    off: np.ndarray  # bool
 
 
 def first_difference(
@@ -27,23 +35,39 @@ def first_difference(
     report: Report,
     given: Sequence[Answer],
     expected: Sequence[Answer],
-) -> tuple[str, np.ndarray, np.ndarray] | None:
-    """The first failed case whose answers can be drawn side by side.
+) -> Difference | None:
+    """The first failed case whose answers can be shown side by side.
+
+    One whose numbers can all be read comes before a larger one.
 
     Returns:
-        The title of the case, what was given and what was expected, as matrices of the
-        same shape; ``None`` if there is no such case, or the answers are tests.
+        ``None`` if there is no such case, or the answers are tests.
     """
     if isinstance(exercise, BreakExercise):
         return None
-    for case, outcome, one, other in zip(
-        exercise.cases, report.cases, given, expected, strict=True
-    ):
-        if not outcome.passed:
-            for mine, right in _pairs(one.value, other.value):
-                if not np.allclose(mine, right, case.rtol, case.atol, equal_nan=True):
-                    return case.title, _matrix(mine), _matrix(right)
-    return None
+    found = list(_differences(exercise, report, given, expected))
+    return next((one for one in found if _is_small(one.given)), next(iter(found), None))
+
+
+def _differences(
+    exercise: Exercise,
+    report: Report,
+    given: Sequence[Answer],
+    expected: Sequence[Answer],
+) -> Iterator[Difference]:
+    rows = zip(exercise.cases, report.cases, given, expected, strict=True)
+    for case, outcome, one, other in rows:
+        if outcome.passed:
+            continue
+        for mine, right in _pairs(one.value, other.value):
+            off = ~np.isclose(mine, right, case.rtol, case.atol, equal_nan=True)
+            if off.any():
+                first = np.argwhere(off)[0][: max(off.ndim - 2, 0)]
+                yield Difference(
+                    case.title,
+                    *(np.atleast_2d(a[tuple(first)]) for a in (mine, right, off)),
+                )
+                break
 
 
 def _pairs(one: Any, other: Any) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -58,49 +82,64 @@ def _pairs(one: Any, other: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     return []
 
 
-def _matrix(array: np.ndarray) -> np.ndarray:
-    """The first matrix in a stack of matrices, cut to a size that can be seen."""
-    while array.ndim > 2:
-        array = array[0]
-    return np.atleast_2d(array)[:MAX_SIDE, :MAX_SIDE]
+def _is_small(matrix: np.ndarray) -> bool:
+    return len(matrix) <= ROWS and matrix.shape[1] <= COLUMNS
 
 
-def side_by_side(title: str, given: np.ndarray, expected: np.ndarray) -> str:
-    """HTML of a picture with both results and their difference."""
-    from matplotlib.figure import Figure
-
-    with np.errstate(invalid="ignore", over="ignore"):
-        difference = given - expected
-    figure = Figure(figsize=(7, 2.4), layout="constrained")
-    if len(given) == 1:
-        _draw_row(figure, given[0], expected[0])
-    else:
-        _draw_matrices(figure, given, expected, difference)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=110)
-    data = base64.b64encode(buffer.getvalue()).decode("ascii")
-    worst = np.nanmax(np.abs(difference[np.isfinite(difference)]), initial=0.0)
-    seen = [f"they differ by up to {worst:.3g}."]
+def side_by_side(difference: Difference) -> str:
+    """HTML of two grids, of numbers where there are few, with what can be seen."""
+    title, given, expected, off = difference
+    finite = np.concatenate([m[np.isfinite(m)] for m in (given, expected)])
+    most = np.abs(finite).max(initial=1e-300)
+    digits = next((n for n in DIGITS if _tell_apart(given, expected, off, n)), 9)
+    grids = ""
+    for name, matrix in (("yours", given), ("expected", expected)):
+        line = (
+            "" if sums_to_one(given) == sums_to_one(expected) else sums_to_one(matrix)
+        )
+        more = f", each {line} sums to 1" if line else ""
+        marks = off if matrix is given else np.zeros_like(off)
+        table = _grid(matrix, marks, most, digits)
+        grids += f"<figure><figcaption>{name}{more}</figcaption>{table}</figure>"
+    told = f"In the test “{html.escape(title)}”; what differs is outlined."
     leaks = int(leaking(given, expected).sum()) if len(given) > 1 else 0
     if leaks:
         verb = "is" if leaks == 1 else "are"
         nothing = "zero" if (expected == 0).any() else "minus infinity"
-        seen.append(
-            f"{leaks} of your values {verb} outlined: {nothing} is expected there."
-        )
-    if sums_to_one(given) != sums_to_one(expected):
-        seen += [
-            f"In {whose}, each {line} sums to one."
-            for whose, matrix in (("yours", given), ("the expected one", expected))
-            if (line := sums_to_one(matrix))
-        ]
-    told = " ".join(seen)
-    caption = f"<p>{' '.join(seen[1:])}</p>" if seen[1:] else ""
-    return (
-        f"<p>The first case that failed, <em>{html.escape(title)}</em>:</p>"
-        f'<img alt="Your result beside the expected one; {told}" '
-        f'src="data:image/png;base64,{data}">{caption}'
-    )
+        told += f" Where {nothing} is expected, {leaks} of your values {verb} not."
+    if not _is_small(given):
+        shape = " × ".join(map(str, given.shape))
+        told += f" The stronger a cell, the larger the number ({shape})."
+    return f"<div class='attention-pair'>{grids}</div><p><small>{told}</small></p>"
+
+
+def _tell_apart(
+    given: np.ndarray, expected: np.ndarray, off: np.ndarray, digits: int
+) -> bool:
+    pairs = zip(given[off], expected[off], strict=True)
+    return all(_number(a, digits) != _number(b, digits) for a, b in pairs)
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value + 0.0:.{digits}g}"  # -0 is 0
+
+
+def _grid(matrix: np.ndarray, off: np.ndarray, most: float, digits: int) -> str:
+    """A table: numbers, or a map where there are too many; the larger, the stronger."""
+    numbers = _is_small(matrix)
+    rows = ""
+    strongest = 0.4 if numbers else 1.0  # below, so that numbers can be read
+    for values, marks in zip(matrix[:MAX_SIDE], off[:MAX_SIDE], strict=True):
+        cells = ""
+        for value, mark in zip(values[:MAX_SIDE], marks[:MAX_SIDE], strict=True):
+            share = strongest * min(abs(value) / most, 1) if np.isfinite(value) else 0
+            kind = " class='off'" if mark else ""
+            text = _number(value, digits) if numbers else ""
+            cells += f"<td{kind} style='--share:{share:.2f}'>{text}</td>"
+        rows += f"<tr>{cells}</tr>"
+    if numbers:
+        return f"<table class='attention-grid'>{rows}</table>"
+    return f"<table class='attention-grid is-map' aria-hidden='true'>{rows}</table>"
 
 
 def leaking(given: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -125,47 +164,3 @@ def sums_to_one(matrix: np.ndarray) -> str:
         and (matrix >= 0).all()
     ]
     return found[0] if len(found) == 1 else ""
-
-
-def _draw_row(figure: Any, given: np.ndarray, expected: np.ndarray) -> None:
-    """One row of values: a stem for each, yours beside what is expected."""
-    ax = figure.subplots()
-    at = np.arange(len(given))
-    drawn = np.isfinite(given) & (np.abs(given) < 1e100)
-    known = np.isfinite(expected)
-    ax.axhline(0, color="0.7", linewidth=0.8)
-    ax.plot(at[known], expected[known], "o", color="#0072B2", label="expected")
-    ax.plot(at[drawn], given[drawn], "x", color="#D55E00", label="yours", markersize=8)
-    for place in at[~drawn]:
-        ax.axvline(place, color="#D55E00", linestyle=":", linewidth=1)
-    if not drawn.all():
-        ax.plot([], [], ":", color="#D55E00", label="yours, not finite")
-    ax.set_xlabel("index")
-    ax.legend(fontsize=8, loc="best")
-
-
-def _draw_matrices(
-    figure: Any, given: np.ndarray, expected: np.ndarray, difference: np.ndarray
-) -> None:
-    """Three pictures, the first two in one scale of colours; leaks are outlined."""
-    from matplotlib.patches import Rectangle
-
-    finite = np.concatenate([m[np.isfinite(m)] for m in (given, expected)])
-    span = {"vmin": finite.min(), "vmax": finite.max()} if finite.size else {}
-    axes = figure.subplots(1, 3)
-    drawings = {"yours": given, "expected": expected, "yours - expected": difference}
-    for ax, (name, matrix) in zip(axes, drawings.items(), strict=True):
-        limit = np.nanmax(np.abs(matrix[np.isfinite(matrix)]), initial=1e-12)
-        look = {"vmin": -limit, "vmax": limit} if matrix is difference else span
-        colours = "RdBu" if matrix is difference else "viridis"
-        drawn = ax.imshow(matrix, aspect="auto", cmap=colours, **look)
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.yaxis.get_major_locator().set_params(integer=True)
-        figure.colorbar(drawn, ax=ax)
-        line = "" if matrix is difference else sums_to_one(matrix)
-        title = f"{name}\n(each {line} sums to 1)" if line else name
-        ax.set_title(title, fontsize=9 if line else 10)
-        if matrix is given:
-            for row, column in np.argwhere(leaking(given, expected))[:MAX_OUTLINES]:
-                corner = (column - 0.5, row - 0.5)
-                ax.add_patch(Rectangle(corner, 1, 1, fill=False, ec="#D55E00", lw=1.5))

@@ -1,36 +1,70 @@
-"""How a report looks: a table in Jupyter and in feedback, lines of text elsewhere."""
+"""How a report looks: first what is wrong, then the tests, folded.
+
+It is HTML in Jupyter, in feedback and in the pages of the book, and lines of text
+elsewhere.
+"""
 
 from __future__ import annotations
 
 import html
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.book import chapter_title
-from autograder.exercise import UnknownExercise, find_topic
 from autograder.judge import Report
 from autograder.reasons import Reason
 from autograder.rows import NOT_YET, CaseReport, points_in_words
 
 STUB = "Not implemented yet. Replace the line that raises NotImplementedError."
-# The class is repeated so that the rule outranks JupyterLab's table style.
+# The classes are repeated so that the rules outrank JupyterLab's table style. What is
+# wrong and what is right have colours of their own, not those of keys and values.
 STYLE = """
 <style>
-.attention-check { border-collapse: collapse; margin: .5em 0; font-size: .95em; }
+.attention-verdict { --wrong: var(--house-wrong, #b3261e);
+  --right: var(--house-right, #2d7a1f); margin: .5em 0; padding: .5em 0 .5em 1em;
+  border-left: 4px solid #767676; max-width: 52em; }
+[data-jp-theme-light="false"] .attention-verdict, .vscode-dark .attention-verdict {
+  --wrong: #ff8f85; --right: #86d96b; }
+.attention-verdict.is-wrong { border-left-color: var(--wrong); }
+.attention-verdict.is-right { border-left-color: var(--right); }
+.attention-verdict p { margin: 0 0 .5em; }
+.attention-verdict .attention-headline { font-size: 18px; font-weight: 600;
+  line-height: 1.35; }
+.attention-verdict.is-right .attention-headline::before { content: "✓ ";
+  color: var(--right); }
+.attention-pair { display: flex; flex-wrap: wrap; gap: .25em 2em; }
+.attention-pair.attention-pair figure { margin: 0 0 .75em; padding: 0;
+  max-width: 100%; overflow-x: auto; }
+.attention-pair figcaption { margin: 0 0 .25em; font-size: .875em; text-align: left; }
+.attention-grid.attention-grid { display: table; width: auto; margin: 0; border: 0;
+  border-collapse: separate; border-spacing: 1px; font-size: .8125em;
+  font-variant-numeric: tabular-nums; }
+.attention-grid.attention-grid td { min-width: 3.2em; padding: .25em .4em; border: 0;
+  text-align: right; white-space: nowrap; color: inherit;
+  background: rgb(140 95 185 / var(--share)); }
+.attention-grid.is-map td { min-width: 0; width: .7em; height: .7em; padding: 0; }
+.attention-grid.attention-grid td.off { box-shadow: inset 0 0 0 2px var(--wrong); }
+.attention-tests summary { width: fit-content; cursor: pointer; font-size: .875em; }
+.attention-tests summary u { text-underline-offset: .2em; }
+.attention-pip { display: inline-block; width: 1.5em; height: .5em; margin-right: .25em;
+  border: 1px solid #767676; border-radius: .25em; vertical-align: middle; }
+.attention-pip.passed { background: var(--right); border-color: var(--right); }
+.attention-pip.failed { background: var(--wrong); border-color: var(--wrong); }
+.attention-pip.not-yet { background: repeating-linear-gradient(135deg, #767676 0 1px,
+  transparent 1px 4px); }
+.attention-check { border-collapse: collapse; margin: .5em 0; font-size: .875em; }
 .attention-check caption { text-align: left; font-weight: 600; padding: .3em 0; }
 .attention-check.attention-check th, .attention-check.attention-check td {
   text-align: left; vertical-align: top; padding: .25em .8em .25em 0;
   border-bottom: 1px solid rgba(128, 128, 128, .35); background: transparent; }
 .attention-check.attention-check .points { text-align: right; white-space: nowrap; }
-.attention-check .failed .result { color: #C24700; font-weight: 600; }
-.attention-check .not-judged td { color: #767676; }
+.attention-check .failed .result { color: var(--wrong); font-weight: 600; }
 .attention-check td { overflow-wrap: anywhere; }
 .attention-check .result { white-space: nowrap; }
-.attention-rest { margin: .5em 0; }
-.attention-hint { border-left: 4px solid #D55E00; padding: .3em .8em; margin: .5em 0;
+.attention-hint { border-left: 4px solid #767676; padding: .3em .8em; margin: .5em 0;
   max-width: 46em; }
-@media (max-width: 40rem) { /* a case in two lines: what differed is below it */
+@media (max-width: 40rem) { /* a test in two lines: what differed is below it */
   .attention-check.attention-check, .attention-check.attention-check tbody,
   .attention-check.attention-check caption { display: block; }
   .attention-check.attention-check thead { position: absolute; width: 1px;
@@ -45,13 +79,15 @@ STYLE = """
 }
 </style>
 """
+# Ends a sentence: a full stop that a new one follows.
+_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z`“(])")
 
 
 def show(
-    report: Report, picture: str = "", metadata: dict[str, Any] | None = None
+    report: Report, beside: str = "", metadata: dict[str, Any] | None = None
 ) -> None:
-    """Display a report: a table in Jupyter, plain text elsewhere."""
-    page, text = as_html(report) + picture, as_text(report)
+    """Display a report: a verdict in Jupyter, plain text elsewhere."""
+    page, text = as_html(report, beside), as_text(report)
     if report.lacks_points and not _is_stub(report):
         call = f"hint({report.name})"
         if "hint" not in names_in_notebook():
@@ -102,22 +138,19 @@ def executed_cells() -> list[str]:
 def show_note(name: str, text: str) -> None:
     """Display a paragraph about an exercise: as HTML in Jupyter, a line elsewhere."""
     page = f"<p class='attention-hint'><code>{html.escape(name)}</code>: "
-    display_page(f"{STYLE}{page}{_with_code(text)}</p>", f"{name}: {text}")
+    display_page(f"{STYLE}{page}{with_code(text)}</p>", f"{name}: {text}")
 
 
 def as_text(report: Report) -> str:
-    """The report as plain text, a line for each case: first what is right."""
-    lines = []
-    if not _is_stub(report):
-        for case in in_reading_order(report):
-            line = f"  {_state(case):10}  {case.points:g}  {case.title}"
-            lines.append(f"{line}: {case.message}" if case.message else line)
-    head = f"{report.name}: {_points(report)}"
+    """The report as plain text: what is wrong, and a line for each test."""
+    lines = [f"{report.name}: {_points(report)}"]
     if report.message:
         lines.append(f"  {_advice(report)}")
-    if lines and report.lacks_points:
-        lines.append(f"  {_where_to_read(report)}")
-    return "\n".join([head, *lines])
+    if not _is_stub(report):
+        for case in in_reading_order(report):
+            line = f"  {_state(case):8}  {case.points:g}  {case.title}"
+            lines.append(f"{line}: {case.message}" if case.message else line)
+    return "\n".join(lines)
 
 
 def _points(report: Report) -> str:
@@ -125,23 +158,14 @@ def _points(report: Report) -> str:
 
 
 def in_reading_order(report: Report) -> list[CaseReport]:
-    """The cases that passed, those that failed, and those that could not be judged."""
+    """The tests that pass, those that fail, and those that showed nothing yet."""
     return sorted(report.cases, key=lambda case: (not case.passed, not case.judged))
 
 
 def _state(case: CaseReport) -> str:
     if case.passed:
         return "passed"
-    return "failed" if case.judged else "not judged"
-
-
-def _where_to_read(report: Report) -> str:
-    try:
-        topic = find_topic(report.name).name
-    except UnknownExercise:
-        return ""
-    title = chapter_title(topic)
-    return f"To read again: chapter “{title}”, up to the exercise {report.name}."
+    return "failed" if case.judged else "not yet"
 
 
 def _is_stub(report: Report) -> bool:
@@ -152,48 +176,100 @@ def _advice(report: Report) -> str:
     return STUB if report.message == NOT_YET else report.message
 
 
-def as_html(report: Report) -> str:
-    """The report as an HTML table with its own small style sheet."""
-    title = html.escape(report.name)
-    if _is_stub(report):
-        return (
-            f"{STYLE}<p class='attention-hint'><code>{title}</code>: "
-            f"{html.escape(_advice(report))}</p>"
-        )
-    rows = in_reading_order(report)
-    passed = sum(case.passed for case in rows)
-    first, rest = rows[: passed + 1], rows[passed + 1 :]
-    caption = f"<caption><code>{title}</code>: {_points(report)}</caption>"
-    page = _table(caption, first)
+def headline(report: Report) -> tuple[str, str]:
+    """What matters most in one sentence, and the rest of what there is to say."""
+    first = next((c for c in in_reading_order(report) if not c.passed), None)
     if report.message:
-        lead = "Likely cause. " if report.reason is Reason.MISTAKE else ""
-        page += (
-            f"<p class='attention-hint'><strong>{lead}</strong>"
-            f"{_with_code(report.message)}</p>"
-        )
-    if rest:
-        page += (
-            f"<details class='attention-rest'><summary>{_count(rest)}</summary>"
-            f"{_table('', rest)}</details>"
-        )
-    if report.lacks_points:
-        page += f"<p>{html.escape(_where_to_read(report))}</p>"
-    return f"{STYLE}{page}"
+        head, rest = first_sentence(_advice(report))
+        if report.reason is Reason.ERROR and first and first.message:
+            rest = f"{rest} {_as_sentence(first.message)}".strip()  # in which line
+        return head, rest
+    if report.later:
+        return f"{_points(report)}.", ""
+    titles = [case.title for case in report.cases if case.passed]
+    if not report.lacks_points:
+        tests = "the test passes" if len(titles) == 1 else "all tests pass"
+        return f"Right: {tests}.", f"It holds for: {'; '.join(titles)}."
+    lead = "Nearly" if 2 * len(titles) >= len(report.cases) else "Not right yet"
+    return f"{lead}: {first.title}.", _as_sentence(first.message)
+
+
+def _as_sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
+
+
+def first_sentence(text: str) -> tuple[str, str]:
+    """A text in two: its first sentence and the rest; code is left in one piece."""
+    for end in _SENTENCE.finditer(text):
+        if text[: end.start()].count("`") % 2 == 0:
+            return text[: end.start()], text[end.end() :]
+    return text, ""
+
+
+def as_html(report: Report, beside: str = "") -> str:
+    """The report as HTML with its own small style sheet: first what is wrong.
+
+    Args:
+        report: of the judge.
+        beside: HTML of yours beside the expected, from ``picture``.
+    """
+    head, rest = headline(report)
+    kind = "wrong" if report.lacks_points else "open" if report.later else "right"
+    page = f"<p class='attention-headline'>{with_code(head)}</p>"
+    page += f"<p>{with_code(rest)}</p>" if rest else ""
+    if _is_stub(report):
+        kind = "stub"
+    else:
+        page += beside + _tests(report)
+    return f"{STYLE}<div class='attention-verdict is-{kind}'>{page}</div>"
+
+
+def _tests(report: Report) -> str:
+    """A pip for each test, which the table unfolds from."""
+    pips = "".join(
+        f"<span class='attention-pip {_state(case).replace(' ', '-')}'></span>"
+        for case in report.cases
+    )
+    passed = sum(case.passed for case in report.cases)
+    noun = "test passes" if len(report.cases) == 1 else "tests pass"
+    said = f"{passed} of {len(report.cases)} {noun}"
+    if passed < len(report.cases) and (left := _not_yet(report)):
+        said += f", {left}"
+    caption = f"<caption><code>{html.escape(report.name)}</code>: {_points(report)}"
+    return (
+        f"<details class='attention-tests'><summary><span aria-hidden='true'>{pips}"
+        f"</span>{said}, <u>show tests</u></summary>"
+        f"{_table(f'{caption}</caption>', in_reading_order(report))}</details>"
+    )
+
+
+def _not_yet(report: Report) -> str:
+    """How many tests showed nothing yet, in words; empty if all did."""
+    later = sum(case.at_grading for case in report.cases)
+    open_ = sum(not case.passed and not case.judged for case in report.cases) - later
+    parts = [f"{open_} not looked at yet"] if open_ else []
+    if later:
+        parts.append(f"{later} {'is' if later == 1 else 'are'} judged at grading")
+    return ", ".join(parts)
 
 
 def _table(caption: str, cases: Sequence[CaseReport]) -> str:
-    marks = {"passed": "✓ passed", "failed": "✗ failed", "not judged": "– not judged"}
+    marks = {
+        "passed": "✓ passes",
+        "failed": "✗ fails",
+        "not yet": "– not looked at yet",
+    }
     rows = "".join(
         f"<tr class='{_state(case).replace(' ', '-')}'>"
         f"<td class='result'>{marks[_state(case)]}</td>"
         f"<td>{html.escape(case.title)}</td>"
-        f"<td>{_with_code(case.message)}</td>"
+        f"<td>{with_code(case.message)}</td>"
         f"<td class='points'>{_earned(case)} / {case.points:g}</td></tr>"
         for case in cases
     )
     return (
         f"<table class='attention-check'>{caption}"
-        "<thead><tr><th scope='col'>result</th><th scope='col'>case</th>"
+        "<thead><tr><th scope='col'>result</th><th scope='col'>test</th>"
         "<th scope='col'>what differed</th><th scope='col' class='points'>points</th>"
         f"</tr></thead><tbody>{rows}</tbody></table>"
     )
@@ -205,22 +281,7 @@ def _earned(case: CaseReport) -> str:
     return f"{case.points if case.passed else 0:g}"
 
 
-def _count(rest: Sequence[CaseReport]) -> str:
-    """What is folded: the cases after the first one that failed."""
-    failed = sum(case.judged for case in rest)
-    later = sum(case.at_grading for case in rest)
-    grey = len(rest) - failed - later
-    parts = []
-    if failed:
-        parts.append(f"{failed} more {'case fails' if failed == 1 else 'cases fail'}")
-    if grey:
-        parts.append(f"{grey} could not be judged")
-    if later:
-        parts.append(f"{later} more {'is' if later == 1 else 'are'} judged at grading")
-    return ", ".join(parts)
-
-
-def _with_code(message: str) -> str:
+def with_code(message: str) -> str:
     """A message, escaped, with what stands between backquotes set as code."""
     pieces = html.escape(message).split("`")
     if len(pieces) % 2 == 0:  # one that is not closed

@@ -1,6 +1,6 @@
-"""The translator of the chapter on training, in NumPy, with any softmax.
+"""The translator of the chapter on training, in NumPy, with any softmax or attention.
 
-Pages run it with the softmax that a reader wrote. The weights are those that the
+Pages run it with the function that a reader wrote. The weights are those that the
 chapter gives away with ``toolkit.playground``, whose docstring describes the file.
 """
 
@@ -18,6 +18,9 @@ LENGTH = 11  # ten characters and the end
 EPS = 1e-5  # of layer norms, as in torch
 
 
+Attention = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
+
+
 class NotANumber(ArithmeticError):
     """A prediction of the model is NaN."""
 
@@ -27,7 +30,10 @@ class Translator:
 
     Args:
         file: what ``toolkit.playground.packed`` made of the trained model.
-        softmax: turns scores (heads, N, T) into weights along the last axis.
+        softmax: turns scores (heads, N, T) into weights along the last axis; NumPy's
+            if it is None.
+        attention: takes queries (N, d), keys (T, d) and values (T, d) and gives outputs
+            (N, d) and weights; in the place of our own wherever nothing is masked.
 
     Attributes:
         attention: (heads, N, T) the weights of each attention when it last ran, by the
@@ -35,9 +41,13 @@ class Translator:
     """
 
     def __init__(
-        self, file: dict[str, Any], softmax: Callable[[np.ndarray], Any]
+        self,
+        file: dict[str, Any],
+        softmax: Callable[[np.ndarray], Any] | None = None,
+        attention: Attention | None = None,
     ) -> None:
-        self.facts, self.softmax = file["facts"], softmax
+        self.facts, self.softmax = file["facts"], softmax or _softmax
+        self.attention_of_a_head = attention
         self.weights = tensors(file)
         self.attention: dict[str, np.ndarray] = {}
 
@@ -101,6 +111,10 @@ class Translator:
             (y @ W.T + b).reshape(len(y), heads, -1).swapaxes(0, 1)  # (heads, N, d)
             for y, W, b in packed
         )
+        if self.attention_of_a_head and allowed is None:
+            heads = zip(q, k, v, strict=True)
+            read = np.stack([self.attention_of_a_head(*head)[0] for head in heads])
+            return self._linear(f"{name}.out_proj", read.swapaxes(0, 1).reshape(N, E))
         scores = q @ k.swapaxes(1, 2) / math.sqrt(E // heads)  # (heads, N, T)
         if allowed is not None:
             scores = np.where(allowed, scores, -np.inf)
@@ -137,6 +151,11 @@ class Translator:
         spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPS)
         scale, offset = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
         return centred / spread * scale + offset
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def tensors(file: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -78,13 +78,6 @@ def write_pieces(files: dict[str, bytes], folder: Path) -> None:
     runtime.write_text(f"{LIST}{json.dumps(_runtime(listed))};\n", encoding="ascii")
 
 
-def size_of_first_run(runtime: Path) -> int:
-    """What the first run in a page loads, in bytes, from the list that pages have."""
-    listed = _read_list(runtime)
-    first = listed["packages"][PACKAGES[0]]
-    return sum(listed["files"][name]["packed"] for name in (*listed["core"], *first))
-
-
 def version_of(content: bytes) -> str:
     """A name for this content and no other."""
     return hashlib.sha256(content).hexdigest()[:12]

@@ -12,6 +12,7 @@ without all this.
 from __future__ import annotations
 
 import ast
+import html
 import json
 import os
 import sys
@@ -26,8 +27,9 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-from autograder.page_cells import names_made
+from autograder.page_cells import names_made, without_docstrings
 from autograder.release.stubs import defined_name
+from tools.exercise_card import additions, task_above
 from tools.exercise_notebooks import FOLDER as NOTEBOOKS
 from tools.exercise_notebooks import chapter_of
 from tools.in_page_bar import add_bar
@@ -63,13 +65,8 @@ addEventListener("DOMContentLoaded", () => {{
 }});"""
 MARK = 'class="in-page"'
 
-# Exercises with whose answer a model runs, with its name in the playground.
-MODELS = {"softmax": "dates"}
-MODEL = """\
-<p class="in-page-model noprint" hidden>A small transformer of a later chapter turns
-dates such as “3 March 2021” into 2021-03-03. Run it with your function in the place of
-its own, and see what changes when yours is wrong.</p>
-"""
+# Exercises whose right answer runs in a model, with its name in the playground.
+MODELS = {"softmax": "dates", "attention": "dates"}
 ELSEWHERE = """\
 <p class="exercise-elsewhere noprint">This exercise needs PyTorch, which no page can
 run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>
@@ -105,6 +102,9 @@ def mark_cells(app: Sphinx, doctree: nodes.document) -> None:
     chapter = chapter_of(app.env.docname)
     if chapter is None:
         return
+    for cell in doctree.findall(_tagged("check")):
+        for output in list(cell.findall(_is_output)):  # of a reference, not a reader
+            output.parent.remove(output)
     here = solved_in_page(chapter)
     for cell in list(doctree.findall(_tagged("exercise"))):
         if defined_name(_code(cell)) not in here:
@@ -131,7 +131,7 @@ def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
 
 
 def mark_exercises(doctree: nodes.document, here: Set[str]) -> dict[str, str]:
-    """Put a region around each exercise that a page can solve, and its check.
+    """Put a region around each task that a page can solve, its stub and its check.
 
     Args:
         doctree: the page.
@@ -147,12 +147,14 @@ def mark_exercises(doctree: nodes.document, here: Set[str]) -> dict[str, str]:
             continue
         place = cell.parent.index(cell)
         below = [c for c in cell.parent[place + 1 : place + 2] if _tagged("check")(c)]
-        marks = {"exercise": defined_name(stub), "version": version_of(stub.encode())}
-        region = _surround([cell, *below], marks)
-        if model := MODELS.get(marks["exercise"]):
+        name = defined_name(stub)
+        marks = {"exercise": name, "version": version_of(stub.encode())}
+        marks["stub"] = without_docstrings(stub)
+        if model := MODELS.get(name):
             marks["model"] = model
-            region += nodes.raw("", MODEL, format="html")
-        versions[marks["exercise"]] = marks["version"]
+        region = _surround([*task_above(cell), cell, *below], marks)
+        region += additions(name, stub)
+        versions[name] = marks["version"]
     return versions
 
 
@@ -190,6 +192,12 @@ def _is_setup(node: nodes.Node) -> bool:
         return False
     tags = [c for c in node["classes"] if c.startswith("tag_")]
     return all(tag.startswith(("tag_hide-", "tag_scroll")) for tag in tags)
+
+
+def _is_output(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and node.get("nb_element") == (
+        "cell_code_output"
+    )
 
 
 def _code(cell: nodes.container) -> str:
@@ -269,7 +277,10 @@ def load_on_pages_with_exercises(
 
 
 def _open_region(writer: Any, node: Region) -> None:
-    marks = (f'data-{name}="{value}"' for name, value in node["marks"].items())
+    marks = (
+        f'data-{name}="{html.escape(str(value))}"'
+        for name, value in node["marks"].items()
+    )
     writer.body.append(f"<div {MARK} {' '.join(marks)}>\n")
 
 

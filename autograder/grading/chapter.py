@@ -63,8 +63,6 @@ class Outcome:
             f"{chapter}: {len(reports)} examined, {len(self.unchanged)} "
             "unchanged since the last run"
         ]
-        ways = {report.get("counted") for _, report in reports} - {None}
-        found += [f"  limits were counted {way}" for way in sorted(ways)]
         if self.missing:
             found.append(
                 f"  not handed in: {some(sorted(self.missing))} (no mark, and not zero)"

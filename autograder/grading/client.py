@@ -16,13 +16,14 @@ from nbformat import NotebookNode
 
 from autograder.cells import without_file
 from autograder.errors import GraderFault, SubmissionFault
-from autograder.grading.clock import Clock, Used
+from autograder.grading.clock import Clock
 from autograder.grading.door import Door, TooMuch
 from autograder.grading.kept import add_output
 from autograder.respond import CHANNEL
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager, UnprotectedKernelManager
 from autograder.sandbox.messages import UnreadableMessage
+from autograder.sandbox.usage import Used
 from autograder.stepwise import stopped_in_line
 
 GRACE_STEPS, GRACE_SECONDS = 20, 0.1  # to read what the kernel had sent
@@ -76,7 +77,6 @@ class SubmissionClient(NotebookClient):
         self.too_long = False  # whether outputs were left out
         self.failed: str | None = None  # how the last cell failed, if it did
         self.failed_in = 0  # the line of it
-        self.estimated: str | None = None  # the limit that was exceeded by an estimate
         self.door = Door(limits)
         self._first: dict[str, Any] | None = None  # error that the cell has shown
         self._broken: str | None = None
@@ -131,8 +131,7 @@ class SubmissionClient(NotebookClient):
 
     async def used(self) -> Used | None:
         """What the kernel has used by now; see ``clock.Meter``."""
-        spent = await self.km.spent()
-        return Used(**spent) if spent is not None else None
+        return await self.km.used()
 
     async def ask(
         self, topic: str, name: str, seeds: list[int]
@@ -285,12 +284,6 @@ class SubmissionClient(NotebookClient):
         fault = await self.km.fault()
         if isinstance(fault, GraderFault):
             raise fault
-        if fault.estimated:
-            if not self.clock.alone:
-                raise GraderFault(
-                    f"{fault}: exceeded by an estimate, which is no proof"
-                )
-            self.estimated = str(fault)
         return str(fault)
 
 

@@ -1,26 +1,25 @@
 """Decide who is to blame when a time limit passes.
 
 A time limit counts what a submission does with its time, not what its neighbours do.
-Three things are known at each step of the clock: the processor time that the
-submission used itself; the time that it waited for a processor that others had
-(``sandbox/waits.py`` says how that is told from waiting for its own threads); and
-whether this thread, which reads what the submission sends, was held up. In the rest of
-the wall time it was idle: asleep, or waiting for something that does not come.
+Two things are known at each step: the processor time that the submission used itself,
+and the wall time less that in which it waited for a processor that others had, or was
+stopped from outside. The difference of the two is time in which it was idle: asleep, or
+waiting for something that does not come.
 
 * What it used itself is proof at any time: a limit that it filled with processor time
   is broken by itself.
 * That it was idle is no proof while others are examined: it may have waited for
   something that they hold. It is examined again, alone. Then idle time counts like
   processor time, so an endless sleep ends, and ends as its own fault.
-* If its usage is unknown, nothing is proven either. But as soon as it is known, the
-  time until then counts like any other: a submission gains nothing by keeping its
-  warden busy, and one whose warden had no processor loses nothing.
+* If its usage is unknown, nothing is proven either.
+* The wait is that of its main thread. Where that waits for its siblings, these use
+  processor time meanwhile, so half of the time that passes is charged at least.
 * That this thread is late is no proof: it may have had no processor. But as long as it
   worked, the submission had it work: nothing else happens here while a cell runs. That
   time counts like idle time, so nothing is gained by sending what is slow to read; and
   where this thread was only held up, nothing is lost.
-* What it waited for a processor never counts. When a submission has waited for long,
-  the machine is too busy, and nobody is to blame.
+* When a submission has waited for long, the machine is too busy, and nobody is to
+  blame.
 """
 
 from __future__ import annotations
@@ -32,24 +31,11 @@ from typing import Protocol
 
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.sandbox.limits import PATIENCE, Limits
-from autograder.sandbox.provisioner import ANSWER_SECONDS
+from autograder.sandbox.usage import Used
 
 FIRST_STEP = 0.25  # seconds; most cells are done before
 STEP = 0.5
 MOST = 0.9  # of a limit that has to be accounted for: the clock has steps
-
-
-@dataclass(frozen=True)
-class Used:
-    """What a kernel has used since it began: seconds.
-
-    Attributes:
-        own: processor time of the whole submission.
-        waited: time in which it could have run and others had the processor.
-    """
-
-    own: float
-    waited: float
 
 
 class Meter(Protocol):
@@ -66,15 +52,10 @@ class _Moment:
     wall: float = field(default_factory=lambda: time.monotonic())
     worked: float = field(default_factory=lambda: time.thread_time())
 
-    def ready(self, earlier: _Moment, meant: float) -> float:
-        """For how long since then this thread was not held up by others.
-
-        Args:
-            earlier: when it began to wait.
-            meant: for how long it wanted to wait at most, if nothing was to be done.
-        """
+    def ready(self, earlier: _Moment) -> float:
+        """For how long since then, a step ago, this thread was not held up."""
         worked = self.worked - earlier.worked
-        return min(self.wall - earlier.wall, meant + max(meant, worked))
+        return min(self.wall - earlier.wall, STEP + max(STEP, worked))
 
 
 @dataclass
@@ -148,27 +129,20 @@ class Clock:
             GraderFault: a limit has passed, and it is not known what it did meanwhile.
         """
         cell = _Stretch(self.limits.cell_seconds, self.limits.called("cell_seconds"))
-        before: Used | None = None
-        step, last, ready, worked = FIRST_STEP, _Moment(), 0.0, 0.0
+        last, step = _Moment(), FIRST_STEP
         try:
+            before = await meter.used()
             while not (await asyncio.wait([execution], timeout=step))[0]:
-                asked = _Moment()
-                used = await meter.used()
-                now = _Moment()
-                ready += asked.ready(last, STEP) + now.ready(asked, ANSWER_SECONDS)
-                worked += now.worked - last.worked
-                elapsed, last, step = now.wall - last.wall, now, STEP
+                used, now = await meter.used(), _Moment()
                 own = charged = 0.0
-                if used is not None and before is None:
-                    charged = min(ready, 2 * FIRST_STEP + worked)
-                elif used is not None:  # of all the time since it was known last
+                if used is not None and before is not None and not used.stopped:
                     own = max(0.0, used.own - before.own)
-                    charged = max(own, ready - max(0.0, used.waited - before.waited))
-                if used is not None:
-                    before, ready, worked = used, 0.0, 0.0
+                    waited = max(0.0, used.waited - before.waited)
+                    charged = max(own, now.ready(last) - waited)
                 for stretch in (cell, self._whole):
-                    stretch.add(elapsed, own, charged)
+                    stretch.add(now.wall - last.wall, own, charged)
                     stretch.judge(self.alone)
+                before, last, step = used or before, now, STEP
         except BaseException:
             execution.cancel()
             await asyncio.wait([execution])
@@ -176,6 +150,6 @@ class Clock:
                 execution.exception()  # else asyncio complains that nobody looked
             raise
         end = _Moment()
-        self._whole.add(end.wall - last.wall, charged=end.ready(last, STEP))
+        self._whole.add(end.wall - last.wall, charged=end.ready(last))
         self._whole.judge(self.alone)
         await execution

@@ -27,7 +27,7 @@ from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, refuse
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.process_tree import waits_are_counted
+from autograder.sandbox.usage import waits_are_counted
 from autograder.submissions.cells import as_handed_in
 from autograder.submissions.completed import answers_by_hand, completed
 
@@ -43,8 +43,7 @@ class Examination:
 
     Attributes:
         report: plain data: chapter, score, max_score, exercises, notes, refused,
-            seconds and, if it ran, by_hand (where the instructor asks questions) and,
-            in a sandbox, counted.
+            seconds and, if it ran, by_hand (where the instructor asks questions).
         notebook: the student's own with its outputs, safe to show, and completed with
             what was released.
     """
@@ -110,8 +109,6 @@ def examine(
         report["notes"].insert(0, "examined without a sandbox")
         if not waits_are_counted():
             report["notes"].insert(1, UNKNOWN_WAITS)
-    else:
-        report["counted"] = servers.current().counted
     return Examination(report, kept_notebook(master, whole, reports))
 
 

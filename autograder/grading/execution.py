@@ -37,7 +37,6 @@ from autograder.sandbox.messages import FlatSession
 from autograder.sandbox.scratch import submission_folder
 from autograder.submissions.cells import Cell, HandedIn, Role
 
-ESTIMATED = "a part of what counted for it is an estimate"
 MOST_CODE = 500_000  # characters in which the line is looked up that failed
 ADDED = -1  # stands for all cells that the student added
 
@@ -156,7 +155,7 @@ class Execution:
         for number, cell in enumerate(self.handed_in.cells):
             ended = await self._one_cell(client, number, cell)
             if ended is not None:
-                self._blame(client, number, cell, ended)
+                self._blame(number, cell, ended)
                 return False
             for name in cell.asks:
                 if not await self._examine(client, name):
@@ -226,7 +225,7 @@ class Execution:
                 return True
             ended = await self._look_for_mistakes(client, name)
         if ended is not None:
-            note = self._note_end(client, f"calling {name}", ended)
+            note = self._note_end(f"calling {name}", ended)
             if name not in self.given:  # else only a hint is lost
                 self.refused[name] = note
         return ended is None
@@ -306,12 +305,10 @@ class Execution:
         if limit:
             self._note(f"{where} stopped, perhaps at the {limit}")
 
-    def _blame(
-        self, client: SubmissionClient, number: int, cell: Cell, ended: str
-    ) -> None:
+    def _blame(self, number: int, cell: Cell, ended: str) -> None:
         """Remember which cell ended the kernel: the next one runs less of it."""
         blamed = _blamed(number, cell)
-        note = self._note_end(client, _where(cell), ended)
+        note = self._note_end(_where(cell), ended)
         self.ended[blamed] += 1
         for name in cell.exercises:
             self.cell_errors[name] = note
@@ -319,9 +316,7 @@ class Execution:
             what = "only what they define was run" if self.ended[ADDED] == 1 else "none"
             self._note(f"of the cells that you added, {what} then")
 
-    def _note_end(self, client: SubmissionClient, where: str, ended: str) -> str:
-        if client.estimated:
-            self._note(f"{client.estimated}: {ESTIMATED}")
+    def _note_end(self, where: str, ended: str) -> str:
         note = f"{where} ended the kernel: {ended}"
         self._note(note)
         return note

@@ -1,21 +1,37 @@
-"""Confine a submission: namespaces, private folders, limits, no privileges."""
+"""Confine a submission: namespaces, private folders, limits, no privileges.
+
+Two steps come before the kernel starts: ``enter_namespaces`` in its warden, and
+``drop_privileges`` in the process that becomes the kernel. The last one,
+``close_behind``, comes when it has its sockets and threads, and before it runs any code
+of the student.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import resource
 import signal
+import sys
 
 from autograder.sandbox.filter import forbid_system_calls
 from autograder.sandbox.limits import Limits
 
 HOME = "/home/student"
 PRIVATE_FOLDERS = ("/tmp", HOME, "/dev/shm")
-HIDDEN = "/sys"  # visible only during the imports, which look up huge pages there
-TERMINALS = 8
-NICENESS = 3  # the warden, which watches the limits, goes first
+# Visible only during the imports, which look up huge pages there; and terminals, which
+# submissions would share.
+HIDDEN = ("/sys", "/dev/pts")
+RESERVE = 64 * 2**20  # bytes for an error at the limit of memory; see ``kernel``
+ONE_PROCESS = (
+    "a submission is one process and starts no other: no programs (!, %%bash, "
+    "subprocess), no fork, no multiprocessing; use num_workers=0 in a DataLoader"
+)
+_STARTS = ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system") + (
+    "subprocess.Popen",
+)
 
 _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWNET = 0x00020000, 0x08000000, 0x40000000
 _CLONE_NEWUSER, _CLONE_NEWPID = 0x10000000, 0x20000000
@@ -24,24 +40,6 @@ _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 38, 24
 _LAST_CAPABILITY = 40
 _CAPABILITY_VERSION_3 = 0x20080522
-_INSIDE = {  # what can be made in the submission's own user namespace and network
-    "user/max_user_namespaces": 0,
-    "user/max_pid_namespaces": 0,
-    "user/max_mnt_namespaces": 2,  # that of the warden, and that of the kernel
-    "user/max_net_namespaces": 0,
-    "user/max_ipc_namespaces": 0,
-    "user/max_uts_namespaces": 0,
-    "user/max_cgroup_namespaces": 0,
-    "user/max_time_namespaces": 0,
-    "user/max_inotify_instances": 16,
-    "user/max_inotify_watches": 1024,
-    "user/max_fanotify_groups": 0,
-    # Bounds on what a socket holds that nobody accepts (connections) or reads
-    # (messages).
-    "net/core/somaxconn": 128,
-    "net/unix/max_dgram_qlen": 2,
-}
-
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -65,13 +63,9 @@ def enter_namespaces(limits: Limits) -> None:
     for folder in PRIVATE_FOLDERS:
         flags = _MS_NOSUID | _MS_NODEV
         _call(_libc.mount, b"tmpfs", folder.encode(), b"tmpfs", flags, options)
-    # IPython runs "!ls" in a terminal. Those of the machine are few, and for all.
-    options = f"newinstance,ptmxmode=0666,mode=0620,max={TERMINALS}".encode()
-    flags = _MS_NOSUID | _MS_NOEXEC
-    _call(_libc.mount, b"devpts", b"/dev/pts", b"devpts", flags, options)
-    if os.path.exists(HIDDEN):
+    for folder in filter(os.path.exists, HIDDEN):
         options = b"size=4k,mode=0000"
-        _call(_libc.mount, b"none", HIDDEN.encode(), b"tmpfs", _MS_RDONLY, options)
+        _call(_libc.mount, b"none", folder.encode(), b"tmpfs", _MS_RDONLY, options)
 
 
 def drop_privileges(limits: Limits, kept: set[int]) -> None:
@@ -87,9 +81,8 @@ def drop_privileges(limits: Limits, kept: set[int]) -> None:
         _write("/proc/self/oom_score_adj", "1000")
     flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     _call(_libc.mount, b"proc", b"/proc", b"proc", flags, None)
-    for name, value in _INSIDE.items():
-        with contextlib.suppress(OSError):  # older kernels lack some
-            _write(f"/proc/sys/{name}", str(value))
+    with contextlib.suppress(OSError):  # an older kernel may lack it
+        _write("/proc/sys/user/max_user_namespaces", "0")
     # Processes alone: the counters of the machine tell what a neighbour does.
     with contextlib.suppress(OSError):  # Linux before 5.8 shows them as well
         _call(_libc.mount, b"proc", b"/proc", b"proc", flags, b"subset=pid")
@@ -97,10 +90,27 @@ def drop_privileges(limits: Limits, kept: set[int]) -> None:
     _call(_libc.mount, None, b"/proc", None, flags, None)
     _hide_mounts()
     os.chdir(HOME)
-    os.nice(NICENESS)
     _limit_resources(limits)
     _drop_capabilities()
+
+
+def close_behind(limits: Limits) -> None:
+    """Leave this process to the student: from now on it only has what it has.
+
+    Memory counts from here, as address space: whatever a process gets is part of that.
+    """
+    memory = _address_space() + limits.memory
+    _limit("RLIMIT_AS", memory + RESERVE)
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (min(int(memory), most), most))
+    sys.addaudithook(_explain)
     forbid_system_calls()
+
+
+def _explain(event: str, _: tuple[object, ...]) -> None:
+    """Say why no other process starts. Without this, the filter would refuse it."""
+    if event in _STARTS:
+        raise PermissionError(ONE_PROCESS)
 
 
 def _hide_mounts() -> None:
@@ -119,13 +129,10 @@ def _hide_mounts() -> None:
 
 def _limit_resources(limits: Limits) -> None:
     for name, value in (
-        # Headroom above the memory limit, so that gradual overuse is reported as
-        # reaching the memory limit.
-        ("RLIMIT_AS", _address_space() + 1.5 * limits.memory),
-        ("RLIMIT_NPROC", limits.processes),
+        ("RLIMIT_NPROC", limits.threads),
         ("RLIMIT_NOFILE", limits.open_files),
         ("RLIMIT_FSIZE", limits.file_size),
-        ("RLIMIT_CPU", limits.cpu_seconds + 2),  # later than the warden's own limit
+        ("RLIMIT_CPU", math.ceil(limits.cpu_seconds)),
         ("RLIMIT_SIGPENDING", 1024),
         # At 0, Linux would still pipe a core dump to the host's handler, if one is
         # configured.
@@ -135,10 +142,15 @@ def _limit_resources(limits: Limits) -> None:
         ("RLIMIT_NICE", 0),
         ("RLIMIT_RTPRIO", 0),
     ):
-        limit = getattr(resource, name)
-        _, most = resource.getrlimit(limit)
-        value = int(value) if most < 0 else min(int(value), most)
-        resource.setrlimit(limit, (value, value))
+        _limit(name, value)
+
+
+def _limit(name: str, value: float) -> None:
+    """Set a limit, if no lower one is in force."""
+    limit = getattr(resource, name)
+    _, most = resource.getrlimit(limit)
+    value = int(value) if most < 0 else min(int(value), most)
+    resource.setrlimit(limit, (value, value))
 
 
 def _address_space() -> int:

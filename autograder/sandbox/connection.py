@@ -20,14 +20,6 @@ from autograder.sandbox.bubblewrap import (
     bubblewrap_command,
     require_bubblewrap,
 )
-from autograder.sandbox.control_group import (
-    BY_SAMPLING,
-    BY_THE_KERNEL,
-    Group,
-    made,
-    preparing,
-    remove_groups,
-)
 from autograder.sandbox.limits import Limits
 
 START_SECONDS = 120
@@ -56,14 +48,13 @@ class Sandbox:
         ):
             listener.bind(self.address)
             listener.listen(socket.SOMAXCONN)
-            command = bubblewrap_command(listener.fileno(), theirs.fileno())
             self._process = subprocess.Popen(
-                [*preparing(_groups(self.address)), *command],
+                bubblewrap_command(listener.fileno(), theirs.fileno()),
                 pass_fds=[listener.fileno(), theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={"PATH": os.defpath} | _where_systemd_listens(),
+                env={"PATH": os.defpath},
                 start_new_session=True,  # an interrupt is for the grader alone
             )
 
@@ -88,9 +79,6 @@ class Sandbox:
         self._lifeline.close()
         self._process.kill()
         self._process.wait()
-        told = _groups(self.address)
-        for groups in {_told_in(told), _told_in(made(told))} - {None}:
-            remove_groups(groups)
         self._folder.cleanup()
 
 
@@ -108,8 +96,6 @@ class ForkServer:
         self._address = address
         self._ready = False
         self._waiting = threading.Lock()
-        self._groups: Path | None = None
-        self._made: list[Group] = []  # for submissions that may have ended
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._control.connect(address)
@@ -126,7 +112,6 @@ class ForkServer:
         with self._waiting:  # the server says so only once, however many threads wait
             if not self._ready:
                 self._ready = self._told_ready()
-                self._groups = _told_in(_groups(self._address))
         if not self._ready:
             last = []
             with contextlib.suppress(OSError):
@@ -155,44 +140,24 @@ class ForkServer:
         except OSError:
             return False
 
-    @property
-    def counted(self) -> str:
-        """How what a submission uses is counted here; waits until that is known."""
-        self.wait_until_ready()
-        return BY_SAMPLING if self._groups is None else BY_THE_KERNEL
-
     def launch(self, key: str, fds: list[int], limits: Limits) -> socket.socket:
         """Fork a kernel that serves sockets; return its lifeline.
 
         ``fds`` are the listening sockets of its channels and, if it is to be asked
         questions, the connected one for its answers.
 
-        Closing the lifeline kills the kernel; when the kernel ends otherwise, one
-        JSON message on it says how.
+        On the lifeline comes a descriptor of its process; when it ends, a JSON message
+        that says how. Closing the lifeline kills it.
         """
         self.wait_until_ready()
-        group = self._new_group(limits)
         lifeline, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        request = {"key": key, "limits": asdict(limits), "group": bool(group)}
+        request = {"key": key, "limits": asdict(limits)}
         message = [json.dumps(request).encode()]
         try:
-            socket.send_fds(self._control, message, [other.fileno(), *group, *fds])
+            socket.send_fds(self._control, message, [other.fileno(), *fds])
         finally:
             other.close()
-            for fd in group:
-                os.close(fd)
         return lifeline
-
-    def _new_group(self, limits: Limits) -> list[int]:
-        """Files of a new control group, none if there are no groups here."""
-        if self._groups is None:
-            return []
-        self._made = [group for group in self._made if not group.remove()]
-        try:
-            self._made.append(Group(self._groups, limits))
-            return self._made[-1].open_files()
-        except OSError as error:
-            raise SandboxUnavailable(f"no control group can be made: {error}") from None
 
     def close(self) -> None:
         """Let it end."""
@@ -202,24 +167,6 @@ class ForkServer:
 def _log(address: str) -> str:
     """Where a sandbox writes its errors."""
     return f"{address}.log"
-
-
-def _groups(address: str) -> Path:
-    """The file that tells where the control groups of a sandbox are."""
-    return Path(f"{address}.groups")
-
-
-def _told_in(path: Path) -> Path | None:
-    """The group that a file tells, if there is one."""
-    try:
-        return Path(path.read_text(encoding="utf-8").rstrip("\n"))
-    except OSError:
-        return None
-
-
-def _where_systemd_listens() -> dict[str, str]:
-    names = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
-    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 class ForkServers:

@@ -3,13 +3,11 @@
 The first process imports everything a notebook needs before any thread or event loop
 exists, then forks a server for each grader that connects. That one waits for
 requests. Each request forks a *warden*, which forks the kernel into namespaces of its
-own. The warden watches the limits and outlives the kernel; when it ends, nothing of
-the submission is left.
+own. The warden outlives the kernel; when it ends, nothing of the submission is left.
 
 A request is a JSON text with file descriptors attached: the lifeline, a socket on which
-the warden reports how the kernel ended (and whose closing kills it), the files of its
-control group, if there is one, the listening sockets of the kernel's channels, and
-perhaps a connected one for its answers.
+the warden reports how the kernel ended (and whose closing kills it), the listening
+sockets of the kernel's channels, and perhaps a connected one for its answers.
 """
 
 from __future__ import annotations
@@ -23,11 +21,10 @@ import signal
 import socket
 import sys
 
-from autograder.sandbox.filter import compiled
-from autograder.sandbox.system_calls import supported
-from autograder.sandbox.warden import CHANNELS, GROUP_FILES, supervise
+from autograder.sandbox.filter import compiled, supported
+from autograder.sandbox.warden import CHANNELS, supervise
 
-MOST_FILES = 2 + GROUP_FILES + len(CHANNELS)  # that come with a request
+MOST_FILES = 2 + len(CHANNELS)  # that come with a request
 MODULES = (
     "autograder.answers",
     "autograder.check",

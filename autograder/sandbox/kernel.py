@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import pdb  # noqa: T100
+import resource
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
 import zmq
@@ -18,34 +19,14 @@ from IPython.core.application import BaseIPythonApplication
 from IPython.core.compilerop import CachingCompiler
 from traitlets import Type, observe
 from traitlets.config import Config
-from zmq.eventloop.zmqstream import ZMQStream
 
 from autograder import respond
 from autograder.respond import CHANNEL
+from autograder.sandbox.confine import ONE_PROCESS
 from autograder.stepwise import go_on_below_errors
 
-_FORKED = "ipc:///tmp/.printed-by-forked-processes"
 _PIECE = 2**20  # characters of what was printed, in one message
 own_streams: dict[str, TextIO] = {}  # as they were before the first cell
-
-
-class _IOPubThread(IOPubThread):
-    """Takes what forked processes print from a unix socket: there is no network."""
-
-    def _setup_pipe_in(self) -> None:
-        self._pipe_uuid = os.urandom(16)
-        pipe = self.socket.context.socket(zmq.PULL)
-        pipe.linger = 0
-        pipe.bind(_FORKED)
-        self._pipe_in = ZMQStream(pipe, self.io_loop)
-        self._pipe_in.on_recv(self._handle_pipe_msg)
-
-    def _setup_pipe_out(self) -> tuple[zmq.Context, zmq.Socket]:
-        context = zmq.Context()
-        pipe = context.socket(zmq.PUSH)
-        pipe.linger = 3000
-        pipe.connect(_FORKED)
-        return context, pipe
 
 
 class Stream(OutStream):
@@ -82,6 +63,13 @@ def give_streams_back() -> None:
 class _Shell(ZMQInteractiveShell):
     _transformed = ("", "")
 
+    def showtraceback(self, *arguments: Any, **options: Any) -> None:
+        """Show an error; where memory was short, in what was kept for that."""
+        if isinstance(sys.exception(), MemoryError):
+            _, most = resource.getrlimit(resource.RLIMIT_AS)
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        super().showtraceback(*arguments, **options)
+
     def _showtraceback(self, etype: type[BaseException], *arguments: Any) -> None:
         give_streams_back()
         super()._showtraceback(etype, *arguments)
@@ -102,6 +90,13 @@ class Kernel(IPythonKernel):
 
     shell_class = Type(_Shell)
     compiler_class = Type(CachingCompiler)  # names cells without a slow hash
+    close_behind: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        """Start; there are all sockets and threads now, and no code has run yet."""
+        super().start()
+        if self.close_behind is not None:
+            self.close_behind()
 
     @classmethod
     def instance(cls, **traits: Any) -> Kernel:
@@ -162,10 +157,22 @@ class SubmissionKernelApp(IPKernelApp):
         )
         self.init_path()
         self.init_shell()
+        self.forbid_programs()
         go_on_below_errors(self.kernel.shell)
         self.init_gui_pylab()
         self.init_extensions()
         self.init_code()
+
+    def forbid_programs(self) -> None:
+        """Have ``!``, ``%%bash`` and its kin say why they start nothing."""
+
+        def refuse(*_: str) -> None:
+            raise PermissionError(ONE_PROCESS)
+
+        self.kernel.shell.system = refuse
+        magics = self.kernel.shell.magics_manager
+        scripts = ("script", *magics.registry["ScriptMagics"].script_magics)
+        magics.magics["cell"].update(dict.fromkeys(scripts, refuse))
 
     def init_pdb(self) -> None:
         """Have ``set_trace`` not stop the run, like ``breakpoint``: nobody is there."""
@@ -200,7 +207,7 @@ class SubmissionKernelApp(IPKernelApp):
         )
         self.iopub_port = self._bind_socket(socket, self.iopub_port)
         self.configure_tornado_logger()
-        self.iopub_thread = _IOPubThread(socket, pipe=True, session=self.session)
+        self.iopub_thread = IOPubThread(socket, session=self.session)
         self.iopub_thread.start()
         self.iopub_socket = self.iopub_thread.background_socket
 
@@ -221,13 +228,19 @@ def prepare_kernel() -> None:
     SubmissionKernelApp.instance(config=config).prepare()
 
 
-def run_kernel(key: str, channels: dict[str, int], answers: Sequence[int]) -> None:
+def run_kernel(
+    key: str,
+    channels: dict[str, int],
+    answers: Sequence[int],
+    close_behind: Callable[[], None],
+) -> None:
     """Run the prepared kernel on listening unix sockets until it is told to shut down.
 
     Args:
         key: the session key of the connection.
         channels: file descriptor of the listening socket of each channel.
         answers: that of the connected socket for answers, if there is one.
+        close_behind: called when everything is there, before any code runs.
     """
     for fd in answers:
         os.set_inheritable(fd, False)
@@ -243,4 +256,5 @@ def run_kernel(key: str, channels: dict[str, int], answers: Sequence[int]) -> No
         setattr(app, f"{channel}_port", port)
         app.listening[port] = fd
     app.initialize()
+    app.kernel.close_behind = close_behind
     app.start()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 # What the system says at a limit that it enforces by itself.
 _SAID = {
     r"MemoryError|Cannot allocate memory": "memory",
-    r"Errno 11\b|start new thread": "processes",
+    r"Errno 11\b|start new thread": "threads",
     r"Errno 24\b": "open_files",
     r"Errno 27\b": "file_size",
     r"Errno 28\b": "disk",
@@ -17,10 +17,9 @@ _SAID = {
 # What a kernel needs to start; sizes are in bytes, which is easily forgotten.
 LEAST = {
     "memory": 128 * 2**20,
-    "processes": 16,
+    "threads": 16,
     "open_files": 64,
     "files": 16,
-    "sessions": 2,
     **dict.fromkeys(("disk", "file_size", "answer_bytes", "message_bytes"), 2**20),
 }
 MAX_MESSAGE = 8 * 2**20  # bytes; a larger one is not passed on
@@ -33,14 +32,13 @@ class Limits:
     """What one submission may use. Bytes, seconds and counts.
 
     Attributes:
-        memory: of all its processes and files together, beyond the shared libraries.
-        disk: size of each of its private folders (home, /tmp, /dev/shm).
+        memory: address space beyond that of a kernel that has just started.
+        disk: size of each of its private folders (home, /tmp, /dev/shm), in memory too.
         files: inodes in each of them.
         file_size: largest file.
-        processes: processes and threads.
-        sessions: sessions of processes; Linux gives each the same share of a processor.
-        open_files: open files of one process.
-        cpu_seconds: processor time of all its processes together.
+        threads: of its only process.
+        open_files: open files.
+        cpu_seconds: processor time of all its threads together, in whole seconds.
         cell_seconds: wall time of a cell, and of the questions on one exercise.
         submission_seconds: wall time of everything.
         output_bytes: what is kept of all that it prints or displays.
@@ -52,8 +50,7 @@ class Limits:
     disk: int = 256 * 2**20
     files: int = 4096
     file_size: int = 128 * 2**20
-    processes: int = 128
-    sessions: int = 4
+    threads: int = 128
     open_files: int = 512
     cpu_seconds: float = 300
     cell_seconds: float = 30
@@ -69,8 +66,7 @@ class Limits:
             "memory": f"memory limit of {megabytes(self.memory)}",
             "disk": f"limit of {disk}",
             "file_size": f"limit of {megabytes(self.file_size)} in a file",
-            "processes": f"limit of {self.processes} processes and threads",
-            "sessions": f"limit of {self.sessions} sessions of processes",
+            "threads": f"limit of {self.threads} threads",
             "open_files": f"limit of {self.open_files} open files",
             "cpu_seconds": f"processor time limit of {self.cpu_seconds:g} s",
             "cell_seconds": f"time limit of {self.cell_seconds:g} s",

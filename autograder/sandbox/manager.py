@@ -20,13 +20,10 @@ from autograder.sandbox.bubblewrap import ADVICE, KERNEL_SETTINGS, SandboxUnavai
 from autograder.sandbox.connection import START_SECONDS, ForkServers
 from autograder.sandbox.limits import MAX_MESSAGE, Limits
 from autograder.sandbox.messages import FlatSession
-from autograder.sandbox.own_signals import OWN_SIGNALS
-from autograder.sandbox.process_tree import ProcessTree
 from autograder.sandbox.provisioner import how_it_exited
+from autograder.sandbox.usage import Used, used_by
 
 KERNEL_NAME = "attention-sandbox"
-PIECE = 4096  # bytes read at once of what a kernel says of its signals
-WHOLE_PIPE = 2 * (1 << 20) // PIECE  # reads; a pipe holds 1 MB at most
 
 
 class _OnlyTheSandbox(KernelSpecManager):
@@ -104,9 +101,9 @@ class SandboxKernelManager(AsyncKernelManager):
         self.context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
         self.context.setsockopt(zmq.RCVHWM, 2)  # messages of each channel that wait
 
-    async def spent(self) -> dict[str, float] | None:
-        """What its kernel has used; see ``SandboxProvisioner.spent``."""
-        return await self.provisioner.spent()
+    async def used(self) -> Used | None:
+        """What its kernel has used by now; ``None`` if it has ended."""
+        return await self.provisioner.used()
 
     async def fault(self) -> SubmissionFault | GraderFault:
         """Whose fault it was that its kernel has ended, or is about to."""
@@ -124,72 +121,33 @@ _SENT = frozenset(
 class UnprotectedKernelManager(AsyncKernelManager):
     """Starts kernels with all rights of this process, where there is no sandbox.
 
-    Its kernel says so before it sends a signal to itself; see ``own_signals``. Of
-    others, nobody knows who has sent them.
+    Nobody knows who has sent a signal to such a kernel.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._tree: ProcessTree | None = None
-        self._hears: int | None = None  # what the kernel says
-        self._own_signals: set[int] = set()
-
     async def start_kernel(self, **kwargs: Any) -> None:
-        """Start a kernel, and begin to count what it uses.
+        """Start a kernel.
 
         Args:
             kwargs: ``env``, ``pass_fds`` and others as ``subprocess.Popen`` has them.
         """
-        self._hears, tells = os.pipe()
-        os.set_blocking(self._hears, False)
-        environment = {**kwargs.get("env", os.environ), **KERNEL_SETTINGS}
-        kwargs["env"] = {**environment, OWN_SIGNALS: str(tells)}
-        kwargs["pass_fds"] = [*kwargs.get("pass_fds", ()), tells]
-        try:
-            await super().start_kernel(**kwargs)
-        finally:
-            os.close(tells)
-        self._tree = ProcessTree(self.provisioner.pid)
+        kwargs["env"] = {**kwargs.get("env", os.environ), **KERNEL_SETTINGS}
+        await super().start_kernel(**kwargs)
 
-    async def spent(self) -> dict[str, float] | None:
-        """Seconds of processor time that were its ``own``, and that it ``waited``."""
-        if self._tree is None:
-            return None
-        return self._tree.spent(signal.SIGSTOP in self._said())
+    async def used(self) -> Used | None:
+        """What its kernel has used by now; ``None`` if it does not run."""
+        return self.provisioner and used_by(self.provisioner.pid)
 
     async def fault(self) -> SubmissionFault | GraderFault:
         """Whose fault it was that its kernel has ended."""
         code = await self.provisioner.poll()
         if code is None:
             return GraderFault("its kernel does not answer any more")
-        if -code in _SENT - self._said(most=WHOLE_PIPE):
+        if -code in _SENT:
             return GraderFault(
                 f"{how_it_exited(code)}, perhaps from outside, as on a machine that "
                 "has too little memory"
             )
         return SubmissionFault(how_it_exited(code))
-
-    async def shutdown_kernel(self, *args: Any, **kwargs: Any) -> None:
-        """End the kernel."""
-        try:
-            await super().shutdown_kernel(*args, **kwargs)
-        finally:
-            if self._hears is not None:
-                os.close(self._hears)
-                self._hears = None
-
-    def _said(self, most: int = 4) -> set[int]:
-        """The signals that the kernel has said it would send to itself.
-
-        Args:
-            most: how often to read, whatever its processes go on to say.
-        """
-        with contextlib.suppress(BlockingIOError):
-            for _ in range(most):
-                if self._hears is None or not (said := os.read(self._hears, PIECE)):
-                    break
-                self._own_signals.update(said)
-        return self._own_signals
 
     @property
     def kernel_spec(self) -> KernelSpec:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import secrets
 import signal
 import socket
@@ -19,10 +20,11 @@ from jupyter_client.provisioning import KernelProvisionerBase
 from autograder.errors import GraderFault, SubmissionFault
 from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.warden import ABANDONED, CHANNELS, OVERDUE
+from autograder.sandbox.usage import Used, process_of, used_by
+from autograder.sandbox.warden import ABANDONED, CHANNELS, STARTED
 
 KILL_SECONDS = 5
-ANSWER_SECONDS, TRY_SECONDS = 1.0, 0.01  # to hear what a kernel has used
+TRY_SECONDS = 0.005
 
 
 def how_it_exited(code: int) -> str:
@@ -42,7 +44,7 @@ class SandboxProvisioner(KernelProvisionerBase):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.ended: dict[str, Any] | None = None
-        self._spent: dict[str, float] | None = None
+        self._kernel: int | None = None  # descriptor of its process
         self._lifeline: socket.socket | None = None
         self._folder: tempfile.TemporaryDirectory | None = None
 
@@ -102,15 +104,16 @@ class SandboxProvisioner(KernelProvisionerBase):
         """``None`` while the kernel runs; ``ended`` says how it ended."""
         if self.ended is None and self._lifeline is not None:
             try:
-                self._hear(self._lifeline.recv(65536))
+                message, fds, _, _ = socket.recv_fds(self._lifeline, 65536, 1)
             except BlockingIOError:
                 return None
-            except ConnectionResetError:  # a question was not read; the report comes
-                return await self.poll()
             except OSError:
-                self._hear(b"")
-        if self.ended is None and self._lifeline is not None:
-            return None
+                message = b""
+            if message == STARTED:
+                self._kernel = fds[0] if fds else None
+                return await self.poll()
+            lost = {"exit": None, "limit": None}
+            self.ended = json.loads(message) if message else lost
         code = (self.ended or {}).get("exit")
         return 1 if code is None else code
 
@@ -122,65 +125,45 @@ class SandboxProvisioner(KernelProvisionerBase):
         come from outside do nothing, unless the submission has asked for them.
         """
         ended = self.ended or {"exit": None, "limit": None}
-        if ended["limit"] in (ABANDONED, OVERDUE) or ended["exit"] is None:
+        if ended["limit"] == ABANDONED or ended["exit"] is None:
             why = ended["limit"] or ended.get("failed", "its warden was lost")
             return GraderFault(f"the sandbox failed: {why}")
         if ended["limit"] is not None:
-            return SubmissionFault(ended["limit"], ended.get("estimated", False))
+            return SubmissionFault(ended["limit"])
         if ended["exit"] == -signal.SIGKILL:
             return GraderFault(
                 "its process was killed from outside, perhaps because this machine "
                 "has too little memory"
             )
-        return SubmissionFault(how_it_exited(ended["exit"]))
+        how = how_it_exited(ended["exit"])
+        if ended["perhaps"]:
+            how += f", perhaps at the {ended['perhaps']}"
+        return SubmissionFault(how)
 
-    def _hear(self, message: bytes) -> None:
-        """Take what the warden says: what was used so far, or how it ended."""
-        lost = {"exit": None, "limit": None}
-        said = json.loads(message) if message else lost
-        if "exit" in said:
-            self.ended = self.ended or said
-        else:
-            self._spent = said
-
-    async def spent(self) -> dict[str, float] | None:
-        """Seconds of processor time that were its ``own``, and that it ``waited`` for.
-
-        ``None`` if the warden does not tell in a moment.
-        """
-        self._spent = None
-        with contextlib.suppress(OSError):
-            self._lifeline.send(b"?")
-        for _ in range(round(ANSWER_SECONDS / TRY_SECONDS)):
-            if await self.poll() is not None or self._spent is not None:
-                break
-            await asyncio.sleep(TRY_SECONDS)
-        return self._spent
+    async def used(self) -> Used | None:
+        """What the kernel has used by now; ``None`` if it has ended."""
+        await self.poll()  # the descriptor of its process may have come
+        pid = None if self._kernel is None else process_of(self._kernel)
+        return None if pid is None else used_by(pid)
 
     async def wait(self) -> int | None:
         """Wait until the kernel has ended."""
-        loop = asyncio.get_running_loop()
-        while await self.poll() is None:
-            try:
-                self._hear(await loop.sock_recv(self._lifeline, 65536))
-            except ConnectionResetError:
-                continue
-            except OSError:
-                self._hear(b"")
-        return await self.poll()
+        while (code := await self.poll()) is None:
+            await asyncio.sleep(TRY_SECONDS)
+        return code
 
     async def send_signal(self, signum: int) -> None:
         """Any signal kills: a submission is never interrupted politely."""
         await self.kill()
 
     def abandon(self) -> None:
-        """Have the warden kill every process of the submission, without waiting."""
+        """Have the warden kill the kernel, without waiting."""
         if self._lifeline is not None and self.ended is None:
             with contextlib.suppress(OSError):
                 self._lifeline.shutdown(socket.SHUT_WR)
 
     async def kill(self, restart: bool = False) -> None:
-        """Kill every process of the submission, and wait until all are gone."""
+        """Kill the kernel, and wait until it is gone."""
         self.abandon()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.wait(), KILL_SECONDS)
@@ -194,6 +177,9 @@ class SandboxProvisioner(KernelProvisionerBase):
         if self._lifeline is not None:
             self._lifeline.close()
             self._lifeline = None
+        if self._kernel is not None:
+            os.close(self._kernel)
+            self._kernel = None
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None

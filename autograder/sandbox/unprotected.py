@@ -15,7 +15,6 @@ from ipykernel.kernelapp import IPKernelApp
 
 from autograder import respond
 from autograder.sandbox.kernel import Kernel, Stream, own_streams
-from autograder.sandbox.own_signals import OWN_SIGNALS, announce_own_signals
 
 
 class UnprotectedKernelApp(IPKernelApp):
@@ -29,7 +28,6 @@ class UnprotectedKernelApp(IPKernelApp):
         super().initialize(argv)
         own_streams.update(stdout=sys.stdout, stderr=sys.stderr)
         respond.channel = int(os.environ[respond.CHANNEL])
-        announce_own_signals(int(os.environ[OWN_SIGNALS]))
 
 
 if __name__ == "__main__":

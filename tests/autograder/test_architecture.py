@@ -47,7 +47,7 @@ FLOORS = [
         *("autograder.record", "autograder.reset", "autograder.respond"),
         *("autograder.cells", "autograder.failing", "autograder.show"),
         *("autograder.cell_output", "autograder.later", "autograder.model_trial"),
-        *("autograder.outside", "autograder.page_cells"),
+        *("autograder.outside", "autograder.page_cells", "autograder.watch"),
     },
     {"autograder.sandbox"},
     {"autograder.release"},

@@ -177,7 +177,6 @@ def test_a_hint_on_a_known_test_is_quoted_as_advice_on_another_one(topic, name):
     for known in load_topic(topic).mistakes(name):
         report = report_on(topic, name, known.implementation)
         assert report.message == f"{ANOTHER_TEST} “{known.hint}”"
-        assert "Likely cause" not in as_html(report)
 
 
 def test_a_test_that_is_like_no_known_one_is_told_what_the_titles_say():
@@ -397,10 +396,10 @@ def test_with_a_key_what_is_allowed_is_judged_at_grading(credit, capsys):
     assert checking.check(break_softmax) == 0
     said = capsys.readouterr().out
     assert said.count(LATER) >= 5
-    assert said.count("not judged") == 5
+    assert said.count("not yet") == 5
     assert FOUND_LATER in said
     assert "break_softmax: 6 of 6 points are judged at grading" in said
-    for words in ("0 of", "To read again", "Stuck?"):
+    for words in ("0 of", "Stuck?"):
         assert words not in said
 
 
@@ -410,8 +409,7 @@ def test_with_a_key_what_is_too_large_lacks_points_and_the_rest_is_open(credit):
     assert (report.score, report.later, report.lacks_points) == (0, 4, True)
     said, page = as_text(report), as_html(report)
     assert "4 of 6 points are judged at grading" in said
-    assert "To read again" in said
-    assert "4 more are judged at grading" in page
+    assert "4 are judged at grading" in page
     assert "0 / 2" in page  # for the small test
     assert page.count("– / 1") == 4
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 from IPython.core.formatters import PlainTextFormatter
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
@@ -116,53 +117,84 @@ def test_wrong_answer_is_drawn_beside_the_expected_one():
     )
     page = cells[1].outputs[0].data["text/html"]
     assert "hint(attend)" in page
-    assert "differ by up to" in page
-    assert "data:image/png;base64," in page
+    assert "<figcaption>yours" in page
+    assert "<figcaption>expected" in page
 
 
-def test_picture_shows_the_first_case_that_failed():
+def grids(page):
+    """The numbers of yours and of the expected, and which of yours are marked."""
+    shown = BeautifulSoup(page, "html.parser")
+    rows = [
+        [[cell.get_text() for cell in row.select("td")] for row in table.select("tr")]
+        for table in shown.select("table")
+    ]
+    return *rows, ["off" in cell.get("class", []) for cell in shown.select("td")]
+
+
+def differing(*answers):
+    """The first difference of an exercise whose cases have these answers and ours."""
     exercise = Exercise("any")
-    for title in ("first", "second"):
-        exercise.case(title=title)(lambda f, rng: None)
-    cases = [CaseReport("first", 1, True), CaseReport("second", 1, False)]
+    for number in range(len(answers)):
+        exercise.case(title=f"case {number}")(lambda f, rng: None)
+    cases = [
+        CaseReport(f"case {number}", 1, np.array_equal(*pair))
+        for number, pair in enumerate(answers)
+    ]
     report = Report("any", 1, 2, None, "", cases)
-    right = Answer(value=[np.zeros((2, 3)), np.ones((4, 2, 3))])
-    given = Answer(value=[np.zeros((2, 3)), np.ones((4, 2, 3)) * 2])
-    title, mine, other = first_difference(
-        exercise, report, [right, given], [right, right]
+    given, expected = zip(
+        *[(Answer(value=a), Answer(value=b)) for a, b in answers], strict=True
     )
-    assert title == "second"
-    assert mine.tolist() == [[2.0] * 3] * 2
-    assert other.tolist() == [[1.0] * 3] * 2
+    return first_difference(exercise, report, given, expected)
+
+
+def test_yours_beside_the_expected_is_of_the_first_case_that_can_be_read():
+    same = np.zeros((2, 3)), np.zeros((2, 3))
+    large = np.ones((9, 9)), np.zeros((9, 9))
+    stack = np.ones((4, 2, 3)), np.ones((4, 2, 3))
+    stack[0][2, 1, 1] = 2  # in the third matrix
+    found = differing(same, large, stack)
+    assert found.title == "case 2"
+    assert found.given.tolist() == [[1, 1, 1], [1, 2, 1]]
+    assert found.expected.tolist() == [[1, 1, 1], [1, 1, 1]]
+    yours, expected, marked = grids(side_by_side(found))
+    assert yours == [["1", "1", "1"], ["1", "2", "1"]]
+    assert expected == [["1", "1", "1"]] * 2
+    assert marked == [False] * 4 + [True] + [False] * 7
+    assert differing(same) is None
+    assert differing(large).title == "case 0"
+    assert 'aria-hidden="true"' in side_by_side(differing(large)).replace("'", '"')
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
-@pytest.mark.parametrize("shape", [(2, 2), (1, 3)])
-def test_odd_values_can_be_drawn(value, shape):
-    page = side_by_side("<b>", np.full(shape, value), np.ones(shape))
-    assert "<b>" not in page
-    assert "base64" in page
+@pytest.mark.parametrize("shape", [(2, 2), (3,)])
+def test_odd_values_can_be_shown(value, shape):
+    page = side_by_side(differing((np.full(shape, value), np.ones(shape))))
+    yours, expected, _ = grids(page)
+    assert yours[0][0] == f"{value:g}"
+    assert expected[0][0] == "1"
 
 
-def test_a_picture_outlines_what_should_be_zero_and_names_the_axis_that_sums_to_one():
+def test_numbers_have_as_many_digits_as_tell_them_apart():
+    found = differing((np.array([0.3333, 1.0]), np.array([1 / 3, 1.0])))
+    yours, expected, _ = grids(side_by_side(found))
+    assert (yours, expected) == ([["0.3333", "1"]], [["0.333333", "1"]])
+
+
+def test_what_should_be_zero_is_counted_and_the_axis_that_sums_to_one_named():
     right = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]  # causal weights
     leaking = np.full((4, 4), 0.25)
     leaking[0] = [0.5, 0.5, 0, 0]
-    page = side_by_side("a future", leaking, right)
-    assert "4 of your values are outlined: zero is expected there." in page
-    assert "sums to one" not in page  # in both, each row does
+    page = side_by_side(differing((leaking, right)))
+    assert "Where zero is expected, 4 of your values are not." in page
+    assert "sums to 1" not in page  # in both, each row does
     columns = np.exp(np.arange(12.0).reshape(4, 3) % 5)
     shown = side_by_side(
-        "an axis",
-        columns / columns.sum(axis=0),
-        columns / columns.sum(axis=1, keepdims=True),
+        differing(
+            (columns / columns.sum(axis=0), columns / columns.sum(1, keepdims=True))
+        )
     )
-    assert "In yours, each column sums to one." in shown
-    assert "In the expected one, each row sums to one." in shown
-    assert "outlined" not in shown
-
-
-def test_hidden_scores_that_get_through_are_outlined():
+    assert "yours, each column sums to 1" in shown
+    assert "expected, each row sums to 1" in shown
     scores = np.array([[1.0, -np.inf], [0.5, 2.0]])
-    page = side_by_side("scores", np.array([[1.0, 0.0], [0.5, 2.0]]), scores)
-    assert "1 of your values is outlined: minus infinity is expected there." in page
+    page = side_by_side(differing((np.nan_to_num(scores, neginf=0), scores)))
+    assert "Where minus infinity is expected, 1 of your values is not." in page

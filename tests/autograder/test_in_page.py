@@ -1,15 +1,16 @@
 """What a page asks of Python, without a browser: cells, checks, hints, errors."""
 
-import html
 import inspect
 import json
 import sys
 
+import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
 from autograder.cell_output import MAX_PRINTED
 from autograder.check import examine_here
-from autograder.exercise import find_topic
+from autograder.exercise import Mistake, find_topic
 from autograder.in_page import Page
 from solutions import simplified_attention as right
 
@@ -192,16 +193,109 @@ def test_a_value_cannot_put_code_into_the_page(page):
     assert "<script" not in ask(page, "run", sly)["page"]
 
 
-def test_hints_become_more_and_end(page):
-    known = find_topic("softmax").mistakes("softmax")[0]
+def wrong_softmax(known: Mistake) -> str:
+    """Code that answers softmax with a known mistake."""
     module = known.implementation.__module__
-    wrong = f"from {module} import {known.name}\nsoftmax = {known.name}.implementation"
-    pages = [ask(page, "hint", wrong, count=n)["page"] for n in range(1, 5)]
-    assert html.escape(known.hint) in pages[3]
-    assert [text.count("<li>") for text in pages] == [1, 2, 3, 3]
-    assert "no more hints" in pages[3]
-    done = ask(page, "hint", inspect.getsource(right.softmax), count=1)
-    assert "nothing is left" in done["page"]
+    return f"from {module} import {known.name}\nsoftmax = {known.name}.implementation"
+
+
+def test_the_verdict_begins_with_the_mistake_and_shows_yours_beside_expected(page):
+    for known in find_topic("softmax").mistakes("softmax"):
+        found = ask(page, "check", wrong_softmax(known))
+        shown = BeautifulSoup(found["page"], "html.parser")
+        first = shown.select_one(".attention-verdict > p").get_text()
+        assert known.hint.startswith(found["headline"])
+        assert first.startswith(found["headline"])
+        passed = sum(case["passed"] for case in found["report"]["cases"])
+        assert f"{passed} of 5 tests pass" in shown.summary.get_text()
+        assert len(shown.select(".attention-pip.passed")) == passed
+        assert len(shown.select(".attention-pip")) == 5
+
+
+def test_where_marks_are_given_no_expected_value_is_shown(page, monkeypatch):
+    wrong = "def softmax(scores):\n    return scores\n"
+    assert "expected" in ask(page, "check", wrong)["page"]
+    monkeypatch.setattr("autograder.check.self_study", lambda: False)
+    assert "attention-pair'" not in ask(page, "check", wrong)["page"]
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def softmax(scores):\n    x = 1\n    return np.sqr(scores)", 3),
+        ("def softmax(scores)\n    return 1", 1),
+        ("x = 1\n1 / 0", 2),
+        ("def softmax(scores):\n    return scores", 0),
+    ],
+)
+def test_the_line_to_blame_is_given(page, source, line):
+    assert ask(page, "check", source)["line"] == line
+
+
+def test_what_an_answer_prints_while_it_is_checked_is_shown(page):
+    source = "def softmax(scores):\n    print('<mine>', 1)\n    return scores"
+    assert "&lt;mine&gt; 1" in ask(page, "check", source)["page"]
+
+
+def test_an_answer_below_which_something_stops_is_judged_all_the_same(page):
+    source = inspect.getsource(right.softmax) + "\nsoftmax(None)\n"
+    found = ask(page, "check", source)
+    assert found["report"]["score"] == found["report"]["max_score"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def softmax(scores):\n    while True:\n        pass",
+        "while True:\n    try:\n        pass\n    except Exception:\n        pass",
+        "def softmax(scores):\n    return 1\nfor x in iter(int, 1):\n    x += 1",
+    ],
+)
+def test_an_endless_loop_is_ended_with_the_line_that_was_running(
+    page, monkeypatch, source
+):
+    hours = iter(range(0, 10**9, 3600))
+    monkeypatch.setattr("time.monotonic", lambda: next(hours))
+    found = ask(page, "check", source)
+    assert found["headline"].startswith("Stopped after 20 seconds in line ")
+    assert found["line"] in range(1, 7)
+    assert found["report"]["score"] == 0
+    assert sys.gettrace() is None
+
+
+def test_the_smallest_call_that_goes_wrong_can_be_run(page):
+    tried = 0
+    for known in find_topic("softmax").mistakes("softmax"):
+        source = wrong_softmax(known)
+        code = ask(page, "example", source)["code"]
+        if code:
+            tried += 1
+            names = {"np": np, "nan": np.nan}
+            with np.errstate(all="ignore"):
+                theirs = eval(code, {**names, "softmax": known.implementation})
+            ours = eval(code, {**names, "softmax": right.softmax})
+            same = np.shape(theirs) == ours.shape and np.allclose(theirs, ours)
+            assert not same, (known.name, code)
+    assert tried > 5
+    assert (
+        "nothing goes wrong"
+        in ask(page, "example", inspect.getsource(right.softmax))["page"]
+    )
+    assert "first version" in ask(page, "example", STUB)["page"]
+
+
+def test_the_solution_is_a_diff_against_the_readers_code(page, monkeypatch):
+    mine = "def softmax(scores: np.ndarray) -> np.ndarray:\n    return scores\n"
+    shown = BeautifulSoup(ask(page, "solution", mine)["page"], "html.parser")
+    kept = [part.get_text()[2:] for part in shown.pre.select("span")]
+    assert kept == ["def softmax(scores: np.ndarray) -> np.ndarray:"]
+    assert [part.get_text() for part in shown.select("del")] == ["-     return scores"]
+    names = {"np": np}
+    book = [part.get_text()[2:] for part in shown.pre.select("span, ins")]
+    exec("\n".join(book), names)
+    assert np.allclose(names["softmax"](np.zeros(4)), 0.25)
+    monkeypatch.setattr("autograder.in_page.self_study", lambda: False)
+    assert "not given" in ask(page, "solution", mine)["page"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""All chapters have one form: goals, figures, exercises, summary, quiz, mistakes."""
+"""All chapters have one form: goals, figures, exercises, summary, quiz."""
 
 import re
 from collections import Counter
@@ -14,7 +14,6 @@ from autograder.release.quiz import Question, read_quiz
 END = [
     "Summary",
     "Quiz",
-    "Common mistakes and their symptoms",
     "What we still cannot do",
 ]
 
@@ -106,16 +105,6 @@ def test_the_last_section_leads_on(name):
 def test_a_chapter_links_its_terms_and_cites_its_sources(name):
     assert "{term}`" in prose(name)
     assert "{cite" in prose(name)
-
-
-def test_the_mistakes_are_those_of_the_chapter_and_stay_in_the_book(name):
-    shown = [cell for cell in cells(name) if "common_mistakes.show(" in cell.source]
-    assert [cell.source.splitlines()[-1] for cell in shown] == [
-        f'common_mistakes.show("{name}")'
-    ]
-    assert shown[0].metadata["tags"] == ["book-only", "remove-input"]
-    heading = next(cell for cell in cells(name) if END[2] in cell.source)
-    assert heading.metadata["tags"] == ["book-only"]
 
 
 def test_a_quiz_has_three_to_five_questions_and_explains_each_option(name):

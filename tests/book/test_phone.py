@@ -69,11 +69,6 @@ def test_words_of_one_axis_do_not_run_into_each_other(opened: Open):
                 assert left["x"] + left["width"] < right["x"]
 
 
-def test_names_in_tables_of_a_check_can_be_read(phone: Page, site: str):
-    phone.goto(f"{site}chapters/masking.html", wait_until="load")
-    assert too_small(phone, ".attention-check") == {}
-
-
 def test_what_the_playground_of_dates_writes_can_be_read(phone: Page, site: str):
     phone.goto(f"{site}chapters/playground_dates.html", wait_until="load")
     phone.locator(".playground.is-live").wait_for()

@@ -286,18 +286,6 @@ def test_a_large_weight_of_the_mask_is_purple_and_legible_in_the_dark(narrow: Pa
     assert (luminance(text) + 0.05) / (shade + 0.05) >= 4.5
 
 
-def test_tables_of_a_check_fit_a_phone(narrow: Page):
-    tables = narrow.locator(".cell_output .attention-check:visible")
-    assert tables.count() > 3
-    for table in tables.all():
-        box = table.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 360
-        assert table.evaluate("table => table.scrollWidth <= table.clientWidth + 1")
-        title = table.locator("tbody td").nth(1).bounding_box()
-        assert title["width"] >= 120
-
-
 ALL_HAVE_EXCERPTS = """() => {
   const results = [...document.querySelectorAll('#search-results li')];
   return document.querySelector('.search-summary')?.innerText.includes('finished')

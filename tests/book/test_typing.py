@@ -11,8 +11,9 @@ def test_whatever_is_typed_stands_in_the_editor(browser: Browser, site: str):
     with browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{site}chapters/simplified_attention.html", wait_until="load")
-        page.get_by_role("button", name="Edit: softmax").click()
-        editor = page.locator('.in-page[data-exercise="softmax"] .cm-content')
+        region = page.locator('.in-page[data-exercise="softmax"]')
+        region.scroll_into_view_if_needed()
+        editor = region.locator(".cm-content")
         expect(editor).to_be_visible()
         editor.focus()
         page.keyboard.press("Control+a")

@@ -1,4 +1,4 @@
-/* A cell of the page that runs: its code becomes an editor, with buttons and an output.
+/* A cell of the page that runs: its code becomes an editor, with an output.
 
    Nothing here knows what is right. Python is asked, and answers with HTML. */
 "use strict";
@@ -19,7 +19,7 @@ globalThis.InPage ??= {};
 
   class Cell {
     #code; // as the reader has it
-    #editor = null;
+    #ticket = null; // of the question that Python answers
 
     /** @param {HTMLElement} region  around the cell
         @param {string} name  of the cell, for Python and for screen readers
@@ -32,8 +32,15 @@ globalThis.InPage ??= {};
       this.keptAs = keptAs;
       this.cell = region.querySelector(".cell");
       this.place = this.cell.querySelector(".cell_input");
-      this.book = this.place.querySelector("pre").textContent;
+      this.book = region.dataset.stub ?? this.place.querySelector("pre").textContent;
       this.#code = this.book;
+      this.editor = null;
+      this.buttons = {};
+      this.status = element("p", { class: "in-page-status", role: "status" });
+      this.output = element("div", { class: "in-page-output cell_output" });
+      this.output.setAttribute("role", "group");
+      this.output.setAttribute("aria-label", `What came out of ${this.name}`);
+      region.classList.add("is-live");
     }
 
     get code() {
@@ -42,8 +49,8 @@ globalThis.InPage ??= {};
 
     set code(text) {
       this.#code = text;
-      if (this.#editor) {
-        this.#editor.text = text.replace(/\n$/, "");
+      if (this.editor) {
+        this.editor.text = text.replace(/\n$/, "");
       } else {
         this.place.querySelector("pre").textContent = text;
       }
@@ -64,86 +71,65 @@ globalThis.InPage ??= {};
       this.status.textContent = words;
     }
 
-    /** Open the editor. */
-    async edit() {
-      this.buttons.edit.hidden = true;
-      if (InPage.work.ranBefore()) {
-        InPage.python.prepare();
-      }
-      this.place.closest("details")?.setAttribute("open", "");
+    /** Put an editor in the place of the code. */
+    open() {
+      this.opening ??= this.#open();
+      return this.opening;
+    }
+
+    async #open() {
       const text = this.place.querySelector("pre");
       const place = element("div", { class: "in-page-editor" });
+      place.append(text.cloneNode(true)); // until the editor is there
       text.closest(".highlight").replaceChildren(place);
       const label = `${this.label}. ${ESCAPE}`;
       const changed = (code) => this.changed(code);
       try {
-        this.#editor = await InPage.openEditor(place, this.#code, label, changed, this.keys);
+        this.editor = await InPage.openEditor(place, this.#code, label, changed, this.keys);
       } catch {
-        this.#editor = plainEditor(place, this.#code, label, changed);
+        this.editor = plainEditor(place, this.#code, label, changed);
       }
-      this.#editor.focus();
+      this.editor.text = this.#code.replace(/\n$/, "");
     }
 
     /** @returns {Promise<object | null>}  what Python answers; null when it was stopped */
     async run() {
       const answer = await this.ask("run");
       if (answer) {
+        this.output.innerHTML = answer.page;
         this.tell(answer.failed ? "It stopped with an error." : "Done.");
       }
       return answer;
     }
 
     stop() {
-      InPage.python.stop();
+      InPage.python.stop(this.#ticket);
     }
 
-    /** Give the book's code back. */
+    /** Give the book's code back, and offer to take that back. */
     reset() {
       const before = this.#code;
-      InPage.work.forget(this.keptAs);
-      this.code = this.book;
+      this.take(this.book);
       this.cleared();
       const back = element("button", { type: "button" }, "Take it back");
       back.addEventListener("click", () => {
         this.take(before);
         this.tell("Your code is back.");
-        this.buttons.reset.focus();
+        (this.buttons.check ?? this.buttons.reset).focus();
       });
       this.status.replaceChildren("The code is that of the book again. ", back);
     }
 
-    /** Add buttons, by the names of the methods that they call, and an output. */
-    build(actions) {
-      this.buttons = {};
-      for (const [action, words] of Object.entries(actions)) {
-        const button = element("button", { type: "button" }, words);
-        button.setAttribute("aria-label", `${words}: ${this.name}`);
-        button.addEventListener("click", () => this[action]());
-        this.buttons[action] = button;
-      }
-      this.buttons.run.title = "Shift-Enter in the editor";
-      this.buttons.stop.hidden = true;
-      this.status = element("p", { class: "in-page-status", role: "status" });
-      this.output = element("div", { class: "in-page-output cell_output" });
-      this.output.setAttribute("role", "group");
-      this.output.setAttribute("aria-label", `What came out of ${this.name}`);
-      const scrolls = () => this.output.scrollHeight > this.output.clientHeight;
-      new ResizeObserver(() => {
-        this.output.tabIndex = scrolls() ? 0 : -1; // whoever has no mouse can get there
-      }).observe(this.output);
-      const bar = element("div", { class: "in-page-buttons" }, ...Object.values(this.buttons));
-      bar.setAttribute("role", "group");
-      bar.setAttribute("aria-label", this.name);
-      this.region.classList.add("is-live");
-      this.place.addEventListener("click", () => {
-        if (!this.buttons.edit.hidden) {
-          this.edit();
-        }
-      });
-      return [bar, this.status, this.output];
+    /** A button that calls the method of its name. */
+    button(action, words) {
+      const button = element("button", { type: "button" }, words);
+      button.setAttribute("aria-label", `${words}: ${this.name}`);
+      button.addEventListener("click", () => this[action]());
+      this.buttons[action] = button;
+      return button;
     }
 
-    /** Ask Python to do something with this cell, and show what it answers.
+    /** Ask Python to do something with this cell.
 
         @returns {Promise<object | null>}  its answer; null when it was stopped */
     async ask(what, more = {}) {
@@ -151,28 +137,32 @@ globalThis.InPage ??= {};
         do: what,
         with: { cell: this.asked, above: InPage.above(this), ...more },
       };
-      this.#busy(true);
+      this.#ticket = {};
+      this.busy(true);
       try {
-        const answer = await InPage.python.ask(question, (words) => this.tell(words));
+        const say = (words, share) => this.progress(words, share);
+        const answer = await InPage.python.ask(question, say, this.#ticket);
         InPage.work.rememberRun();
-        this.output.innerHTML = answer.page;
         this.tell("");
         return answer;
       } catch (error) {
         this.tell(error.message);
         return null;
       } finally {
-        this.#busy(false);
+        this.busy(false);
       }
     }
 
-    #busy(is) {
+    /** Say what is being waited for. */
+    progress(words) {
+      this.tell(words);
+    }
+
+    busy(is) {
       this.region.setAttribute("aria-busy", is);
       const focused = this.region.contains(document.activeElement);
-      for (const action of ["check", "run", "model", "hint"]) {
-        if (this.buttons[action]) {
-          this.buttons[action].disabled = is;
-        }
+      for (const [action, button] of Object.entries(this.buttons)) {
+        button.disabled = is && action !== "stop";
       }
       this.buttons.stop.hidden = !is;
       if (focused && !this.region.contains(document.activeElement)) {
@@ -189,17 +179,18 @@ globalThis.InPage ??= {};
     /** Keep the work on this cell in the browser. */
     keep(entry) {
       if (!InPage.work.keep(this.keptAs, this.version, entry)) {
-        this.tell("This browser keeps nothing of this page: download the notebook in time.");
+        this.tell("This browser keeps nothing of this page: copy what you want to keep.");
       }
     }
   }
 
   /** What is used where CodeMirror cannot be loaded. */
   function plainEditor(place, text, label, changed) {
-    const area = element("textarea", { "aria-label": label, spellcheck: "false", rows: 24 });
+    const rows = text.split("\n").length + 6;
+    const area = element("textarea", { "aria-label": label, spellcheck: "false", rows });
     area.value = text;
     area.addEventListener("input", () => changed(area.value));
-    place.append(area);
+    place.replaceChildren(area);
     return {
       get text() {
         return area.value;
@@ -208,6 +199,12 @@ globalThis.InPage ??= {};
         area.value = wanted;
       },
       focus: () => area.focus(),
+      select(words) {
+        const start = area.value.indexOf(words);
+        if (start >= 0) {
+          area.setSelectionRange(start, start + words.length);
+        }
+      },
     };
   }
 

@@ -17,9 +17,7 @@ globalThis.InPage ??= {};
       this.label = `Code of ${this.name}`;
       this.keys = { "Mod-Enter": () => this.run(), "Shift-Enter": () => this.run() };
       this.printed = this.cell.querySelector(".cell_output");
-      const parts = this.build({ run: "Run", edit: "Edit", reset: "Reset", stop: "Stop" });
-      this.printed ? this.printed.before(...parts) : this.cell.append(...parts);
-      this.buttons.reset.hidden = true;
+      this.#build();
       const take = (entry) => {
         this.code = entry.code;
         this.buttons.reset.hidden = false;
@@ -29,6 +27,29 @@ globalThis.InPage ??= {};
         take(kept);
       }
       InPage.work.watch(keptAs, "", take);
+    }
+
+    /** Buttons stand below the code, so with code that is folded away they are too. */
+    #build() {
+      const actions = { run: "Run", edit: "Edit", reset: "Reset", stop: "Stop" };
+      const bar = element("div", { class: "in-page-buttons", role: "group" });
+      bar.setAttribute("aria-label", this.name);
+      for (const [action, words] of Object.entries(actions)) {
+        bar.append(this.button(action, words));
+      }
+      this.buttons.run.title = "Shift-Enter in the editor";
+      this.buttons.reset.hidden = true;
+      this.buttons.stop.hidden = true;
+      this.place.addEventListener("click", () => this.buttons.edit.hidden || this.edit());
+      this.place.after(bar);
+      const parts = [this.status, this.output];
+      this.printed ? this.printed.before(...parts) : this.cell.append(...parts);
+    }
+
+    async edit() {
+      this.buttons.edit.hidden = true;
+      await this.open();
+      this.editor.focus();
     }
 
     /** Run the cell; offer to run those above when it needs them. */
@@ -52,6 +73,7 @@ globalThis.InPage ??= {};
     }
 
     cleared() {
+      InPage.work.forget(this.keptAs);
       this.region.classList.remove("has-run");
       this.output.replaceChildren();
     }

@@ -1,4 +1,4 @@
-/* An editor for Python, made with CodeMirror, which is loaded when somebody edits. */
+/* An editor for Python, made with CodeMirror, which is loaded when one comes into view. */
 "use strict";
 
 globalThis.InPage ??= {};
@@ -10,7 +10,7 @@ globalThis.InPage ??= {};
       @param {string} label  what a screen reader calls it
       @param {(text: string) => void} changed  when somebody types
       @param {Record<string, () => void>} keys  such as {"Ctrl-Enter": check}
-      @returns {Promise<{text: string, focus(): void}>} */
+      @returns {Promise<{text: string, focus(): void, select(words: string): void}>} */
   async function openEditor(place, text, label, changed, keys) {
     if (!globalThis.CodeMirror) {
       await InPage.addScript("codemirror.js");
@@ -31,6 +31,7 @@ globalThis.InPage ??= {};
       colour(C.tags.comment, "comment"),
       colour([C.tags.number, C.tags.bool, C.tags.null], "number"),
     ]);
+    place.replaceChildren();
     const view = new C.EditorView({
       parent: place,
       doc: text.replace(/\n$/, ""),
@@ -43,15 +44,21 @@ globalThis.InPage ??= {};
         C.indentUnit.of("    "),
         C.EditorState.tabSize.of(4),
         C.python(),
+        matchMedia("(max-width: 40rem)").matches ? C.EditorView.lineWrapping : [],
         C.syntaxHighlighting(colours),
         C.EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         C.EditorView.updateListener.of((update) => {
           if (update.docChanged && typed) {
+            view.setTabFocusMode(false); // Tab indents for who writes
             changed(view.state.doc.toString());
           }
         }),
       ],
     });
+    // Who only comes along with Tab is led on.
+    view.setTabFocusMode(true);
+    place.addEventListener("pointerdown", () => view.setTabFocusMode(false));
+    place.addEventListener("focusout", () => view.setTabFocusMode(true));
     return {
       get text() {
         return view.state.doc.toString();
@@ -65,6 +72,13 @@ globalThis.InPage ??= {};
         }
       },
       focus: () => view.focus(),
+      /** Select the first place of some words, if there is one. */
+      select(words) {
+        const anchor = this.text.indexOf(words);
+        if (anchor >= 0) {
+          view.dispatch({ selection: { anchor, head: anchor + words.length } });
+        }
+      },
     };
   }
 

@@ -1,17 +1,19 @@
-/* An exercise of the page: a cell that is checked, with hints and a solution. */
+/* An exercise of the page: one card with the task, an editor and the verdict. */
 "use strict";
 
 globalThis.InPage ??= {};
 {
   const { Cell, element } = InPage;
+  const TO_WRITE = "raise NotImplementedError";
+  const EFFORT = /^\s*([★☆]+ · \d+ minutes?)\.\s*/u;
 
   class Exercise extends Cell {
     kind = "exercise";
-    #hints = 0;
-    #tried = false;
+    #best; // the code that had all points, if there is one
+    #rungs; // of the ladder of hints, by what shows them
 
-    /** @param {HTMLElement} region  with data-exercise and data-version
-        @param {() => void} progressed  called when a score changes */
+    /** @param {HTMLElement} region  with data-exercise, data-version and data-stub
+        @param {() => void} progressed  called when an exercise is solved */
     constructor(region, progressed) {
       super(region, region.dataset.exercise, region.dataset.version);
       this.progressed = progressed;
@@ -20,34 +22,41 @@ globalThis.InPage ??= {};
       this.#build();
       const kept = InPage.work.recall(this.name, this.version);
       if (kept) {
-        this.code = kept.code;
-        this.#score(kept.score, kept.of);
+        this.#restore(kept);
         if (kept.old) {
           this.tell("This answer is to an earlier version of the exercise.");
         }
+      } else {
+        this.code = this.book; // without its docstring
       }
-      InPage.work.watch(this.name, this.version, (entry) => {
-        this.code = entry.code;
-        this.#score(entry.score, entry.of);
-      });
+      InPage.work.watch(this.name, this.version, (entry) => this.#restore(entry));
     }
 
-    /** The points of the last check of the code as it is; undefined without one. */
-    get score() {
-      const { score, maxScore } = this.region.dataset;
-      return score === undefined ? undefined : { score: Number(score), of: Number(maxScore) };
-    }
-
+    /** Whether a version of the reader's had all points, whatever became of it. */
     get solved() {
-      return this.score !== undefined && this.score.score === this.score.of;
+      return this.#best !== undefined;
+    }
+
+    /** What cells below use: what works, rather than what is being changed. */
+    get fromBelow() {
+      return { ...this.asked, source: this.#best ?? this.code };
+    }
+
+    /** Open the editor, with the line to write selected. */
+    async open() {
+      const isNew = !this.editor;
+      await super.open();
+      if (isNew) {
+        this.editor.select(TO_WRITE);
+      }
     }
 
     /** Check the code as it is.
 
         @returns {Promise<boolean>}  whether it came to its end */
-    async check(draw = false) {
+    async check() {
       const { code } = this;
-      const found = await this.ask("check", { draw });
+      const found = await this.ask("check");
       if (!found) {
         return false;
       }
@@ -57,86 +66,337 @@ globalThis.InPage ??= {};
       return true;
     }
 
-    hint() {
-      this.#hints += 1;
-      return this.ask("hint", { count: this.#hints });
+    async run() {
+      const answer = await super.run();
+      this.#mark(0);
+      this.region.classList.remove("is-old");
+      return answer;
     }
 
-    /** Run a trained model of the book with the reader's function. */
-    async model() {
-      const { model } = this.region.dataset;
+    /** The next rung of the ladder; those before it stay. */
+    async stuck() {
+      if (await this.#add(this.#rungs[0])) {
+        this.#rungs.shift();
+        this.buttons.stuck.textContent = "Still stuck?";
+        this.buttons.stuck.hidden = !this.#rungs.length;
+      }
+    }
+
+    /** Show a rung below those that were shown before.
+
+        @returns {Promise<boolean>}  whether it could be had */
+    async #add(rung) {
+      const shown = await rung();
+      if (shown) {
+        const item = element("li", { tabindex: "-1" }, ...shown);
+        this.ladder.append(item);
+        item.focus({ preventScroll: true });
+        reveal(item);
+      }
+      return Boolean(shown);
+    }
+
+    /** Take the ladder away; the next time it begins with the first rung. */
+    #climbDown() {
+      this.ladder.replaceChildren();
+      this.#rungs = this.#ladder();
+      this.buttons.stuck.textContent = "Stuck?";
+      this.buttons.stuck.hidden = false;
+    }
+
+    restore() {
+      this.take(this.#best);
+      this.tell("Your solved version is back.");
+      this.buttons.check.focus();
+    }
+
+    async copy() {
       try {
-        await InPage.addScript(`../playground/${model}.weights.js`);
-      } catch (error) {
-        this.tell(error.message);
-        return;
-      }
-      const answer = await this.ask("model", { file: Playground.files[model] });
-      if (answer) {
-        this.tell(answer.failed ? "It stopped with an error." : "Done.");
+        await navigator.clipboard.writeText(this.code);
+        this.tell("Copied.");
+      } catch {
+        this.tell("This browser lets no page copy: select the code and copy it.");
       }
     }
 
-    solution() {
-      if (!this.#tried && !this.solved) {
-        this.#tried = true;
-        this.tell("You have not tried it yet. Press Solution once more to see it all the same.");
-        return;
+    async notebook() {
+      this.tell(await InPage.download());
+    }
+
+    progress(words, share) {
+      const isRunning = /unning/.test(words); // a check says so, the button is enough
+      this.buttons.check.querySelector("span").textContent = isRunning ? "Checking …" : words;
+      this.buttons.check.style.setProperty("--done", share ?? 1);
+      if (words.startsWith("Still")) {
+        this.tell("It still runs: is there a loop that never ends?");
       }
-      const solution = document.getElementById(`solution-${this.name}`);
-      if (solution.classList.contains("toggle-hidden")) {
-        solution.querySelector(".toggle-button").click();
+    }
+
+    busy(is) {
+      super.busy(is);
+      if (!is) {
+        this.buttons.check.querySelector("span").textContent = "Check";
+        this.buttons.check.style.removeProperty("--done");
       }
-      solution.scrollIntoView({ block: "nearest" });
-      this.tell("The solution is below.");
     }
 
     cleared() {
-      this.#score(null);
       this.output.replaceChildren();
+      this.#mark(0);
     }
 
     changed(code) {
-      this.#score(null);
       super.changed(code);
+      this.#score(null);
+      this.buttons.stuck.hidden = !this.#rungs.length;
+      this.region.classList.toggle("is-old", this.output.childElementCount > 0);
+      this.#mark(0);
+      InPage.python.prepare();
+    }
+
+    /** The best version is kept beside the draft. */
+    keep({ code }) {
+      super.keep({ code, best: this.#best });
+      this.#sayWhetherSolved();
+    }
+
+    #restore({ code, best }) {
+      this.#best = best;
+      this.code = code;
+      this.#score(null);
+      this.#sayWhetherSolved();
     }
 
     #build() {
-      const actions = {
-        edit: "Edit",
-        check: "Check",
-        run: "Run",
-        model: "Run a model with it",
-        hint: "Hint",
-        solution: "Solution",
-        reset: "Reset",
-        stop: "Stop",
-      };
-      if (!document.getElementById(`solution-${this.name}`)) {
-        delete actions.solution;
-      }
-      if (!this.region.dataset.model) {
-        delete actions.model;
-      }
-      this.region.append(...this.build(actions));
-      this.buttons.check.title = "Ctrl-Enter in the editor";
-      const size = InPage.megabytes(InPage.python.size);
-      this.tell(`The first run loads Python into this page, ${size}.`);
+      const title = this.region.querySelector(".admonition-title");
+      this.chip = element("span", { class: "in-page-chip" });
+      this.dots = element("span", { class: "in-page-dots", "aria-hidden": "true" });
+      this.#head(title);
+      const shapes = this.region.querySelector(".in-page-shapes");
+      const contract = this.#contract();
+      this.cell.before(...[shapes, contract].filter(Boolean));
+
+      const check = this.button("check", "");
+      check.className = "in-page-check";
+      check.append(element("span", {}, "Check"));
+      check.setAttribute("aria-label", `Check: ${this.name}`);
+      const key = element("kbd", {}, "Ctrl ↵");
+      const stop = this.button("stop", "Stop");
+      stop.hidden = true;
+      const back = this.button("restore", "Put the solved version back");
+      back.hidden = true;
+      const stuck = this.button("stuck", "Stuck?");
+      const parts = [check, key, stop, back, stuck, this.#menu()];
+      const bar = element("div", { class: "in-page-buttons", role: "group" }, ...parts);
+      bar.setAttribute("aria-label", this.name);
+      this.style = element("style");
+      this.ladder = element("ol", { class: "in-page-ladder" });
+      this.region.append(bar, this.status, this.output, this.ladder, this.style);
+      this.#climbDown();
+      this.place.addEventListener("click", () => this.#firstClick(), { once: true });
     }
 
-    #show({ report, drawable }) {
+    /** Title, number, effort, and dots for the exercises of the chapter. */
+    #head(title) {
+      const number = title.querySelector(".caption-number")?.textContent.trim() ?? "";
+      const name = title.textContent.replace(number, "").trim().replace(/^\((.*)\)$/s, "$1");
+      const text = this.region.querySelector(".exercise section p")?.firstChild;
+      const [begin, effort] = EFFORT.exec(text?.data ?? "") ?? [""];
+      if (begin) {
+        text.data = text.data.slice(begin.length);
+      }
+      const about = [number, effort].filter(Boolean).join(" · ");
+      title.replaceChildren(
+        element("strong", {}, name), element("span", {}, about), this.chip, this.dots,
+      );
+    }
+
+    /** What the stub promises, and what else the task says, folded. */
+    #contract() {
+      const more = [...this.region.querySelectorAll(".exercise section > p:first-child ~ *")];
+      const stub = element("div", { class: "highlight" });
+      stub.append(this.place.querySelector("pre").cloneNode(true));
+      const summary = element("summary", {}, "The whole contract");
+      return element("details", { class: "in-page-contract" }, summary, ...more, stub);
+    }
+
+    #menu() {
+      const named = {
+        run: "Run", reset: "Reset", copy: "Copy", notebook: "Open in the notebook",
+      };
+      const items = Object.entries(named).map(([action, words]) => this.button(action, words));
+      this.buttons.run.title = "Shift-Enter in the editor";
+      const summary = element("summary", { "aria-label": `More: ${this.name}` }, "⋯");
+      const list = element("div", {}, ...items);
+      const menu = element("details", { class: "in-page-menu" }, summary, list);
+      const close = () => menu.removeAttribute("open");
+      list.addEventListener("click", close);
+      menu.addEventListener("focusout", ({ relatedTarget }) => {
+        if (relatedTarget && !menu.contains(relatedTarget)) {
+          close();
+        }
+      });
+      addEventListener("click", ({ target }) => menu.contains(target) || close());
+      menu.addEventListener("keydown", ({ key }) => {
+        if (key === "Escape") {
+          close();
+          summary.focus();
+        }
+      });
+      return menu;
+    }
+
+    /** What is written, then what goes wrong, then the book's answer. */
+    #ladder() {
+      const written = [...this.region.querySelectorAll(".in-page-hints > li")];
+      const rungs = written.map((hint) => () => [...hint.childNodes]);
+      if (!written.length) {
+        rungs.push(() => this.#readAgain());
+      }
+      rungs.push(() => this.#example());
+      if (document.getElementById(`solution-${this.name}`)) {
+        rungs.push(() => this.#solution());
+      }
+      return rungs;
+    }
+
+    #readAgain() {
+      const section = this.region.closest("section");
+      const heading = section.querySelector("h1, h2, h3, h4").cloneNode(true);
+      heading.querySelectorAll(".headerlink, .section-number").forEach((e) => e.remove());
+      const link = element("a", { href: `#${section.id}` }, heading.textContent.trim());
+      return ["Read the section again: ", link, "."];
+    }
+
+    async #example() {
+      const answer = await this.ask("example");
+      if (!answer) {
+        return null;
+      }
+      const shown = element("div");
+      shown.innerHTML = answer.page;
+      if (answer.code) {
+        const words = "Put it below my code and run it";
+        const button = element("button", { type: "button" }, words);
+        button.addEventListener("click", () => {
+          this.take(`${this.code.trimEnd()}\n\n${answer.code}\n`);
+          this.run();
+        });
+        shown.append(button);
+      }
+      return [shown];
+    }
+
+    async #solution() {
+      const answer = await this.ask("solution");
+      if (!answer) {
+        return null;
+      }
+      const shown = element("div");
+      shown.innerHTML = answer.page;
+      const book = document.querySelector(`#solution-${this.name} section`);
+      const explained = [...book.children].filter((e) => !e.querySelector(".highlight"));
+      shown.append(...explained.map((part) => part.cloneNode(true)));
+      return [shown];
+    }
+
+    /** The first click into a stub is for the line that is to be written. */
+    async #firstClick() {
+      await this.open();
+      if (this.code === this.book) {
+        this.editor.select(TO_WRITE);
+        this.editor.focus();
+      }
+    }
+
+    #show({ page, report, headline, line }) {
       const { score, max_score: of, mistake } = report;
-      this.#tried ||= this.code.trim() !== this.book.trim();
-      this.#hints = 0;
-      if (drawable) {
-        this.#offerPicture();
-      }
+      this.output.innerHTML = page;
+      this.region.classList.remove("is-old");
       this.#score(score, of, mistake);
-      this.keep({ code: this.code, score, of });
-      this.tell(score < of ? `${score} of ${of} points.` : `All ${of} points.`);
-      if (this.solved) {
-        this.#offerNext();
+      this.#mark(line);
+      if (score === of) {
+        const isFirst = !this.solved;
+        this.#best = this.code;
+        this.#climbDown();
+        this.buttons.stuck.hidden = true;
+        this.#celebrate();
+        if (isFirst) {
+          this.progressed();
+        }
       }
+      this.keep({ code: this.code });
+      this.tell(headline);
+      this.status.classList.add("is-said"); // the verdict shows it
+      reveal(this.output);
+    }
+
+    tell(words) {
+      this.status.classList.remove("is-said");
+      super.tell(words);
+    }
+
+    /** What a right answer is good for, and where to go from here. */
+    async #celebrate() {
+      const verdict = this.output.querySelector(".attention-verdict");
+      const paid = element("div", { class: "in-page-payoff" });
+      verdict.querySelector(".attention-tests").before(paid);
+      const next = InPage.next(this);
+      const end = element("p", { class: "in-page-end" });
+      if (next) {
+        const link = element("a", { href: `#${next.id}`, class: "in-page-next" });
+        link.textContent = `Next: ${next.title} →`;
+        link.addEventListener("click", (event) => {
+          event.preventDefault(); // it would take the focus away again
+          history.pushState(null, "", link.href);
+          next.go();
+        });
+        end.append(link);
+      } else {
+        end.append(...InPage.theEnd());
+      }
+      if (document.getElementById(`solution-${this.name}`)) {
+        const compare = element("button", { type: "button" }, "Compare with the solution");
+        compare.addEventListener("click", () => {
+          compare.remove();
+          this.#add(() => this.#solution());
+        });
+        end.append(" ", compare);
+      }
+      verdict.append(end);
+      if (this.region.dataset.model) {
+        paid.replaceChildren(await this.#payoff());
+      }
+    }
+
+    async #payoff() {
+      const shown = element("div");
+      const { model } = this.region.dataset;
+      try {
+        await InPage.addScript(`../playground/${model}.weights.js`);
+        const above = InPage.above(this);
+        const question = { cell: this.asked, above, file: Playground.files[model] };
+        const answer = await InPage.python.ask({ do: "model", with: question }, () => {});
+        shown.innerHTML = answer.page;
+      } catch {
+        // without it the answer is as right
+      }
+      return shown;
+    }
+
+    get title() {
+      return this.region.querySelector(".admonition-title strong").textContent;
+    }
+
+    get id() {
+      return this.region.querySelector(".exercise")?.id ?? "";
+    }
+
+    /** Bring the reader here. */
+    async go() {
+      this.region.scrollIntoView();
+      await this.open();
+      this.editor.focus();
     }
 
     #score(score, of, mistake) {
@@ -151,25 +411,27 @@ globalThis.InPage ??= {};
       if (mistake) {
         data.mistake = mistake;
       }
+    }
+
+    #sayWhetherSolved() {
+      const isEdited = this.solved && this.#best.trim() !== this.code.trim();
       this.region.classList.toggle("is-solved", this.solved);
-      this.progressed();
+      const words = isEdited ? "✓ solved, edited since" : "✓ solved";
+      this.chip.textContent = this.solved ? words : "";
+      this.buttons.restore.hidden = !isEdited;
     }
 
-    #offerPicture() {
-      const size = InPage.megabytes(InPage.python.sizeOf("matplotlib"));
-      const words = `Draw yours beside the expected one (loads matplotlib, ${size})`;
-      const button = element("button", { type: "button" }, words);
-      button.addEventListener("click", () => this.check(true));
-      this.output.append(button);
+    /** Mark a line of the reader's; none if it is 0. */
+    #mark(line) {
+      const where = `[data-exercise="${this.name}"] .cm-line:nth-child(${line})`;
+      this.style.textContent = line ? `${where} { background: var(--house-wrong-soft); }` : "";
     }
+  }
 
-    #offerNext() {
-      const next = InPage.next(this);
-      if (next) {
-        const link = element("a", { href: `#exercise-${next.name}` }, "Next exercise");
-        this.status.append(" ", link);
-      }
-    }
+  /** Scroll until something can be seen: as far as it fits, and no further. */
+  function reveal(what) {
+    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+    what.scrollIntoView({ block: "nearest", behavior });
   }
 
   InPage.Exercise = Exercise;

@@ -1,4 +1,4 @@
-/* The exercise notebook of a chapter: filled in with answers, or answers taken out. */
+/* The exercise notebook of a chapter: filled in with answers. */
 "use strict";
 
 globalThis.InPage ??= {};
@@ -22,22 +22,5 @@ globalThis.InPage ??= {};
     return JSON.stringify(InPage.blank, null, 1);
   }
 
-  /** The answers in a notebook, by the name of the exercise.
-
-      @throws {Error}  the text is no notebook; the message says so */
-  function answers(text) {
-    let cells;
-    try {
-      cells = JSON.parse(text).cells;
-    } catch {
-      // told below
-    }
-    if (!Array.isArray(cells)) {
-      throw new Error("This file is no notebook.");
-    }
-    const found = cells.filter((cell) => nameOf(cell) !== undefined);
-    return new Map(found.map((cell) => [nameOf(cell), [cell.source].flat().join("")]));
-  }
-
-  InPage.notebook = { fill, answers };
+  InPage.notebook = { fill };
 }

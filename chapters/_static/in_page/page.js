@@ -7,9 +7,10 @@ globalThis.InPage ??= {};
   const chapter = location.pathname.split("/").pop().replace(/\.html$/, "");
   InPage.chapter = chapter;
   const STAYS = 1000; // milliseconds in view until Python starts for who ran it before
+  const NEAR = "600px"; // of the window; there, editors take the place of code
   const cells = new Map(); // what runs, by its element
   const exercises = [];
-  const bar = bringBarToLife();
+  const progress = document.querySelector(".in-page-progress");
   for (const region of document.querySelectorAll(".in-page")) {
     const isExercise = "exercise" in region.dataset;
     const made = isExercise ? new Exercise(region, showProgress) : new Demo(region);
@@ -19,6 +20,7 @@ globalThis.InPage ??= {};
     }
   }
   showProgress();
+  openInTime();
   if (InPage.work.ranBefore() && !navigator.connection?.saveData) {
     startInTime();
   }
@@ -32,7 +34,8 @@ globalThis.InPage ??= {};
         break;
       }
       if (cells.has(cell)) {
-        before.push(cells.get(cell).asked);
+        const other = cells.get(cell);
+        before.push(other.fromBelow ?? other.asked);
       } else if (!/\btag_(?!hide-|scroll)/.test(cell.className)) {
         number += 1;
         const source = cell.querySelector(".cell_input pre").textContent;
@@ -58,26 +61,58 @@ globalThis.InPage ??= {};
     return true;
   };
 
-  /** The next exercise that is not solved, if there is one. */
+  /** The next exercise that is not solved, or else the first one; none when all are. */
   InPage.next = (exercise) => {
     const from = exercises.indexOf(exercise) + 1;
-    return exercises.slice(from).find((other) => !other.solved);
+    const order = [...exercises.slice(from), ...exercises.slice(0, from)];
+    return order.find((other) => other !== exercise && !other.solved);
   };
 
-  /** The line below the title, which was written with the page. */
-  function bringBarToLife() {
-    const place = document.querySelector(".in-page-bar");
-    const file = place.querySelector("input[type=file]");
-    file.addEventListener("change", () => load(file));
-    const does = { check: checkAll, download, load: () => file.click() };
-    for (const button of place.querySelectorAll("button")) {
-      button.addEventListener("click", does[button.dataset.does]);
-      button.disabled = false;
+  /** What stands below the last exercise that was open. */
+  InPage.theEnd = () => {
+    const title = document.querySelector("h1").firstChild.textContent.trim();
+    const parts = [element("strong", {}, `“${title}” is yours: all exercises are solved.`)];
+    const quiz = document.querySelector(".quiz")?.closest("section");
+    const next = document.querySelector("a.right-next");
+    if (quiz) {
+      parts.push(" ", element("a", { href: `#${quiz.id}` }, "The quiz"));
     }
-    return {
-      progress: place.querySelector(".in-page-progress"),
-      status: place.querySelector("[role=status]"),
-    };
+    if (next) {
+      const words = next.querySelector(".prev-next-title").textContent.trim();
+      parts.push(" ", element("a", { href: next.href, class: "in-page-next" }, `${words} →`));
+    }
+    return parts;
+  };
+
+  /** Give the notebook of the chapter, with the answers of this page, to the reader.
+
+      @returns {Promise<string>}  what to say */
+  InPage.download = async () => {
+    const answers = new Map(
+      exercises.filter(({ code, book }) => code !== book).map(({ name, code }) => [name, code]),
+    );
+    try {
+      const text = await InPage.notebook.fill(chapter, answers);
+      const address = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
+      element("a", { href: address, download: `${chapter}.ipynb` }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+      return `${chapter}.ipynb has your answers: open it with Jupyter.`;
+    } catch (error) {
+      return error.message;
+    }
+  };
+
+  /** Put an editor in the place of each exercise that comes near. */
+  function openInTime() {
+    const watch = new IntersectionObserver((changes) => {
+      for (const { target, isIntersecting } of changes) {
+        if (isIntersecting) {
+          watch.unobserve(target);
+          exercises.find(({ region }) => region === target).open();
+        }
+      }
+    }, { rootMargin: NEAR });
+    exercises.forEach(({ region }) => watch.observe(region));
   }
 
   /** Start Python while the reader looks at the first exercise and not at its check. */
@@ -100,45 +135,13 @@ globalThis.InPage ??= {};
 
   function showProgress() {
     const solved = exercises.filter((exercise) => exercise.solved).length;
-    bar.progress.textContent = `${solved} of ${exercises.length} exercises solved`;
-  }
-
-  async function checkAll() {
-    for (const exercise of exercises) {
-      if (!(await exercise.check())) {
-        bar.status.textContent = `Not all were checked: ${exercise.status.textContent}`;
-        return;
-      }
+    progress.textContent = `${solved} of ${exercises.length} exercises solved`;
+    for (const { dots } of exercises) {
+      const marks = exercises.map((other) => {
+        const kind = `${other.solved ? "solved" : ""} ${other.dots === dots ? "here" : ""}`;
+        return element("span", { class: kind.trim() });
+      });
+      dots.replaceChildren(...marks);
     }
-    bar.status.textContent = `Checked. ${bar.progress.textContent}.`;
-  }
-
-  async function download() {
-    const answers = new Map(exercises.map(({ name, code }) => [name, code]));
-    try {
-      const text = await InPage.notebook.fill(chapter, answers);
-      const address = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
-      element("a", { href: address, download: `${chapter}.ipynb` }).click();
-      setTimeout(() => URL.revokeObjectURL(address), 60_000);
-      bar.status.textContent = `${chapter}.ipynb has your answers.`;
-    } catch (error) {
-      bar.status.textContent = error.message;
-    }
-  }
-
-  async function load(file) {
-    try {
-      const answers = InPage.notebook.answers(await file.files[0].text());
-      const mine = exercises.filter(({ name }) => answers.has(name));
-      for (const exercise of mine) {
-        exercise.take(answers.get(exercise.name));
-      }
-      bar.status.textContent = mine.length
-        ? `${mine.length} answers were taken from the notebook.`
-        : "This notebook has no answers to the exercises of this page.";
-    } catch (error) {
-      bar.status.textContent = error.message;
-    }
-    file.value = "";
   }
 }

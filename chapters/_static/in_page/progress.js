@@ -21,7 +21,7 @@
       const exercises = chapters[chapterOf(place)];
       if (exercises && !isInSentence(place)) {
         const entries = kept(exercises);
-        const solved = entries.filter((e) => typeof e?.score === "number" && e.score === e.of);
+        const solved = entries.filter((entry) => entry?.best !== undefined);
         say(place, solved.length, entries.length);
       }
     }

@@ -15,6 +15,11 @@ globalThis.InPage ??= {};
     received.get(name)[number] = text;
   };
 
+  const SLOW = 3000; // milliseconds until a reader is told that it still runs
+  const MOST = 30_000; // and until it is ended; autograder/watch.py is faster, if it can
+
+  const TOO_LONG = "Stopped after 30 seconds: is there a loop that never ends?";
+
   /** A reader has stopped Python. */
   class Stopped extends Error {}
 
@@ -22,42 +27,45 @@ globalThis.InPage ??= {};
     #files = new Map(); // contents by name, loaded once
     #worker = null;
     #last = Promise.resolve();
-    #stops = 0; // how often somebody pressed Stop
-    #asked = 0; // #stops when the present question was asked
+    #current = null; // the ticket of what is being answered
+    #tell = () => {}; // what is being waited for
     #prepares = false; // before anything was asked
     #broken = () => {}; // ends the worker, and the wait for it
-
-    /** Whether the next question starts without loading anything. */
-    get loaded() {
-      return this.#files.size > 0;
-    }
 
     /** How many bytes the first question loads. */
     get size() {
       return weight(START);
     }
 
-    /** How many bytes a package loads. */
-    sizeOf(name) {
-      return weight(packages[name].filter((file) => !this.#files.has(file)));
-    }
-
     /** Ask Python something, after what was asked before.
 
         @param {object} question  for Page.ask in autograder/in_page.py
-        @param {(words: string) => void} tell  is told what is being waited for
+        @param {(words: string, share?: number) => void} tell  is told what is being
+          waited for, and how much of it is done
+        @param {object} ticket  with which this question alone can be stopped
         @returns {Promise<object>}  its answer */
-    ask(question, tell) {
+    ask(question, tell, ticket = {}) {
       if (this.#prepares) {
+        this.#tell = tell;
         tell("Starting Python …");
+      } else if (this.#current) {
+        tell("Waiting for another cell …");
       }
-      const stops = this.#stops;
-      const turn = this.#last.then(() => {
-        this.#asked = stops;
-        return this.#ask(question, tell);
+      const turn = this.#last.then(async () => {
+        goOn(ticket);
+        this.#current = ticket;
+        this.#tell = tell;
+        try {
+          return await this.#ask(question);
+        } finally {
+          this.#current = null;
+        }
       });
       this.#last = turn.catch(() => {});
-      return turn;
+      const stopped = new Promise((_, reject) => {
+        ticket.stop = reject;
+      });
+      return Promise.race([turn, stopped]);
     }
 
     /** Start before anything is asked, for a reader who begins to write. What goes wrong is
@@ -67,36 +75,45 @@ globalThis.InPage ??= {};
         return;
       }
       this.#prepares = true;
-      const stops = this.#stops;
       this.#last = this.#last
-        .then(() => {
-          this.#asked = stops;
-          return this.#worker ? null : this.#start(() => {});
-        })
+        .then(() => (this.#worker ? null : this.#start()))
         .catch(() => {})
         .finally(() => {
           this.#prepares = false;
         });
     }
 
-    /** End whatever is running or waits. The next question starts Python anew. */
-    stop() {
-      this.#stops += 1; // while something loads there is nothing to end
-      this.#broken(new Stopped("Stopped."));
+    /** End one question, running or not. The next one starts Python anew if need be. */
+    stop(ticket, words = "Stopped.") {
+      const stopped = new Stopped(words);
+      ticket.stopped = stopped;
+      ticket.stop(stopped);
+      if (this.#current === ticket) {
+        this.#broken(stopped);
+      }
     }
 
-    async #ask(question, tell) {
-      this.#goOn();
+    async #ask(question) {
+      const ticket = this.#current;
       if (!this.#worker) {
-        await this.#start(tell);
+        await this.#start();
+        goOn(ticket);
       }
-      tell("Running …");
-      const answer = await this.#put(question);
+      this.#tell("Running …");
+      const slow = setTimeout(() => this.#tell("Still running …"), SLOW);
+      const end = setTimeout(() => this.stop(ticket, TOO_LONG), MOST);
+      let answer;
+      try {
+        answer = await this.#put(question);
+      } finally {
+        clearTimeout(slow);
+        clearTimeout(end);
+      }
       if (!answer.needs) {
         return answer;
       }
-      await this.#load(answer.needs, tell);
-      return this.#ask(question, tell);
+      await this.#load(answer.needs);
+      return this.#ask(question);
     }
 
     async #put(question) {
@@ -105,16 +122,16 @@ globalThis.InPage ??= {};
     }
 
     /** Load a package that a cell needs, and let what waited for it run. */
-    async #load(name, tell) {
-      await this.#fetch(packages[name], tell, name);
-      tell(`Starting ${name} …`);
+    async #load(name) {
+      await this.#fetch(packages[name], name);
+      this.#tell(`Starting ${name} …`);
       await this.#send({ files: this.#contents(packages[name]), load: name });
       await this.#put({ do: "arrived", with: { package: name, above: [] } });
     }
 
-    async #start(tell) {
-      await this.#fetch(START, tell, "Python");
-      tell("Starting Python …");
+    async #start() {
+      await this.#fetch(START, "Python");
+      this.#tell("Starting Python …");
       const source = new Blob([`(${InPage.worker})();`], { type: "text/javascript" });
       const address = URL.createObjectURL(source);
       this.#worker = new Worker(address);
@@ -144,7 +161,7 @@ globalThis.InPage ??= {};
       });
     }
 
-    async #fetch(names, tell, title) {
+    async #fetch(names, title) {
       const missing = names.filter((name) => !this.#files.has(name));
       const total = missing.reduce((sum, name) => sum + files[name].pieces, 0);
       let here = 0;
@@ -155,19 +172,21 @@ globalThis.InPage ??= {};
         await Promise.all(Array.from({ length: pieces }, async (_, number) => {
           await InPage.addScript(`python/${name}.${number}.js?v=${version}`);
           here += 1;
-          tell(`Loading ${title}, ${size}: ${Math.round((100 * here) / total)} % …`);
+          this.#tell(`Loading ${title}, ${size} …`, here / total);
         }));
         this.#files.set(name, await unpacked(received.get(name).join("")));
         received.delete(name);
       }));
-      this.#goOn();
-    }
-
-    /** @throws {Stopped}  since the present question was asked, Stop was pressed */
-    #goOn() {
-      if (this.#asked !== this.#stops) {
-        throw new Stopped("Stopped.");
+      if (this.#current) {
+        goOn(this.#current);
       }
+    }
+  }
+
+  /** @throws {Stopped}  the question of a ticket was stopped */
+  function goOn(ticket) {
+    if (ticket.stopped) {
+      throw ticket.stopped;
     }
   }
 

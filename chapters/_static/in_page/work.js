@@ -12,18 +12,27 @@ globalThis.InPage ??= {};
 
   const key = (name, version) => `${PREFIX}${name}/${version}`;
 
-  /** The entry of an exercise: {code, score, of, old}; null if there is none. */
+  /** The entry of an exercise: {code, best, old}; null if there is none.
+
+      `code` is the draft, and `best` the code that had all points, if there is one. */
   function recall(name, version) {
     try {
       const own = localStorage.getItem(key(name, version));
       if (own !== null) {
-        return { ...JSON.parse(own), old: false };
+        return { ...read(own), old: false };
       }
       const other = Object.keys(localStorage).find((k) => k.startsWith(key(name, "")));
-      return other ? { ...JSON.parse(localStorage.getItem(other)), score: null, old: true } : null;
+      return other ? { code: read(localStorage.getItem(other)).code, old: true } : null;
     } catch {
       return null; // storage is forbidden, or somebody else wrote there
     }
+  }
+
+  /** What is kept; entries of the second edition had {code, score, of}. */
+  function read(text) {
+    const { code, best, score, of } = JSON.parse(text);
+    const isSolved = typeof score === "number" && score === of;
+    return { code, best: best ?? (isSolved ? code : undefined) };
   }
 
   /** Keep an entry. @returns {boolean}  whether the browser has it */
@@ -71,7 +80,7 @@ globalThis.InPage ??= {};
   function watch(name, version, changed) {
     addEventListener("storage", (event) => {
       if (event.key === key(name, version) && event.newValue !== null) {
-        changed(JSON.parse(event.newValue));
+        changed(read(event.newValue));
       }
     });
   }

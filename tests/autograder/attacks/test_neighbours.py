@@ -105,19 +105,6 @@ CHANNELS = {  # how one signals, and how the other one looks
         "    call(libc.sysinfo, info)\n"
         "    return info[10] & 0xffff\n",
     ),
-    "the number of terminals of the machine": (
-        "def signal(): return os.openpty()\n"
-        "def stop(pair): [os.close(fd) for fd in pair]\n",
-        "def look(): return open('/proc/sys/kernel/pty/nr').read()\n",
-    ),
-    "the next terminal": (
-        "def signal(): return os.openpty()\n"
-        "def stop(pair): [os.close(fd) for fd in pair]\n",
-        "def look():\n"
-        "    pair = os.openpty()\n"
-        "    try: return os.ttyname(pair[1])\n"
-        "    finally: [os.close(fd) for fd in pair]\n",
-    ),
     "the number of open files of the machine": (
         "def signal(): return [os.open('/dev/null', 0) for _ in range(300)]\n"
         "def stop(kept): [os.close(fd) for fd in kept]\n",
@@ -128,15 +115,6 @@ CHANNELS = {  # how one signals, and how the other one looks
         "def stop(_): fcntl.flock(shared, fcntl.LOCK_UN)\n",
         "def look(): return open('/proc/locks').read()\n",
     ),
-    "a socket without a file": (
-        "def signal():\n"
-        "    one = socket.socket(socket.AF_UNIX)\n"
-        "    one.bind('\\0neighbour'); one.listen()\n"
-        "    return one\n"
-        "def stop(one): one.close()\n",
-        "def look():\n"
-        "    with socket.socket(socket.AF_UNIX) as one: one.connect('\\0neighbour')\n",
-    ),
     "a file in shared memory": (
         "def signal(): open('/dev/shm/neighbour', 'w').close()\n"
         "def stop(_): os.unlink('/dev/shm/neighbour')\n",
@@ -146,14 +124,6 @@ CHANNELS = {  # how one signals, and how the other one looks
         "def signal(): open('/tmp/large', 'wb').write(bytes(2**24))\n"
         "def stop(_): os.unlink('/tmp/large')\n",
         "def look(): return os.statvfs('/tmp').f_bfree\n",
-    ),
-    "a process": (
-        "def signal():\n"
-        "    if (pid := os.fork()) == 0:\n"
-        "        time.sleep(9); os._exit(0)\n"
-        "    return pid\n"
-        "def stop(pid): os.kill(pid, 9); os.waitpid(pid, 0)\n",
-        "def look(): return [n for n in os.listdir('/proc') if n.isdigit()]\n",
     ),
     "a segment of System V": (
         "def signal(): return call(libc.shmget, 99, 4096, 0o1666)\n"

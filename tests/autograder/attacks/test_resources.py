@@ -35,7 +35,7 @@ LIMITS = Limits(
     disk=20 * MB,
     files=200,
     file_size=10 * MB,
-    processes=40,
+    threads=40,
     open_files=128,
     cell_seconds=2,
     submission_seconds=20,
@@ -65,11 +65,11 @@ def connections():
 ATTACKS = {
     "18 a fork bomb": (
         "import os\nwhile True: os.fork()\n",
-        ("limit of 40 processes", "memory limit of 400 MB", "ended the kernel"),
+        ("a submission is one process",),
     ),
     "18 a bomb of shells": (
         "!b() { b | b & }; b; sleep 9\n",
-        ("limit of", "differ", "ended the kernel", "NameError"),
+        ("a submission is one process",),
     ),
     "19 an infinite loop": ("while True: pass\n", ("time limit of 2 s",)),
     "20 a loop that catches everything": (
@@ -105,86 +105,22 @@ ATTACKS = {
         "x = []\nwhile True: x.append(bytearray(9999))\n",
         ("memory limit of 400 MB",),
     ),
-    "22 memory in many processes that cannot be traced": (
-        "import ctypes, os, time\n"
-        "for _ in range(12):\n"
-        "    if os.fork() == 0:\n"
-        "        ctypes.CDLL(None).prctl(4, 0)\n"
-        "        x = bytearray(60 * 2**20)\n"
-        "        time.sleep(60)\n"
-        "time.sleep(60)\n",
+    "22 memory that is shared with nobody": (
+        "import mmap\n"
+        "x = []\n"
+        "while True: x.append(mmap.mmap(-1, 2**24)); x[-1].write(bytes(2**24))\n",
         ("memory limit of 400 MB",),
     ),
-    "22 memory in the buffers of sockets": (
-        "import os, socket, time\n"
-        "def fork():\n"
-        "    try: return os.fork()\n"
-        "    except OSError: return 1\n"  # there are as many as may be
-        "for _ in range(40):\n"
-        "    if fork() == 0:\n"
-        "        pairs = []\n"
-        "        while True:\n"
-        "            try: pairs.append(socket.socketpair())\n"
-        "            except OSError: break\n"
-        "        for one, other in pairs:\n"
-        "            one.setblocking(False)\n"
-        "            try:\n"
-        "                while True: one.send(bytes(9999))\n"
-        "            except OSError: pass\n"
-        "        time.sleep(60)\n"
-        "time.sleep(60)\n",
-        ("memory limit of 400 MB",),
-    ),
-    "22 memory in connections that nobody accepts": (
-        "import os, socket, time\n"
-        "for n in range(38):\n"
-        "    if os.fork() == 0:\n"
-        "        kept = []\n"
-        "        while len(kept) < 100:\n"
-        "            one = socket.socket(socket.AF_UNIX)\n"
-        "            one.bind(f'\\0{n}-{len(kept)}'); one.listen(4096)\n"
-        "            kept.append(one)\n"
-        "            try:\n"
-        "                while True:\n"
-        "                    with socket.socket(socket.AF_UNIX) as other:\n"
-        "                        other.setblocking(False)\n"
-        "                        other.connect(one.getsockname())\n"
-        "                        other.send(bytes(180_000))\n"
-        "            except OSError: pass\n"
-        "        time.sleep(60)\n"
-        "time.sleep(60)\n",
-        ("memory limit of 400 MB",),
-    ),
-    "22 memory in datagrams that nobody reads": (
-        "import os, socket, time\n"
-        "for n in range(38):\n"
-        "    if os.fork() == 0:\n"
-        "        kept = []\n"
-        "        while len(kept) < 100:\n"
-        "            one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
-        "            one.bind(f'\\0{n}-{len(kept)}'); kept.append(one)\n"
-        "            try:\n"
-        "                while True:\n"
-        "                    kind = socket.AF_UNIX, socket.SOCK_DGRAM\n"
-        "                    with socket.socket(*kind) as other:\n"
-        "                        other.setblocking(False)\n"
-        "                        other.sendto(bytes(180_000), one.getsockname())\n"
-        "            except OSError: pass\n"
-        "        time.sleep(60)\n"
-        "time.sleep(60)\n",
-        ("memory limit of 400 MB",),
-    ),
-    "22 memory for many mappings in many processes": (
-        "import ctypes, os, time\n"
+    "22 memory behind read-only pages": (
+        "import ctypes\n"
         "libc = ctypes.CDLL(None)\n"
         "libc.mmap.restype = ctypes.c_void_p\n"
         "libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 4]\n"
         "libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]\n"
-        "start = libc.mmap(None, 60_000 * 4096, 0, 0x22, -1, 0)\n"
-        "for n in range(0, 60_000, 2): libc.mprotect(start + n * 4096, 4096, 1)\n"
-        "for _ in range(37):\n"
-        "    if os.fork() == 0: time.sleep(60)\n"
-        "time.sleep(60)\n",
+        "for n in range(999):\n"
+        "    start = libc.mmap(None, 2**24, 3, 0x22, -1, 0)\n"
+        "    if start == 2**64 - 1: raise MemoryError(n)\n"
+        "    ctypes.memset(start, 1, 2**24); libc.mprotect(start, 2**24, 1)\n",
         ("memory limit of 400 MB",),
     ),
     "23 a full disk": (
@@ -248,7 +184,7 @@ ATTACKS = {
         "import threading, time\n"
         "for _ in range(999):\n"
         "    threading.Thread(target=time.sleep, args=(99,)).start()\n",
-        ("limit of 40 processes and threads",),
+        ("limit of 40 threads",),
     ),
     "27 a daemon that outlives its cell": (
         "import os, signal, time\n"
@@ -260,7 +196,7 @@ ATTACKS = {
         "            except (OSError, ValueError): pass\n"
         "        time.sleep(9999)\n"
         "    os._exit(0)\n" + WRONG,
-        ("differ", "ended the kernel"),
+        ("a submission is one process",),
     ),
     "28 busy threads in torch": (
         "import torch, threading\n"
@@ -397,68 +333,31 @@ def test_cells_beside_the_answers_that_end_the_kernel_are_left_out(graded, topic
 # What no exercise is needed for.
 
 
-def test_the_processor_time_of_all_processes_together_is_limited(needs_sandbox):
+def test_the_processor_time_of_all_threads_together_is_limited(needs_sandbox):
     code = (
-        "import os, time\n"
-        "for _ in range(3):\n"
-        "    if os.fork() == 0:\n"
-        "        while True: pass\n"
+        "import threading, time\n"
+        "def work():\n"
+        "    while True: pass\n"
+        "for _ in range(3): threading.Thread(target=work).start()\n"
         "time.sleep(60)"
     )
     _, ended = run(code, cpu_seconds=1, cell_seconds=30)
     assert ended == "processor time limit of 1 s"
 
 
-@pytest.mark.parametrize("milliseconds", [300, 15])
-def test_processor_time_of_children_for_which_nobody_waits_counts(
-    needs_sandbox, milliseconds
-):
-    """The system forgets what they used; one at a time is never much."""
-    code = (
-        "import os, signal, time\n"
-        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
-        "while True:\n"
-        "    child = os.fork()\n"
-        "    if child == 0:\n"
-        f"        while time.process_time() < {milliseconds / 1000}: pass\n"
-        "        os._exit(0)\n"
-        "    try: os.waitpid(child, 0)\n"  # until it is gone, for nothing
-        "    except ChildProcessError: pass\n"
-    )
-    _, ended = run(code, cpu_seconds=3, cell_seconds=25)
-    assert ended == "processor time limit of 3 s"
-
-
-def test_processes_that_are_waited_for_count_what_they_used(needs_sandbox):
-    code = (
-        "import subprocess\n"
-        "for _ in range(200): subprocess.run(['true'], check=True)\n"
-        "print('MANY')"
-    )
-    (text,), ended = run(code, cpu_seconds=20, cell_seconds=25)
-    assert (text, ended) == ("MANY\n", None)
-
-
-def test_many_sessions_do_not_get_many_shares_of_the_processor(needs_sandbox):
-    """Linux shares a processor among sessions, however many processes are in each."""
-    code = (
-        "import os, time\n"
-        "for _ in range(30):\n"
-        "    if os.fork() == 0:\n"
-        "        os.setsid()\n"
-        "        while True: pass\n"
-        "time.sleep(60)"
-    )
-    _, ended = run(code)
-    assert ended == "limit of 4 sessions of processes"
+def test_who_dies_of_too_little_memory_is_told_so(needs_sandbox):
+    """Not every library notices that it got none."""
+    fill = "x = [bytearray(9999) for _ in range(14_000)]"
+    _, ended = run(f"import os\n{fill}\nos.abort()", memory=150 * MB)
+    assert ended is not None
+    assert "ended by signal" in ended
+    assert ended.endswith("perhaps at the memory limit of 150 MB")
 
 
 UNCOUNTED = {
     "a memory file": "os.memfd_create('x')",
-    "shared memory without a file": "import mmap; mmap.mmap(-1, 4096)",
-    "memory mapped from /dev/zero": (
-        "import mmap; mmap.mmap(os.open('/dev/zero', os.O_RDWR), 4096)"
-    ),
+    "another process": "check(libc.fork())",
+    "a pair of sockets": "import socket; socket.socketpair()",
     "a System V segment": "check(libc.shmget(0, 4096, 0o1600))",
     "a System V queue": "check(libc.msgget(0, 0o1600))",
     "System V semaphores": "check(libc.semget(0, 1, 0o1600))",
@@ -467,11 +366,7 @@ UNCOUNTED = {
         "import fcntl; fcntl.lockf(open('/tmp/x', 'w'), fcntl.LOCK_EX)"
     ),
     "a larger pipe": "import fcntl; fcntl.fcntl(os.pipe()[0], 1031, 2**20)",
-    "a larger socket": (
-        "import socket; socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, "
-        "socket.SO_SNDBUF, 2**24)"
-    ),
-    "many terminals": "kept = [os.openpty() for _ in range(99)]",
+    "a terminal": "os.openpty()",
     "a key in the session's keyring": (
         "check(libc.syscall(248, b'user', b'x', b'y', 1, -3))"
     ),
@@ -509,85 +404,10 @@ def test_nothing_can_be_held_that_no_limit_counts(uncounted, what):
     assert uncounted[what].split(":")[0] in refused, uncounted[what]
 
 
-def test_memory_of_deleted_and_of_mapped_files_counts(needs_sandbox):
-    code = (
-        "import os, mmap, time\n"
-        "kept = []\n"
-        "for folder in ('/tmp', '/dev/shm', '/home/student'):\n"
-        "    for n in range(9):\n"
-        "        f = open(f'{folder}/x', 'wb+')\n"
-        "        f.write(bytes(10 * 2**20)); f.flush()\n"
-        "        os.unlink(f.name); kept.append(f)\n"
-        "time.sleep(60)"
-    )
-    _, ended = run(code, memory=150 * MB, disk=100 * MB)
-    assert ended == "memory limit of 150 MB"
-
-
-def test_a_process_cannot_take_memory_back_by_its_name(needs_sandbox):
-    code = (
-        "import ctypes, os, time\n"
-        "if os.fork() == 0:\n"  # nobody waits for it
-        "    ctypes.CDLL(None).prctl(15, b'\\rVmPTE:-9999999', 0, 0, 0)\n"
-        "    os._exit(0)\n"
-        "time.sleep(0.3)\n"
-        "for _ in range(3):\n"
-        "    if os.fork() == 0:\n"
-        "        x = b'x' * (100 * 2**20)\n"
-        "        time.sleep(60)\n"
-        "time.sleep(60)"
-    )
-    _, ended = run(code, memory=150 * MB)
-    assert ended == "memory limit of 150 MB"
-
-
-def test_names_of_processes_and_sockets_may_be_any_bytes(needs_sandbox):
-    code = (
-        "import ctypes, os, socket, time\n"
-        "ctypes.CDLL(None).prctl(15, b'\\xff\\n\\r:', 0, 0, 0)\n"
-        "names = [b'\\0a\\nb', b'\\0' + bytes(range(128, 160)), b'/tmp/L\\xf6sung']\n"
-        "sockets = [socket.socket(socket.AF_UNIX) for _ in names]\n"
-        "for one, name in zip(sockets, names): one.bind(name)\n"
-        "time.sleep(0.5)\n"
-        "print('done')"
-    )
-    (text,), ended = run(code)
-    assert (text, ended) == ("done\n", None)
-
-
-@pytest.mark.parametrize("size, told", [(120, None), (165, "memory limit of 150 MB")])
+@pytest.mark.parametrize("size, told", [(120, ""), (165, "MemoryError: ")])
 def test_memory_counts_from_where_the_libraries_end(needs_sandbox, size, told):
-    _, ended = run(
-        f"x = b'x' * {size * MB}\nimport time; time.sleep(0.5)", memory=150 * MB
-    )
-    assert ended == told
-
-
-def test_what_processes_share_counts_once(needs_sandbox):
-    code = (
-        "import os, time\n"
-        "x = b'x' * (100 * 2**20)\n"
-        "for _ in range(5):\n"
-        "    if os.fork() == 0:\n"
-        "        time.sleep(5)\n"
-        "        os._exit(0)\n"
-        "time.sleep(0.5)\n"
-        "print('MANY')"
-    )
-    (text,), ended = run(code, memory=150 * MB)
-    assert ended is None
-    assert "MANY" in text
-
-
-def test_programs_do_not_pass_for_forks_that_share_the_imports(needs_sandbox):
-    code = (
-        "import subprocess, sys, time\n"
-        "hold = 'x = b\"x\" * (60 * 2**20); import time; time.sleep(99)'\n"
-        "for _ in range(8): subprocess.Popen([sys.executable, '-S', '-c', hold])\n"
-        "time.sleep(60)"
-    )
-    _, ended = run(code, memory=450 * MB, cell_seconds=60, submission_seconds=90)
-    assert ended == "memory limit of 450 MB"
+    (text, alive), ended = run(f"x = b'x' * {size * MB}", "7", memory=150 * MB)
+    assert (text, alive, ended) == (told, "7", None)
 
 
 def test_an_endless_message_does_not_fill_the_memory_of_the_grader(

@@ -9,7 +9,6 @@ import pickle
 
 import pytest
 import zmq
-from jupyter_client import AsyncKernelManager
 from nbclient.client import CellExecutionComplete
 from nbformat import NotebookNode
 
@@ -18,6 +17,7 @@ from autograder.grading.client import MESSAGE_BYTES, SubmissionClient
 from autograder.grading.clock import Clock
 from autograder.grading.worker import Job, examine_submission
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.manager import UnprotectedKernelManager
 from autograder.sandbox.messages import FlatSession, UnreadableMessage
 from autograder.submissions.submitted import Submission
 
@@ -36,7 +36,7 @@ CELL = NotebookNode(cell_type="code", source="1", outputs=[])
 @pytest.fixture
 def client():
     """A client whose cells take no time, and whose kernel is not started."""
-    manager = AsyncKernelManager(kernel_name="python3", session=FlatSession())
+    manager = UnprotectedKernelManager(session=FlatSession())
     notebook = NotebookNode(cells=[], metadata=NotebookNode())
     made = SubmissionClient(notebook, manager, Limits(), Clock(Limits(), alone=True))
     made.async_execute_cell = doing(None)

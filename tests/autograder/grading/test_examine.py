@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.errors import GraderFault
 from autograder.exercise import load_topic
-from autograder.grading.execution import ESTIMATED
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
@@ -318,7 +316,6 @@ def test_that_no_kernel_starts_is_no_fault_of_a_submission(
     [
         ("import os; os._exit(7)", "ended with code 7"),
         ("import os; os.kill(os.getpid(), 11)", "ended by signal 11"),
-        ("import os; os.kill(os.getpid(), 9)", "ended by signal 9 (killed)"),
         ("while True: pass", "time limit of 3 s"),
         ("raise MemoryError('no room')", "its cell stopped with MemoryError: no room"),
     ],
@@ -468,35 +465,3 @@ def test_who_takes_long_to_answer_is_not_asked_for_a_hint(examined, solved):
     )
     report = examined(solved(softmax=answer), Limits(cell_seconds=10))
     assert not [note for note in report["notes"] if "ended" in note]
-
-
-FLOOD = """
-import socket
-pairs = []
-while len(pairs) < 100: pairs.append(socket.socketpair(type=socket.SOCK_DGRAM))
-import time
-time.sleep(1)
-"""
-
-
-def test_an_estimate_is_no_proof_before_it_was_made_alone(examined, solved):
-    """A hundred pairs of sockets are empty, and could hold half a gigabyte."""
-    limits = Limits(memory=300 * 2**20, cell_seconds=5, submission_seconds=30)
-    data = solved(attend=FLOOD)
-    with pytest.raises(GraderFault, match="memory limit of 300 MB.*estimate"):
-        examined(data, limits, alone=False)
-    report = examined(data, limits, alone=True)
-    note = f"memory limit of 300 MB: {ESTIMATED}"
-    assert report["notes"][0] == note
-    assert "ended the kernel: memory limit of 300 MB" in report["notes"][1]
-    assert scores(report)["attend"] == 0
-
-
-def test_what_was_measured_is_proof_at_once(examined, solved):
-    limits = Limits(memory=300 * 2**20, cell_seconds=5, submission_seconds=30)
-    data = solved(
-        attend="kept = bytearray(b'x') * (380 * 2**20)\nimport time\ntime.sleep(1)"
-    )
-    report = examined(data, limits, alone=False)
-    assert not any(ESTIMATED in note for note in report["notes"])
-    assert "memory limit of 300 MB" in report["exercises"][2]["message"]

@@ -286,6 +286,7 @@ def is_fork_server(pid):
         return (
             b"multiprocessing.forkserver" in Path(f"/proc/{pid}/cmdline").read_bytes()
         )
+    return False  # it has just ended
 
 
 # Loaded by each Python: the server that forks workers begins to import a module, and

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import threading
 import time
-import types
 from pathlib import Path
 
 import psutil
@@ -24,7 +23,6 @@ from autograder.errors import GraderFault
 from autograder.exercise import load_topic
 from autograder.grading import examine as examining
 from autograder.grading.single import examine_single
-from autograder.sandbox import manager, process_tree
 from autograder.sandbox.limits import PATIENCE, Limits
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC, scores
@@ -106,6 +104,11 @@ def test_who_is_killed_from_outside_is_examined_again(
     assert report["notes"] == ["examined without a sandbox"]
 
 
+def test_nobody_knows_who_has_killed_it_so_it_has_no_mark(examined_here, solved):
+    with pytest.raises(GraderFault, match="signal 9 .*perhaps from outside"):
+        examined_here(solved(softmax="import os; os.kill(os.getpid(), 9)"))
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_who_is_ended_from_outside_twice_has_no_mark(
     examined_here, solved, right, signalled, number
@@ -157,16 +160,8 @@ def test_who_stays_stopped_has_no_mark(examined_here, solved, right, signalled):
 @sweep(
     ("code", "words"),
     [
-        ("import os; os.kill(os.getpid(), 9)", "ended by signal 9 (killed)"),
-        ("import os; os.kill(0, 9)", "ended by signal 9 (killed)"),
-        ("import os; os.killpg(0, 9)", "ended by signal 9 (killed)"),
-        (
-            "import os\nif os.fork() == 0: os.kill(os.getppid(), 9)\nos.wait()",
-            "ended by signal 9 (killed)",
-        ),
-        ("import signal; signal.raise_signal(15)", "ended by signal 15 (terminated)"),
+        ("import os; os._exit(3)", "ended with code 3"),
         ("import os; os.kill(os.getpid(), 11)", "ended by signal 11"),
-        ("import os; os.kill(os.getpid(), 19)", "time limit of 3 s"),
         ("import time; time.sleep(10**6)", "time limit of 3 s"),
         ("while True: pass", "time limit of 3 s"),
     ],
@@ -178,63 +173,6 @@ def test_what_it_does_itself_costs_its_own_exercise_only(
     assert words in report["exercises"][0]["message"]
     assert report["score"] == report["max_score"] - POINTS
     assert scores(report)["softmax"] == 0
-
-
-@pytest.fixture
-def hears_no_end(broken_machine, monkeypatch, tmp_path):
-    """What a kernel says of its signals hardly ends, as when processes flood the pipe.
-
-    Reading all of it takes this process far longer than the examination.
-    """
-    endless, heard = tmp_path / "said", []
-    endless.touch()
-    os.truncate(endless, 2**28)
-
-    def pipe():
-        return os.open(endless, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY)
-
-    def read(file, most):
-        said = os.read(file, most)
-        heard.append(len(said))
-        return said
-
-    flooded = types.SimpleNamespace(**{**vars(os), "pipe": pipe, "read": read})
-    monkeypatch.setattr(manager, "os", flooded)
-    yield
-    assert 0 < sum(heard) < 2**24
-
-
-@pytest.mark.usefixtures("hears_no_end")
-def test_what_it_says_without_end_is_not_read_to_the_end(examined_here, solved, right):
-    report = examined_here(
-        solved(softmax="import time; time.sleep(1)\n" + right["softmax"])
-    )
-    assert report["score"] == report["max_score"]
-
-
-@pytest.mark.usefixtures("hears_no_end")
-def test_who_has_ended_is_not_heard_without_end_either(examined_here, solved):
-    with pytest.raises(GraderFault, match="signal 9"):
-        examined_here(solved(softmax="import os; os.kill(os.getpid(), 9)"))
-
-
-def test_a_signal_announced_behind_a_full_pipe_is_heard(examined_here, solved):
-    code = (
-        "import os\n"
-        "os.write(int(os.environ['AUTOGRADER_OWN_SIGNALS']), bytes(65_000))\n"
-        "os.kill(os.getpid(), 9)\n"
-    )
-    report = examined_here(solved(softmax=code))
-    assert "ended by signal 9" in report["exercises"][0]["message"]
-    assert report["score"] == report["max_score"] - POINTS
-
-
-def test_nobody_knows_who_killed_it_behind_its_back_so_it_has_no_mark(
-    examined_here, solved
-):
-    code = "import os\nos.system('kill -9 $PPID')\n"
-    with pytest.raises(GraderFault, match="signal 9"):
-        examined_here(solved(softmax=code))
 
 
 @sweep(
@@ -261,54 +199,6 @@ def test_what_it_leaves_in_its_folder_costs_nothing(
     assert report["score"] == report["max_score"]
     assert sorted(Path("/etc").iterdir()) == before
     assert all(name.endswith("-") for name in left)  # nothing finds what was renamed
-
-
-def test_time_of_children_is_its_own():
-    busy = [sys.executable, "-c", "while True: pass"]
-    code = f"import subprocess; subprocess.run({busy!r})"
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
-        tree = process_tree.ProcessTree(process.pid)
-        kernel = psutil.Process(process.pid)
-        try:
-            for _ in range(600):  # until its child has run for a second
-                own = tree.spent(stops_itself=False)["own"]
-                alone = kernel.cpu_times()
-                if own - alone.user - alone.system > 1:
-                    break
-                time.sleep(0.1)
-        finally:
-            for child in kernel.children():
-                child.kill()
-            process.kill()
-    assert own - alone.user - alone.system > 1
-    assert tree.spent(stops_itself=False) is None
-
-
-@pytest.mark.skipif(
-    not process_tree.waits_are_counted(), reason="this system counts no waits"
-)
-def test_who_shares_a_processor_waits_for_it():
-    busy = [sys.executable, "-c", "while True: pass"]
-    cpu = min(os.sched_getaffinity(0))
-    with contextlib.ExitStack() as stack:
-        processes = []
-        for _ in range(3):
-            process = stack.enter_context(subprocess.Popen(busy))
-            stack.callback(process.kill)
-            os.sched_setaffinity(process.pid, {cpu})
-            processes.append(process)
-        tree = process_tree.ProcessTree(processes[0].pid)
-        start = time.monotonic()
-        before = tree.spent(stops_itself=False)
-        for _ in range(600):  # until it has had its share of both
-            time.sleep(0.1)
-            after = tree.spent(stops_itself=False)
-            passed = time.monotonic() - start
-            own, waited = (after[name] - before[name] for name in ("own", "waited"))
-            if own > 0.3 and waited > 0.3:
-                break
-    assert own > 0.3 and waited > 0.3
-    assert own + waited <= passed + 0.1  # Linux counts in hundredths of a second
 
 
 def test_a_system_that_counts_no_waits_is_told_of(examined_here, solved, monkeypatch):

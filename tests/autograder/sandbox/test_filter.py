@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from errno import (
-    EAFNOSUPPORT,
     EBADF,
     EINVAL,
     ENOPROTOOPT,
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.system_calls import ALLOWED, supported
+from autograder.sandbox.filter import ALLOWED, supported
 from tests.autograder.sandbox.test_kernels import run
 
 pytestmark = pytest.mark.skipif(not supported(), reason="no filter for this machine")
@@ -60,6 +59,7 @@ FORBIDDEN = (
     *("sethostname", "settimeofday", "clock_settime", "adjtimex", "acct"),
     *("quotactl", "capset", "setuid", "setgid", "setgroups", "setresuid"),
     *("timer_create", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "execveat"),
+    *("bind", "connect", "listen", "sendmsg", "recvmsg", "wait4", "setsid", "mknod"),
 )
 
 ARGUMENTS = {  # what is called, and the error it fails with
@@ -84,8 +84,18 @@ ARGUMENTS = {  # what is called, and the error it fails with
         f"a namespace of its own ({flag:#x})": (("clone", flag | 17, 0, 0), EPERM)
         for flag in (0x20000, 0x2000000, *(0x4000000 << n for n in range(5)))
     },
-    "a sibling by clone": (("clone", 0x8011, 0, 0, 0, 0), EPERM),
-    "a traced child by clone": (("clone", 0x2011, 0, 0, 0, 0), EPERM),
+    **{
+        f"a thread with a namespace of its own ({flag:#x})": (
+            ("clone", flag | 0x10F00, 0, 0),
+            EPERM,
+        )
+        for flag in (0x20000, 0x2000000, 0x10000000)
+    },
+    "a child by clone": (("clone", 17, 0, 0, 0, 0), EPERM),
+    "a child in the same memory": (("clone", 0x4111, 0, 0, 0, 0), EPERM),
+    "a child by fork": (("fork",), EPERM),
+    "a child by vfork": (("vfork",), EPERM),
+    "a program": (("execve", 0, 0, 0), EPERM),
     "no signal when the parent dies": (("prctl", 1, 0), EPERM),
     "memory that cannot be seen": (("prctl", 4, 0), EPERM),
     "a filter of one's own": (("prctl", 22, 2, 0), EPERM),
@@ -95,8 +105,6 @@ ARGUMENTS = {  # what is called, and the error it fails with
     "pages read ahead": (("madvise", 0, 4096, 3), EINVAL),
     "pages put out": (("madvise", 0, 4096, 21), EINVAL),
     "pages read in": (("madvise", 0, 4096, 22), EINVAL),
-    "shared memory without a file": (("mmap", 0, 4096, 3, 0x21, -1, 0), EPERM),
-    "the same, validated": (("mmap", 0, 4096, 3, 0x23, -1, 0), EPERM),
     "huge pages of the machine": (("mmap", 0, 2**21, 3, 0x40022, -1, 0), EINVAL),
     "locked pages": (("mmap", 0, 4096, 3, 0x2022, -1, 0), EINVAL),
     "a futex with priorities": (("futex", 0, 6, 0, 0, 0, 0), ENOSYS),
@@ -105,9 +113,9 @@ ARGUMENTS = {  # what is called, and the error it fails with
     "scheduling by deadline": (("sched_setscheduler", 0, 6, 0), EPERM),
     "an attribute of a file": (("setxattr", 0, 0, 0, 0, 0), EOPNOTSUPP),
     **{
-        f"a {call} of family {family}": ((call, family, 1, 0, 0), EAFNOSUPPORT)
+        f"a {call} of family {family}": ((call, family, 1, 0, 0), EPERM)
         for call in ("socket", "socketpair")
-        for family in (0, 2, 10, 16, 17, 30, 31, 38, 40, 44, 45)
+        for family in (1, 2, 10, 16, 40)
     },
     "a larger send buffer": (("setsockopt", 0, 1, 7, 0, 0), EPERM),
     "a forced send buffer": (("setsockopt", 0, 1, 32, 0, 0), EPERM),
@@ -124,7 +132,7 @@ PASSED = {  # the kernel itself answers: there is no such file, or nothing to be
     "pages given back": (("madvise", 1, 4096, 4), EINVAL),  # not at a page's start
     "a private mapping of a file": (("mmap", 0, 4096, 1, 2, -1, 0), EBADF),
     "a shared mapping of a file": (("mmap", 0, 4096, 1, 1, -1, 0), EBADF),
-    "a name for a thread": (("prctl", 38, 0, 0, 0, 0), EINVAL),
+    "a question about privileges": (("prctl", 39, 1, 0, 0, 0), EINVAL),
     "waking nobody": (("futex", 1, 129, 1, 0, 0, 0), EINVAL),  # not aligned
 }
 
@@ -233,18 +241,38 @@ def test_a_32_bit_call_is_refused():
 def tried():
     table = kernels_table(platform.machine())
     cases = ARGUMENTS | PASSED
+    cases = {what: case for what, case in cases.items() if case[0][0] in table}
     calls = [(table[call[0]], *call[1:]) for call, _ in cases.values()]
     return dict(zip(cases, errors(calls), strict=True))
 
 
 @pytest.mark.parametrize("what", ARGUMENTS)
 def test_an_argument_that_nobody_allowed_is_refused(tried, what):
+    if what not in tried:
+        pytest.skip("there is no such call on this machine")
     assert tried[what] == ARGUMENTS[what][1]
 
 
 @pytest.mark.parametrize("what", PASSED)
 def test_an_allowed_argument_reaches_the_kernel(tried, what):
     assert tried[what] == PASSED[what][1]
+
+
+def test_threads_that_began_before_are_not_outside_of_the_filter():
+    code = (
+        "import ctypes, os, threading\n"
+        "from autograder.sandbox.filter import forbid_system_calls\n"
+        "begin = threading.Event()\n"
+        "def work():\n"
+        "    begin.wait()\n"
+        "    try: os.fork()\n"
+        "    except OSError as error: print(error.errno)\n"
+        "thread = threading.Thread(target=work)\n"
+        "ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)\n"
+        "thread.start(); forbid_system_calls(); begin.set(); thread.join()\n"
+    )
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert child.stdout == f"{EPERM}\n", child.stderr
 
 
 # What a notebook needs, in a kernel of the sandbox. Each prints "fine".
@@ -259,38 +287,8 @@ NEEDED = {
         "    assert list(pool.map(abs, range(-9, 0))) == list(range(9, 0, -1))\n"
         "print('fine')"
     ),
-    "fork and wait": (
-        "import os\n"
-        "pid = os.fork()\n"
-        "if pid == 0: os._exit(7)\n"
-        "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7\n"
-        "print('fine')"
-    ),
-    "programs": (
-        "import subprocess, sys\n"
-        "code = 'import numpy, json; print(json.dumps(numpy.eye(2).tolist()))'\n"
-        "done = subprocess.run([sys.executable, '-c', code], capture_output=True,\n"
-        "                      text=True, timeout=60)\n"
-        "assert done.stdout == '[[1.0, 0.0], [0.0, 1.0]]\\n', done\n"
-        "print('fine')"
-    ),
-    "a shell": (
-        "import subprocess\n"
-        "command = 'cd /tmp; mkdir -p d; cp /usr/bin/env d; ls -la d | sort | wc -l;'\n"
-        "command += 'find d -type f; tar cf x.tar d; head -c 9 x.tar | sha1sum'\n"
-        "done = subprocess.run(command, shell=True, capture_output=True, text=True)\n"
-        "assert done.stderr == '', done.stderr\n"
-        "print('fine')"
-    ),
-    "processes that share a queue": (
-        "import multiprocessing as m\n"
-        "context = m.get_context('fork')\n"
-        "queue = context.Queue()\n"
-        "p = context.Process(target=queue.put, args=(7,)); p.start()\n"
-        "assert queue.get(timeout=20) == 7\n"
-        "p.join()\n"
-        "with context.Pool(2) as pool: assert pool.map(abs, [-1, -2]) == [1, 2]\n"
-        "print('fine')"
+    "memory without a file": (
+        "import mmap\nwith mmap.mmap(-1, 4096) as m: m[:2] = b'ab'\nprint('fine')"
     ),
     "numpy": (
         "import numpy as np\n"
@@ -314,14 +312,6 @@ NEEDED = {
         "net.load_state_dict(torch.load('/tmp/net.pt', mmap=True))\n"
         "print('fine')"
     ),
-    "torch with workers that load data": (
-        "import torch\n"
-        "from torch.utils.data import DataLoader, TensorDataset\n"
-        "data = TensorDataset(torch.arange(8.0))\n"
-        "batches = list(DataLoader(data, batch_size=4, num_workers=2))\n"
-        "assert torch.cat([b for b, in batches]).tolist() == list(range(8))\n"
-        "print('fine')"
-    ),
     "matplotlib": (
         "import matplotlib.pyplot as plt\n"
         "fig, ax = plt.subplots(); ax.plot([1, 2]); fig.savefig('/tmp/x.pdf')\n"
@@ -338,7 +328,7 @@ NEEDED = {
         "    os.utime(a, (1, 1)); a.chmod(0o600); a.rename(a.with_name('c'))\n"
         "    fd = os.open(f'{folder}/b', os.O_RDONLY)\n"
         "    assert os.pread(fd, 2, 0) == b'ab'; os.fsync(fd); os.close(fd)\n"
-        "    os.mkfifo(f'{folder}/fifo'); os.symlink('b', f'{folder}/s')\n"
+        "    os.symlink('b', f'{folder}/s')\n"
         "with tempfile.NamedTemporaryFile() as f, tempfile.TemporaryFile() as g:\n"
         "    f.write(b'x'); g.truncate(99)\n"
         "shutil.copy2(os.__file__, '/tmp/os.py')\n"
@@ -351,27 +341,17 @@ NEEDED = {
         "import asyncio, sys\n"
         "async def main():\n"
         "    await asyncio.sleep(0.01)\n"
-        "    p = await asyncio.create_subprocess_exec('echo', 'x', stdout=-1)\n"
-        "    assert await p.communicate() == (b'x\\n', None)\n"
-        "    async def echo(r, w):\n"
-        "        w.writelines([await r.readline()]); await w.drain(); w.close()\n"
-        "    server = await asyncio.start_unix_server(echo, '/tmp/server')\n"
-        "    r, w = await asyncio.open_unix_connection('/tmp/server')\n"
-        "    w.write(b'hello\\n'); assert await r.readline() == b'hello\\n'\n"
-        "    w.close(); server.close()\n"
         "    assert await asyncio.to_thread(abs, -1) == 1\n"
         "await main()\n"
         "print('fine')"
     ),
     "waiting for files": (
-        "import os, select, selectors, socket\n"
+        "import os, selectors\n"
         "fd = os.eventfd(0); os.eventfd_write(fd, 3)\n"
         "for kind in (selectors.EpollSelector, selectors.PollSelector,\n"
         "             selectors.SelectSelector):\n"
         "    with kind() as s:\n"
         "        s.register(fd, selectors.EVENT_READ); assert s.select(1)\n"
-        "one, other = socket.socketpair()\n"
-        "socket.send_fds(one, [b'x'], [fd]); socket.recv_fds(other, 1, 1)\n"
         "print('fine')"
     ),
     "signals and timers": (

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from ipykernel.iostream import IOPubThread, OutStream
+from ipykernel.iostream import OutStream
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 from ipykernel.zmqshell import ZMQInteractiveShell
@@ -23,11 +23,6 @@ HOOKS = {
         "_check_raise_for_error(self, cell, cell_index, exec_reply)",
         "_cleanup_kernel(args, kwargs)",
         "process_message(self, msg, cell, cell_index)",
-    ],
-    IOPubThread: [
-        "_handle_pipe_msg(self, msg)",
-        "_setup_pipe_in(self)",
-        "_setup_pipe_out(self)",
     ],
     OutStream: ["_flush_buffers(self)"],
     IPythonKernel: [
@@ -47,7 +42,6 @@ HOOKS = {
 }
 INSIDE = {  # set or read by us, and only there once an object is made
     NotebookClient: ["self.task_poll_for_reply"],
-    IOPubThread: ["self._pipe_in", "self._pipe_uuid"],
     OutStream: ["self._buffers"],
     IPythonKernel: ["self._execute_sleep"],
 }

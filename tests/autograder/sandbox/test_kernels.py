@@ -9,11 +9,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -25,6 +23,7 @@ from autograder.sandbox.bubblewrap import (
     require_bubblewrap,
     site_folders,
 )
+from autograder.sandbox.confine import ONE_PROCESS
 from autograder.sandbox.connection import ForkServer, Sandbox, fork_servers
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.manager import SandboxKernelManager
@@ -160,7 +159,7 @@ def test_there_is_no_network():
         "import socket; socket.create_connection(('1.1.1.1', 53), 3)",
         "import socket; socket.getaddrinfo('example.org', 80)",
     )
-    assert "OSError" in connect or "unreachable" in connect
+    assert connect.startswith("PermissionError")
     assert "gaierror" in names
 
 
@@ -176,16 +175,29 @@ def test_no_further_namespaces_can_be_made():
     assert text == "-1\n"
 
 
-def test_commands_of_the_shell_run():
-    texts, ended = run(
-        "!echo out\nprint('after')",
-        "%%bash\necho there",
-        "x = !echo a; echo b\nprint(x)",
-        "import subprocess as s; print(s.getoutput('echo c'))",
-    )
+STARTS = (
+    "!echo out",
+    "x = !echo out",
+    "%%bash\necho out",
+    "%%script sh\necho out",
+    "import os; os.system('echo out')",
+    "import os; os.fork()",
+    "import subprocess; subprocess.run(['echo', 'out'])",
+    "import multiprocessing; multiprocessing.Process(target=print).start()",
+    "from concurrent.futures import ProcessPoolExecutor as P; P(1).submit(print)",
+    "import torch.utils.data as d; list(d.DataLoader([1.0], num_workers=1))",
+)
+
+
+def test_a_submission_is_one_process_and_says_so():
+    texts, ended = run(*STARTS, "print('goes on')", cell_seconds=30)
     assert ended is None
-    assert texts[0].replace("\r", "") == "out\nafter\n"
-    assert texts[1:] == ["there\n", "['a', 'b']\n", "c\n"]
+    assert texts == [f"PermissionError: {ONE_PROCESS}"] * len(STARTS) + ["goes on\n"]
+
+
+def test_who_passes_by_that_line_starts_no_process_either():
+    code = "import ctypes; libc = ctypes.CDLL(None); print(libc.fork(), libc.getppid())"
+    assert run(code) == (["-1 0\n"], None)
 
 
 def test_exit_ends_only_this_kernel():
@@ -235,19 +247,6 @@ def test_endless_loop_is_killed_at_its_limit():
     assert ended == "time limit of 2 s"
 
 
-def test_memory_of_the_whole_submission_is_limited():
-    _, ended = run(
-        "import os, time\n"
-        "for _ in range(8):\n"
-        "    if os.fork() == 0:\n"
-        "        block = bytearray(60 * 2**20)\n"
-        "        time.sleep(30)\n"
-        "time.sleep(30)",
-        memory=300 * 2**20,
-    )
-    assert ended == "memory limit of 300 MB"
-
-
 def test_one_huge_block_is_a_memory_error():
     (text,), _ = run("bytearray(8 * 2**30)", memory=500 * 2**20)
     assert text.startswith("MemoryError")
@@ -263,27 +262,6 @@ def test_disk_and_inodes_are_limited():
     )
     assert "No space left" in full
     assert "No space left" in many
-
-
-def count_processes():
-    """Those of the sandbox of this test run: others come and go meanwhile."""
-    return len(psutil.Process(fork_servers().own.pid).children(recursive=True))
-
-
-def test_fork_bomb_stays_inside():
-    run("1")
-    before = count_processes()
-    (text,), ended = run(
-        "import os\nfor _ in range(1000):\n    if os.fork() == 0:\n"
-        "        import time; time.sleep(20)",
-        processes=40,
-    )
-    assert "BlockingIOError" in text or ended
-    run("1")
-    end = time.monotonic() + 60
-    while count_processes() >= before + 30:
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def test_endless_output_is_cut_off():
@@ -367,11 +345,9 @@ def test_no_program_of_the_host_is_given_a_core_dump():
         "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
         "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 1))",
         "import resource; resource.prlimit(0, resource.RLIMIT_CORE, (0, 0))",
-        "import subprocess as s; print(s.run('ulimit -c 0', shell=True).returncode)",
     )
     assert limit == "1 1\n"
-    assert [text.partition(":")[0] for text in changed[:3]] == ["PermissionError"] * 3
-    assert changed[3] != "0\n"
+    assert [text.partition(":")[0] for text in changed] == ["PermissionError"] * 3
 
 
 def test_libraries_are_shown_in_a_folder_that_tells_nothing(monkeypatch, tmp_path):

@@ -13,7 +13,7 @@ import torch
 from autograder.sandbox.limits import LEAST, Limits
 from tests.autograder.sandbox.test_kernels import run
 
-LIMITS = Limits(disk=20 * 2**20, files=30, open_files=40, processes=50)
+LIMITS = Limits(disk=20 * 2**20, files=30, open_files=40, threads=50)
 
 
 def said(error):
@@ -42,7 +42,7 @@ def test_each_limit_has_a_name_that_holds_its_number():
     "number, limit",
     [
         (errno.ENOMEM, "memory limit of 2048 MB"),
-        (errno.EAGAIN, "limit of 50 processes and threads"),
+        (errno.EAGAIN, "limit of 50 threads"),
         (errno.EMFILE, "limit of 40 open files"),
         (errno.EFBIG, "limit of 128 MB in a file"),
         (errno.ENOSPC, "limit of 20 MB and 30 files in a folder"),
