@@ -463,10 +463,11 @@ def _grids(topic: Topic, exercise: Exercise, expected: Expected) -> Iterator[Car
         answers = list(one.answers)
         report = mark(exercise, answers, expected)
         found = first_difference(exercise, report, answers, expected.reference)
-        grids = [_grid(np.round(matrix, 2)) for matrix in found[1:]] if found else [""]
+        pair = (found.given, found.expected) if found else ()
+        grids = [_grid(np.round(matrix, 2)) for matrix in pair]
         if not found or not all(grids) or grids[0] == grids[1]:
             continue
-        case = next(n for n, c in enumerate(exercise.cases) if c.title == found[0])
+        case = next(n for n, c in enumerate(exercise.cases) if c.title == found.title)
         others = [
             other
             for other in known
@@ -480,7 +481,7 @@ def _grids(topic: Topic, exercise: Exercise, expected: Expected) -> Iterator[Car
             exercise.name,
             "which",
             f"An answer to {exercise.name} does not give what is expected "
-            f"(“{found[0]}”).",
+            f"(“{found.title}”).",
             one.hint,
             code=("it gives", *grids[0].split("\n"), "expected", *grids[1].split("\n")),
             choose="Which mistake is it?",

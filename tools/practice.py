@@ -77,12 +77,13 @@ def end(app: Sphinx, exception: Exception | None) -> None:
     Raises:
         ExtensionError: they could not be made.
     """
-    if app.practice_cards is None:
+    making, app.practice_cards = app.practice_cards, None
+    if making is None:
         return
     if exception:
-        app.practice_cards.kill()
-    _, said = app.practice_cards.communicate()
-    if app.practice_cards.returncode and not exception:
+        making.kill()
+    _, said = making.communicate()
+    if making.returncode and not exception:
         raise ExtensionError(f"the practice cards were not made: {said}")
 
 

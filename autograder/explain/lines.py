@@ -87,10 +87,12 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _with(tree: ast.Module, node: ast.AST, other: ast.AST) -> str:
-    """What a tree is with another node, as text that can be compared."""
+    """What a tree is with another node, to compare; empty if that is no Python."""
     steps.Replace({node: other}).visit(tree)
     try:
         return ast.dump(ast.parse(ast.unparse(tree)))
+    except SyntaxError:
+        return ""
     finally:
         steps.Replace({other: node}).visit(tree)
 
