@@ -1,12 +1,14 @@
-"""The vision transformer, what its attention looked at, and published weights for it.
+"""The vision transformer, a loss for images and texts, rollout, published weights.
 
 Symbols, in this file and in the chapter:
 
     B  images in a batch      E  width of the model (embed_dim)
     N  tokens: the class      M  width inside a feed-forward layer (mlp_dim)
        token and the patches  h  heads (num_heads)
+    D  width of an embedding
 """
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -19,20 +21,20 @@ class VisionTransformer(nn.Module):
     z_0 = PatchTokens(images),  z_l = layer_l(z_(l-1)),
     logits = head(norm(class token of z_L))
 
-    Each layer normalises first (pre-norm), has gelu between its two linear maps, and
-    drops nothing out. Parameters: ``embedding`` (``PatchTokens``); ``layers``, an
-    ``nn.ModuleList`` of layers with the names of ``nn.TransformerEncoderLayer``;
-    ``norm`` (``nn.LayerNorm``); ``head`` (``nn.Linear``).
+    Layers are pre-norm, with gelu and without dropout. Parameters: ``embedding``
+    (``PatchTokens``); ``layers``, an ``nn.ModuleList`` with the names of
+    ``nn.TransformerEncoderLayer``; ``norm`` (``nn.LayerNorm``); ``head``
+    (``nn.Linear``).
 
     Args:
         image_size: H = W of the images.
         patch_size: p, which divides ``image_size``.
         channels: C.
         embed_dim: E.
-        num_layers: how many layers.
+        num_layers: number of layers.
         num_heads: h, which divides E.
         mlp_dim: M.
-        num_classes: how many logits.
+        num_classes: number of logits.
         eps: added to the variance in every norm.
 
     Source: Dosovitskiy et al. (2021), equations 1 to 4.
@@ -79,27 +81,56 @@ class VisionTransformer(nn.Module):
         return self.head(self.norm(tokens[:, 0]))  # (B, num_classes)
 
 
-def attention_rollout(attentions: list[Tensor]) -> Tensor:
+def contrastive_loss(
+    images: np.ndarray, texts: np.ndarray, temperature: float
+) -> float:
+    """Cross-entropy of finding the right text for each image, and vice versa.
+
+    Logits are cosines divided by the temperature; row i of the images belongs to row i
+    of the texts.
+
+    Args:
+        images: (B, D) embeddings of images, of any norm.
+        texts: (B, D) embeddings of their texts.
+        temperature: positive.
+
+    Returns:
+        The mean of both directions.
+
+    Source: Radford et al. (2021), figure 3.
+    """
+    images = images / np.linalg.norm(images, axis=1, keepdims=True)
+    texts = texts / np.linalg.norm(texts, axis=1, keepdims=True)
+    logits = images @ texts.T / temperature  # (B, B), right pairs on the diagonal
+    losses = []
+    for scores in (logits, logits.T):  # a text for each image, an image for each text
+        scores = scores - scores.max(axis=1, keepdims=True)
+        log_sums = np.log(np.exp(scores).sum(axis=1))
+        losses.append((log_sums - np.diagonal(scores)).mean())
+    return float(np.mean(losses))
+
+
+def attention_rollout(attentions: list[np.ndarray]) -> np.ndarray:
     """Follow the attention of the class token through all layers down to the patches.
 
     Each layer mixes the outputs of the one before it, by the mean of its heads plus the
-    identity, each row divided by its sum; R is the mixture of all layers together.
+    identity, each row divided by its sum; R is the product over all layers.
 
     Args:
-        attentions: one (B, h, N, N) tensor of weights for each layer, the first layer
-            first; row i holds what token i reads.
+        attentions: one (B, h, N, N) array of weights per layer, the first layer first;
+            rows are queries.
 
     Returns:
         (B, N - 1): the class token's row of R, without its own entry and not rescaled.
 
     Source: Abnar and Zuidema (2020), equation 1.
     """
-    rollout = None
+    rollout = np.eye(attentions[0].shape[-1])
     for attention in attentions:
-        mixed = attention.mean(dim=1)  # (B, N, N)
-        mixed = mixed + torch.eye(mixed.shape[-1]).to(mixed)
-        mixed = mixed / mixed.sum(dim=-1, keepdim=True)
-        rollout = mixed if rollout is None else mixed @ rollout
+        mixed = attention.mean(axis=1)  # (B, N, N)
+        mixed = mixed + np.eye(mixed.shape[-1])
+        mixed = mixed / mixed.sum(axis=-1, keepdims=True)
+        rollout = mixed @ rollout
     return rollout[:, 0, 1:]
 
 
@@ -119,12 +150,12 @@ def vit_parameter_count(
         patch_size: p, which divides ``image_size``.
         channels: C.
         embed_dim: E.
-        num_layers: how many layers.
+        num_layers: number of layers.
         mlp_dim: M.
-        num_classes: how many logits.
+        num_classes: number of logits.
 
     Returns:
-        The count, with all biases. It does not depend on the number of heads.
+        The count, with all biases.
 
     Source: Dosovitskiy et al. (2021), table 1.
     """
@@ -143,11 +174,11 @@ def convert_huggingface_vit(state_dict: dict[str, Tensor]) -> dict[str, Tensor]:
     """Rename and pack published weights so that a ``VisionTransformer`` can load them.
 
     Args:
-        state_dict: what a file of Hugging Face's ``ViTForImageClassification`` holds,
-            in any order, with any number of layers.
+        state_dict: that of Hugging Face's ``ViTForImageClassification``, in any order,
+            with any number of layers.
 
     Returns:
-        The state dict of a ``VisionTransformer``: a new dictionary.
+        A new dictionary: the state dict of a ``VisionTransformer``.
 
     Source: the names in the published files, such as google/vit-base-patch16-224.
     """
@@ -181,15 +212,3 @@ def convert_huggingface_vit(state_dict: dict[str, Tensor]) -> dict[str, Tensor]:
         for kind in ("weight", "bias"):
             ours[new + kind] = theirs[old + kind]
     return ours
-
-
-def break_attention_rollout() -> tuple[Tensor]:
-    """Find attention weights on which wrong versions of attention_rollout go wrong.
-
-    Returns:
-        One tensor with the weights of all layers, as a tuple: its shape is
-        (L, B, h, N, N), each row is a distribution, and N is at least 2.
-    """
-    first = torch.tensor([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]])
-    second = torch.tensor([[[0.0, 1.0], [0.0, 1.0]], [[0.5, 0.5], [0.0, 1.0]]])
-    return (torch.stack([first, second]).unsqueeze(1),)

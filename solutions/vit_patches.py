@@ -13,63 +13,58 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-def patchify(images: Tensor, patch_size: int) -> Tensor:
-    """Cut images into square patches and flatten each one.
+def patchify(images: np.ndarray, patch_size: int) -> np.ndarray:
+    """Cut images into square patches and flatten each patch.
 
     Args:
         images: (B, C, H, W).
-        patch_size: p, which divides H and W.
+        patch_size: p.
 
     Returns:
-        (B, H/p * W/p, C*p*p): patches row by row, from the top left to the bottom
-        right; the numbers of a patch in the order (C, p, p).
+        (B, H/p * W/p, C*p*p): patches row by row, the values of a patch in the order
+        (C, p, p).
 
     Raises:
-        ValueError: unless p divides H and W. The message names the sizes.
+        ValueError: unless p divides H and W.
 
     Source: Dosovitskiy et al. (2021), section 3.1.
     """
     (B, C, H, W), p = images.shape, patch_size
-    if p < 1 or H % p != 0 or W % p != 0:
-        raise ValueError(
-            f"images {tuple(images.shape)} cannot be cut into patches of {p} x {p}; "
-            "the size of a patch must divide height and width"
-        )
+    if H % p != 0 or W % p != 0:
+        raise ValueError(f"patches of {p} x {p} do not fill images of {H} x {W}")
     cut = images.reshape(B, C, H // p, p, W // p, p)
-    cut = cut.permute(0, 2, 4, 1, 3, 5)  # (B, H/p, W/p, C, p, p)
+    cut = cut.transpose(0, 2, 4, 1, 3, 5)  # (B, H/p, W/p, C, p, p)
     return cut.reshape(B, (H // p) * (W // p), C * p * p)
 
 
-def unpatchify(patches: Tensor, patch_size: int, height: int, width: int) -> Tensor:
-    """Put flattened patches together again; undoes ``patchify``.
+def unpatchify(
+    patches: np.ndarray, patch_size: int, height: int, width: int
+) -> np.ndarray:
+    """Reassemble images from flattened patches; undoes ``patchify``.
 
     Args:
-        patches: (B, N, C*p*p) in the order that ``patchify`` gives them.
+        patches: (B, N, C*p*p), as ``patchify`` returns them.
         patch_size: p.
         height: H of the images.
         width: W of the images.
 
     Returns:
         (B, C, H, W) images.
-
-    Source: Dosovitskiy et al. (2021), section 3.1, read backwards.
     """
-    (B, _, numbers), p = patches.shape, patch_size
+    (B, _, values), p = patches.shape, patch_size
     rows, columns = height // p, width // p
-    cut = patches.reshape(B, rows, columns, numbers // p**2, p, p)
-    cut = cut.permute(0, 3, 1, 4, 2, 5)  # (B, C, H/p, p, W/p, p)
-    return cut.reshape(B, numbers // p**2, height, width)
+    C = values // p**2
+    cut = patches.reshape(B, rows, columns, C, p, p)
+    cut = cut.transpose(0, 3, 1, 4, 2, 5)  # (B, C, H/p, p, W/p, p)
+    return cut.reshape(B, C, height, width)
 
 
 class PatchEmbedding(nn.Module):
     """Make the tokens of a vision transformer from square images.
 
-    The class token comes first, then the projected patches; each token is given a
-    position.
-
-    Parameters: ``projection``, an ``nn.Linear`` from the C*p*p numbers of a patch, in
-    the order of ``patchify``, to E; ``class_token`` (1, 1, E), which begins as zeros;
-    ``positions`` (1, N + 1, E), which begin as small random numbers.
+    Parameters: ``projection``, an ``nn.Linear`` from the C*p*p values of a patch, in
+    the order of ``patchify``, to E; ``class_token`` (1, 1, E), initially zeros;
+    ``positions`` (1, N + 1, E), initially small random values.
 
     Args:
         image_size: H = W, which ``patch_size`` divides.
@@ -93,24 +88,17 @@ class PatchEmbedding(nn.Module):
         self.positions = nn.Parameter(nn.init.trunc_normal_(positions, std=0.02))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Embed every patch, put the class token before them, add the positions.
-
-        Args:
-            images: (B, C, H, W) with the channels and the size given above.
-
-        Returns:
-            (B, N + 1, E) tokens, the class token first.
-        """
-        tokens = self.projection(patchify(images, self.patch_size))  # (B, N, E)
+        """Return tokens (B, N + 1, E) of images (B, C, H, W), the class token first."""
+        patches = F.unfold(images, self.patch_size, stride=self.patch_size).mT
+        tokens = self.projection(patches)  # (B, N, E)
         class_token = self.class_token.expand(len(images), -1, -1)  # (B, 1, E)
         return torch.cat([class_token, tokens], dim=1) + self.positions
 
 
-def linear_to_conv(weight: Tensor, patch_size: int, channels: int) -> Tensor:
+def linear_to_conv(weight: np.ndarray, patch_size: int, channels: int) -> np.ndarray:
     """Turn the weight of a patch projection into the weight of a convolution.
 
-    ``F.conv2d(images, result, bias, stride=patch_size)`` gives the same numbers as
-    ``F.linear(patchify(images, patch_size), weight, bias)``, as a (B, E, H/p, W/p) map.
+    A convolution of the images with stride p then gives the projected patches.
 
     Args:
         weight: (E, C*p*p), in the layout of ``nn.Linear``.
@@ -120,11 +108,9 @@ def linear_to_conv(weight: Tensor, patch_size: int, channels: int) -> Tensor:
     Returns:
         (E, C, p, p), in the layout of ``nn.Conv2d``.
 
-    Source: Dosovitskiy et al. (2021), section 3.1; the official code uses the
-        convolution.
+    Source: Dosovitskiy et al. (2021), section 3.1.
     """
-    E, numbers = weight.shape
-    return weight.reshape(E, channels, patch_size, patch_size)
+    return weight.reshape(len(weight), channels, patch_size, patch_size)
 
 
 def sinusoidal_encoding_2d(height: int, width: int, dim: int) -> np.ndarray:
@@ -155,7 +141,10 @@ def sinusoidal_encoding_2d(height: int, width: int, dim: int) -> np.ndarray:
 def interpolate_positions(
     positions: Tensor, old_grid: tuple[int, int], new_grid: tuple[int, int]
 ) -> Tensor:
-    """Stretch learned positions to another grid of patches.
+    """Resize learned positions to another grid of patches.
+
+    Bicubic interpolation over the grid, ``align_corners=False``, no antialias. The
+    class token's position stays as it is.
 
     Args:
         positions: (1, 1 + h*w, E), the class token's first, then row by row.
@@ -163,9 +152,7 @@ def interpolate_positions(
         new_grid: (h', w').
 
     Returns:
-        (1, 1 + h'*w', E): bicubic interpolation over the grid, centres of patches
-        aligned (``align_corners=False``), no smoothing before shrinking (no
-        antialias). The class token's position is untouched.
+        (1, 1 + h'*w', E).
 
     Source: Dosovitskiy et al. (2021), section 3.2; Keys (1981) for the kernel.
     """
@@ -176,11 +163,11 @@ def interpolate_positions(
     return torch.cat([class_token, grid.flatten(2).mT], dim=1)  # (1, 1 + h'*w', E)
 
 
-def break_patchify() -> tuple[Tensor, int]:
+def break_patchify() -> tuple[np.ndarray, int]:
     """Find images on which wrong versions of patchify go wrong.
 
     Returns:
         The arguments of one call of patchify: images (B, C, H, W) with values from
         -1000 to 1000, and a patch size that divides H and W.
     """
-    return torch.arange(32.0).reshape(1, 2, 4, 4), 2
+    return np.arange(32.0).reshape(1, 2, 4, 4), 2

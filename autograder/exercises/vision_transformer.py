@@ -1,16 +1,68 @@
 """Cases for the chapter on the vision transformer."""
 
+import numpy as np
 import torch
 
-from autograder.break_exercise import BreakExercise
+from autograder.arrays import different
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
-from autograder.specification import reals
 
-VisionTransformer = Exercise("VisionTransformer")
-attention_rollout = Exercise("attention_rollout")
-vit_parameter_count = Exercise("vit_parameter_count")
-convert_huggingface_vit = Exercise("convert_huggingface_vit")
+VisionTransformer = Exercise(
+    "VisionTransformer",
+    core=True,
+    hints=(
+        "Four parts in a row: tokens, layers, norm, head. Only one token of the last "
+        "layer is read. Which?",
+        "Print the signature of `nn.TransformerEncoderLayer` and compare each "
+        "default with the text above: norm, nonlinearity, dropout, axes, `eps`.",
+        "`PatchTokens(nn.Linear(channels * patch_size**2, embed_dim), "
+        "num_patches, patch_size)` makes the embedding, and `nn.ModuleList` holds "
+        "layers that are made one by one.",
+    ),
+)
+contrastive_loss = Exercise(
+    "contrastive_loss",
+    hints=(
+        "Draw the table of logits for three pairs, images as rows and texts as "
+        "columns. Where are the right pairs?",
+        "Each row is a classification with B classes: which text belongs to this "
+        "image? What changes when you read the table by columns?",
+        "Cross-entropy is `log(sum(exp(scores))) - scores[right]`. Subtract the "
+        "largest score of the row first, or a small temperature overflows.",
+    ),
+)
+attention_rollout = Exercise(
+    "attention_rollout",
+    hints=(
+        "Take one layer first: the mean of the heads, plus the identity, each row "
+        "divided by its sum. Which axis is a row?",
+        "The last layer reads what the layers before it have mixed. Is its matrix "
+        "the left or the right factor?",
+        "Begin with `rollout = np.eye(N)` and multiply one layer after the other from "
+        "the left.",
+    ),
+)
+vit_parameter_count = Exercise(
+    "vit_parameter_count",
+    hints=(
+        "List the parts from the images to the logits. A linear map from a to b "
+        "features has ab + b parameters, a norm of E features has 2E.",
+        "A layer holds four maps from E to E, one from E to M, one from M to E, and "
+        "two norms.",
+        "Print `{name: p.numel() for name, p in model.named_parameters()}` of a "
+        "small model, and cross off what is on your list.",
+    ),
+)
+convert_huggingface_vit = Exercise(
+    "convert_huggingface_vit",
+    hints=(
+        "Sort the rows of the table into three kinds: only renamed, reshaped, packed.",
+        "The number of a layer is the fourth part of a name between dots. Collect all "
+        "the numbers first.",
+        "`torch.cat` stacks query, key and value, in this order, for the weight and "
+        "for the bias alike.",
+    ),
+)
 
 # image_size, patch_size, channels, embed_dim, num_layers, num_heads, mlp_dim, classes
 SIZES = (6, 2, 3, 8, 2, 4, 12, 5)
@@ -52,13 +104,6 @@ def vit_evaluated(VisionTransformer, rng):
     return answers
 
 
-@VisionTransformer.case(title="each image of a batch is classified on its own", **LOOSE)
-def vit_alone(VisionTransformer, rng):
-    model, images = model_and_images(VisionTransformer, rng)
-    found = {"the logits of two of a batch": model(images)[1:3]}
-    return {**found, "two alone": model(images[1:3])}
-
-
 @VisionTransformer.case(title="names and shapes of the parameters", points=1)
 def vit_names(VisionTransformer, rng):
     p, heads = drawn(rng, 2, 4), drawn(rng, 2, 3)
@@ -80,49 +125,50 @@ def vit_small_tokens(VisionTransformer, rng):
     return answers
 
 
-@VisionTransformer.case(
-    title="gradients reach the parameters of every part", points=1, **LOOSE
-)
-def vit_gradients(VisionTransformer, rng):
-    model, images = model_and_images(VisionTransformer, rng)
-    (model(images) * tensor(rng, 4, 5)).sum().backward()
-    parts = ("class_token", "positions", "in_proj_weight", "linear1.bias", "norm.bias")
-    return {
-        name: value.grad
-        for name, value in model.named_parameters()
-        if name.endswith(parts)
-    }
+# contrastive_loss
 
 
-@VisionTransformer.case(
-    title="a transposed image is read correctly, left unchanged", **LOOSE
-)
-def vit_unchanged(VisionTransformer, rng):
-    model, images = model_and_images(VisionTransformer, rng)
-    images = images.mT
-    return model(images), images
+def pairs(rng, B, D):
+    """Embeddings of B pairs that are alike but not equal, and of different norms."""
+    images = rng.standard_normal((B, D))
+    texts = images + 1.5 * rng.standard_normal((B, D))
+    return images * rng.uniform(0.5, 3, (B, 1)), texts * rng.uniform(0.5, 3, (B, 1))
+
+
+@contrastive_loss.case(title="pairs of different norms", points=3)
+def contrastive_pairs(contrastive_loss, rng):
+    B, D = different(rng, 2, 4, 8)
+    return contrastive_loss(*pairs(rng, B, D), rng.uniform(0.3, 0.7))
+
+
+@contrastive_loss.case(title="as many pairs as features, temperature 0.1", points=1)
+def contrastive_square(contrastive_loss, rng):
+    return contrastive_loss(*pairs(rng, 6, 6), 0.1)
+
+
+@contrastive_loss.case(title="all texts nearly alike: the two directions differ")
+def contrastive_alike(contrastive_loss, rng):
+    images, texts = pairs(rng, 5, 7)
+    return contrastive_loss(images, texts[:1] + 0.1 * texts, 0.5)
+
+
+@contrastive_loss.case(title="a temperature of 0.0005 overflows nothing", points=1)
+def contrastive_cold(contrastive_loss, rng):
+    return contrastive_loss(*pairs(rng, 5, 4), 0.0005)
 
 
 # attention_rollout
 
 
 def weights(rng, B, h, N):
-    """(B, h, N, N) attention weights, neither even nor saturated.
-
-    In float32, as models make them, so that an identity matrix of that dtype fits.
-    """
-    return (1.5 * tensor(rng, B, h, N, N)).softmax(dim=-1).float()
+    """(B, h, N, N) attention weights, neither even nor saturated."""
+    raised = np.exp(1.5 * rng.standard_normal((B, h, N, N)))
+    return raised / raised.sum(axis=-1, keepdims=True)
 
 
 @attention_rollout.case(title="three layers of several heads", points=3)
 def rollout_layers(attention_rollout, rng):
     return attention_rollout([weights(rng, 2, 4, 6) for _ in range(3)])
-
-
-@attention_rollout.case(title="twelve layers, sizes drawn at random", points=1)
-def rollout_deep(attention_rollout, rng):
-    B, h, N = (int(size) for size in rng.permutation([2, 3, 5]))
-    return attention_rollout([weights(rng, B, h, N) for _ in range(12)])
 
 
 @attention_rollout.case(title="a single layer of a single head", points=1)
@@ -133,18 +179,6 @@ def rollout_single(attention_rollout, rng):
 @attention_rollout.case(title="as many images as heads as tokens", points=1)
 def rollout_cube(attention_rollout, rng):
     return attention_rollout([weights(rng, 4, 4, 4) for _ in range(2)])
-
-
-@attention_rollout.case(title="a layer that looks nowhere else, among others", points=1)
-def rollout_identity(attention_rollout, rng):
-    still = torch.eye(5).expand(2, 3, 5, 5)
-    return attention_rollout([weights(rng, 2, 3, 5), still, weights(rng, 2, 3, 5)])
-
-
-@attention_rollout.case(title="strided weights are read correctly, left unchanged")
-def rollout_unchanged(attention_rollout, rng):
-    layers = [weights(rng, 2, 5, 6).transpose(0, 1)[:, :, ::1] for _ in range(2)]
-    return attention_rollout(layers), layers
 
 
 # vit_parameter_count
@@ -161,30 +195,10 @@ def count_drawn(vit_parameter_count, rng):
     return vit_parameter_count(*drawn_model(rng))
 
 
-@vit_parameter_count.case(title="other sizes drawn at random", points=1)
-def count_drawn_again(vit_parameter_count, rng):
-    return vit_parameter_count(*drawn_model(rng))
-
-
 @vit_parameter_count.case(title="ViT-B/16 and ViT-L/16 on 224 x 224, 1000 classes")
 def count_published(vit_parameter_count, rng):
     base = vit_parameter_count(224, 16, 3, 768, 12, 3072, 1000)
     return base, vit_parameter_count(224, 16, 3, 1024, 24, 4096, 1000)
-
-
-@vit_parameter_count.case(title="one more layer, patch row, channel, class: the growth")
-def count_growth(vit_parameter_count, rng):
-    image, p, C, E, L, M, K = drawn_model(rng)
-    before = vit_parameter_count(image, p, C, E, L, M, K)
-    return {
-        f"the growth by one more {what}": vit_parameter_count(*sizes) - before
-        for what, sizes in {
-            "layer": (image, p, C, E, L + 1, M, K),
-            "patch row": (image + p, p, C, E, L, M, K),
-            "channel": (image, p, C + 1, E, L, M, K),
-            "class": (image, p, C, E, L, M, K + 1),
-        }.items()
-    }
 
 
 @vit_parameter_count.case(title="one patch of one pixel, no layer", points=1)
@@ -228,14 +242,9 @@ def convert_two_layers(convert_huggingface_vit, rng):
     return convert_huggingface_vit(published(rng, 2))
 
 
-@convert_huggingface_vit.case(title="twelve layers: numbers of two digits", points=1)
+@convert_huggingface_vit.case(title="twelve layers, names in alphabetical order")
 def convert_twelve_layers(convert_huggingface_vit, rng):
-    return convert_huggingface_vit(published(rng, 12, E=3))
-
-
-@convert_huggingface_vit.case(title="names in alphabetical order, as in a file")
-def convert_sorted(convert_huggingface_vit, rng):
-    return convert_huggingface_vit(dict(sorted(published(rng, 3).items())))
+    return convert_huggingface_vit(dict(sorted(published(rng, 12, E=3).items())))
 
 
 @convert_huggingface_vit.case(title="as many hidden features as features", points=1)
@@ -247,39 +256,3 @@ def convert_square(convert_huggingface_vit, rng):
 def convert_grey(convert_huggingface_vit, rng):
     E = drawn(rng, 5, 8)
     return convert_huggingface_vit(published(rng, 1, E=E, p=3, C=1, patches=9))
-
-
-@convert_huggingface_vit.case(title="the dictionary that is given stays as it is")
-def convert_unchanged(convert_huggingface_vit, rng):
-    theirs = published(rng, 2)
-    ours = convert_huggingface_vit(theirs)
-    return ours, theirs
-
-
-# break_attention_rollout --------------------------------------------------------------
-
-
-def rollout_of_layers(attention_rollout, attentions):
-    """The rollout of an array that holds all layers."""
-    return attention_rollout(list(attentions))
-
-
-def no_weights(attentions):
-    """Refuse rows that do not sum to one."""
-    near = abs(attentions.sum(axis=-1) - 1) < 1e-6
-    return "" if near.all() else "each row of `attentions` has to sum to one"
-
-
-break_attention_rollout = BreakExercise(
-    name="break_attention_rollout",
-    target=attention_rollout,
-    parameters=[reals("attentions", "L B h N N", 0.0, 1.0)],
-    make=torch.tensor,
-    use=rollout_of_layers,
-    rule=no_weights,
-)
-break_attention_rollout.version("right for a single layer")
-break_attention_rollout.version("right where columns sum to one, as rows do")
-break_attention_rollout.version("right for a single head")
-break_attention_rollout.version("right where every token attends to itself alone")
-break_attention_rollout.small(most=16, points=2)

@@ -1,17 +1,53 @@
 """Cases for the chapter on images as sequences."""
 
-import torch
-import torch.nn.functional as F
-
+from autograder.arrays import different
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import Exercise
 from autograder.inputs import fill, tensor
 from autograder.specification import reals, whole
 
-patchify = Exercise("patchify")
-unpatchify = Exercise("unpatchify")
-PatchEmbedding = Exercise("PatchEmbedding")
-linear_to_conv = Exercise("linear_to_conv")
+patchify = Exercise(
+    "patchify",
+    core=True,
+    hints=(
+        "Draw one channel of 4 x 4 pixels with patches of 2 x 2. A row index is a row "
+        "of patches and a row inside the patch: which axes are hidden in H and W?",
+        "Split H into (H/p, p) and W into (W/p, p). Then the two axes that number the "
+        "patches have to come first, and the three axes of a patch last.",
+        "Begin with `cut = images.reshape(B, C, H // p, p, W // p, p)`.",
+    ),
+)
+unpatchify = Exercise(
+    "unpatchify",
+    hints=(
+        "Undo the steps of `patchify` in reverse order: split, permute, join.",
+        "How many channels does a patch with C*p*p values have? And how many patches "
+        "are in one row of the grid?",
+        "`patches.reshape(B, height // p, width // p, C, p, p)` splits. Each axis of a "
+        "patch then has to follow the axis of the grid that it continues.",
+    ),
+)
+PatchEmbedding = Exercise(
+    "PatchEmbedding",
+    core=True,
+    hints=(
+        "Write the shape after each step: images, patches, projected patches, with "
+        "the class token, with positions.",
+        "The class token is (1, 1, E) and a batch needs (B, 1, E); `expand` repeats "
+        "it. Positions broadcast by themselves, but they count N + 1 tokens.",
+        "`F.unfold(images, p, stride=p).mT` gives the patches as a tensor, in the "
+        "order of `patchify`.",
+    ),
+)
+linear_to_conv = Exercise(
+    "linear_to_conv",
+    hints=(
+        "A row of the weight is multiplied with a patch, entry by entry. In which "
+        "order are the values of a patch?",
+        "`nn.Conv2d` wants (E, C, p, p), and the columns are in the order (C, p, p). "
+        "Does any value have to move?",
+    ),
+)
 sinusoidal_encoding_2d = Exercise(
     "sinusoidal_encoding_2d",
     hints=(
@@ -24,7 +60,16 @@ sinusoidal_encoding_2d = Exercise(
         "features.",
     ),
 )
-interpolate_positions = Exercise("interpolate_positions")
+interpolate_positions = Exercise(
+    "interpolate_positions",
+    hints=(
+        "`F.interpolate` resizes images, (B, C, H, W). What plays the channels here, "
+        "and what has to be set aside before the rest is a grid?",
+        "The features are the channels. They are the last axis of the positions and "
+        "must not be mixed: transpose before you reshape, and again afterwards.",
+        "Begin with `class_token, patches = positions[:, :1], positions[:, 1:]`.",
+    ),
+)
 
 
 def drawn(rng, low, high):
@@ -32,65 +77,34 @@ def drawn(rng, low, high):
     return int(rng.integers(low, high + 1))
 
 
-def drawn_sizes(rng):
-    """B, C, rows, columns, p: all different, so that none can be confused."""
-    return [int(size) for size in rng.permutation([2, 3, 4, 5, 6])]
-
-
-def channels_last(images):
-    """The same values, stored with the channels last; not contiguous."""
-    return images.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
-
-
 # patchify
 
 
 @patchify.case(title="batch, channels, rows, columns and patch size differ", points=3)
 def patchify_distinct(patchify, rng):
-    B, C, rows, columns, p = drawn_sizes(rng)
-    return patchify(tensor(rng, B, C, rows * p, columns * p), p)
-
-
-@patchify.case(title="32 x 48 pixels: more columns than rows", points=1)
-def patchify_wide(patchify, rng):
-    return patchify(tensor(rng, 2, 3, 32, 48), 16)
+    B, C, rows, columns, p = different(rng, 5, 2, 6)
+    return patchify(rng.standard_normal((B, C, rows * p, columns * p)), p)
 
 
 @patchify.case(title="square in everything, so that only the order can tell", points=2)
 def patchify_square(patchify, rng):
-    return patchify(tensor(rng, 3, 3, 9, 9), 3)
+    return patchify(rng.standard_normal((3, 3, 9, 9)), 3)
 
 
 @patchify.case(title="patches of one pixel, and one patch as large as the image")
 def patchify_extremes(patchify, rng):
-    images = tensor(rng, 2, 3, 4, 4)
+    images = rng.standard_normal((2, 3, 4, 4))
     return patchify(images, 1), patchify(images, 4)
-
-
-@patchify.case(
-    title="images stored with the channels last are read correctly and left unchanged"
-)
-def patchify_unchanged(patchify, rng):
-    images = channels_last(tensor(rng, 2, 3, 4, 6))
-    return patchify(images, 2), images
-
-
-@patchify.case(title="a gradient comes back to every pixel")
-def patchify_gradient(patchify, rng):
-    images = tensor(rng, 2, 3, 4, 6).requires_grad_()
-    patches = patchify(images, 2)
-    (patches * tensor(rng, 2, 6, 12)).sum().backward()
-    return images.grad
 
 
 @patchify.case(title="a height that p does not divide is a ValueError")
 def patchify_height(patchify, rng):
-    return patchify(tensor(rng, 2, 3, 6, 16), 4)  # 16 divides 6 * 16
+    return patchify(rng.standard_normal((2, 3, 6, 16)), 4)  # 16 divides 6 * 16
 
 
 @patchify.case(title="a width that p does not divide is a ValueError")
 def patchify_width(patchify, rng):
-    return patchify(tensor(rng, 2, 3, 16, 6), 4)
+    return patchify(rng.standard_normal((2, 3, 16, 6)), 4)
 
 
 # unpatchify
@@ -98,33 +112,22 @@ def patchify_width(patchify, rng):
 
 @unpatchify.case(title="batch, channels, rows, columns and patch size differ", points=3)
 def unpatchify_distinct(unpatchify, rng):
-    B, C, rows, columns, p = drawn_sizes(rng)
-    patches = tensor(rng, B, rows * columns, C * p * p)
+    B, C, rows, columns, p = different(rng, 5, 2, 6)
+    patches = rng.standard_normal((B, rows * columns, C * p * p))
     return unpatchify(patches, p, rows * p, columns * p)
-
-
-@unpatchify.case(title="32 x 48 pixels: more columns than rows", points=1)
-def unpatchify_wide(unpatchify, rng):
-    return unpatchify(tensor(rng, 2, 6, 3 * 16 * 16), 16, 32, 48)
 
 
 @unpatchify.case(
     title="square in everything, so that only the order can tell", points=2
 )
 def unpatchify_square(unpatchify, rng):
-    return unpatchify(tensor(rng, 3, 9, 27), 3, 9, 9)
+    return unpatchify(rng.standard_normal((3, 9, 27)), 3, 9, 9)
 
 
 @unpatchify.case(title="one channel; patches of one pixel")
 def unpatchify_small(unpatchify, rng):
-    grey = unpatchify(tensor(rng, 2, 6, 9), 3, 6, 9)
-    return grey, unpatchify(tensor(rng, 2, 20, 3), 1, 4, 5)
-
-
-@unpatchify.case(title="transposed patches are read correctly and left unchanged")
-def unpatchify_unchanged(unpatchify, rng):
-    patches = tensor(rng, 2, 12, 6).mT
-    return unpatchify(patches, 2, 4, 6), patches
+    grey = unpatchify(rng.standard_normal((2, 6, 9)), 3, 6, 9)
+    return grey, unpatchify(rng.standard_normal((2, 20, 3)), 1, 4, 5)
 
 
 # PatchEmbedding
@@ -141,16 +144,6 @@ def embedding_drawn(PatchEmbedding, rng):
     p, patches, E = drawn(rng, 2, 4), drawn(rng, 2, 3), drawn(rng, 5, 9)
     embedding = fill(PatchEmbedding(p * patches, p, 1, E), rng)
     return embedding(tensor(rng, 2, 1, p * patches, p * patches))
-
-
-@PatchEmbedding.case(
-    title="a single patch; the same in eval mode; patches of one pixel", points=1
-)
-def embedding_single(PatchEmbedding, rng):
-    embedding = fill(PatchEmbedding(3, 3, 2, 5), rng)
-    images = tensor(rng, 4, 2, 3, 3)
-    pixels = fill(PatchEmbedding(3, 1, 2, 5), rng)
-    return embedding(images), embedding.eval()(images), pixels(images)
 
 
 @PatchEmbedding.case(title="names and shapes of the parameters", points=1)
@@ -172,60 +165,24 @@ def embedding_initial_values(PatchEmbedding, rng):
     }
 
 
-@PatchEmbedding.case(title="gradients reach all parameters and the images", points=1)
-def embedding_gradient(PatchEmbedding, rng):
-    embedding = fill(PatchEmbedding(4, 2, 3, 5), rng)
-    images = tensor(rng, 2, 3, 4, 4).requires_grad_()
-    (embedding(images) * tensor(rng, 2, 5, 5)).sum().backward()
-    return {name: p.grad for name, p in embedding.named_parameters()}, images.grad
-
-
-@PatchEmbedding.case(title="images stored otherwise are left unchanged", points=1)
-def embedding_unchanged(PatchEmbedding, rng):
-    embedding = fill(PatchEmbedding(4, 2, 3, 6), rng)
-    images = channels_last(tensor(rng, 2, 3, 4, 4))
-    with torch.no_grad():
-        return embedding(images), images
-
-
 # linear_to_conv
 
 
 @linear_to_conv.case(title="patch size, channels and width differ", points=2)
 def conv_distinct(linear_to_conv, rng):
-    E, C, p = (int(size) for size in rng.permutation([3, 4, 5]))
-    return linear_to_conv(tensor(rng, E, C * p * p), p, C)
+    E, C, p = different(rng, 3, 3, 5)
+    return linear_to_conv(rng.standard_normal((E, C * p * p)), p, C)
 
 
-@linear_to_conv.case(title="as many channels as pixels a side", points=1)
+@linear_to_conv.case(title="as many channels as pixels along a side", points=1)
 def conv_square(linear_to_conv, rng):
-    return linear_to_conv(tensor(rng, 3, 27), 3, 3)
-
-
-@linear_to_conv.case(title="the convolution gives the embedded patches", points=2)
-def conv_used(linear_to_conv, rng):
-    kernel = linear_to_conv(tensor(rng, 5, 3 * 4), 2, 3)
-    images = tensor(rng, 2, 3, 4, 6)
-    return F.conv2d(images, kernel.double(), tensor(rng, 5), stride=2)
+    return linear_to_conv(rng.standard_normal((3, 27)), 3, 3)
 
 
 @linear_to_conv.case(title="one channel; patches of one pixel", points=1)
 def conv_extremes(linear_to_conv, rng):
-    return linear_to_conv(tensor(rng, 5, 9), 3, 1), linear_to_conv(
-        tensor(rng, 5, 4), 1, 4
-    )
-
-
-@linear_to_conv.case(
-    title="a transposed weight is read correctly, left unchanged, and gets a gradient",
-    points=1,
-)
-def conv_unchanged(linear_to_conv, rng):
-    leaf = tensor(rng, 12, 5).requires_grad_()
-    kernel = linear_to_conv(leaf.mT, 2, 3)
-    (kernel * tensor(rng, 5, 3, 2, 2)).sum().backward()
-    found = {"result": kernel, "`weight` after the call": leaf}
-    return {**found, "the gradient of `weight`": leaf.grad}
+    grey = linear_to_conv(rng.standard_normal((5, 9)), 3, 1)
+    return grey, linear_to_conv(rng.standard_normal((5, 4)), 1, 4)
 
 
 # sinusoidal_encoding_2d
@@ -303,18 +260,6 @@ def positions_same(interpolate_positions, rng):
     return same, interpolate_positions(positions, grid, double)
 
 
-@interpolate_positions.case(
-    title="transposed positions are read correctly, left unchanged, and get a gradient",
-    **CUBIC,
-)
-def positions_unchanged(interpolate_positions, rng):
-    leaf = tensor(rng, 1, 5, 7).requires_grad_()
-    new = interpolate_positions(leaf.mT, (2, 3), (4, 5))
-    (new * tensor(rng, 1, 21, 5)).sum().backward()
-    found = {"result": new, "`positions` after the call": leaf}
-    return {**found, "the gradient of `positions`": leaf.grad}
-
-
 # break_patchify -----------------------------------------------------------------------
 
 
@@ -328,7 +273,14 @@ break_patchify = BreakExercise(
     name="break_patchify",
     target=patchify,
     parameters=[reals("images", "B C H W"), whole("patch_size", 1, 16)],
-    make=torch.tensor,
+    hints=(
+        "A wrong version moves values to the wrong place. What must be true of the "
+        "values, so that you would see it whichever two are exchanged?",
+        "The titles say when each version gets away with it: in one row of patches, "
+        "with one channel, with symmetric patches. Avoid all of that.",
+        "Two channels, and 2 x 2 patches of 2 x 2 pixels: `np.arange(32.0)` has a "
+        "value for each.",
+    ),
     rule=remainder,
 )
 break_patchify.version("right where the patches form one row or one column")

@@ -135,10 +135,41 @@ class SequenceFirst(nn.Module):
         return self.head(self.norm(tokens[0]))
 
 
+def contrastive_torch(images, texts, temperature):
+    images, texts = torch.from_numpy(images), torch.from_numpy(texts)
+    logits = F.normalize(images) @ F.normalize(texts).T / temperature
+    right = torch.arange(len(logits))
+    both = F.cross_entropy(logits, right) + F.cross_entropy(logits.T, right)
+    return both / 2
+
+
+def contrastive_loops(images, texts, temperature):
+    total = 0.0
+    for these, others in ((images, texts), (texts, images)):
+        for i, one in enumerate(these):
+            cosines = [
+                one @ other / math.sqrt((one @ one) * (other @ other))
+                for other in others
+            ]
+            scores = np.array(cosines) / temperature
+            total += np.logaddexp.reduce(scores) - scores[i]
+    return total / (2 * len(images))
+
+
+def contrastive_geometric(images, texts, temperature):
+    """The logarithm of the geometric mean of the right pairs' probabilities."""
+    images = (images.T / np.sqrt((images**2).sum(1))).T
+    texts = (texts.T / np.sqrt((texts**2).sum(1))).T
+    logits = np.einsum("id,jd->ij", images, texts) / temperature
+    rows = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    columns = logits - np.logaddexp.reduce(logits, axis=0, keepdims=True)
+    return -np.trace(rows + columns) / (2 * len(logits))
+
+
 def rollout_halves(attentions):
     """Weights sum to one, so half of each is the same thing."""
     B, h, N, _ = attentions[0].shape
-    row = torch.zeros(B, 1, N, dtype=attentions[0].dtype)
+    row = np.zeros((B, 1, N))
     row[:, :, 0] = 1
     for attention in reversed(attentions):  # a vector from the left is enough
         row = 0.5 * row + 0.5 * row @ attention.mean(1)
@@ -150,7 +181,7 @@ def rollout_loops(attentions):
     for b in range(len(attentions[0])):
         product = np.eye(attentions[0].shape[-1])
         for attention in attentions:
-            mixed = np.mean([head.numpy() for head in attention[b]], axis=0)
+            mixed = np.mean(list(attention[b]), axis=0)
             for i in range(len(mixed)):
                 mixed[i, i] += 1
                 mixed[i] /= mixed[i].sum()
@@ -159,29 +190,10 @@ def rollout_loops(attentions):
     return np.stack(results)
 
 
-def rollout_chained(attentions):
-    N = attentions[0].size(-1)
-    identity = torch.eye(N).to(attentions[0])
-    layers = [F.normalize(a.mean(1) + identity, p=1, dim=-1) for a in attentions]
-    total = layers[-1]
-    for layer in layers[-2::-1]:
-        total = torch.bmm(total, layer)
-    return total[:, 0].narrow(1, 1, N - 1)
-
-
-def rollout_from_an_identity_in_single_precision(attentions):
-    identity = torch.eye(attentions[0].shape[-1])
-    total = identity
-    for attention in attentions:
-        layer = (attention.float().mean(dim=1) + identity) / 2
-        total = layer @ total
-    return total[:, 0, 1:]
-
-
 def rollout_heads_with_identity(attentions):
     eye = torch.eye(attentions[0].shape[-1])
     joint = None
-    for attention in attentions:
+    for attention in map(torch.from_numpy, attentions):
         attention = (attention + eye).sum(dim=1)
         attention = attention / attention.sum(dim=2)[:, :, None]
         joint = attention if joint is None else torch.matmul(attention, joint)
@@ -291,36 +303,10 @@ def convert_with_numpy(state_dict):
     return {name: np.array(value) for name, value in sorted(arrays.items())}
 
 
-def break_attention_rollout_with_sharp_weights():
-    first = [[[1.0, 0.0], [1.0, 0.0]], [[0.8, 0.2], [0.3, 0.7]]]
-    second = [[[0.1, 0.9], [0.4, 0.6]], [[0.2, 0.8], [0.0, 1.0]]]
-    return (torch.tensor([[first], [second]], dtype=torch.float64),)
-
-
-def break_attention_rollout_with_arrays():
-    first = [[[0.25, 0.75], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]]
-    second = [[[1.0, 0.0], [0.75, 0.25]], [[0.5, 0.5], [1.0, 0.0]]]
-    return [np.array([[first], [second]])]
-
-
 ALTERNATIVES = {
-    "break_attention_rollout": [
-        break_attention_rollout_with_sharp_weights,
-        break_attention_rollout_with_arrays,
-    ],
-    "VisionTransformer": [
-        OwnLayers,
-        CopiedLayers,
-        WithPlainFunctions,
-        SequenceFirst,
-    ],
-    "attention_rollout": [
-        rollout_halves,
-        rollout_loops,
-        rollout_chained,
-        rollout_heads_with_identity,
-        rollout_from_an_identity_in_single_precision,
-    ],
+    "VisionTransformer": [OwnLayers, CopiedLayers, WithPlainFunctions, SequenceFirst],
+    "contrastive_loss": [contrastive_torch, contrastive_loops, contrastive_geometric],
+    "attention_rollout": [rollout_halves, rollout_loops, rollout_heads_with_identity],
     "vit_parameter_count": [count_by_making_one, count_shapes, count_factored],
     "convert_huggingface_vit": [
         convert_by_patterns,

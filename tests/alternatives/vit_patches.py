@@ -19,25 +19,11 @@ def patchify_loops(images, patch_size):
         for left in range(0, W, patch_size):
             patch = images[:, :, top : top + patch_size, left : left + patch_size]
             patches.append(patch.reshape(B, C * patch_size * patch_size))
-    return torch.stack(patches, dim=1)
+    return np.stack(patches, axis=1)
 
 
-def patchify_unfold(images, patch_size):
-    if any(side % patch_size for side in images.shape[-2:]):
-        raise ValueError("the patches do not fill the image")
-    return F.unfold(images, kernel_size=patch_size, stride=patch_size).transpose(1, 2)
-
-
-def patchify_two_unfolds(images, patch_size):
-    p = patch_size
-    if images.size(2) % p != 0 or images.size(3) % p != 0:
-        raise ValueError("the patches do not fill the image")
-    windows = images.unfold(2, p, p).unfold(3, p, p)  # (B, C, rows, columns, p, p)
-    return windows.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2).contiguous()
-
-
-def patchify_numbers(images, patch_size):
-    """Every number is fetched by its place."""
+def patchify_by_place(images, patch_size):
+    """Every value is fetched by its place."""
     B, C, H, W = images.shape
     p = patch_size
     if (H // p * p, W // p * p) != (H, W):
@@ -46,48 +32,35 @@ def patchify_numbers(images, patch_size):
     row = n[:, None] // (W // p) * p + m // p % p
     column = n[:, None] % (W // p) * p + m % p
     place = (m // p**2 * H + row) * W + column  # (N, C p p)
-    return images.reshape(B, -1)[:, torch.from_numpy(place)]
+    return images.reshape(B, -1)[:, place]
 
 
-def patchify_pixel_unshuffle(images, patch_size):
-    if images.shape[-1] % patch_size or images.shape[-2] % patch_size:
+def patchify_unfold(images, patch_size):
+    if any(side % patch_size for side in images.shape[-2:]):
         raise ValueError("the patches do not fill the image")
-    return F.pixel_unshuffle(images, patch_size).flatten(2).mT
+    return F.unfold(torch.from_numpy(images), patch_size, stride=patch_size).mT
 
 
 def unpatchify_loops(patches, patch_size, height, width):
-    B, N, numbers = patches.shape
+    B, N, values = patches.shape
     p, columns = patch_size, width // patch_size
-    images = patches.new_zeros(B, numbers // (p * p), height, width)
+    images = np.zeros((B, values // (p * p), height, width))
     for n in range(N):
         top, left = n // columns * p, n % columns * p
-        images[:, :, top : top + p, left : left + p] = patches[:, n].reshape(
-            B, -1, p, p
-        )
+        patch = patches[:, n].reshape(B, -1, p, p)
+        images[:, :, top : top + p, left : left + p] = patch
     return images
-
-
-def unpatchify_fold(patches, patch_size, height, width):
-    p = patch_size
-    return F.fold(patches.mT, (height, width), p, stride=p)
-
-
-def unpatchify_pixel_shuffle(patches, patch_size, height, width):
-    p = patch_size
-    grid = patches.transpose(1, 2).unflatten(2, (height // p, width // p))
-    return F.pixel_shuffle(grid, p)
 
 
 def unpatchify_strips(patches, patch_size, height, width):
     p = patch_size
-    rows, cut_row = divmod(height, p)
-    columns, cut_column = divmod(width, p)
-    channels, rest = divmod(patches.shape[2], p * p)
-    pieces = patches.unflatten(2, (channels, p, p)).unbind(1)
+    rows, columns = height // p, width // p
+    pieces = patches.reshape(*patches.shape[:2], -1, p, p).swapaxes(0, 1)
     strips = [
-        torch.cat(pieces[r * columns : (r + 1) * columns], -1) for r in range(rows)
+        np.concatenate(list(pieces[r * columns : (r + 1) * columns]), axis=-1)
+        for r in range(rows)
     ]
-    return torch.cat(strips, dim=-2)
+    return np.concatenate(strips, axis=-2)
 
 
 class EmbeddingByUnfold(nn.Module):
@@ -118,42 +91,28 @@ class EmbeddingByConvolution(EmbeddingByUnfold):
 
 class EmbeddingInPlace(EmbeddingByUnfold):
     def forward(self, images):
-        patches = patchify_loops(images, self.patch_size)
-        tokens = images.new_empty(
-            len(images), patches.shape[1] + 1, self.positions.size(2)
-        )
+        p = self.patch_size
+        windows = images.unfold(2, p, p).unfold(3, p, p)  # (B, C, rows, columns, p, p)
+        patches = windows.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2)
+        size = (len(images), patches.shape[1] + 1, self.positions.size(2))
+        tokens = images.new_empty(size)
         tokens[:, :1] = self.class_token
         tokens[:, 1:] = patches @ self.projection.weight.T + self.projection.bias
         tokens += self.positions
         return tokens
 
 
-def conv_unflatten(weight, patch_size, channels):
-    return weight.unflatten(-1, (channels, patch_size, patch_size))
-
-
 def conv_loops(weight, patch_size, channels):
     kernels = []
     for row in weight:
-        planes = row.split(patch_size**2)
-        kernels.append(torch.stack([plane.reshape(patch_size, -1) for plane in planes]))
-    return torch.stack(kernels)
+        planes = np.split(row, channels)
+        kernels.append([plane.reshape(patch_size, -1) for plane in planes])
+    return np.array(kernels)
 
 
-def conv_from_contiguous(weight, patch_size, channels):
-    E, D = weight.size()
-    return weight.contiguous().view(E, -1, patch_size, patch_size)
-
-
-def conv_by_patchify(weight, patch_size, channels):
+def conv_by_unpatchify(weight, patch_size, channels):
     """A row is an image of one patch."""
-    return solutions.unpatchify(weight[:, None], patch_size, patch_size, patch_size)[
-        :, :channels
-    ]
-
-
-def conv_by_fold(weight, patch_size, channels):
-    return F.fold(weight[:, :, None], (patch_size, patch_size), patch_size)
+    return solutions.unpatchify(weight[:, None], patch_size, patch_size, patch_size)
 
 
 def cubic_weights(old, new, dtype):
@@ -192,10 +151,6 @@ def positions_split(positions, old_grid, new_grid):
     return torch.cat((first, rest), dim=1)
 
 
-def positions_single_precision(positions, old_grid, new_grid):
-    return solutions.interpolate_positions(positions.float(), old_grid, new_grid)
-
-
 def positions_feature_by_feature(positions, old_grid, new_grid):
     columns = []
     for feature in positions[0].unbind(-1):
@@ -206,12 +161,11 @@ def positions_feature_by_feature(positions, old_grid, new_grid):
 
 
 def break_patchify_with_descending_values():
-    return torch.arange(32.0).flip(0).reshape(1, 2, 4, 4), 2
+    return np.arange(32.0)[::-1].reshape(1, 2, 4, 4), 2
 
 
 def break_patchify_with_random_values():
-    generator = torch.Generator().manual_seed(1)
-    return [torch.randn(1, 2, 4, 4, generator=generator), 2]
+    return [np.random.default_rng(1).standard_normal((1, 2, 4, 4)), 2]
 
 
 def grid_by_loops(height, width, dim):
@@ -243,32 +197,14 @@ ALTERNATIVES = {
         break_patchify_with_descending_values,
         break_patchify_with_random_values,
     ],
-    "patchify": [
-        patchify_loops,
-        patchify_unfold,
-        patchify_two_unfolds,
-        patchify_numbers,
-        patchify_pixel_unshuffle,
-    ],
-    "unpatchify": [
-        unpatchify_loops,
-        unpatchify_fold,
-        unpatchify_pixel_shuffle,
-        unpatchify_strips,
-    ],
+    "patchify": [patchify_loops, patchify_by_place, patchify_unfold],
+    "unpatchify": [unpatchify_loops, unpatchify_strips],
     "PatchEmbedding": [EmbeddingByUnfold, EmbeddingByConvolution, EmbeddingInPlace],
-    "linear_to_conv": [
-        conv_unflatten,
-        conv_loops,
-        conv_from_contiguous,
-        conv_by_patchify,
-        conv_by_fold,
-    ],
+    "linear_to_conv": [conv_loops, conv_by_unpatchify],
     "sinusoidal_encoding_2d": [grid_by_loops, grid_by_broadcasting],
     "interpolate_positions": [
         positions_by_matrices,
         positions_split,
-        positions_single_precision,
         positions_feature_by_feature,
     ],
 }

@@ -282,18 +282,17 @@ def patchify(images, patch_size):
     patches = []
     for i in range(0, H, p):
         for j in range(0, W, p):
-            patches.append(images[:, :, i : i + p, j : j + p].flatten(1))
-    return torch.stack(patches, dim=1)
+            patches.append(images[:, :, i : i + p, j : j + p].reshape(B, C * p * p))
+    return np.stack(patches, axis=1)
 """,
     "attention_rollout": """
 def attention_rollout(attentions):
-    n = attentions[0].size(-1)
-    eye = torch.eye(n, dtype=attentions[0].dtype)
+    eye = np.eye(attentions[0].shape[-1])
     R = eye
     for A in attentions:
-        A = A.sum(1) / A.size(1)
+        A = A.sum(1) / A.shape[1]
         A = A + eye
-        A = A / A.sum(-1, keepdim=True)
+        A = A / A.sum(-1, keepdims=True)
         R = A @ R
     return R[:, 0, 1:]
 """,

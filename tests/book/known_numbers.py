@@ -122,14 +122,14 @@ KNOWN: dict[str, dict[str, Known]] = {
             86_567_656 - 1000 * (768 + 1), "without the head", ("86,567,656", "768")
         ),
         "1,797 handwritten": Known(1_347 + 450, "images", ("1347", "450")),
-        "a quarter of its parameters": Known(
-            32_170 / 136_138, "CNN, ViT", ("32,170", "136,138")
-        ),
         "a quarter of the parameters": Known(
             32_170 / 136_138, "CNN, ViT", ("32,170", "136,138")
         ),
-        "a quarter of them": Known(32_170 / 136_138, "CNN, ViT", ("32,170", "136,138")),
-        "do so three times": Known(3, "runs", ("3",)),
+        "a third of its lead": Known(
+            (80.0 - 73.5) / (80.0 - 62.3), "50 images", ("80.0", "73.5", "62.3")
+        ),
+        "moved by 28": Known(224 / 8, "an eighth of the side", ("8",)),
+        "three quarters of the patches": Known(0.75, "He et al. (2022), section 3"),
         "16 pixels has 196": Known((224 // 16) ** 2, "224 × 224 pixels", ("224", "16")),
     },
     "vit_patches": {

@@ -210,7 +210,8 @@ def seen(model: nn.Module, facts: dict, pictures: Tensor, **changes: Any) -> lis
         tokens = layer(tokens)
     logits = model.head(model.norm(tokens[:, 0]))
     weights = watched.weights
-    return [logits, torch.stack(weights, dim=1), attention_rollout(weights)]
+    rollout = torch.from_numpy(attention_rollout([w.numpy() for w in weights]))
+    return [logits, torch.stack(weights, dim=1), rollout]
 
 
 def text_of(html: Path, chapter: str, pattern: str) -> str:

@@ -26,51 +26,39 @@ def rng():
 
 
 @pytest.mark.parametrize(("B", "C", "H", "W", "p"), [(2, 3, 6, 8, 2), (3, 1, 9, 6, 3)])
-def test_patches_hold_the_pixels_that_a_loop_finds(rng, B, C, H, W, p):
-    images = tensor(rng, B, C, H, W)
-    patches = patchify(images, p)
-    for b in range(B):
-        for row in range(H // p):
-            for column in range(W // p):
-                patch = images[b, :, row * p : row * p + p, column * p : column * p + p]
-                found = patches[b, row * (W // p) + column]
-                assert torch.equal(found, patch.flatten())
+def test_patches_are_the_columns_of_torchs_unfold(rng, B, C, H, W, p):
+    images = rng.standard_normal((B, C, H, W))
+    unfolded = F.unfold(torch.from_numpy(images), p, stride=p).mT
+    assert np.array_equal(patchify(images, p), unfolded)
 
 
-def test_patches_are_the_columns_of_torchs_unfold(rng):
-    images = tensor(rng, 2, 3, 8, 12)
-    assert torch.equal(patchify(images, 4), F.unfold(images, 4, stride=4).mT)
-
-
-def test_a_photograph_becomes_196_patches_of_768_numbers_and_comes_back(rng):
-    photograph = torch.from_numpy(rng.integers(0, 256, (1, 3, 224, 224))) / 255
+def test_a_photograph_becomes_196_patches_of_768_values_and_comes_back(rng):
+    photograph = rng.integers(0, 256, (1, 3, 224, 224)) / 255
     patches = patchify(photograph, 16)
     assert patches.shape == (1, 196, 768)
-    assert torch.equal(unpatchify(patches, 16, 224, 224), photograph)
+    assert np.array_equal(unpatchify(patches, 16, 224, 224), photograph)
 
 
 @pytest.mark.parametrize("p", [1, 2, 4, 8])
-def test_going_there_and_back_gives_the_same_image(rng, p):
-    images = tensor(rng, 2, 3, 8, 16)
-    assert torch.equal(unpatchify(patchify(images, p), p, 8, 16), images)
-    patches = tensor(rng, 2, 128 // p**2, 3 * p**2)
-    assert torch.equal(patchify(unpatchify(patches, p, 8, 16), p), patches)
+def test_torchs_fold_puts_patches_back_at_the_same_places(rng, p):
+    patches = rng.standard_normal((2, 128 // p**2, 3 * p**2))
+    folded = F.fold(torch.from_numpy(patches).mT, (8, 16), p, stride=p)
+    assert np.array_equal(unpatchify(patches, p, 8, 16), folded)
 
 
-@pytest.mark.parametrize(
-    ("height", "width", "p"), [(10, 12, 4), (12, 10, 4), (4, 4, 0)]
-)
-def test_a_patch_size_that_does_not_divide_is_refused_with_the_sizes(height, width, p):
-    with pytest.raises(ValueError, match=f"{p} x {p}"):
-        patchify(torch.zeros(1, 3, height, width), p)
+@pytest.mark.parametrize(("height", "width"), [(10, 12), (12, 10)])
+def test_a_patch_size_that_does_not_divide_is_refused_with_the_sizes(height, width):
+    with pytest.raises(ValueError, match=f"4 x 4 .* {height} x {width}"):
+        patchify(np.zeros((1, 3, height, width)), 4)
 
 
 @pytest.mark.parametrize(("size", "p", "C", "E"), [(32, 8, 3, 20), (12, 3, 1, 7)])
 def test_patch_embedding_is_a_strided_convolution(rng, size, p, C, E):
     embedding = fill(PatchEmbedding(size, p, C, E), rng)
     images = tensor(rng, 3, C, size, size)
-    kernel = linear_to_conv(embedding.projection.weight, p, C)
-    feature_map = F.conv2d(images, kernel, embedding.projection.bias, stride=p)
+    kernel = linear_to_conv(embedding.projection.weight.detach().numpy(), p, C)
+    bias = embedding.projection.bias
+    feature_map = F.conv2d(images, torch.from_numpy(kernel), bias, stride=p)
     expected = feature_map.flatten(2).mT + embedding.positions[:, 1:]
     assert (embedding(images)[:, 1:] - expected).abs().max() < 1e-10
 
@@ -147,10 +135,8 @@ def test_the_same_position_everywhere_stays_the_same(rng, new):
 def test_break_patchify_shows_where_every_pixel_goes():
     images, p = break_patchify()
     B, C, H, W = images.shape
-    assert len(images.unique()) == images.numel()
+    assert len(np.unique(images)) == images.size
     assert C > 1 and p > 1 and p < H and p < W
-    unfolded = F.unfold(images, p, stride=p).transpose(1, 2)
-    assert torch.equal(patchify(images, p), unfolded)
 
 
 @pytest.mark.parametrize(("height", "width"), [(3, 5), (5, 3), (1, 4), (4, 1), (4, 4)])
