@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from autograder.in_page import Page
 from autograder.model_trial import EXAMPLES
 from solutions import simplified_attention as right
-from solutions.qkv_projections import attention, similarity
+from solutions.qkv_projections import attention
 from tests.toolkit.small_translator import file_of, made
 from toolkit.numpy_translator import Translator
 
@@ -44,8 +44,7 @@ def test_a_right_softmax_writes_what_the_model_writes(file):
     dates = DATES[1 : EXAMPLES + 1]  # the first is Greek, and comes last
     assert written(page) == {date: model.translate(date) for date in dates}
     assert len(set(written(page).values())) > 1
-    source = inspect.getsource(similarity) + inspect.getsource(attention)
-    answer, other = run(file, source, "attention")
+    answer, other = run(file, inspect.getsource(attention), "attention")
     assert "Your attention now runs" in other.get_text()
     assert written(other) == written(page)
 
