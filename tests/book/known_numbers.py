@@ -61,7 +61,6 @@ KNOWN: dict[str, dict[str, Known]] = {
     },
     "looking_inside": {
         "all 26 logits": Known(26, "the letters of the alphabet"),
-        "the 20 letters": Known(6 + 14, "those in front, and the block", ("6", "14")),
     },
     "modern_attention": {
         "ten times as large": Known(
