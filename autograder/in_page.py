@@ -18,6 +18,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Any
 
 from autograder import cell_output
@@ -272,6 +273,7 @@ class Page:
             # plt.show() has no window here; figures are shown all the same.
             warnings.filterwarnings("ignore", "FigureCanvasAgg is non-interactive")
             try:
+                _refuse_torch(cell)
                 body = ast.parse(cell.source, cell.file).body
                 last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
                 exec(compile(ast.Module(body, []), cell.file, "exec"), self.names)
@@ -339,6 +341,17 @@ class _Examined:
     judged: Judged
     shown: str
     line: int = 0
+
+
+def _refuse_torch(cell: Cell) -> None:
+    """Stop a reader's cell that imports PyTorch, where there is only a stand-in.
+
+    Raises:
+        ModuleNotFoundError: it does.
+    """
+    used = {name.partition(".")[0] for name in modules_in(cell.source)}
+    if "torch" in used and not find_spec("torch").has_location:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
 
 def _refused(

@@ -21,8 +21,8 @@ STUB = "Not implemented yet. Replace the line that raises NotImplementedError."
 # wrong and what is right have colours of their own, not those of keys and values.
 STYLE = """
 <style>
-.attention-verdict { --wrong: var(--house-wrong, #b3261e);
-  --right: var(--house-right, #2d7a1f); margin: .5em 0; padding: .5em 0 .5em 1em;
+.attention-verdict { --wrong: var(--verdict-wrong, #b3261e);
+  --right: var(--verdict-right, #2d7a1f); margin: .5em 0; padding: .5em 0 .5em 1em;
   border-left: 4px solid #767676; max-width: 52em; }
 [data-jp-theme-light="false"] .attention-verdict, .vscode-dark .attention-verdict {
   --wrong: #ff8f85; --right: #86d96b; }

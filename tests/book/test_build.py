@@ -10,12 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from jupyter_cache import get_cache
-from myst_parser.config.main import MdParserConfig
 
-from autograder.exercise import topic_names
 from tests.small_books import settings_of_the_book
-from tools.execute_chapters import chapters
 
 NOTEBOOK = """---
 jupytext:
@@ -141,16 +137,6 @@ def test_a_chapter_is_executed_again_only_when_it_or_its_code_changes(book):
     book.write("solutions/inner.py", "WORD = 'second words'")
     assert executions() == 2
     assert "second words" in book.page
-
-
-def test_the_last_chapter_depends_on_all_that_it_counts(html):
-    [page] = chapters([ROOT / "chapters" / "closing.md"], MdParserConfig())
-    cache = get_cache(str(html.parent / ".jupyter_cache"))
-    found = cache.match_cache_notebook(page.notebook).data["files"]
-    counted = {f"solutions/mistakes/{name}.py" for name in topic_names()}
-    counted |= {f"tests/alternatives/{name}.py" for name in topic_names()}
-    counted |= {f"chapters/{name}.md" for name in topic_names()}
-    assert counted <= found.keys()
 
 
 @contextmanager

@@ -544,11 +544,12 @@ def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
     page: Page, address: str
 ):
     with opened_from(page, address) as other:
-        words, weights = cell_with(other, "words = ["), cell_with(other, "total = sum(")
+        words, weights = cell_with(other, "words = ["), cell_with(other, "river = X")
         assert "This cell needs" in run_cell(weights)
         weights.get_by_role("button", name="Run all above").click()
         found = weights.locator(".in-page-output")
-        expect(found).to_contain_text("weight 0.789", timeout=STARTS)
+        expect(found).to_contain_text("the bank for money", timeout=STARTS)
+        before = found.inner_text()
         expect(words.locator(".in-page-status")).to_have_text("Done.")
         printed = weights.locator(".cell_output:not(.in-page-output) .output")
         assert not any(old.is_visible() for old in printed.all())
@@ -559,7 +560,7 @@ def test_a_demonstration_asks_for_the_cells_above_and_runs_them(
         other.keyboard.insert_text("\nq = -q\nprint('turned')")
         other.keyboard.press("Shift+Enter")
         expect(words.locator(".in-page-output")).to_have_text("turned")
-        assert "weight 0.789" not in run_cell(weights)
+        assert run_cell(weights) != before
 
         other.reload()
         expect(words.locator("pre").first).to_contain_text("turned")

@@ -103,11 +103,12 @@ def test_headings_grow_no_stronger_with_their_level(wide: Page):
 RING = """() => {
   const e = document.activeElement, style = getComputedStyle(e);
   const marked = e.closest('summary, label, .form-control, .bd-search') ?? e;
-  const outline = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+  const framed = getComputedStyle(e.closest(".cm-editor") ?? e);
+  const outline = framed.outlineStyle !== "none" && parseFloat(framed.outlineWidth) > 1;
   const shadows = [style, getComputedStyle(marked)].map(one => one.boxShadow);
   return {
     what: e.className || e.tagName, body: e === document.body,
-    ring: outline ? style.outlineColor : shadows.join(),
+    ring: outline ? framed.outlineColor : shadows.join(),
   };
 }"""
 # Those of the focus and, on the accent itself, of what is written on it.

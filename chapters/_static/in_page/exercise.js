@@ -424,7 +424,7 @@ globalThis.InPage ??= {};
     /** Mark a line of the reader's; none if it is 0. */
     #mark(line) {
       const where = `[data-exercise="${this.name}"] .cm-line:nth-child(${line})`;
-      this.style.textContent = line ? `${where} { background: var(--house-wrong-soft); }` : "";
+      this.style.textContent = line ? `${where} { background: var(--verdict-wrong-soft); }` : "";
     }
   }
 
