@@ -38,7 +38,6 @@ pytest_plugins = ["tests.suites"]
 # These measure time, memory or processes, so they never run beside each other.
 MEASURING = (
     "autograder/attacks/test_resources.py",
-    "autograder/sandbox/test_counting.py",
     "autograder/sandbox/test_kernels.py",
 )
 # Each takes a minute or more. They start first, so that none still runs when the other

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import html
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -133,13 +134,16 @@ def page_for_missing_ones(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], st
 
 
 def write_files(app: Sphinx, exception: Exception | None) -> None:
-    """Write the picture, and the site map where addresses are known."""
+    """Write the picture, the site map where addresses are known, and llms.txt."""
     if exception or app.builder.format != "html":
         return
     folder = Path(app.outdir)
     picture = folder / PICTURE
     picture.parent.mkdir(parents=True, exist_ok=True)
     draw(picture, app.config.html_title)
+    for_assistants = Path(app.srcdir, "llms.txt")
+    if for_assistants.is_file():
+        shutil.copyfile(for_assistants, folder / "llms.txt")
     if app.config.html_baseurl:
         pages = sorted(app.env.found_docs)
         (folder / "sitemap.xml").write_text(sitemap(app, pages), encoding="utf-8")

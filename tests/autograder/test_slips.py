@@ -73,7 +73,7 @@ SLIPS: dict[str, tuple[list[str], list[str]]] = {
             "    return np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)",
             "check(softmax)",
         ],
-        ["failed      1", "`scores` after the call: 35 of 35", "in place"],
+        ["failed    1", "`scores` after the call: 35 of 35", "in place"],
     ),
     "forward without return": (
         [

@@ -34,14 +34,15 @@ def answer(page: Page, miss: bool = False) -> str:
     """Solve the card on the board, after a wrong choice if there is to be one."""
     page.wait_for_selector(".practice-ask")
     card = page.evaluate(CARD, CHAPTER)
-    loose, options = page.locator(".practice-loose"), page.locator(".practice-option")
+    board = page.locator(".practice-board")
+    loose, options = board.locator(".practice-loose"), board.locator(".practice-option")
     if card["kind"] == "order":
         if miss:
-            page.get_by_role("button", name="Check").click()
+            board.get_by_role("button", name="Check").click()
         for line in card["order"]:
             shown = loose.all_text_contents()
             loose.nth(shown.index(line)).click()
-        page.get_by_role("button", name="Check").click()
+        board.get_by_role("button", name="Check").click()
     else:
         if card["kind"] == "line":
             page.locator(".practice-line").nth(card["line"]).click()
@@ -50,7 +51,7 @@ def answer(page: Page, miss: bool = False) -> str:
             options.nth(shown.index(card["options"][1])).click()
         options.nth(shown.index(card["options"][0])).click()
     page.wait_for_selector(".practice-says")
-    page.get_by_role("button", name="Next").click()
+    board.get_by_role("button", name="Next").click()
     return card["id"]
 
 
