@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from autograder.book import chapter_names
-from autograder.exercise import UnknownExercise, find_topic, topic_names
+from autograder.exercise import UnknownExercise, find_topic, load_topic, topic_names
 from autograder.notebooks import METADATA_KEY
 from autograder.submissions.cells import defined_in
 
@@ -41,31 +41,34 @@ def chapter_in(title: str) -> str:
 def other_chapter(data: dict[str, Any], chapter: str) -> str | None:
     """The chapter whose notebook was handed in by mistake, if it is another one.
 
-    It is if it has more of another chapter than of the right one: the cells that
-    prepare a chapter may define what another one asks for.
+    Nothing of the right chapter may be in it: no cell and no function.
 
     Args:
         data: of the notebook, from ``notebooks.parse_notebook``.
         chapter: the chapter that was asked for.
     """
+    names = list(dict.fromkeys(_names_in(data)))[:MAX_NAMES]
+    if not load_topic(chapter).exercises.keys().isdisjoint(names):
+        return None
+    metadata = data.get("metadata")
+    ours = metadata.get(METADATA_KEY) if isinstance(metadata, dict) else None
+    said = ours.get("chapter") if isinstance(ours, dict) else None
+    if said in topic_names():
+        return said if said != chapter else None
     topics: Counter[str] = Counter()
-    for name in list(dict.fromkeys(_names_in(data)))[:MAX_NAMES]:
+    for name in names:
         try:
             topics[find_topic(name).name] += 1
         except UnknownExercise:
             continue
-    metadata = data.get("metadata")
-    ours = metadata.get(METADATA_KEY) if isinstance(metadata, dict) else None
-    said = ours.get("chapter") if isinstance(ours, dict) else None
-    if said not in topic_names() or topics[said] <= topics[chapter] > 0:
-        said = max(topics, key=topics.get, default=None)
-    if said is None or topics[said] <= topics[chapter] > 0:
-        return None
-    return said if said != chapter else None
+    return topics.most_common(1)[0][0] if topics else None
 
 
 def _names_in(data: dict[str, Any]) -> list[str]:
-    """Names of exercises that the cells of a notebook may answer."""
+    """Names of exercises that the cells of a notebook may answer.
+
+    Released cells that prepare a chapter may define what another one asks for.
+    """
     found = []
     for cell in data["cells"]:
         metadata = cell.get("metadata") if isinstance(cell, dict) else None
@@ -75,6 +78,9 @@ def _names_in(data: dict[str, Any]) -> list[str]:
             found.append(grade_id)
         source = cell.get("source") if isinstance(cell, dict) else None
         lines = source if isinstance(source, list) else [source]
+        ours = isinstance(entry, dict) and entry.get("locked") is True
+        if ours and not entry.get("solution"):
+            continue
         if _is_code(cell) and all(isinstance(line, str) for line in lines):
             found += sorted(defined_in("".join(lines)))
     return [name for name in found if len(name) <= MAX_NAME and name.isidentifier()]

