@@ -106,6 +106,8 @@ RING = """() => {
   const framed = getComputedStyle(e.closest(".cm-editor") ?? e);
   const outline = framed.outlineStyle !== "none" && parseFloat(framed.outlineWidth) > 1;
   const shadows = [style, getComputedStyle(marked)].map(one => one.boxShadow);
+  const reach = e.querySelector('.live-reach'); // the ring of a handle in a picture
+  if (reach) shadows.push(getComputedStyle(reach).stroke);
   return {
     what: e.className || e.tagName, body: e === document.body,
     ring: outline ? framed.outlineColor : shadows.join(),
