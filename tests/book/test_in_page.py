@@ -581,6 +581,7 @@ def test_what_a_cell_draws_takes_the_place_of_the_books_figure(on_disk: Page):
     first = on_disk.locator(".in-page[data-cell]:has(figcaption)").first
     caption = first.locator("figcaption")
     expect(caption).to_be_visible()
+    run_cell(cell_with(on_disk, "words = ["))  # which the picture is drawn of
     run_cell(first)
     drawn = first.locator(".in-page-output img")
     expect(drawn).to_have_count(1)
