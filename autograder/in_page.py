@@ -330,8 +330,8 @@ class Page:
                 for alias in statement.names:
                     name = (alias.asname or alias.name).partition(".")[0]
                     self.names[name] = Absent(missing.package)
-        except ImportError:
-            pass  # of PyTorch, say: the demonstrations that need it have no button
+        except (ImportError, NameError):
+            pass  # PyTorch, say, or what needs it: its demonstrations have no button
 
 
 @dataclass(frozen=True)

@@ -338,3 +338,12 @@ def test_a_cell_does_not_run_half_before_its_package_comes(later):
     page.ask(json.dumps(arrived))
     ask(page, "run", source, [setup])
     assert "[1]" in ask(page, "run", "runs", [setup])["page"]
+
+
+def test_a_setup_that_needs_what_a_page_has_not_leaves_the_rest_to_run():
+    lines = ["from toolkit import nothing_here", "nothing_here.use()", "x = 42"]
+    setup = {"name": "setup 1", "kind": "setup", "source": "\n".join(lines)}
+    cell = {"name": "cell 1", "kind": "demo", "source": "print(x)"}
+    asked = {"do": "run", "with": {"cell": cell, "above": [setup]}}
+    answer = json.loads(Page().ask(json.dumps(asked)))
+    assert "42" in answer["page"] and not answer["failed"]
