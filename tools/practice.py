@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from autograder.exercise import topic_names
+from tools.execute_chapters import kept_in
 from tools.exercise_notebooks import chapter_of
 
 FOLDER = "practice"  # in the static files
@@ -50,7 +50,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.setup_extension("sphinx_exercise")  # has the option hide_solutions
     app.add_directive("practice", Practice)
-    app.connect("builder-inited", begin)
+    app.connect("builder-inited", begin, priority=900)  # after MyST-NB's settings
     app.connect("doctree-read", add_strip, priority=900)
     app.connect("html-page-context", load_script)
     app.connect("build-finished", end)
@@ -61,10 +61,9 @@ def begin(app: Sphinx) -> None:
     """Begin to make the cards."""
     app.practice_cards = None
     if app.builder.format == "html" and not app.config.hide_solutions:
-        results = Path(app.config.nb_execution_cache_path or app.outdir, "trained")
         app.practice_cards = subprocess.Popen(
             [sys.executable, "-m", "tools.practice_cards", _folder(app)],
-            env={**os.environ, "KEPT_RESULTS": str(results.absolute())},
+            env={**os.environ, **kept_in(app.env.mystnb_config)},
             cwd=ROOT,
             stderr=subprocess.PIPE,
             text=True,
@@ -95,7 +94,7 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
     """Put a place for cards at the end of each chapter that has exercises."""
     chapter = chapter_of(app.env.docname)
     title = next(doctree.findall(nodes.section), None)
-    if chapter in topic_names() and title is not None and not app.config.hide_solutions:
+    if chapter and title is not None and not app.config.hide_solutions:
         heading = nodes.title("", "Practice")
         strip = nodes.section("", heading, ids=["practice"], names=["practice"])
         strip += nodes.raw("", STRIP.format(chapter), format="html")
