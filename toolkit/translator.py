@@ -40,8 +40,8 @@ def batches(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Endless random batches, in which a line returns when all others have come.
 
-    Batches of similar length would hold less padding and take a fifth less time, but
-    with them the model learns less in as many steps.
+    Batches of similar length hold less padding. In the few runs that we tried they took
+    a fifth less time, and the model translated no more dates in as many steps.
 
     Args:
         sources: (N, T) ids.
