@@ -176,13 +176,25 @@ def edit(
                 f"{named.__name__}: {old!r} occurs {times} times in the reference of "
                 f"{exercise.name}; an edit replaces what occurs once"
             )
-        scope = dict(vars(sys.modules[reference.__module__]))
         changed = documentation + code.replace(old, new)
-        exec(compile(changed, f"<{named.__name__}>", "exec", dont_inherit=True), scope)
+        implementation = redefined(reference, changed, f"<{named.__name__}>")
         hint = _hint(exercise, named)
-        return Mistake(named.__name__, exercise.name, hint, scope[exercise.name])
+        return Mistake(named.__name__, exercise.name, hint, implementation)
 
     return describe
+
+
+def redefined(reference: Implementation, source: str, file: str) -> Implementation:
+    """What another source of a reference defines, among all else in its module.
+
+    Args:
+        reference: a function or class at the top level of a module.
+        source: defines the same name.
+        file: the name of the source in tracebacks.
+    """
+    scope = dict(vars(sys.modules[reference.__module__]))
+    exec(compile(source, file, "exec", dont_inherit=True), scope)
+    return scope[reference.__name__]
 
 
 def _split_at_docstring(source: str) -> tuple[str, str]:

@@ -42,8 +42,8 @@ from autograder.page_cells import (
     modules_in,
     names_in,
     names_made,
-    without_docstrings,
 )
+from autograder.parsing import without_docstrings
 from autograder.reasons import Reason
 from autograder.record import is_stub
 from autograder.show import as_html, headline

@@ -10,8 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from autograder.arrays import noted as noted
-
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 

@@ -62,23 +62,6 @@ def modules_in(source: str) -> set[str]:
     return found
 
 
-def without_docstrings(source: str) -> str:
-    """Some code without the docstrings of its functions and classes.
-
-    A body that is a docstring alone is left, and so is what cannot be read.
-    """
-    lines = source.splitlines(keepends=True)
-    for node in _nodes(source):
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or len(node.body) < 2:
-            continue
-        if ast.get_docstring(node) is not None:
-            said = node.body[0]
-            lines[said.lineno - 1 : said.end_lineno] = [""] * (
-                said.end_lineno - said.lineno + 1
-            )
-    return "".join(lines)
-
-
 def ends_silently(source: str, last: ast.Expr) -> bool:
     """Whether a semicolon follows the last expression of a cell, as in a notebook."""
     line = re.split(r"\r\n|\r|\n", source)[last.end_lineno - 1].encode()

@@ -79,3 +79,24 @@ def _require(room: int) -> None:
             "this machine has too little memory to read a source: free some, and try "
             "again"
         ) from None
+
+
+def without_docstrings(source: str) -> str:
+    """Some code without the docstrings of its functions and classes.
+
+    A body that is a docstring alone is left, and so is what cannot be read.
+    """
+    try:
+        nodes = list(ast.walk(parse(source)))
+    except UNREADABLE:
+        return source
+    lines = source.splitlines(keepends=True)
+    for node in nodes:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or len(node.body) < 2:
+            continue
+        if ast.get_docstring(node) is not None:
+            said = node.body[0]
+            lines[said.lineno - 1 : said.end_lineno] = [""] * (
+                said.end_lineno - said.lineno + 1
+            )
+    return "".join(lines)

@@ -15,7 +15,6 @@ import itertools
 import json
 import random
 import re
-import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -27,13 +26,14 @@ import numpy as np
 from autograder.answers import Answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.errors import GraderFault
-from autograder.exercise import Case, Exercise, Implementation, Topic
+from autograder.exercise import Case, Exercise, Implementation, Topic, redefined
 from autograder.expected import Expected, expect, public_seeds
 from autograder.explain.lines import LineEdit, line_edits, source_of
 from autograder.judge import mark
 from autograder.own_answers import own_answer
 from autograder.picture import first_difference
 from autograder.rows import disagreement
+from autograder.show import first_sentence
 
 FEWEST, LONGEST = 3, 18  # lines of code on a card
 WIDEST = 6  # rows and columns of a grid
@@ -125,7 +125,9 @@ def _wrong_edits(
         {edit.source: edit for edit in line_edits(source_of(reference))}.values()
     )
     chosen = _chance(exercise.name).sample(edits, min(len(edits), TRIED))
-    found = [_judged(exercise, _made(reference, e.source), e, expected) for e in chosen]
+    made = [redefined(reference, edit.source, "<card>") for edit in chosen]
+    pairs = zip(chosen, made, strict=True)
+    found = [_judged(exercise, make, edit, expected) for edit, make in pairs]
     return sorted((one for one in found if one), key=lambda one: one.raises)
 
 
@@ -141,13 +143,6 @@ def _judged(
             words = words.replace("yours is", "it gives")
             return _Wrong(edit, make, case.title, words, answer.raised is not None)
     return None
-
-
-def _made(reference: Implementation, source: str) -> Implementation:
-    """What another source of a reference defines."""
-    scope = dict(vars(sys.modules[reference.__module__]))
-    exec(compile(source, "<card>", "exec", dont_inherit=True), scope)
-    return scope[reference.__name__]
 
 
 # Find the wrong line ------------------------------------------------------------------
@@ -473,8 +468,8 @@ def _grids(topic: Topic, exercise: Exercise, expected: Expected) -> Iterator[Car
             for other in known
             if other is not one and not _alike(other.answers[case], answers[case])
         ]
-        firsts = {_first_sentence(other.hint) for other in others}
-        firsts -= {_first_sentence(one.hint)}
+        firsts = {first_sentence(other.hint)[0] for other in others}
+        firsts -= {first_sentence(one.hint)[0]}
         if len(firsts) < 2:
             continue
         yield Card(
@@ -486,7 +481,7 @@ def _grids(topic: Topic, exercise: Exercise, expected: Expected) -> Iterator[Car
             code=("it gives", *grids[0].split("\n"), "expected", *grids[1].split("\n")),
             choose="Which mistake is it?",
             options=(
-                _first_sentence(one.hint),
+                first_sentence(one.hint)[0],
                 *_chance(one.name).sample(sorted(firsts), 2),
             ),
         )
@@ -500,7 +495,3 @@ def _alike(one: Answer, other: Answer) -> bool:
     if one.value is None or other.value is None:
         return one.raised == other.raised
     return str(one.value) == str(other.value)
-
-
-def _first_sentence(hint: str) -> str:
-    return re.split(r"(?<=[.:;]) (?=[A-Z`])", hint)[0]

@@ -27,7 +27,8 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-from autograder.page_cells import names_made, without_docstrings
+from autograder.page_cells import names_made
+from autograder.parsing import without_docstrings
 from autograder.release.stubs import defined_name
 from tools.exercise_card import additions, task_above
 from tools.exercise_notebooks import FOLDER as NOTEBOOKS

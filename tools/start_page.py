@@ -20,8 +20,9 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from autograder.common_mistakes import reports
 from autograder.exercise import UnknownExercise, find_topic, load_topic
+from autograder.expected import expect, public_seeds
+from autograder.judge import judge
 from autograder.show import as_html
 from toolkit import book
 from tools.attention_scene import scene_html
@@ -114,12 +115,12 @@ def judged(exercise: str, name: str) -> tuple[str, str]:
         UnknownExercise: there is no such exercise, or no such mistake of it.
     """
     topic = find_topic(exercise)
-    for known, report in zip(
-        topic.mistakes(exercise),
-        reports(topic, topic.exercises[exercise]),
-        strict=True,
-    ):
+    asked = topic.exercises[exercise]
+    expected = expect(topic, asked, public_seeds(asked))
+    pairs = zip(topic.mistakes(exercise), expected.mistakes, strict=True)
+    for known, answered in pairs:
         if known.name == name:
+            report = judge(asked, answered.answers, expected)
             return as_answer(known.implementation, exercise), as_html(report)
     raise UnknownExercise(f"{name} is not a known mistake of {exercise}")
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.explain import steps
+from autograder.parsing import without_docstrings
 
 OPERATORS: dict[type[ast.AST], Sequence[steps.Operator]] = {
     ast.BinOp: (steps.operand_left_out, steps.operator_exchanged),
@@ -42,16 +43,6 @@ class LineEdit:
     before: str
     after: str
     source: str
-
-
-def without_docstrings(source: str) -> str:
-    """The source of a definition without its docstring and those inside it."""
-    drop: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
-            drop |= {*range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
-    lines = enumerate(source.splitlines(), start=1)
-    return "\n".join(text for number, text in lines if number not in drop)
 
 
 def source_of(reference: object) -> str:

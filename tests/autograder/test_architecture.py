@@ -40,7 +40,7 @@ FLOORS = [
     {"autograder.explain"},
     {"autograder.judge"},
     {
-        *("autograder.answer_key", "autograder.check", "autograder.common_mistakes"),
+        *("autograder.answer_key", "autograder.check"),
         *("autograder.hints", "autograder.in_page", "autograder.picture"),
         "autograder.mine",
         *("autograder.own_notebook", "autograder.practice", "autograder.progress"),

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from autograder.answers import Answer, answer, decode
-from autograder.exercise import Exercise, Mistake, Topic
+from autograder.exercise import Exercise, Mistake, Topic, load_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import explain, judge, mark, refuse
 from autograder.origin import Origin, Variable
@@ -283,3 +283,12 @@ def test_torch_and_numpy_are_judged_alike(judged):
         lambda x: right(x) if x is None else 2 * torch.tensor(x, dtype=torch.float32)
     )
     assert report.score == 4
+
+
+def test_every_known_mistake_of_a_chapter_is_named():
+    topic = load_topic("scaling")
+    for exercise in topic.exercises.values():
+        expected = expect(topic, exercise, public_seeds(exercise))
+        found = [judge(exercise, one.answers, expected) for one in expected.mistakes]
+        bank = topic.mistakes(exercise.name)
+        assert [one.mistake for one in found] == [known.name for known in bank]

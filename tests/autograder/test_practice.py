@@ -11,7 +11,8 @@ import pytest
 
 from autograder.check import examine_here
 from autograder.exercise import find_topic, load_topic, topic_names
-from autograder.explain.lines import line_edits, without_docstrings
+from autograder.explain.lines import line_edits
+from autograder.parsing import without_docstrings
 from autograder.practice import Card, cards
 from tests.suites import sweep
 
