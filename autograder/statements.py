@@ -1,4 +1,4 @@
-"""What statements bind and look up, as far as their source shows it."""
+"""What statements bind, as far as their source shows it."""
 
 from __future__ import annotations
 
@@ -39,94 +39,6 @@ def names_bound(node: ast.AST) -> set[str]:
         elif not isinstance(one, _SCOPES):
             waiting += ast.iter_child_nodes(one)
     return found
-
-
-def looked_up(statement: ast.AST) -> set[str]:
-    """The names that code looks up at the top level of the notebook by writing them.
-
-    What a function binds itself, its parameters first of all, does not count, nor what
-    a class binds for its own body, or a comprehension.
-    """
-    found: set[str] = set()
-    nothing: frozenset[str] = frozenset()
-    # Each node with the names of its scope, and those that scopes inside it see.
-    waiting: list[tuple[ast.AST, frozenset[str], frozenset[str]]]
-    waiting = [(statement, nothing, nothing)]
-    while waiting:
-        node, own, seen = waiting.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found |= {node.id} - own
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            found |= {node.target.id} - own
-        if isinstance(node, _FUNCTIONS):
-            inside = _inside(node, seen)
-            body = [node.body] if isinstance(node, ast.Lambda) else node.body
-            waiting += [(part, inside, inside) for part in body]
-            outside = [node.args, getattr(node, "returns", None)]
-            outside += getattr(node, "decorator_list", ())
-            waiting += [(part, own, seen) for part in outside if part is not None]
-        elif isinstance(node, ast.ClassDef):
-            inside = own | _names_of_class(node)
-            waiting += [(part, inside, seen) for part in node.body]
-            outside = [*node.bases, *node.keywords, *node.decorator_list]
-            waiting += [(part, own, seen) for part in outside]
-        elif isinstance(node, _COMPREHENSIONS):
-            first, *others = node.generators
-            inside = seen.union(*(names_bound(g.target) for g in node.generators))
-            waiting += [(first.iter, own, seen), (first.target, inside, inside)]
-            inner = [*first.ifs, *others]
-            inner += [p for p in ast.iter_child_nodes(node) if p not in node.generators]
-            waiting += [(part, inside, inside) for part in inner]
-        else:
-            waiting += [(part, own, seen) for part in ast.iter_child_nodes(node)]
-    return found
-
-
-def _names_of_class(node: ast.ClassDef) -> frozenset[str]:
-    """The names that the body of a class binds before it looks them up."""
-    bound: set[str] = set()
-    before: set[str] = set()
-    for statement in node.body:
-        loaded = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
-        before |= {n.id for n in loaded if isinstance(n.ctx, ast.Load)} - bound
-        bound |= names_bound(statement)
-    return frozenset(bound - before)
-
-
-def _inside(function: ast.AST, seen: frozenset[str]) -> frozenset[str]:
-    """The names in a function that are not looked up at the top level.
-
-    Args:
-        function: a ``def`` or a lambda.
-        seen: the names of the scopes around it.
-    """
-    arguments = ast.iter_child_nodes(function.args)
-    own = {one.arg for one in arguments if isinstance(one, ast.arg)}
-    if isinstance(function, ast.Lambda):
-        return seen | own | names_bound(function.body)
-    own = own.union(*map(names_bound, function.body))
-    others = set().union(*(_from_elsewhere(n, ast.Nonlocal) for n in function.body))
-    top = set().union(*(_from_elsewhere(n, ast.Global) for n in function.body))
-    return (seen | (own - others)) - top
-
-
-def _from_elsewhere(node: ast.stmt, kind: type[ast.stmt]) -> set[str]:
-    """The names that a function says are not its own."""
-    found, waiting = set(), [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, kind):
-            found |= set(one.names)
-        if not isinstance(one, _SCOPES):
-            waiting += ast.iter_child_nodes(one)
-    return found
-
-
-def name_of(function: ast.expr) -> str:
-    """The last part of the name of what is called, if it has one."""
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
 
 
 def only_defines(node: ast.stmt) -> bool:

@@ -23,7 +23,7 @@ FLOORS = [
         *("autograder.stepwise", "autograder.tables", "autograder.without_torch"),
     },
     {
-        *("autograder.another_device", "autograder.arrays", "autograder.inputs"),
+        *("autograder.arrays", "autograder.inputs"),
         *("autograder.break_exercise", "autograder.exercise"),
         *("autograder.own_topics", "autograder.specification"),
         *("autograder.book", "autograder.demonstrations"),
