@@ -18,7 +18,7 @@ from autograder.show import with_code
 
 # A line of a docstring that gives a shape: "scores: (..., N) any real numbers".
 ARGUMENT = re.compile(r"^(\w+): (\([^()]*\))")
-RESULT = re.compile(r"^(?:(\w+): )?(\([^()]*\))(?: (?!the\b|an?\b)(\w+))?")
+RESULT = re.compile(r"^(?:(\w+): )?(\([^()]*\))(?: (?!the\b|an?\b|one\b)(\w+))?")
 
 
 def task_above(cell: nodes.Node) -> list[nodes.Node]:

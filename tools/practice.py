@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
@@ -27,6 +26,7 @@ FOLDER = "practice"  # in the static files
 MARK = 'class="practice"'
 ROOT = Path(__file__).resolve().parents[1]
 STRIP = """\
+<h2 id="practice">Practice</h2>
 <div class="practice" data-chapter="{}">
 <p>Small tasks on this chapter, made for a few minutes and a thumb. They come back after
 a day, three days, a week, three weeks and two months, for as long as you know them.</p>
@@ -93,12 +93,9 @@ def _folder(app: Sphinx) -> str:
 def add_strip(app: Sphinx, doctree: nodes.document) -> None:
     """Put a place for cards at the end of each chapter that has exercises."""
     chapter = chapter_of(app.env.docname)
-    title = next(doctree.findall(nodes.section), None)
-    if chapter and title is not None and not app.config.hide_solutions:
-        heading = nodes.title("", "Practice")
-        strip = nodes.section("", heading, ids=["practice"], names=["practice"])
-        strip += nodes.raw("", STRIP.format(chapter), format="html")
-        title += addnodes.only("", strip, expr="html")
+    page = next(doctree.findall(nodes.section), None)
+    if chapter and page is not None and not app.config.hide_solutions:
+        page += nodes.raw("", STRIP.format(chapter), format="html")
 
 
 def load_script(

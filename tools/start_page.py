@@ -199,6 +199,8 @@ def _card(app: Sphinx, docname: str, page: str) -> str:
         )
         here = len(solved_in_page(topic))
         where = f"{here} of them in the page" if here else "in a notebook"
+        if here == len(names):
+            where = "all in the page"
         builds = (
             f'<p class="map-builds">You build {code}</p>'
             f'<p class="map-time">{count}, {where}, {in_hours(minutes)}</p>'

@@ -26,6 +26,7 @@ STUB = '''def f(a, b, mode):
     [
         ("(..., N) weights; they sum to one.", "weights (..., N)"),
         ("(N,) the sum of both.", "(N,)"),
+        ("(N,) one sum per row.", "(N,)"),
         ("y: (N,) a sum.\n        w: (N, N) more.", "y (N,), w (N, N)"),
     ],
 )
