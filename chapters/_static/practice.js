@@ -86,8 +86,7 @@
 
     welcome() {
       if (!this.chapters.length) {
-        this.message.textContent =
-          "Open a chapter first: its cards come here then, a few at a time.";
+        this.message.textContent = "Open a chapter first."; // one line on a phone, as before
         return;
       }
       this.message.textContent = "";
