@@ -40,6 +40,25 @@ def attacks(attacker):
     """All tests here are about attackers."""
 
 
+@pytest.fixture(scope="module")
+def asked(request):
+    """Keeps of a file's attackers those that its chosen tests ask about by name.
+
+    ``make test`` chooses one, for which the others need not be graded. Where a chosen
+    test names nobody, it may be about all of them.
+    """
+    chosen = [item for item in request.session.items if item.path == request.path]
+    given = [getattr(item, "callspec", None) for item in chosen]
+    named = {spec.params.get("attack") for spec in given if spec}
+
+    def asked(attackers):
+        if None in given or None in named:
+            return attackers
+        return {name: attackers[name] for name in attackers if name in named}
+
+    return asked
+
+
 @dataclass(frozen=True)
 class Graded:
     """A class after grading.
