@@ -201,7 +201,9 @@ def test_the_runtime_is_bundled_once_for_each_version(tmp_path, monkeypatch):
     assert len(bundles) == 3
 
 
-def test_only_pages_with_a_chart_load_the_script(root: Path, tmp_path: Path):
+def test_only_pages_with_a_chart_load_the_script(
+    artefact: None, root: Path, tmp_path: Path
+):
     settings = settings_of_the_book(root, COSTLY - {"tools.interactive_charts"})
     (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings))
     chapters = tmp_path / "chapters"

@@ -20,7 +20,7 @@ FORMULA = (
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
+def published(artefact: None, tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
     """A built book of two pages whose repository is known."""
     book = SmallBook(tmp_path_factory.mktemp("published"))
     config = (book.folder / "_config.yml").read_text(encoding="utf-8")

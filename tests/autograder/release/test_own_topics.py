@@ -10,6 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.suites import sweep
+
 GUIDE = Path(__file__).resolve().parents[3] / "chapters" / "instructors_guide.md"
 STEP = re.compile(
     r"Write `(?P<file>[^`]+)`:\n\n(?P<fence>`{3,})\w+\n(?P<text>.*?)^(?P=fence)$",
@@ -109,7 +111,7 @@ def test_students_check_it_with_cases_and_key_beside_the_notebook(course, tmp_pa
     assert "4 of 4" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("file", "text", "says"),
     [
         ("exercises/masking.py", "", "has the name of a topic of the book"),
