@@ -25,6 +25,7 @@ from classroom.submissions import hand_in, submission
 from tests.autograder.attacks.conftest import about
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import nbgrader
+from tests.book.visits import quiet
 from tools.chromium import headless_chromium
 
 EVIL = "http://evil.invalid"
@@ -206,13 +207,14 @@ def visit(context, path):
         shown.dismiss()
 
     context.route("**/*", request)
+    wait = quiet(context)
     tab = context.new_page()
     tab.on("dialog", dialog)
     tab.on("pageerror", lambda error: happened["errors"].append(str(error)))
     tab.goto(path.as_uri(), wait_until="load")
     for target in tab.query_selector_all("a[href^='javascript']"):
         target.click(force=True, no_wait_after=True)
-    tab.wait_for_timeout(300)
+    wait(tab)
     happened["pwned"] = tab.evaluate("window.pwned ?? null")
     happened["text"] = tab.evaluate("document.body.innerText")
     happened["active"] = tab.evaluate(

@@ -124,23 +124,13 @@ def test_user_is_nobody_without_capabilities():
     assert text.endswith("True\n")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/x",
-        "/usr/x",
-        "/etc/x",
-        "/dev/x",
-        "/course/x",
-        "/course/autograder/check.py",
-        "/proc/sys/kernel/hostname",
-        "/proc/sys/kernel/core_pattern",
-        "/proc/sysrq-trigger",
-    ],
-)
-def test_nothing_outside_the_private_folders_can_be_written(path):
-    (text,), _ = run(f"open({path!r}, 'w').write('x')")
-    assert text.split(":")[0] in ("OSError", "PermissionError", "FileNotFoundError")
+def test_nothing_outside_the_private_folders_can_be_written():
+    paths = ["/x", "/usr/x", "/etc/x", "/dev/x", "/course/x"]
+    paths += ["/course/autograder/check.py", "/proc/sys/kernel/hostname"]
+    paths += ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"]
+    texts, _ = run(*(f"open({path!r}, 'w').write('x')" for path in paths))
+    refused = {text.partition(":")[0] for text in texts}
+    assert refused <= {"OSError", "PermissionError", "FileNotFoundError"}
 
 
 def test_private_folders_can_be_written_and_do_not_survive():
