@@ -52,7 +52,7 @@ class Watch:
             sys.settrace(before)
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Trace the lines of cells, and of nothing else; steps within a line if need be."""
+        """Trace the lines of cells, or their single steps, and nothing else."""
         file = frame.f_code.co_filename
         if not file.startswith("<cell "):
             return None
