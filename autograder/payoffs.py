@@ -89,13 +89,9 @@ def as_html(shown: Payoff) -> str:
 
 
 def _table(one: Grid) -> str:
-    return grid(
-        one.cells,
-        digits=2,
-        rows=one.rows,
-        columns=one.columns,
-        numbers=one.numbers,
-    )
+    named = {"rows": one.rows, "columns": one.columns, "numbers": one.numbers}
+    texts = one.cells.dtype.kind == "U"
+    return grid(one.cells if texts else one.cells.round(2), **named)
 
 
 def _weights(scores: np.ndarray, *, seen: Any) -> np.ndarray:
@@ -144,7 +140,7 @@ def softmax_jacobian(mine: Any) -> Payoff:
     rng = np.random.default_rng(4)
     raw = rng.standard_normal((6, 1024)) @ rng.standard_normal(1024)  # (N,) as drawn
     grids = [
-        Grid(title, mine(_weights(scores, seen=True)).round(2))
+        Grid(title, mine(_weights(scores, seen=True)))
         for title, scores in (("divided by √d", raw / 32), ("raw", raw))
     ]
     caption = "Your derivatives for random scores of width 1024: raw, nothing reacts."
@@ -336,7 +332,7 @@ def sample_tokens(mine: Any) -> Payoff:
     ]
     rows = [f"temperature {temperature:g}" for temperature in temperatures]
     caption = f"How often each word came in {draws} draws of yours: heat flattens."
-    return Payoff(caption, [Grid("shares", np.round(cells, 2), rows, NEXT)])
+    return Payoff(caption, [Grid("shares", np.array(cells), rows, NEXT)])
 
 
 # Images -------------------------------------------------------------------------------
