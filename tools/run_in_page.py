@@ -27,6 +27,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from autograder.model_trial import PLACES
 from autograder.page_cells import names_made
 from autograder.parsing import without_docstrings
 from autograder.release.stubs import defined_name
@@ -66,8 +67,8 @@ addEventListener("DOMContentLoaded", () => {{
 }});"""
 MARK = 'class="in-page"'
 
-# Exercises whose right answer runs in a model, with its name in the playground.
-MODELS = {"softmax": "dates", "attention": "dates"}
+# What the playground calls the model in which some right answers run.
+MODEL = "dates"
 ELSEWHERE = """\
 <p class="exercise-elsewhere noprint">This exercise needs PyTorch, which no page can
 run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>
@@ -151,8 +152,8 @@ def mark_exercises(doctree: nodes.document, here: Set[str]) -> dict[str, str]:
         name = defined_name(stub)
         marks = {"exercise": name, "version": version_of(stub.encode())}
         marks["stub"] = without_docstrings(stub)
-        if model := MODELS.get(name):
-            marks["model"] = model
+        if name in PLACES:
+            marks["model"] = MODEL
         region = _surround([*task_above(cell), cell, *below], marks)
         region += additions(name, stub)
         versions[name] = marks["version"]
