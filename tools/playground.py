@@ -21,8 +21,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from toolkit.playground import MIME, script
+from toolkit.quantised_weights import quantised
 from tools.mime_renderer import MimeRenderer
-from tools.quantised_weights import quantised
 
 FOLDER = "playground"  # in the static files
 COMPUTING = {
