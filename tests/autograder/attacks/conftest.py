@@ -40,23 +40,30 @@ def attacks(attacker):
     """All tests here are about attackers."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Which of a file's attackers its chosen tests ask about.
+
+    Attributes:
+        names: their names, or nothing where some test may be about all of them.
+    """
+
+    names: frozenset[str] | None
+
+    def __call__(self, attackers: dict[str, Any]) -> dict[str, Any]:
+        """Those of some attackers that are asked about."""
+        if self.names is None:
+            return attackers
+        return {name: attackers[name] for name in attackers if name in self.names}
+
+
 @pytest.fixture(scope="module")
 def asked(request):
-    """Keeps of a file's attackers those that its chosen tests ask about by name.
-
-    ``make test`` chooses one, for which the others need not be graded. Where a chosen
-    test names nobody, it may be about all of them.
-    """
+    """Who has to be graded: ``make test`` chooses one attack of each file."""
     chosen = [item for item in request.session.items if item.path == request.path]
     given = [getattr(item, "callspec", None) for item in chosen]
-    named = {spec.params.get("attack") for spec in given if spec}
-
-    def asked(attackers):
-        if None in given or None in named:
-            return attackers
-        return {name: attackers[name] for name in attackers if name in named}
-
-    return asked
+    names = [spec.params.get("attack") if spec else None for spec in given]
+    return Asked(None if None in names else frozenset(names))
 
 
 @dataclass(frozen=True)

@@ -236,18 +236,20 @@ def graded(grade_class, attacking, asked, master, right):
     for name in {MAGICS[magic] for magic in asked(IN_CELLS)}:
         own = [IN_CELLS[magic] for magic, place in MAGICS.items() if place == name]
         students[name] = attacking(after=own)
-    students["many magics"] = attacking(cells=list(IN_CELLS.values()))
-    for name, half in HALF.items():
+    many = {"many magics": attacking(cells=list(IN_CELLS.values()))}
+    students |= asked(many)
+    for name, half in asked(HALF).items():
         text = json.dumps(attacking(WRONG + "# @@@", cells=["x = '@@@'"]))
         students[name] = json.loads(text.replace("@@@", half))
-    for name, good in NAMES.items():
+    for name, good in asked(NAMES).items():
         if good:
             students[name] = submission(master, {})
     students["neighbour z"] = submission(master, right)
 
     def write_files(course):
         submitted = course / "submitted"
-        write_odd_folders(submitted, json.dumps(submission(master, right)))
+        if asked.names is None:
+            write_odd_folders(submitted, json.dumps(submission(master, right)))
         whole = (submitted / "honest" / TOPIC / f"{TOPIC}.ipynb").read_bytes()
         for name, (content, _) in asked(UNUSABLE).items():
             folder = submitted / name / TOPIC

@@ -84,6 +84,21 @@ def softmax(scores):
 """
 
 
+def test_50_no_expected_value_is_in_feedback_or_report(
+    examination, attacking, expected
+):
+    done = examination(attacking())
+    text = json.dumps(done.report) + nbformat.writes(done.notebook)
+    for answer in expected["softmax"].reference:
+        values = answer.value if isinstance(answer.value, list) else [answer.value]
+        for value in values:
+            if not isinstance(value, np.ndarray):
+                continue
+            for number in np.ravel(value)[:20]:
+                if 0 < abs(number) < 1:
+                    assert f"{number:.6f}" not in text
+
+
 def hostile(attacking):
     data = attacking(ANSWERS, cells=[SHOW, SAY, FAIL], attend=FAIL)
     for text in MARKUP:
@@ -371,21 +386,6 @@ def _is_number(text):
         return np.isfinite(float(text))
     except ValueError:
         return False
-
-
-def test_50_no_expected_value_is_in_feedback_or_report(
-    examination, attacking, expected
-):
-    done = examination(attacking())
-    text = json.dumps(done.report) + nbformat.writes(done.notebook)
-    for answer in expected["softmax"].reference:
-        values = answer.value if isinstance(answer.value, list) else [answer.value]
-        for value in values:
-            if not isinstance(value, np.ndarray):
-                continue
-            for number in np.ravel(value)[:20]:
-                if 0 < abs(number) < 1:
-                    assert f"{number:.6f}" not in text
 
 
 TELLTALES = {

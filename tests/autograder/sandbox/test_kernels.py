@@ -204,14 +204,14 @@ def test_quit_ends_nothing():
 
 def test_a_grader_of_low_priority_still_starts_kernels():
     """Whoever grades at night says ``nice``; a process cannot raise its priority."""
+    code = f"from {__name__} import run; print(run('print(7)'))"
     low = subprocess.run(
-        ["nice", "-n", "10", sys.executable, "-m", "pytest", "-q", __file__]
-        + ["-k", "libraries_of_the_course"],
+        ["nice", "-n", "10", sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        cwd=Path(__file__).resolve().parents[3],
+        cwd=ROOT,
     )
-    assert low.returncode == 0, low.stdout
+    assert low.stdout == "(['7\\n'], None)\n", low.stderr
 
 
 def test_a_kernel_is_gone_when_killing_returns():
@@ -254,14 +254,6 @@ def test_disk_and_inodes_are_limited():
     assert "No space left" in many
 
 
-def test_endless_output_is_cut_off():
-    _, ended = run("while True: print('x' * 10000)", output_bytes=2**20)
-    # Whoever prints fast enough sends single messages that nobody accepts.
-    everything = "limit of 64 MB on all it sends, outputs and answers"
-    one = "limit of 8 MB in one message"
-    assert ended in ("output limit of 1 MB", everything, one)
-
-
 def test_missing_bubblewrap_is_one_clear_line(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     require_bubblewrap.cache_clear()
@@ -271,7 +263,7 @@ def test_missing_bubblewrap_is_one_clear_line(monkeypatch):
 
 
 @pytest.fixture
-def other_bubblewrap(monkeypatch, tmp_path):
+def other_bubblewrap(broken_machine, monkeypatch, tmp_path):
     """Puts a bubblewrap in front of the one of the system, in a folder of its own."""
     real = shutil.which("bwrap")
 
@@ -312,6 +304,7 @@ def test_refused_namespaces_are_one_clear_line(other_bubblewrap):
     assert "\n" not in said
 
 
+@pytest.mark.usefixtures("broken_machine")
 def test_a_mount_that_the_kernel_refuses_is_told():
     with pytest.raises(SandboxUnavailable, match=r"mount: Invalid argument"):
         run("1", files=2**60)
