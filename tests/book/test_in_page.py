@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from autograder.check import examine_here
 from autograder.exercise import find_topic, load_topic
 from solutions import simplified_attention as right
+from solutions import training
 from tests.book.playgrounds import Window
 from tests.suites import sweep
 from toolkit.book import CHAPTERS
@@ -223,7 +224,10 @@ def test_a_right_answer_pays_and_leads_to_the_next_exercise(page: Page):
     assert (found["score"], found["maxScore"]) == ("7", "7")
     assert "mistake" not in found
     expect(page.locator(".in-page-progress")).to_have_text("1 of 5 exercises solved")
-    dates = output(page, "softmax").locator(".in-page-model strong")
+    paid = output(page, "softmax").locator(".attention-payoff")
+    softmax = load_topic(CHAPTER).exercises["softmax"]
+    expect(paid.locator("p").first).to_have_text(softmax.right)
+    dates = paid.locator(".in-page-model strong")
     expect(dates).to_have_count(3)
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", d) for d in dates.all_inner_texts())
     output(page, "softmax").get_by_role("link", name="Next: ").click()
@@ -637,6 +641,36 @@ def run_all_demonstrations(page: Page) -> None:
 
 def test_each_demonstration_prints_what_the_book_prints(on_disk: Page):
     run_all_demonstrations(on_disk)
+
+
+def test_the_last_exercise_pays_and_ends_the_chapter(page: Page, site: str):
+    others = [
+        name for name in load_topic("training").exercises if name != "shift_right"
+    ]
+    with opened_from(page, f"{site}chapters/training.html") as other:
+        for name in others:
+            version = region(other, name).get_attribute("data-version")
+            other.evaluate(
+                "([name, version]) => InPage.work.keep(name, version, "
+                "{ code: 'mine = 1', best: 'mine = 1' })",
+                [name, version],
+            )
+        other.reload()
+        check(other, "shift_right", inspect.getsource(training.shift_right))
+        shown = output(other, "shift_right")
+        reads, predicts = shown.locator(".attention-grid tr:not(:first-child)").all()
+        read = reads.locator("td").all_inner_texts()
+        predicted = predicts.locator("td").all_inner_texts()
+        assert read == ["start", "2", "0", "2", "6"] and predicted[:-1] == read[1:]
+        end = shown.locator(".in-page-end")
+        number = other.locator("h1 .section-number").first.inner_text().strip(" .")
+        expect(end.locator("strong")).to_have_text(
+            f"Chapter {number} is yours: all exercises are solved."
+        )
+        quiz = end.get_by_role("link", name="The quiz").get_attribute("href")
+        expect(other.locator(quiz).locator(".quiz").first).to_be_attached()
+        onward = end.locator("a.in-page-next").get_attribute("href")
+        assert (other.locator("a.right-next").get_attribute("href") or "") in onward
 
 
 @sweep("chapter", sorted({*page_course.topics()} - {CHAPTER}))
