@@ -240,7 +240,7 @@ def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site
         ("beam sear", {"decoding"}),  # not yet all of it
     ],
 )
-def test_the_best_answer_of_search_is_a_section_on_it(
+def test_the_best_answer_of_search_is_a_place_on_it(
     query: str, chapters: set[str], browser: Browser, html: Path
 ):
     with browser.new_context() as context:
@@ -252,7 +252,7 @@ def test_the_best_answer_of_search_is_a_section_on_it(
         best.click()
         tab.wait_for_selector("article h1")
         place = address.partition("#")[2]
-        assert not place or tab.locator(f"section[id='{place}']").count() == 1
+        assert not place or tab.locator(f"article [id='{place}']").count() == 1
 
 
 def test_search_says_when_it_finds_nothing(browser: Browser, html: Path):
