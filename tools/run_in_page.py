@@ -48,6 +48,7 @@ SCRIPTS = (
     *("runtime", "worker", "python", "work", "notebook"),
     *("editor", "cell", "demo", "exercise", "page"),
 )
+PYTHON_ALONE = ("chapters", "runtime", "worker", "python", "work")  # no cell runs
 # On the page that leads to the others, for readers whose browser has kept some work.
 PROGRESS = """\
 addEventListener("DOMContentLoaded", () => {{
@@ -65,6 +66,7 @@ addEventListener("DOMContentLoaded", () => {{
   }}
 }});"""
 MARK = 'class="in-page"'
+CAPSTONE = 'data-playground="yours"'
 
 # Exercises whose right answer runs in a model, with its name in the playground.
 MODELS = {"softmax": "dates", "attention": "dates"}
@@ -273,8 +275,10 @@ def load_on_pages_with_exercises(
         app.add_js_file(None, body=PROGRESS.format(folder=folder))
     if MARK in context.get("body", ""):
         app.add_css_file(f"{FOLDER}/in_page.css")
-        for name in SCRIPTS:
-            app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
+    for mark, names in {MARK: SCRIPTS, CAPSTONE: PYTHON_ALONE}.items():
+        if mark in context.get("body", ""):
+            for name in names:
+                app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
 
 
 def _open_region(writer: Any, node: Region) -> None:
