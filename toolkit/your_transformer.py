@@ -126,6 +126,15 @@ def tensors(file: dict[str, Any]) -> dict[str, np.ndarray]:
     return found
 
 
+def windows(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cut a text into inputs (W, 64), and targets (W, 32) of their second halves.
+
+    Windows overlap by half, so that each target has 32 tokens before it at least.
+    """
+    found = np.lib.stride_tricks.sliding_window_view(ids, CONTEXT + 1)[:: CONTEXT // 2]
+    return found[:, :-1], found[:, CONTEXT // 2 + 1 :]
+
+
 def in_one_file(blocks: Mapping[str, FunctionType]) -> dict[str, FunctionType]:
     """Functions that find each other under their names, as if one file had them all.
 
@@ -144,11 +153,13 @@ def in_one_file(blocks: Mapping[str, FunctionType]) -> dict[str, FunctionType]:
 
 
 HEAD = '''\
-"""A small language model in NumPy; its weights are in {name}.json beside this file.
+"""A small language model in NumPy. Its weights are in {name}.json, beside it.
 
     python {name}.py 'The "class" statement'
 """
 
+'''
+IMPORTS = """\
 from __future__ import annotations
 
 import base64
@@ -163,7 +174,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-'''
+"""
 MAIN = """\
 if __name__ == "__main__":
     file = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="ascii"))
@@ -182,6 +193,5 @@ def take_home(sources: Mapping[str, str], name: str = "my_transformer") -> str:
     """
     own = [f"CONTEXT = {CONTEXT}", *map(inspect.getsource, (Transformer, tensors))]
     parts = [*(sources[block] for block in BLOCKS), *own, MAIN]
-    return "\n\n".join(
-        [HEAD.format(name=name), *(part.rstrip() + "\n" for part in parts)]
-    )
+    whole = [IMPORTS, *(part.strip("\n") + "\n" for part in parts)]
+    return HEAD.format(name=name) + "\n\n".join(whole)

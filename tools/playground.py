@@ -38,6 +38,7 @@ COMPUTING = {
         *("weights", "tensor", "attention", "bpe", "sampling", "language_model"),
         *("recorded_model", "written_text", "view", "write_view"),
     ),
+    "yours": ("weights", "view"),
 }
 
 logger = logging.getLogger(__name__)

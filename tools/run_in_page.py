@@ -49,7 +49,9 @@ SCRIPTS = (
     *("runtime", "worker", "python", "work", "notebook"),
     *("editor", "cell", "demo", "exercise", "page"),
 )
+PYTHON_ALONE = ("chapters", "runtime", "worker", "python", "work")  # no cell runs
 MARK = 'class="in-page"'
+CAPSTONE = 'data-playground="yours"'
 
 # What the playground calls the model in which some right answers run.
 MODEL = "dates"
@@ -252,10 +254,14 @@ def load_on_pages_with_exercises(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Ask for the scripts on pages that need them."""
-    if app.config.in_page_runs and MARK in context.get("body", ""):
+    if not app.config.in_page_runs:
+        return
+    if MARK in context.get("body", ""):
         app.add_css_file(f"{FOLDER}/in_page.css")
-        for name in SCRIPTS:
-            app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
+    for mark, names in {MARK: SCRIPTS, CAPSTONE: PYTHON_ALONE}.items():
+        if mark in context.get("body", ""):
+            for name in names:
+                app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
 
 
 def _open_region(writer: Any, node: Region) -> None:
