@@ -365,15 +365,6 @@ def test_49_no_cell_of_a_table_is_a_formula(shown):
                     assert not cell.startswith("-") or _is_number(cell), cell
 
 
-def test_49_moodle_gets_no_markup_of_a_student(shown):
-    """It shows the column as a page."""
-    _, written = shown
-    with written["moodle"].open(newline="", encoding="utf-8") as file:
-        told = [row["feedback"] for row in csv.DictReader(file)]
-    assert any("&lt;img" in text for text in told)
-    assert not any("<" in text for text in told)
-
-
 def test_48_no_table_and_no_page_turns_the_reading_direction(shown):
     _, written = shown
     for path in written.values():
