@@ -179,7 +179,8 @@ def test_the_form_of_the_search_page_has_a_name(browser: Browser, site: str):
     "name",
     [
         *("index", "search", "chapters/masking", "chapters/qkv_projections"),
-        "chapters/instructors_guide",
+        "chapters/teaching/errors",
+        "chapters/teaching/limits",
     ],
 )
 def test_names_are_what_can_be_read_and_tables_have_heads(
