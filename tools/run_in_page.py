@@ -27,6 +27,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from autograder.model_trial import PLACES
 from autograder.page_cells import names_made
 from autograder.parsing import without_docstrings
 from autograder.release.stubs import defined_name
@@ -48,10 +49,12 @@ SCRIPTS = (
     *("runtime", "worker", "python", "work", "notebook"),
     *("editor", "cell", "demo", "exercise", "page"),
 )
+PYTHON_ALONE = ("chapters", "runtime", "worker", "python", "work")  # no cell runs
 MARK = 'class="in-page"'
+CAPSTONE = 'data-playground="yours"'
 
-# Exercises whose right answer runs in a model, with its name in the playground.
-MODELS = {"softmax": "dates", "attention": "dates"}
+# What the playground calls the model in which some right answers run.
+MODEL = "dates"
 ELSEWHERE = """\
 <p class="exercise-elsewhere noprint">This exercise needs PyTorch, which no page can
 run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>
@@ -136,8 +139,8 @@ def mark_exercises(doctree: nodes.document, here: Set[str]) -> dict[str, str]:
         name = defined_name(stub)
         marks = {"exercise": name, "version": version_of(stub.encode())}
         marks["stub"] = without_docstrings(stub)
-        if model := MODELS.get(name):
-            marks["model"] = model
+        if name in PLACES:
+            marks["model"] = MODEL
         region = _surround([*task_above(cell), cell, *below], marks)
         region += additions(name, stub)
         versions[name] = marks["version"]
@@ -251,10 +254,14 @@ def load_on_pages_with_exercises(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Ask for the scripts on pages that need them."""
-    if app.config.in_page_runs and MARK in context.get("body", ""):
+    if not app.config.in_page_runs:
+        return
+    if MARK in context.get("body", ""):
         app.add_css_file(f"{FOLDER}/in_page.css")
-        for name in SCRIPTS:
-            app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
+    for mark, names in {MARK: SCRIPTS, CAPSTONE: PYTHON_ALONE}.items():
+        if mark in context.get("body", ""):
+            for name in names:
+                app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
 
 
 def _open_region(writer: Any, node: Region) -> None:

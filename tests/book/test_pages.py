@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Response
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
-from tests.book.visits import watched
+from tests.book.visits import quiet, watched
 from tests.suites import members, sweep
 from tools.formulas import typeset
 from tools.page_weight import sizes
@@ -78,8 +78,10 @@ def visit(readers_browser: Browser, site: str) -> Visit:
         ):
             answers: list[Response] = []
             context.on("response", lambda answer: answers.append(answer))
+            wait = quiet(context)
             tab = context.new_page()
-            tab.goto(f"{site}{name}.html", wait_until="networkidle")
+            tab.goto(f"{site}{name}.html", wait_until="load")
+            wait(tab)
             page = Page(watch.complaints, watch.foreign, files=sizes(answers))
             typeset(tab)
             tab.evaluate(LOAD_PICTURES)

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from sphinx.application import Sphinx
 
 from tests.book.playgrounds import FORGET
+from tests.book.visits import quiet
 from tests.suites import members
 
 CHAPTER = "chapters/masking.html"
@@ -149,8 +150,10 @@ def test_nothing_of_the_search_is_loaded_before_the_dialog_opens(
     asked = []
     with browser.new_context() as context:
         context.on("request", lambda request: asked.append(request.url))
+        wait = quiet(context)
         page = context.new_page()
-        page.goto(site + CHAPTER, wait_until="networkidle")
+        page.goto(site + CHAPTER, wait_until="load")
+        wait(page)
         late = re.compile(r"search_sections|search_ranking|language_data")
         assert [url for url in asked if late.search(url)] == []
         page.keyboard.press("Control+k")

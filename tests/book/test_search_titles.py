@@ -15,14 +15,20 @@ SHOWN = 8  # of what is found, in the dialog
 
 
 def titles(html: Path) -> Iterator[tuple[str, str, str]]:
-    """Page, title and address of each section, as the pages print them."""
+    """Page, title and address of each section, as the pages print them.
+
+    A heading below which a script puts something, as practice, begins no section.
+    """
     for name in pages_of_the_book():
         text = (html / f"{name}.html").read_text(encoding="utf-8")
         page = BeautifulSoup(text, "html.parser")
-        for heading in page.select("article section > :is(h1, h2, h3, h4)"):
+        for section in page.select("article section"):
+            heading = section.find(["h1", "h2", "h3", "h4"], recursive=False)
+            if heading is None:
+                continue
             for extra in heading.select(".headerlink, .section-number"):
                 extra.decompose()
-            anchor = "" if heading.name == "h1" else f"#{heading.parent['id']}"
+            anchor = "" if heading.name == "h1" else f"#{section['id']}"
             yield name, " ".join(heading.text.split()), f"{name}.html{anchor}"
 
 
