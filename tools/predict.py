@@ -35,6 +35,7 @@ class Prediction(nodes.General, nodes.Element):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    app.setup_extension("tools.kept_work")
     app.add_node(Prediction, html=(_open, _close), latex=(_nothing, _nothing))
     app.add_directive("predict", Predict)
     app.connect("doctree-read", compare_with_outputs)
