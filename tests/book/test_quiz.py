@@ -170,6 +170,14 @@ def test_the_score_is_in_sight_and_the_ring_touches_nothing(scored: Page):
             assert answer["y"] + answer["height"] <= result["y"]  # not covered
 
 
+def test_the_mark_of_an_answer_stands_beside_its_first_line(scored: Page):
+    option = scored.locator(".quiz-option > summary").first
+    option.evaluate("e => e.append(' and more'.repeat(200))")
+    option.click()
+    mark = option.get_by_text("your answer").bounding_box()
+    assert mark["y"] - option.bounding_box()["y"] < mark["height"]
+
+
 def test_an_answer_belongs_to_the_words_of_its_question(scored: Page):
     choose(scored, "Two.")
     (key,) = scored.evaluate("Object.keys(localStorage)")
