@@ -6,12 +6,13 @@ chapter gives away with ``toolkit.playground``, whose docstring describes the fi
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from toolkit.your_transformer import tensors
 
 START, END, FIRST_CHARACTER = 1, 2, 3  # ids; 0 is padding
 LENGTH = 11  # ten characters and the end
@@ -177,29 +178,3 @@ class Translator:
         centred = x - x.mean(axis=-1, keepdims=True)
         spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPS)
         return centred / spread * scale + offset
-
-
-def tensors(file: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The tensors of a file by torch's names, as float64.
-
-    In format 1 all numbers are float32. In format 2, each row of a matrix is a scale
-    times whole numbers from -127 to 127: first all scales (float32), then one byte for
-    each number.
-
-    Raises:
-        ValueError: the file has another format.
-    """
-    if file["format"] not in (1, 2):
-        raise ValueError(f"weights of format {file['format']}; expected 1 or 2")
-    data, start, found = base64.b64decode(file["numbers"]), 0, {}
-    for name, shape in file["tensors"]:
-        count = math.prod(shape)
-        rows = count if file["format"] == 1 or len(shape) < 2 else count // shape[-1]
-        numbers = np.frombuffer(data, "<f4", rows, start).astype(float)
-        start += 4 * rows
-        if rows < count:
-            steps = np.frombuffer(data, np.int8, count, start)
-            numbers = numbers[:, None] * steps.reshape(rows, -1)
-            start += count
-        found[name] = numbers.reshape(shape)
-    return found

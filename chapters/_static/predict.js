@@ -3,27 +3,12 @@
 "use strict";
 
 {
-  const PREFIX = "attention-from-scratch-predictions/";
-  const KEY = PREFIX + location.pathname.split("/").pop().replace(/\.html$/, "");
+  const PAGE = location.pathname.split("/").pop().replace(/\.html$/, "");
+  const KEY = `attention-from-scratch-predictions/${PAGE}`;
   const WAITS = "waits-for-prediction";
 
-  /** The predictions of this page, by their questions; none where storage is forbidden. */
-  function recall() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(KEY));
-      return kept && typeof kept === "object" ? kept : {};
-    } catch {
-      return {};
-    }
-  }
-
-  function keep(predictions) {
-    try {
-      localStorage.setItem(KEY, JSON.stringify(predictions));
-    } catch {
-      // then it lasts as long as the page
-    }
-  }
+  /** The predictions of this page, by their questions. */
+  const recall = () => Kept.recall(KEY) ?? {};
 
   function element(tag, attributes, ...children) {
     const made = Object.assign(document.createElement(tag), attributes);
@@ -87,7 +72,7 @@
     }
 
     predict(said) {
-      keep({ ...recall(), [this.question]: said });
+      Kept.keep(KEY, { ...recall(), [this.question]: said });
       this.compare(said);
     }
 

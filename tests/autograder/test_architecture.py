@@ -42,7 +42,7 @@ FLOORS = [
     {
         *("autograder.answer_key", "autograder.check"),
         *("autograder.hints", "autograder.in_page", "autograder.picture"),
-        "autograder.mine",
+        *("autograder.mine", "autograder.own_transformer"),
         *("autograder.own_notebook", "autograder.practice", "autograder.progress"),
         *("autograder.record", "autograder.reset", "autograder.respond"),
         *("autograder.cells", "autograder.failing", "autograder.show"),
