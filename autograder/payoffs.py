@@ -225,7 +225,7 @@ def sinusoidal_encoding(mine: Any) -> Payoff:
     table = mine(24, 32)  # (N, D)
     caption = (
         "Each position of your table is most like itself and like its neighbours: the "
-        "darker a cell, the larger the dot product."
+        "stronger a cell, the larger the dot product."
     )
     return Payoff(
         caption, [Grid("24 positions with each other", _dark(table @ table.T))]

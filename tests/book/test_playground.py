@@ -370,7 +370,7 @@ def test_a_digit_that_is_drawn_with_the_pointer_is_recognised(digits, digit):
             if n == 0:
                 digits.mouse.down()
         digits.mouse.up()
-    expect(digits.locator("#digits-result")).to_contain_text(f"says {digit},")
+    expect(digits.locator("#digits-result")).to_contain_text(f"says {digit} with")
 
 
 def test_a_finger_draws_and_does_not_move_the_page(html, browser):
