@@ -110,6 +110,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     """One reader of most tests here."""
     with browser.new_context(accept_downloads=True) as context:
         context.add_init_script(ASKS_THE_OPENER)
+        context.add_init_script(PATIENT_PAGES)
         yield context
 
 
@@ -148,19 +149,21 @@ def test_nothing_of_python_is_loaded_before_the_first_run(page, asked, html: Pat
 
 
 # The first that starts Python, so that nobody has to wait for another one.
-def test_python_starts_with_the_first_letter_and_loading_can_be_stopped(page: Page):
+def test_loading_can_be_stopped_and_begins_with_the_first_letter_again(page: Page):
     editor(page, "softmax").focus()
     assert page.workers == []
-    with page.expect_event("worker", timeout=STARTS):
-        page.keyboard.type("1")
     page.keyboard.press("Control+Enter")
     press(page, "softmax", "Stop")
     expect(status(page, "softmax")).to_have_text("Stopped.", timeout=STARTS)
     while page.workers:  # it takes a moment until the browser has ended it
         page.wait_for_timeout(20)
+    editor(page, "softmax").focus()
+    with page.expect_event("worker", timeout=STARTS):
+        page.keyboard.type("1")
+    # What is asked meanwhile is answered by the Python that is starting.
     source = inspect.getsource(right.softmax)
     assert check(page, "softmax", source)["score"] == "7"
-    assert len(page.workers) == 1  # which was asked while it was starting
+    assert len(page.workers) == 1
     press(page, "softmax", "Reset")
 
 
@@ -365,8 +368,8 @@ def test_a_case_that_no_browser_can_look_at_is_named(page: Page):
 @sweep("chapter", page_course.topics())
 def test_reference_and_mistakes_get_the_reports_of_native_python(page, chapter):
     topic = load_topic(chapter)
-    for name, exercise in topic.exercises.items():
-        known = topic.mistakes(name)
+    for name in sorted(page_course.solved_in_page(chapter)):
+        exercise, known = topic.exercises[name], topic.mistakes(name)
         sources = [f"from solutions.{chapter} import {name}"]
         sources += [mistake_source(name, m.name, chapter) for m in known]
         answers = [topic.reference(name), *(m.implementation for m in known)]
@@ -538,16 +541,34 @@ FORGET_NAMES = (
 )
 
 
-def forget(page: Page) -> None:
-    """Take all names away from Python, and what it knows of setup cells that ran."""
-    kinds = {"forget": "demo", **{f"setup {n}": "setup" for n in range(9)}}
-    cell, *above = (
-        {"name": name, "kind": kind, "source": FORGET_NAMES if kind == "demo" else ""}
-        for name, kind in kinds.items()
-    )
+# On a machine that does other things as well, a cell may take longer than for a reader.
+BE_PATIENT = (
+    "__import__('autograder.watch').watch.Watch.__init__.__defaults__ = (3600.0,)"
+)
+PATIENT_PAGES = """{
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout = (work, time, ...with_) =>
+    setTimeout(work, time === 30_000 ? 3_600_000 : time, ...with_);
+}"""
+
+
+def run_in_python(page: Page, source: str, above: list[dict[str, str]]) -> None:
+    cell = {"name": "told", "kind": "demo", "source": source}
     question = {"do": "run", "with": {"cell": cell, "above": above}}
     answer = page.evaluate("asked => InPage.python.ask(asked, () => {})", question)
     assert not answer["failed"], answer
+
+
+def be_patient(page: Page) -> None:
+    """Have Python end no cell because of its time."""
+    run_in_python(page, BE_PATIENT, [])
+
+
+def forget(page: Page) -> None:
+    """Take all names away from Python, and what it knows of setup cells that ran."""
+    names = [f"setup {number}" for number in range(9)]
+    above = [{"name": name, "kind": "setup", "source": ""} for name in names]
+    run_in_python(page, FORGET_NAMES, above)
 
 
 @contextmanager
@@ -625,9 +646,8 @@ def test_a_book_on_a_disk_checks_exercises_without_a_network(on_disk: Page):
 
 def run_all_demonstrations(page: Page) -> None:
     """Each prints and draws as much as the book has below it."""
-    regions = page.locator(".in-page[data-cell]").all()
-    assert regions
-    for region in regions:
+    be_patient(page)
+    for region in page.locator(".in-page[data-cell]").all():
         run_cell(region)
         assert region.locator(".in-page-error").all_inner_texts() == []
         said = region.locator(".in-page-output > pre").all_text_contents()
@@ -640,6 +660,7 @@ def run_all_demonstrations(page: Page) -> None:
 
 
 def test_each_demonstration_prints_what_the_book_prints(on_disk: Page):
+    assert on_disk.locator(".in-page[data-cell]").count() > 5
     run_all_demonstrations(on_disk)
 
 

@@ -28,11 +28,11 @@ from tests.autograder.grading.test_grade import marks
 ROOT = Path(__file__).resolve().parents[3]
 ON_LOOPBACK = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
 
-pytestmark = pytest.mark.usefixtures("needs_sandbox")
+pytestmark = pytest.mark.usefixtures("artefact", "needs_sandbox")
 
 
 @pytest.fixture
-def dask(artefact, tmp_path):
+def dask(tmp_path):
     """Start a dask command; stop all of them at the end."""
     started = []
 

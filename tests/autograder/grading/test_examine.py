@@ -54,7 +54,8 @@ def test_demonstrations_are_not_run(examined, master, right):
     for cell in data["cells"]:
         if "demo" in cell["metadata"].get("tags", []):
             cell["source"] = "while True: pass"
-    assert examined(data)["score"] > 0
+    limits = Limits(cell_seconds=1, submission_seconds=60)
+    assert examined(data, limits)["score"] > 0
 
 
 @sweep(
@@ -185,7 +186,7 @@ def test_every_answer_with_such_an_experiment_has_its_chance(examined, solved, r
 
 def test_hanging_answer_costs_its_own_exercise_only(examined, solved):
     slow = "def attend(q, X):\n    while True: pass\n"
-    limits = Limits(cell_seconds=2, submission_seconds=30)
+    limits = Limits(cell_seconds=1, submission_seconds=30)
     report = examined(solved(attend=slow), limits)
     marks = {e["name"]: e["score"] == e["max_score"] for e in report["exercises"]}
     assert marks.pop("attend") is False

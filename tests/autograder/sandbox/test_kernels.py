@@ -202,6 +202,7 @@ def test_quit_ends_nothing():
     assert texts[1:] == ["still here\n", "", "and here\n"]
 
 
+@pytest.mark.usefixtures("broken_machine")
 def test_a_grader_of_low_priority_still_starts_kernels():
     """Whoever grades at night says ``nice``; a process cannot raise its priority."""
     code = f"from {__name__} import run; print(run('print(7)'))"
@@ -225,16 +226,6 @@ def test_a_kernel_is_gone_when_killing_returns():
         return ended
 
     assert asyncio.run(go()) is not None
-
-
-def test_endless_loop_is_killed_at_its_limit():
-    _, ended = run(
-        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "while True:\n    try:\n        while True: pass\n"
-        "    except BaseException: pass",
-        cell_seconds=2,
-    )
-    assert ended == "time limit of 2 s"
 
 
 def test_one_huge_block_is_a_memory_error():
