@@ -105,7 +105,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "4 times as large": Known(4, "four times as many independent terms"),
     },
     "seq2seq": {
-        "50 percent more steps": Known(100 * (750 / 500 - 1), "steps", ("750", "500")),
+        "50 percent more steps": Known(100 * (600 / 400 - 1), "steps", ("600", "400")),
         "three times as long": Known(3, "given in the question of the quiz"),
     },
     "qkv_projections": {
