@@ -1,0 +1,73 @@
+"""Weights of one byte are those of four, to half a step of their row."""
+
+import base64
+import zlib
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from toolkit.playground import packed
+from toolkit.quantised_weights import quantised
+
+
+def read(file: dict) -> dict[str, np.ndarray]:
+    """The tensors behind a file, number by number."""
+    content = base64.b64decode(file["numbers"])
+    tensors, at = {}, 0
+    for name, shape in file["tensors"]:
+        values = np.zeros(shape)
+        if len(shape) == 1:
+            for i in range(shape[0]):
+                values[i] = np.frombuffer(content, "<f4", 1, at)[0]
+                at += 4
+        else:
+            rows = values.reshape(-1, shape[-1])
+            scales = np.frombuffer(content, "<f4", len(rows), at)
+            at += 4 * len(rows)
+            for r in range(len(rows)):
+                for c in range(shape[-1]):
+                    rows[r, c] = np.frombuffer(content, "i1", 1, at)[0] * scales[r]
+                    at += 1
+        tensors[name] = values
+    assert at == len(content)
+    return tensors
+
+
+def test_each_number_is_off_by_half_a_step_at_most():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 3), nn.LayerNorm(3))
+    model.table = nn.Parameter(torch.randn(1, 4, 6) * 100)
+    with torch.no_grad():
+        model[0].weight[1] = 0
+    small = quantised(packed(model, {"a": 1}))
+    found = read(small)
+    for name, parameter in model.named_parameters():
+        values = parameter.detach().numpy()
+        if values.ndim == 1:
+            assert np.array_equal(found[name], values)
+            continue
+        step = np.abs(values).max(axis=-1, keepdims=True) / 127
+        assert (np.abs(found[name] - values) <= 0.5001 * step).all()
+        largest = np.abs(values).argmax(axis=-1)[..., None]
+        np.testing.assert_allclose(
+            np.take_along_axis(found[name], largest, -1),
+            np.take_along_axis(values, largest, -1),
+            rtol=1e-6,
+        )
+    assert (small["format"], small["facts"]) == (2, {"a": 1})
+    assert small["crc32"] == zlib.crc32(base64.b64decode(small["numbers"]))
+
+
+def test_the_numbers_take_a_quarter_of_the_room():
+    file = packed(nn.Linear(200, 200), {})
+    assert len(quantised(file)["numbers"]) < 0.27 * len(file["numbers"])
+
+
+def test_another_format_is_refused():
+    file = packed(nn.Linear(2, 2), {})
+    with pytest.raises(ValueError, match="format 2; expected 1"):
+        quantised(quantised(file))
+    with pytest.raises(ValueError, match="numbers for shapes"):
+        quantised({**file, "tensors": [["weight", [2, 5]]]})
