@@ -32,7 +32,6 @@ from autograder.expected import Expected, expect, public_seeds
 from autograder.forbid import answer_by_hand
 from autograder.judge import Report, judge
 from autograder.own_topics import has_module
-from autograder.picture import first_difference, side_by_side
 from autograder.reasons import Reason
 from autograder.record import cell_of, record
 from autograder.rows import points_in_words
@@ -114,6 +113,8 @@ def beside(exercise: Exercise, judged: Judged) -> str:
     """HTML of yours beside the expected; empty in a course that keeps the latter."""
     if not self_study() or not judged.given:
         return ""
+    from autograder.picture import first_difference, side_by_side
+
     found = first_difference(exercise, judged.report, judged.given, judged.reference)
     return side_by_side(found) if found else ""
 
