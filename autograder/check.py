@@ -32,8 +32,6 @@ from autograder.expected import Expected, expect, public_seeds
 from autograder.forbid import answer_by_hand
 from autograder.judge import Report, judge
 from autograder.own_topics import has_module
-from autograder.payoffs import paid
-from autograder.picture import first_difference, side_by_side
 from autograder.reasons import Reason
 from autograder.record import cell_of, record
 from autograder.rows import points_in_words
@@ -121,9 +119,13 @@ def below_verdict(exercise: Exercise, judged: Judged, answer: Implementation) ->
         return ""
     report = judged.report
     if not report.lacks_points and not report.later:
+        from autograder.payoffs import paid
+
         return paid(exercise, answer)
     if not self_study():
         return ""
+    from autograder.picture import first_difference, side_by_side
+
     found = first_difference(exercise, report, judged.given, judged.reference)
     return side_by_side(found) if found else ""
 

@@ -17,7 +17,6 @@ from autograder.verdict import missed
 NOT_YET = "not implemented yet"  # what is said of a stub
 TOO_EASY = "counts once a case that depends on the data passes"
 SAME_ERROR = "the same {} as above"
-ASKED_ERROR = "ValueError for "  # begins the names of answers: was one raised?
 UNCHANGED = "unchanged"  # in the title of a case that looks at inputs after the call
 
 Names = Mapping[Path, str]  # of the parts of an answer, see ``parts``

@@ -161,7 +161,7 @@ def _place(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         with cluster_executor(options.cluster) as executor:
             yield {"executor": executor}
         return
-    from autograder.grading.pool import Pool
+    from autograder.grading.workers import Pool
     from autograder.sandbox.bubblewrap import SandboxUnavailable
 
     try:

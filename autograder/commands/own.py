@@ -66,8 +66,8 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
 def _graded(options: argparse.Namespace) -> dict[str, Any]:
     """The report on a notebook, as grading makes it."""
     from autograder.files import plain_file
+    from autograder.grading.examine import examine_single
     from autograder.grading.seeds import draw_seeds, expected_answers
-    from autograder.grading.single import examine_single
     from autograder.notebooks import MAX_FILE_BYTES, chapter_of, parse_notebook
     from autograder.release.source import source_notebook
     from autograder.release.student import student_notebook

@@ -13,3 +13,23 @@ modules, and says the first whose answers are the student's:
 
 ``advice`` is on answers that are tests.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from autograder.exercise import Implementation
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A wrong version of the reference.
+
+    Attributes:
+        says: what it amounts to, in a sentence.
+        make: makes the version; called when it is tried first, and may fail.
+    """
+
+    says: str
+    make: Callable[[], Implementation]

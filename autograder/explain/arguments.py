@@ -10,23 +10,15 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from itertools import combinations, permutations
-from operator import add, mul, sub
 from typing import Any
 
 import numpy as np
 
 from autograder.exercise import Implementation
-from autograder.explain.edits import Edit
+from autograder.explain import Edit
 
 Bound = Mapping[str, Any]  # arguments by the names of their parameters
 Change = Callable[[Bound], Bound | None]  # None if it means nothing for them
-
-AXIS_IN = "along its last axis"
-RESULTS: dict[str, Callable[[Any, Any], Any]] = {  # of the result and an argument
-    "plus {}, which is added once too often": add,
-    "minus {}: it is not added, or is subtracted": sub,
-    "times {}": mul,
-}
 
 
 def called_in(reference: Implementation) -> Callable | None:
@@ -55,17 +47,13 @@ def wrapped(
     return wrapper
 
 
-def argument_edits(
-    reference: Implementation, calls: Sequence[Bound], several: bool = False
-) -> Iterator[Edit]:
+def argument_edits(reference: Implementation, calls: Sequence[Bound]) -> Iterator[Edit]:
     """The reference on changed arguments, where that changes one of some calls.
 
     Args:
         reference: the right implementation.
         calls: the arguments of some of its calls.
-        several: whether a call returns several results.
     """
-    first = "first " if several else ""
     function = called_in(reference)
     if function is None:
         return
@@ -77,15 +65,6 @@ def argument_edits(
     for says, change in _changes(names):
         if any(_changed(change, given) is not None for given in calls):
             yield Edit(says, partial(_on, reference, change))
-    for name in names:
-        if any(_is_array(given.get(name)) for given in calls):
-            says = f"Your result is `{name}` itself, as it came in."
-            yield Edit(says, partial(wrapped, reference, partial(_itself, name)))
-            for words, operator in RESULTS.items():
-                call = partial(_with, name, operator)
-                how = words.format(f"`{name}`")
-                says = f"Your {first}result is the right one {how}."
-                yield Edit(says, partial(wrapped, reference, call))
 
 
 def _on(reference: Implementation, change: Change) -> Implementation:
@@ -94,25 +73,6 @@ def _on(reference: Implementation, change: Change) -> Implementation:
         return function(**(given if changed is None else changed))
 
     return wrapped(reference, call)
-
-
-def _with(
-    name: str,
-    operator: Callable[[Any, Any], Any],
-    function: Callable,
-    given: dict[str, Any],
-) -> Any:
-    result = function(**given)
-    if not _is_array(given.get(name)):
-        return result
-    if isinstance(result, tuple):
-        return (operator(result[0], given[name]), *result[1:])
-    return operator(result, given[name])
-
-
-def _itself(name: str, function: Callable, given: dict[str, Any]) -> Any:
-    result = function(**given)  # it refuses what it would have refused
-    return given[name] if _is_array(given.get(name)) else result
 
 
 def _changed(change: Change, given: Bound) -> Bound | None:
@@ -206,36 +166,15 @@ def _all_true(value: Any) -> Any:
     return value | ~value if _is_array(value) and _kind(value) == "bool" else None
 
 
-def _size(value: Any) -> float:
-    return float(value.shape[-1])
-
-
 ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "for {} transposed (its last two axes swapped)": _transposed,
     "for {} in reverse order along its first axis": _reversed,
     "for {} that is True everywhere: it has no effect": _all_true,
     "for the opposite of {}: what should be `True` counts as `False`": _inverted,
     "for {} with its sign changed": _real(lambda x: -x),
-    f"for {{}} scaled to norm 1 {AXIS_IN}": _real(
-        lambda x: x / (x * x).sum(-1)[..., None] ** 0.5
-    ),
-    "for {} times the square root of its last size: a scale is missing or wrong": (
-        _real(lambda x: x * _size(x) ** 0.5)
-    ),
-    "for {} divided by the square root of its last size: a scale is one too many": (
-        _real(lambda x: x / _size(x) ** 0.5)
-    ),
-    "for {} times its last size": _real(lambda x: x * _size(x)),
-    "for {} divided by its last size": _real(lambda x: x / _size(x)),
-    "for {} multiplied by two": _real(lambda x: x * 2.0),
-    "for half of {}": _real(lambda x: x * 0.5),
-    "for ones in the place of {}": _real(lambda x: x * 0.0 + 1.0),
-    "for zeros in the place of {}": _real(lambda x: x * 0.0),
-    "for {} with 1 added to every value": _real(lambda x: x + 1.0),
     "for {} larger by one": _number("int", lambda n: n + 1),
     "for {} smaller by one": _number("int", lambda n: n - 1),
     "for one over {}": _number("float", lambda x: 1 / x),
-    "for {} squared": _number("float", lambda x: x * x),
     "for the square root of {}": _number("float", lambda x: x**0.5),
     "for the opposite of {}, `True` for `False`": _number("bool", lambda b: not b),
 }

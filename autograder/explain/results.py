@@ -152,18 +152,6 @@ def _factor(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _size_factor(y: Array, value: tuple[int, float]) -> Array:
-    axis, power = value
-    return y * float(y.shape[axis]) ** power
-
-
-def _in_words(value: tuple[int, float]) -> str:
-    axis, power = value
-    size = f"its size along {_axis_name(axis)}"
-    root = f"the square root of {size}" if abs(power) < 1 else size
-    return f"times {root}" if power > 0 else f"divided by {root}"
-
-
 def _softmax(y: Array, axis: int) -> Array:
     e = np.exp(y - y.max(axis, keepdims=True))
     return e / e.sum(axis, keepdims=True)
@@ -254,37 +242,51 @@ def _by(value: tuple[int, int]) -> str:
     return f"{abs(step)} {'on' if step > 0 else 'back'} along {_axis_name(axis)}"
 
 
-def _hiding(y: Array, z: Array) -> Iterator[float]:
-    hidden = z[np.isneginf(y)]
-    if hidden.size and np.isfinite(hidden).all():
-        yield float(hidden[0])
-
-
-def _hidden_by(y: Array, number: float) -> Array:
-    return np.where(np.isneginf(y), number, y)
-
-
-def _triangle(y: Array, which: str) -> Array:
-    return np.tril(y) if which == "below" else np.triu(y)
-
-
-def _mean_kept(y: Array, axis: int) -> Array:
-    if y.shape[axis] < 2:
-        raise ValueError
-    return np.broadcast_to(y.mean(axis, keepdims=True), y.shape)
-
-
-def _first_kept(y: Array, axis: int) -> Array:
-    if y.shape[axis] < 2:
-        raise ValueError
-    return np.broadcast_to(y.take([0], axis), y.shape)
-
-
 def _along(
     says: str, edit: Callable[[Array, int], Any], undo: bool = False
 ) -> Relation:
     """A relation along one axis, whichever it is."""
     return Relation(says, edit, axes, undo, shown=_axis_name)
+
+
+# What may be done once too often or be missing, with each number or along an axis.
+STEPS: dict[str, Callable[[Array], Any]] = {
+    "a change of sign": lambda y: -y,
+    "a subtraction from one": lambda y: 1 - y,
+    "a reciprocal": lambda y: 1 / y,
+    "a square": lambda y: y * y,
+    "a square root": np.sqrt,
+    "a logarithm": np.log,
+    "an exponential": np.exp,
+    "an absolute value": np.abs,
+    "tanh": np.tanh,
+    "a sigmoid": lambda y: 1 / (1 + np.exp(-y)),
+    "ReLU, max(0, x),": lambda y: np.maximum(y, 0),
+}
+STEPS_ALONG: dict[str, Callable[[Array, int], Any]] = {
+    "a softmax over {}": _softmax,
+    "a division by the sums over {}": lambda y, axis: y / y.sum(axis, keepdims=True),
+    "a scaling to norm 1 along {}": _unit,
+    "a scaling to mean 0 and variance 1 along {}": _standardised,
+    "a subtraction of the mean over {}": lambda y, axis: (
+        y - y.mean(axis, keepdims=True)
+    ),
+    "a sum over {}": lambda y, axis: y.sum(axis),
+    "a mean over {}": lambda y, axis: y.mean(axis),
+    "a running sum along {}": np.cumsum,
+}
+
+
+def _steps() -> Iterator[Relation]:
+    """Each step as one too many, and as one that is missing."""
+    for undo, says in (
+        (False, "{} is the right result after %s, which is one too many."),
+        (True, "{} would be right after %s, which is missing."),
+    ):
+        for name, step in STEPS.items():
+            yield Relation(says % name, lambda y, _, step=step: step(y), undo=undo)
+        for name, step in STEPS_ALONG.items():
+            yield _along(says % name, step, undo)
 
 
 ARRANGED = [
@@ -310,12 +312,6 @@ ARRANGED = [
         lambda y, _: 1 - y if set(np.unique(y)) <= {0.0, 1.0} else None,
     ),
     _along("{} is the right result in reverse order along {}.", np.flip),
-    Relation(
-        "{} is the right result moved by {}; what falls out comes in at the other end.",
-        lambda y, value: np.roll(y, value[1], value[0]),
-        _of_axes(1, -1),
-        shown=_by,
-    ),
     Relation(
         "{} is the right result moved by {}, with zeros where it came from.",
         _shifted,
@@ -343,14 +339,6 @@ RESULTS = [
         "from roots and logarithms of what is negative; sums pass it on.",
         lambda y, _: np.full(y.shape, np.nan),
     ),
-    Relation("{} is the right result with its sign changed.", lambda y, _: -y),
-    Relation("{} is one minus the right result.", lambda y, _: 1 - y),
-    Relation(
-        "{} is the right result {}.",
-        _size_factor,
-        _of_axes(0.5, -0.5, 1.0, -1.0),
-        shown=_in_words,
-    ),
     Relation(
         "{} is the right result times {}.", lambda y, c: y * c, _ratio, shown=_factor
     ),
@@ -360,41 +348,7 @@ RESULTS = [
         _difference,
         shown=lambda c: f"{c:.4g}",
     ),
-    Relation("{} is one over the right result.", lambda y, _: 1 / y),
-    Relation("{} is the square of the right result.", lambda y, _: y * y),
-    Relation("{} is the square root of the right result.", lambda y, _: np.sqrt(y)),
-    Relation("{} is the logarithm of the right result.", lambda y, _: np.log(y)),
-    Relation("{} is the exponential of the right result.", lambda y, _: np.exp(y)),
-    Relation("{} is the right result without its signs.", lambda y, _: np.abs(y)),
-    Relation(
-        "{} is the right result with zeros in place of what is negative.",
-        lambda y, _: np.maximum(y, 0),
-    ),
-    Relation(
-        "{} would be right after tanh, which is missing.",
-        lambda z, _: np.tanh(z),
-        undo=True,
-    ),
-    Relation(
-        "{} would be right after a sigmoid, which is missing.",
-        lambda z, _: 1 / (1 + np.exp(-z)),
-        undo=True,
-    ),
-    Relation(
-        "{} would be right with zeros in place of what is negative: max(0, x), or "
-        "ReLU, is missing.",
-        lambda z, _: np.maximum(z, 0),
-        undo=True,
-    ),
-    _along(
-        "{} would be right after a softmax over {}, which is missing or undone.",
-        _softmax,
-        undo=True,
-    ),
-    _along(
-        "{} is the softmax of the right result over {}: there is one too many.",
-        _softmax,
-    ),
+    *_steps(),
     Relation(
         "{} is what the softmax gives of the right scores times {}.",
         lambda y, value: _sharpened(y, *value),
@@ -406,61 +360,11 @@ RESULTS = [
         "the weights of all others are lost.",
         _winners,
     ),
-    _along(
-        "{} is not normalised: divided by its sums over {}, it would be right.",
-        lambda z, axis: z / z.sum(axis, keepdims=True),
-        undo=True,
-    ),
-    _along(
-        "{} is the right result divided by its sums over {}.",
-        lambda y, axis: y / y.sum(axis, keepdims=True),
-    ),
-    _along("{} would be right if it were scaled to norm 1 along {}.", _unit, undo=True),
-    _along("{} is the right result scaled to norm 1 along {}.", _unit),
-    _along(
-        "{} would be right with mean 0 and variance 1 along {}, which it lacks.",
-        _standardised,
-        undo=True,
-    ),
-    _along(
-        "{} would be right if its mean over {} were subtracted.",
-        lambda z, axis: z - z.mean(axis, keepdims=True),
-        undo=True,
-    ),
-    _along("{} is the right result summed over {}.", lambda y, axis: y.sum(axis)),
-    _along("{} is the mean of the right result over {}.", lambda y, axis: y.mean(axis)),
-    _along("{} is the mean of the right result over {}, in every place.", _mean_kept),
-    _along(
-        "{} would be right if it were summed over {}, which is missing.",
-        lambda z, axis: z.sum(axis),
-        undo=True,
-    ),
-    _along(
-        "{} would be right if its mean were taken over {}, which is missing.",
-        lambda z, axis: z.mean(axis),
-        undo=True,
-    ),
-    _along(
-        "{} adds up the right result along {}: every entry holds all before it, too.",
-        np.cumsum,
-    ),
     Relation(
         "{} is one part of the right result: {}.",
         lambda y, value: y.take(value[1], value[0]),
         _entries,
         shown=_entry,
-    ),
-    Relation(
-        "{} has {} where the right result has minus infinity: after a softmax, that "
-        "is not always zero.",
-        _hidden_by,
-        _hiding,
-        shown=lambda number: f"{number:g}",
-    ),
-    Relation(
-        "{} is right on the diagonal and {} it, and zero elsewhere.",
-        _triangle,
-        lambda y, z: ("below", "above"),
     ),
 ]
 
@@ -503,23 +407,17 @@ def _reordered(y: Array, z: Array) -> Array:
     return order.reshape(z.shape)
 
 
-def _row_factor(axis: int) -> Callable[[Array, Array], Array]:
-    def edit(y: Array, z: Array) -> Array:
-        if y.shape[axis] < LEAST_VALUES - 1:
-            raise ValueError
-        over = (y * y).sum(axis, keepdims=True)
-        return y * ((y * _same_shape(y, z)).sum(axis, keepdims=True) / over)
-
-    return edit
+def _row_factor(y: Array, z: Array) -> Array:
+    if y.shape[-1] < LEAST_VALUES - 1:
+        raise ValueError
+    over = (y * y).sum(-1, keepdims=True)
+    return y * ((y * _same_shape(y, z)).sum(-1, keepdims=True) / over)
 
 
-def _row_offset(axis: int) -> Callable[[Array, Array], Array]:
-    def edit(y: Array, z: Array) -> Array:
-        if y.shape[axis] < LEAST_VALUES - 1:
-            raise ValueError
-        return y + (_same_shape(y, z) - y).mean(axis, keepdims=True)
-
-    return edit
+def _row_offset(y: Array, z: Array) -> Array:
+    if y.shape[-1] < LEAST_VALUES - 1:
+        raise ValueError
+    return y + (_same_shape(y, z) - y).mean(-1, keepdims=True)
 
 
 def _any_factor(y: Array, z: Array) -> Array:
@@ -530,12 +428,6 @@ def _any_factor(y: Array, z: Array) -> Array:
 def _nearly(y: Array, z: Array) -> Array:
     near = np.isclose(z, y, rtol=1e-3, atol=1e-3 * float(np.abs(y).max()))
     return z if near.all() else y
-
-
-def _diagonal(y: Array, z: Array) -> Array:
-    where = np.zeros(_same_shape(y, z).shape, bool)
-    where[..., np.arange(min(y.shape[-2:])), np.arange(min(y.shape[-2:]))] = True
-    return _mostly(where, y, z)
 
 
 PLACES: list[Place] = [
@@ -568,29 +460,10 @@ PLACES: list[Place] = [
         "in each case: it may depend on a size.",
         lambda y, z: _sharpened(y, *next(_sharpness(y, z))),
     ),
-    (
-        "{} is right but for a factor in each row along the last axis.",
-        _row_factor(-1),
-    ),
-    (
-        "{} is right but for a factor in each row along the last axis but one.",
-        _row_factor(-2),
-    ),
+    ("{} is right but for a factor in each row along the last axis.", _row_factor),
     (
         "{} is right but for what is added in each row along the last axis.",
-        _row_offset(-1),
-    ),
-    (
-        "{} is right but for what is added in each row along the last axis but one.",
-        _row_offset(-2),
-    ),
-    (
-        "{} has some signs wrong; all else is right.",
-        lambda y, z: np.copysign(y, _same_shape(y, z)),
-    ),
-    (
-        "{} is zero in some places, and right elsewhere.",
-        lambda y, z: _mostly(z == 0, y, z),
+        _row_offset,
     ),
     (
         "{} has finite numbers where the right result is minus infinity, and is right "
@@ -601,16 +474,6 @@ PLACES: list[Place] = [
         "{} is right but where the right result is zero.",
         lambda y, z: _mostly(y == 0, y, z),
     ),
-    (
-        "{} repeats one part of the right result: the first entry along the last axis.",
-        lambda y, z: _first_kept(y, -1),
-    ),
-    (
-        "{} repeats one part of the right result: the first entry along the last axis "
-        "but one.",
-        lambda y, z: _first_kept(y, -2),
-    ),
-    ("{} is right but on the diagonal.", _diagonal),
     *(
         (f"{{}} is right but for {_entry((axis, at))}.", _border(axis, at))
         for axis in (-1, -2, -3)

@@ -17,16 +17,15 @@ import numpy as np
 
 from autograder.answers import Answer, answer, decode
 from autograder.break_exercise import BreakExercise
-from autograder.compare import agrees, differences
+from autograder.compare import agrees
 from autograder.exercise import Case, Exercise, Implementation
 from autograder.expected import Expected
-from autograder.explain import advice, errors, results
+from autograder.explain import Edit, advice, errors, results
 from autograder.explain.arguments import argument_edits, called_in, wrapped
-from autograder.explain.edits import Edit
 from autograder.explain.steps import Run, step_edits, watch
 from autograder.parts import is_input
 from autograder.reasons import Reason
-from autograder.rows import ASKED_ERROR, UNCHANGED, disagreement
+from autograder.rows import UNCHANGED, disagreement
 
 MOST = 1000  # edits of one reference that are tried
 SECONDS = 0.45  # of the processor, after which no other edit is tried
@@ -101,24 +100,12 @@ class _Asked:
         self.wrong = [disagreement(*each) for each in self.triples(range(len(given)))]
         numbers = range(len(given))
         self.valued = [n for n in numbers if expected.reference[n].raised is None]
-        self.failed = [
-            n for n in self.valued if self.wrong[n] and not self._asks_for_error(n)
-        ]
+        self.failed = [n for n in self.valued if self.wrong[n]]
 
     def triples(self, numbers: Sequence[int]) -> Iterator[tuple[Case, Answer, Answer]]:
         """Some cases, each with the right answer and the one given."""
         for n in numbers:
             yield self.cases[n], self.expected.reference[n], self.given[n]
-
-    def _asks_for_error(self, number: int) -> bool:
-        """Whether all that differs in a case is an error that was not raised."""
-        (case, right, given), *_ = self.triples([number])
-        if not given.is_value:
-            return False
-        found = differences(right.value, given.value, case.rtol, case.atol)
-        return all(
-            any(str(p).startswith(ASKED_ERROR) for p in path) for path, _ in found
-        )
 
     def is_given(self, number: int, theirs: Answer) -> bool:
         """Whether a wrong version answers to a case as the student does."""
@@ -254,7 +241,6 @@ def _edit(asked: _Asked, seconds: float) -> Explanation | None:
         memo["edits"] = _Edits(reference, asked.cases, asked.expected)
     edits: _Edits = memo["edits"]
     numbers = sorted(asked.valued, key=lambda n: (n not in with_value, edits.key(n)))
-    numbers = [n for n in numbers if not asked.wrong[n] or n in asked.failed]
     for tried in itertools.islice(edits.all(), MOST):
         if time.process_time() > end:
             return None
@@ -306,12 +292,11 @@ class _Edits:
     ) -> None:
         self._reference, self._cases, self._expected = reference, cases, expected
         self._calls: list[dict[str, Any]] = []
-        self._several = False
         self.runs = [self._watched(n) for n in range(len(cases))]
         self._found: list[_Tried] = []
         lines = frozenset().union(*(run.lines for run in self.runs))
         self._left = itertools.chain(
-            argument_edits(reference, self._calls, self._several),
+            argument_edits(reference, self._calls),
             step_edits(reference, lines),
         )
 
@@ -320,9 +305,7 @@ class _Edits:
 
         def call(function: Any, given: dict[str, Any]) -> Any:
             self._calls.append(dict(given))
-            result = function(**given)
-            self._several = self._several or isinstance(result, tuple)
-            return result
+            return function(**given)
 
         noting = self._reference
         if called_in(noting) is not None:

@@ -16,8 +16,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from autograder.grading.calls import call, serve
 from autograder.grading.worker import start_worker
+from autograder.grading.workers import call, serve
 
 END_SECONDS = 10
 

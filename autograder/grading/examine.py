@@ -15,6 +15,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from autograder.errors import GraderFault
 from autograder.exercise import Topic
 from autograder.expected import Expected
 from autograder.grading.client import SelectorLoop
@@ -136,3 +137,23 @@ def refused_examination(master: NotebookNode, topic: Topic, reason: str) -> Exam
     blank = as_handed_in(master, {"cells": []}, topic.exercises)
     kept = kept_notebook(master, completed(blank, []), reports)
     return Examination({**report, "seconds": 0.0}, kept)
+
+
+def examine_single(*arguments: Any, **options: Any) -> Examination:
+    """Examine a submission, and once more if it had no outcome.
+
+    As in a class: what may have another cause, such as a kernel that was killed or one
+    that was idle until its time was up, is no proof the first time. The second time,
+    idle time counts; and who is killed again has no mark.
+
+    Args:
+        arguments: of ``examine``.
+        options: of ``examine``, without ``alone``.
+
+    Raises:
+        GraderFault: see ``examine``; it had no outcome twice.
+    """
+    try:
+        return examine(*arguments, **options, alone=False)
+    except GraderFault:
+        return examine(*arguments, **options, alone=True)

@@ -19,9 +19,9 @@ import nbformat
 from autograder.errors import GraderFault
 from autograder.files import printable
 from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome
-from autograder.grading.pool import Pool
 from autograder.grading.queue import Entry, Queue
 from autograder.grading.worker import Job
+from autograder.grading.workers import Pool
 from autograder.marks.audit import AuditLog
 from autograder.marks.deadlines import deadlines_of
 from autograder.marks.gradebook import ChapterMarks, longest_name

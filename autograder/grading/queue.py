@@ -20,10 +20,9 @@ from concurrent.futures import (
 from dataclasses import dataclass, field, replace
 
 from autograder.errors import AutograderError
-from autograder.grading.calls import ProcessEnded
 from autograder.grading.chapter import ChapterSubmissions
-from autograder.grading.pool import Pool
 from autograder.grading.worker import Workplace, examine_submission
+from autograder.grading.workers import Pool, ProcessEnded
 from autograder.interrupts import held_back
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.submissions.submitted import Submission

@@ -1,18 +1,27 @@
-"""Worker processes of this machine, as an executor."""
+"""Worker processes of this machine, and the one sandbox that they share.
+
+Calls go to a process one after the other, through a connection of which nobody but the
+two holds an end. So whoever waits for an outcome learns at once when the other process
+is killed, even in the middle of a message.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
-from autograder.grading.calls import ProcessEnded, call, serve
-from autograder.grading.worker import start_worker
+from autograder.errors import GraderFault
+from autograder.grading.worker import Workplace, start_worker
 from autograder.interrupts import blocked
+from autograder.processors import processors
+from autograder.sandbox.connection import Sandbox
 
 END_SECONDS = 10
 
@@ -120,3 +129,88 @@ class _Worker:
 def _work(connection: Connection, folder: str) -> None:
     start_worker(folder)
     serve(connection)
+
+
+class Pool:
+    """Workers that examine submissions, for as many chapters as there are.
+
+    Everything begins to warm up when it is made; each worker starts when it is needed.
+    Use as a context manager.
+
+    Args:
+        jobs: how many submissions to examine at once; if None, two for each processor
+            that this process may use, because worker and kernel wait for each other.
+
+    Raises:
+        SandboxUnavailable: this machine cannot isolate submissions.
+    """
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs or 2 * processors()
+        self._sandbox = Sandbox()
+        warm_up()
+        self._folder = tempfile.TemporaryDirectory(prefix="attention-")
+        self.workplace = Workplace(self._sandbox.address, self._folder.name)
+        self.executor = Workers(self.jobs, self._folder.name)
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        if kind is not None:
+            self.executor.kill()
+        self.executor.shutdown(cancel_futures=True)
+        self._sandbox.close()
+        self._folder.cleanup()
+
+    @contextlib.contextmanager
+    def workers(self, count: int) -> Iterator[Workers]:
+        """Some workers of their own, for a while."""
+        executor = Workers(count, self._folder.name)
+        try:
+            yield executor
+        except BaseException:
+            executor.kill()
+            raise
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+class ProcessEnded(GraderFault):
+    """The process ended, or was ended, before it had sent an outcome."""
+
+    def __init__(self) -> None:
+        super().__init__("the process that examined it was ended")
+
+    def __reduce__(self) -> tuple:
+        return type(self), ()
+
+
+def call(connection: Connection, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns in the process that serves the other end.
+
+    Raises:
+        ProcessEnded: it is gone; the connection is closed.
+        Exception: what the function raised.
+    """
+    try:
+        connection.send((function, *arguments))
+        returned, outcome = connection.recv()
+    except (EOFError, OSError):
+        connection.close()
+        raise ProcessEnded from None
+    if not returned:
+        raise outcome
+    return outcome
+
+
+def serve(connection: Connection) -> None:
+    """Make the calls that the other end asks for, until it is gone."""
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            function, *arguments = connection.recv()
+            try:
+                outcome = True, function(*arguments)
+            except Exception as error:
+                outcome = False, error
+            connection.send(outcome)

@@ -30,9 +30,8 @@ from autograder.marks.gradebook_errors import (
     reading,
     writing,
 )
-from autograder.marks.held_marks import held_marks
 from autograder.marks.late_penalties import LatePenalties
-from autograder.marks.scores import Marks
+from autograder.marks.scores import Marks, held_marks
 from autograder.release.course import put_scripts_on_path
 from autograder.submissions.timestamps import time_of
 

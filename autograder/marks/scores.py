@@ -1,8 +1,23 @@
-"""A student's marks in one chapter, according to the gradebook."""
+"""A student's marks in one chapter, read from nbgrader's gradebook in two queries."""
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from nbgrader.api import (
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    Gradebook,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
+from sqlalchemy import select
 
 
 @dataclass
@@ -41,3 +56,66 @@ class Marks:
     def score(self) -> float:
         """What ``nbgrader export`` writes as the score."""
         return max(0.0, sum(self.scores.values()) - self.late_penalty)
+
+
+def held_marks(book: Gradebook, chapter: str) -> dict[str, Marks]:
+    """The marks of a chapter by student, in the transaction that is under way.
+
+    Raises:
+        ValueError, TypeError: the gradebook holds something that is no mark.
+    """
+    marks: dict[str, Marks] = defaultdict(Marks)
+    grades = _cells_of(
+        book,
+        chapter,
+        Grade,
+        SubmittedNotebook.id,
+        SubmittedNotebook.late_submission_penalty,
+        Grade.auto_score,
+        Grade.score,
+        Grade.max_score,
+        Grade.manual_score,
+        Grade.needs_manual_grade,
+        SubmittedAssignment.timestamp,
+        SubmittedAssignment.extension,
+        Assignment.duedate,
+    )
+    said = _cells_of(
+        book, chapter, Comment, Comment.auto_comment, Comment.manual_comment
+    )
+    for student, cell, notebook, penalty, *scores, asks, when, longer, due in grades:
+        name, found = cell.removeprefix("check-"), marks[student]
+        # SQLite keeps what somebody writes, and takes a text for zero when it adds.
+        if not all(n is None or math.isfinite(n) for n in (penalty, *scores)):
+            raise ValueError(f"{student}, {name}: points that are not finite")
+        found.auto_scores[name], found.scores[name], *rest = scores
+        found.max_scores[name], by_hand = rest
+        if by_hand is not None:
+            found.by_hand[name] = by_hand
+        if asks:
+            found.to_look_at.add(name)
+        found.late_penalties[notebook] = penalty or 0.0
+        if when and due:
+            found.late = when > due + (longer or timedelta())
+        if due and longer and longer > timedelta():
+            found.until = f"{due + longer:%Y-%m-%d %H:%M} UTC"
+    for student, cell, automatic, by_hand in said:
+        if by_hand or automatic:
+            marks[student].comments[cell] = by_hand or automatic
+    return dict(marks)
+
+
+def _cells_of(book: Gradebook, chapter: str, kind: type, *columns: Any) -> list[Any]:
+    """Student, name of the cell and more, of all grades or comments there are."""
+    query = (
+        select(SubmittedAssignment.student_id, BaseCell.name, *columns)
+        .join(SubmittedNotebook, SubmittedNotebook.id == kind.notebook_id)
+        .join(
+            SubmittedAssignment,
+            SubmittedAssignment.id == SubmittedNotebook.assignment_id,
+        )
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .join(BaseCell, BaseCell.id == kind.cell_id)
+        .where(Assignment.name == chapter)
+    )
+    return list(book.db.execute(query).all())

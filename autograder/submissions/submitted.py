@@ -13,21 +13,22 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import AutograderError, GraderFault
 from autograder.files import Inaccessible, Unusable, plain_file, printable
-from autograder.notebooks import MAX_FILE_BYTES
-from autograder.submissions.copies import worked_in
+from autograder.notebooks import MAX_FILE_BYTES, is_untouched, parse_notebook
 from autograder.submissions.modules import modules_named_in
 from autograder.submissions.titles import likeness
 
 _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
 _NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
 MAX_NAME = 216  # bytes, so that files may be named after a student
+MOST_COPIES = 3  # that are read to find work in them
 
 
 class NothingSubmitted(AutograderError):
@@ -186,7 +187,7 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
     path, others = folder / f"{chapter}.ipynb", _copies_in(folder, chapter)
     if os.path.lexists(path):
         others = [file for file in others if file != path]
-        best = worked_in(path, (f for f in others if _likeness(f, chapter) < 2))
+        best = _worked_in(path, (f for f in others if _likeness(f, chapter) < 2))
         if best != path:
             others.remove(best)
             name = printable(best.name)
@@ -273,3 +274,25 @@ def _timestamp(path: Path) -> tuple[str | None, str | None]:
     except (Unusable, UnicodeDecodeError):
         return None, "the time stamp could not be read"
     return text or None, None
+
+
+def _worked_in(best: Path, copies: Iterable[Path]) -> Path:
+    """The best named notebook, or the first copy with work in it if that is blank.
+
+    Raises:
+        Inaccessible: this machine could not read one of them.
+    """
+    some = list(islice(copies, MOST_COPIES))
+    if not some or not _is_blank(best):
+        return best
+    return next((copy for copy in some if not _is_blank(copy)), best)
+
+
+def _is_blank(path: Path) -> bool:
+    """Whether all exercises of a notebook are as they were released."""
+    try:
+        return is_untouched(parse_notebook(plain_file(path, MAX_FILE_BYTES)))
+    except Inaccessible:
+        raise
+    except Unusable:
+        return False

@@ -82,7 +82,7 @@ def workers(needs_sandbox):
 
     Starting them, and the sandbox that they share, takes longer than most classes.
     """
-    from autograder.grading.pool import Pool
+    from autograder.grading.workers import Pool
 
     with Pool() as pool:
         yield pool
@@ -126,7 +126,9 @@ class Staying:
 @pytest.fixture
 def commands_share_workers(monkeypatch, workers):
     """Let the command ``grade`` use the workers that stay, and start none."""
-    monkeypatch.setattr("autograder.grading.pool.Pool", lambda jobs: Staying(workers))
+    monkeypatch.setattr(
+        "autograder.grading.workers.Pool", lambda jobs: Staying(workers)
+    )
 
 
 @pytest.fixture

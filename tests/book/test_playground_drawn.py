@@ -96,7 +96,7 @@ def test_a_small_slanted_one_is_read_when_it_is_prepared(digits):
     digits.mouse.move(*at[1], steps=4)
     digits.mouse.up()
     result = digits.locator("#digits-result")
-    expect(result).to_contain_text("says 1,")
+    expect(result).to_contain_text("says 1 with")
     before = result.inner_text()
     digits.locator("#digits-fit").uncheck()
     expect(result).not_to_have_text(before)

@@ -22,7 +22,7 @@ import pytest
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
 from autograder.grading import examine as examining
-from autograder.grading.single import examine_single
+from autograder.grading.examine import examine_single
 from autograder.sandbox.limits import PATIENCE, Limits
 from classroom.submissions import submission
 from tests.autograder.conftest import TOPIC, scores

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.calls import ProcessEnded
-from autograder.grading.workers import Workers
+from autograder.grading.workers import ProcessEnded, Workers
 from tests.autograder.grading.troubled_workers import long_text_of_which_half_is_sent
 
 SECONDS = 60  # a worker starts in a few, and nothing here takes longer
