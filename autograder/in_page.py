@@ -21,11 +21,11 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
-from autograder import cell_output
+from autograder import cell_output, own_transformer
 from autograder.answer_key import NoKey
 from autograder.check import (
     Judged,
-    beside,
+    below_verdict,
     examine_here,
     self_study,
     with_what_is_seen,
@@ -49,6 +49,7 @@ from autograder.record import is_stub
 from autograder.show import as_html, headline
 from autograder.watch import TooLong, Watch
 from autograder.without_torch import stand_in_for_torch
+from toolkit.your_transformer import IMPORTS
 
 FEW_LINES = 8  # that were printed during a check, and are shown at once
 
@@ -71,6 +72,7 @@ class Page:
         self.names.update(__name__="__main__", input=_no_input)
         self._run: dict[str, str] = {}  # sources by the names of cells
         self._waiting: list[tuple[ast.stmt, Cell]] = []
+        self._blocks: dict[str, str] = {}  # sources that passed, by exercise
         stand_in_for_torch()
         self._watch = Watch()
         self.finder = Later(set(self.later))
@@ -134,8 +136,8 @@ class Page:
         found = self._examined(cell)
         report = found.judged.report
         exercise = find_topic(cell.name).exercises[cell.name]
-        page = as_html(report, beside(exercise, found.judged))
-        page += found.shown + notes + _blind_to(cell.name)
+        extra = below_verdict(exercise, found.judged, self.names.get(cell.name))
+        page = as_html(report, extra) + found.shown + notes + _blind_to(cell.name)
         said = headline(report)[0].replace("`", "")
         return _answer(page, report=report.as_dict(), headline=said, line=found.line)
 
@@ -198,6 +200,41 @@ class Page:
             except BaseException as stopped:
                 shown, error = cell_output.error(stopped), stopped
         return _answer(shown, failed=error is not None)
+
+    def block(self, cell: Cell, above: Sequence[Cell] = ()) -> dict[str, Any]:
+        """Check an answer in the file of the language model, among its other blocks."""
+        if not self_study():
+            return _answer("<p>This needs the book’s solutions.</p>", failed=True)
+        book = own_transformer.references()
+        self.names |= {n: book[n] for n in book if n not in self.names}
+        answer = self.check(cell, [Cell("imports", "setup", IMPORTS)])
+        if answer["report"]["score"] < answer["report"]["max_score"]:
+            self.names[cell.name] = book[cell.name]
+        else:
+            self._blocks[cell.name] = cell.source
+        return answer
+
+    def transformer(
+        self, above: Sequence[Cell], file: dict[str, Any], **asked: Any
+    ) -> dict[str, Any]:
+        """Run the language model on the blocks that passed, and on the book's.
+
+        Args:
+            above: nothing.
+            file: the model, as ``toolkit.playground`` gave it away.
+            asked: for ``own_transformer.trial``.
+        """
+        if not self_study():
+            return _answer("<p>This needs the book’s solutions.</p>", failed=True)
+        own = {name: self.names[name] for name in self._blocks}
+        try:
+            printed = contextlib.redirect_stdout(cell_output.Printed())
+            with printed, self._watch.watching():
+                found = own_transformer.trial(file, own, **asked)
+        except BaseException as stopped:
+            return _answer(cell_output.error(stopped), failed=True)
+        program = own_transformer.program(self._blocks)
+        return _answer(**found, own=sorted(own), program=program)
 
     def _examined(self, cell: Cell) -> _Examined:
         """How the answer that a cell defines was judged."""

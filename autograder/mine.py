@@ -17,6 +17,7 @@ folders of their own beside it, as in a course of nbgrader.
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -103,10 +104,14 @@ def _saved_answer(path: Path, name: str) -> Implementation | None:
         return None
     code = [source(cell) for cell in cells if cell["cell_type"] == "code"]
     names: dict[str, Any] = {"__name__": path.stem}
-    for text in as_run(text for text in code if not only_checks(text)):
+    texts = as_run(text for text in code if not only_checks(text))
+    for number, text in enumerate(texts):
+        cell = f"<{path} {number}>"
+        lines = text.splitlines(keepends=True)
+        linecache.cache[cell] = (len(text), None, lines, cell)  # for inspect.getsource
         with suppress(*UNREADABLE):
             for statement in filter(only_defines, parse(text).body):
                 tree = ast.Module([statement], type_ignores=[])
                 with suppress(Exception):  # it may need what a cell computed
-                    exec(compile(tree, str(path), "exec"), names)
+                    exec(compile(tree, cell, "exec"), names)
     return names.get(name)

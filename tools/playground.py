@@ -21,8 +21,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from toolkit.playground import MIME, script
+from toolkit.quantised_weights import quantised
 from tools.mime_renderer import MimeRenderer
-from tools.quantised_weights import quantised
 
 FOLDER = "playground"  # in the static files
 COMPUTING = {
@@ -38,6 +38,7 @@ COMPUTING = {
         *("weights", "tensor", "attention", "bpe", "sampling", "language_model"),
         *("recorded_model", "written_text", "view", "write_view"),
     ),
+    "yours": ("weights", "view"),
 }
 
 logger = logging.getLogger(__name__)

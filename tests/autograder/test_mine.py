@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 
 import numpy as np
@@ -63,6 +64,7 @@ def test_a_saved_answer_that_passed_is_given(worked, folder, capsys, place):
     answer = mine("softmax")
     assert capsys.readouterr().out == f"softmax: yours, from {TOPIC}.ipynb\n"
     assert answer.__doc__ == "written by the reader"
+    assert inspect.getsource(answer).strip() == OWN[OWN.index("def") :].strip()
     scores = np.array([[0.0, np.log(3.0)]])
     np.testing.assert_allclose(answer(scores), [[0.25, 0.75]])
 

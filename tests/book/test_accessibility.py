@@ -175,7 +175,7 @@ def test_the_form_of_the_search_page_has_a_name(browser: Browser, site: str):
         expect(form.get_by_role("searchbox")).to_be_visible()
 
 
-@pytest.mark.parametrize(
+@sweep(
     "name",
     [
         *("index", "search", "chapters/masking", "chapters/qkv_projections"),

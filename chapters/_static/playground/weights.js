@@ -2,7 +2,7 @@
 
    A file such as dates.weights.js is a script that leaves one object in
    Playground.files, because browsers refuse to fetch data from file:// addresses.
-   toolkit/playground.py describes it, and tools/quantised_weights.py its numbers. */
+   toolkit/playground.py describes it, and toolkit/quantised_weights.py its numbers. */
 "use strict";
 
 globalThis.Playground ??= {};

@@ -10,6 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.suites import sweep
+
 ROOT = Path(__file__).resolve().parents[3]
 GUIDE = ROOT / "chapters" / "teaching" / "own_exercises.md"
 STEP = re.compile(
@@ -107,7 +109,7 @@ def test_students_check_it_with_cases_and_key_beside_the_notebook(course, tmp_pa
     assert "4 of 4" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("file", "text", "says"),
     [
         ("exercises/masking.py", "", "has the name of a topic of the book"),

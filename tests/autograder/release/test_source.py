@@ -164,7 +164,11 @@ def test_making_a_course_again_keeps_what_an_instructor_changed(course):
 
 def test_notebooks_of_all_chapters_are_written(tmp_path):
     written, kept = write_notebooks(tmp_path / "notebooks")
-    assert [path.stem for path in written] == [*chapter_names(), "translation"]
+    assert [path.stem for path in written] == [
+        *chapter_names(),
+        "translation",
+        "your_transformer",
+    ]
     assert all(path.stat().st_size > 5000 for path in written)
     assert kept == []
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from toolkit.playground import packed
-from tools.quantised_weights import quantised
+from toolkit.quantised_weights import quantised
 
 
 def read(file: dict) -> dict[str, np.ndarray]:
