@@ -2,8 +2,8 @@
 
 No source is read: what counts is what is called. Meanwhile a ``TorchFunctionMode`` sees
 each function of torch by its name, and layers of these names can neither be made nor
-called. What this does not stop is said in the instructor's guide, under "What you can
-trust".
+called. What this does not stop is said in the instructor's guide, under "How far to
+trust the marks".
 """
 
 from __future__ import annotations
