@@ -2,8 +2,12 @@
 
 No source is read: what counts is what is called. Meanwhile a ``TorchFunctionMode`` sees
 each function of torch by its name, and layers of these names can neither be made nor
-called. What this does not stop is said in the instructor's guide, under "What you can
-trust".
+called.
+
+This does not stop an answer that computes in another thread or process, runs code that
+an earlier cell scripted or compiled, copies an implementation, takes one from another
+package or from torch's private modules, or takes the refusal away. All of these take
+intent and show in the source.
 """
 
 from __future__ import annotations

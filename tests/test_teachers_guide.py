@@ -1,6 +1,7 @@
-"""The syllabuses name every chapter, and hours that add up."""
+"""What teachers read is true: syllabuses, and the commands that the guides have."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from autograder.__main__ import make_parser
 from autograder.book import chapter_names
+from autograder.exercise import load_topic
 from tests.small_books import settings_of_the_book
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,3 +91,35 @@ def test_the_setting_for_pages_without_solutions_works(artefact: None, tmp_path:
     page = tmp_path / "_build" / "html" / "chapters" / "page.html"
     assert "Add it up" in page.read_text(encoding="utf-8")
     assert "The answer is known" not in page.read_text(encoding="utf-8")
+
+
+def commands_in(page: Path) -> list[list[str]]:
+    """The calls of our command line in the blocks of a page, and in its sentences."""
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(
+        r"^(?:\.venv/bin/)?(?:python -m )?autograder (.+)$", text, re.M
+    ) + re.findall(r"`autograder ([^`]+ [^`]+)`", text)
+    return [shlex.split(words, comments=True) for words in found]
+
+
+PAGES = [CHAPTERS / "quick_start.md", *sorted((CHAPTERS / "teaching").glob("*.md"))]
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if commands_in(p)], ids=lambda p: p.stem
+)
+def test_each_command_of_the_guides_is_one_that_there_is(page):
+    for words in commands_in(page):
+        if words[0] == "COMMAND":  # of all commands
+            continue
+        given = make_parser().parse_args(words)  # exits where there is none such
+        if "regrade" in words and given.chapter != "CHAPTER":
+            exercises = load_topic(given.chapter).exercises.values()
+            cases = {case.title for each in exercises for case in each.cases}
+            mistakes = {
+                m.name
+                for e in exercises
+                for m in load_topic(given.chapter).mistakes(e.name)
+            }
+            assert given.case is None or given.case in cases
+            assert given.mistake is None or given.mistake in mistakes

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import shutil
-import subprocess
-import sys
-import venv
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from packaging.requirements import Requirement
 
 from autograder.book import chapter_names
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
+from tests.students_machine import Student, build_wheel, machine_with
 from tests.suites import sweep
 
-EXTRA = "notebooks"  # the one that the guides have students install
 # Asked for inside of a function, and a cell says so where it is not there.
 OPTIONAL = "transformers"
 
@@ -66,86 +59,11 @@ print(json.dumps(found))
 """
 
 
-@dataclass(frozen=True)
-class Student:
-    """A machine on which nothing is but the wheel and what it declares."""
-
-    python: Path
-    home: Path
-
-    def run(self, *arguments: str, cwd: Path) -> subprocess.CompletedProcess:
-        """Call its Python."""
-        ours = ("PYTHON", "JUPYTER", "IPYTHON")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
-        return subprocess.run(
-            [self.python, *arguments],
-            cwd=cwd,
-            env=kept | {"HOME": str(self.home), "OMP_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-        )
-
-
-def declared(requirements: list[str]) -> Iterator[metadata.Distribution]:
-    """What pip would install for these, of what is installed here."""
-    todo, seen = [Requirement(text) for text in requirements], set()
-    while todo:
-        wanted = todo.pop()
-        if str(wanted) in seen:
-            continue
-        seen.add(str(wanted))
-        try:
-            found = metadata.distribution(wanted.name)
-        except metadata.PackageNotFoundError:
-            continue  # an import of it will say so
-        yield found
-        todo += needed(found.requires or [], wanted.extras)
-
-
-def needed(requirements: list[str], extras: set[str]) -> list[Requirement]:
-    """Those that hold on this machine, with these extras."""
-    return [
-        each
-        for each in map(Requirement, requirements)
-        if each.marker is None
-        or any(each.marker.evaluate({"extra": extra}) for extra in {"", *extras})
-    ]
-
-
 @pytest.fixture(scope="module")
-def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel as it is handed out."""
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder],
-        cwd=root,
-        check=True,
-        capture_output=True,
-    )
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def student(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Student:
-    """The wheel installed where there is nothing else.
-
-    What it declares, with all that this needs, is linked from the environment of the
-    tests, where each is installed in the pinned version.
-    """
-    home = tmp_path_factory.mktemp("home")
-    venv.create(home / "env", symlinks=True)
-    python = home / "env" / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps"]
-    subprocess.run([*pip, "--no-index", "--quiet", str(wheel)], check=True)
-    (packages,) = (home / "env").glob("lib/python3*/site-packages")
-    (own,) = metadata.distributions(name="attention-from-scratch", path=[str(packages)])
-    wanted = [str(each) for each in needed(own.requires or [], {EXTRA})]
-    for distribution in declared(wanted):
-        for top in {file.parts[0] for file in distribution.files or []}:
-            if top not in ("..", "__pycache__") and not (packages / top).exists():
-                (packages / top).symlink_to(distribution.locate_file(top))
-    return Student(python, home)
+def student(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Student:
+    """The wheel installed where there is nothing else."""
+    wheel = build_wheel(root, tmp_path_factory.mktemp("wheel"))
+    return machine_with(wheel, tmp_path_factory.mktemp("home"))
 
 
 def blank_and_solved(source: NotebookNode) -> NotebookNode:

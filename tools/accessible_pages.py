@@ -3,9 +3,10 @@
 Pictures get a box of their own, in which they scroll sideways where the page is too
 narrow for them to be legible. Boxes that scroll can be reached by keyboard. Roles that
 docutils gives to a bibliography are those of an older standard; they become the ones
-that browsers know. Duplicate ids, and button names that do not match the visible text,
-are corrected. On paper, pages follow ``print.css``. The excerpts below search results
-are prose, without code and formulas.
+that browsers know. What folds pages away in the sidebar has a name. Duplicate ids, and
+button names that do not match the visible text, are corrected. On paper, pages follow
+``print.css``. The excerpts below search results are prose, without code and
+formulas.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", name_contents)
     app.connect("doctree-resolved", free_space_from_links)
     app.connect("html-page-context", mend_page)
+    app.connect("html-page-context", name_toggles, priority=600)  # after the theme's
     app.add_css_file("print.css", media="print")
     app.add_js_file(SCRIPT, loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
@@ -68,6 +70,24 @@ def mend_page(
         context["body"] = mended(context["body"])
     if pagename == "search":
         app.add_js_file(EXCERPTS, loading_method="defer")
+
+
+def name_toggles(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Name what folds pages away in the theme's table of contents."""
+    contents = context.get("generate_toctree_html")
+    if contents is None:
+        return
+
+    def named(*arguments: Any, **options: Any) -> Any:
+        found = contents(*arguments, **options)
+        for toggle in found.select("li > details > summary") if found else ():
+            page = toggle.find_parent("li").find("a").get_text(strip=True)
+            toggle["aria-label"] = f"Pages below {page}"
+        return found
+
+    context["generate_toctree_html"] = named
 
 
 def mended(body: str) -> str:
