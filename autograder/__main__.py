@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     outcome through no fault of its own, 130 when it was interrupted, and 141 when
     nobody reads its output any more.
     """
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a student's letters
         sys.stdout.reconfigure(errors="backslashreplace")
     # nbgrader logs each error of the database with its traceback, and raises it too.
@@ -87,7 +87,8 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """All commands and their options; the book prints them."""
     parser = _Parser(
         prog="python -m autograder", description="Grade the notebooks of the course."
     )

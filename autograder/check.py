@@ -32,6 +32,7 @@ from autograder.expected import Expected, expect, public_seeds
 from autograder.forbid import answer_by_hand
 from autograder.judge import Report, judge
 from autograder.own_topics import has_module
+from autograder.payoffs import paid
 from autograder.picture import first_difference, side_by_side
 from autograder.reasons import Reason
 from autograder.record import cell_of, record
@@ -106,15 +107,24 @@ def check(implementation: Implementation) -> Points:
         print(f"check: {error}")
         return NoPoints(exercise.points, str(error))
     report = with_what_is_seen(judged.report, implementation, names_in_notebook())
-    show(report, beside(exercise, judged), record(report, cell_of(implementation)))
+    extra = below_verdict(exercise, judged, implementation)
+    show(report, extra, record(report, cell_of(implementation)))
     return Points(report.score, report.max_score, report.later)
 
 
-def beside(exercise: Exercise, judged: Judged) -> str:
-    """HTML of yours beside the expected; empty in a course that keeps the latter."""
-    if not self_study() or not judged.given:
+def below_verdict(exercise: Exercise, judged: Judged, answer: Implementation) -> str:
+    """HTML of what a right answer is good for, or of yours beside the expected.
+
+    In a course that keeps what is expected, the latter is empty.
+    """
+    if not judged.given:
         return ""
-    found = first_difference(exercise, judged.report, judged.given, judged.reference)
+    report = judged.report
+    if not report.lacks_points and not report.later:
+        return paid(exercise, answer)
+    if not self_study():
+        return ""
+    found = first_difference(exercise, report, judged.given, judged.reference)
     return side_by_side(found) if found else ""
 
 

@@ -79,6 +79,7 @@ class Exercise:
             answer must not use.
         results: what its results are called, if a call returns more than one.
         core: whether it is on the short way through the book.
+        right: says in a sentence what is right about a right answer.
         hints: written nudges, from gentle to concrete.
     """
 
@@ -86,6 +87,7 @@ class Exercise:
     forbidden: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     core: bool = False
+    right: str = ""
     hints: tuple[str, ...] = ()
     cases: list[Case] = field(default_factory=list)
 

@@ -25,7 +25,7 @@ from autograder import cell_output, own_transformer
 from autograder.answer_key import NoKey
 from autograder.check import (
     Judged,
-    beside,
+    below_verdict,
     examine_here,
     self_study,
     with_what_is_seen,
@@ -136,8 +136,8 @@ class Page:
         found = self._examined(cell)
         report = found.judged.report
         exercise = find_topic(cell.name).exercises[cell.name]
-        page = as_html(report, beside(exercise, found.judged))
-        page += found.shown + notes + _blind_to(cell.name)
+        extra = below_verdict(exercise, found.judged, self.names.get(cell.name))
+        page = as_html(report, extra) + found.shown + notes + _blind_to(cell.name)
         said = headline(report)[0].replace("`", "")
         return _answer(page, report=report.as_dict(), headline=said, line=found.line)
 

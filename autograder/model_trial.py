@@ -12,9 +12,16 @@ from toolkit.numpy_translator import NotANumber, Translator
 
 EXAMPLES = 3
 
+# Exercises whose answer runs in the translator, and where it does.
 PLACES = {
     "softmax": "in all its attention layers",
+    "masked_softmax": "wherever it must not look ahead",
     "attention": "in each of its heads that sees everything",
+    "scaled_dot_product_attention": "in all its attention layers",
+    "merge_heads": "in all its attention layers",
+    "layer_norm": "in front of each of its layers",
+    "feed_forward": "in each of its layers",
+    "greedy_decode": "and chooses what it writes",
 }
 
 

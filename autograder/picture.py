@@ -99,7 +99,7 @@ def side_by_side(difference: Difference) -> str:
         )
         more = f", each {line} sums to 1" if line else ""
         marks = off if matrix is given else np.zeros_like(off)
-        table = _grid(matrix, marks, most, digits)
+        table = grid(matrix, marks, most, digits)
         grids += f"<figure><figcaption>{name}{more}</figcaption>{table}</figure>"
     told = f"In the test “{html.escape(title)}”; what differs is outlined."
     leaks = int(leaking(given, expected).sum()) if len(given) > 1 else 0
@@ -124,22 +124,56 @@ def _number(value: float, digits: int) -> str:
     return f"{value + 0.0:.{digits}g}"  # -0 is 0
 
 
-def _grid(matrix: np.ndarray, off: np.ndarray, most: float, digits: int) -> str:
-    """A table: numbers, or a map where there are too many; the larger, the stronger."""
-    numbers = _is_small(matrix)
-    rows = ""
+def grid(
+    matrix: np.ndarray,
+    off: np.ndarray | None = None,
+    most: float | None = None,
+    digits: int = DIGITS[0],
+    rows: Sequence[str] = (),
+    columns: Sequence[str] = (),
+    numbers: bool = True,
+) -> str:
+    """A table: numbers, or a map where there are too many; the larger, the stronger.
+
+    Args:
+        matrix: (N, M) numbers, or texts.
+        off: (N, M) bool, which cells to outline.
+        most: the number that is strongest; the largest one by default.
+        digits: of each number.
+        rows: N names, or none.
+        columns: M names, or none.
+        numbers: whether to show them, where there are few.
+    """
+    numbers = numbers and _is_small(matrix)
+    off = np.zeros(matrix.shape, dtype=bool) if off is None else off
+    if matrix.dtype.kind != "U" and most is None:
+        most = np.abs(matrix[np.isfinite(matrix)]).max(initial=1e-300)
     strongest = 0.4 if numbers else 1.0  # below, so that numbers can be read
-    for values, marks in zip(matrix[:MAX_SIDE], off[:MAX_SIDE], strict=True):
-        cells = ""
+    names = [_name(row, "row") for row in rows]
+    page = "".join(_name(column, "col") for column in columns)
+    if page:
+        page = f"<tr>{'<td></td>' if names else ''}{page}</tr>"
+    for i, (values, marks) in enumerate(
+        zip(matrix[:MAX_SIDE], off[:MAX_SIDE], strict=True)
+    ):
+        cells = names[i] if names else ""
         for value, mark in zip(values[:MAX_SIDE], marks[:MAX_SIDE], strict=True):
-            share = strongest * min(abs(value) / most, 1) if np.isfinite(value) else 0
             kind = " class='off'" if mark else ""
-            text = _number(value, digits) if numbers else ""
+            if matrix.dtype.kind == "U":
+                share, text = 0.1, html.escape(value)
+            else:
+                finite = np.isfinite(value)
+                share = strongest * min(abs(value) / most, 1) if finite else 0
+                text = _number(value, digits) if numbers else ""
             cells += f"<td{kind} style='--share:{share:.2f}'>{text}</td>"
-        rows += f"<tr>{cells}</tr>"
+        page += f"<tr>{cells}</tr>"
     if numbers:
-        return f"<table class='attention-grid'>{rows}</table>"
-    return f"<table class='attention-grid is-map' aria-hidden='true'>{rows}</table>"
+        return f"<table class='attention-grid'>{page}</table>"
+    return f"<table class='attention-grid is-map' aria-hidden='true'>{page}</table>"
+
+
+def _name(text: str, scope: str) -> str:
+    return f"<th scope='{scope}'>{html.escape(text)}</th>"
 
 
 def leaking(given: np.ndarray, expected: np.ndarray) -> np.ndarray:

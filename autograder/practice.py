@@ -391,12 +391,11 @@ def _copy(value: Any) -> Any:
 def _literal(value: Any) -> str:
     """A small argument as code; empty if it cannot be worked with in the head."""
     if isinstance(value, np.ndarray):
-        whole = value.dtype.kind in "bi" or np.array_equal(value, np.round(value))
         if (
             0 < value.size <= 9
             and value.ndim <= 2
-            and whole
             and value.dtype.kind in "bif"
+            and (value.dtype.kind != "f" or np.array_equal(value, np.round(value)))
         ):
             return str(
                 value.astype(int if value.dtype.kind == "f" else value.dtype).tolist()

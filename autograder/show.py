@@ -43,6 +43,9 @@ STYLE = """
 .attention-grid.attention-grid td { min-width: 3.2em; padding: .25em .4em; border: 0;
   text-align: right; white-space: nowrap; color: inherit;
   background: rgb(140 95 185 / var(--share)); }
+.attention-grid.attention-grid th { padding: .25em .4em; border: 0; background: none;
+  color: inherit; font-weight: 400; text-align: right; white-space: nowrap; }
+.attention-payoff { margin-top: .75em; }
 .attention-grid.is-map td { min-width: 0; width: .7em; height: .7em; padding: 0; }
 .attention-grid.attention-grid td.off { box-shadow: inset 0 0 0 2px var(--wrong); }
 .attention-tests summary { width: fit-content; cursor: pointer; font-size: .875em; }
@@ -189,7 +192,7 @@ def headline(report: Report) -> tuple[str, str]:
     titles = [case.title for case in report.cases if case.passed]
     if not report.lacks_points:
         tests = "the test passes" if len(titles) == 1 else "all tests pass"
-        return f"Right: {tests}.", f"It holds for: {'; '.join(titles)}."
+        return f"Right: {tests}.", ""
     lead = "Nearly" if 2 * len(titles) >= len(report.cases) else "Not right yet"
     return f"{lead}: {first.title}.", _as_sentence(first.message)
 
@@ -211,7 +214,8 @@ def as_html(report: Report, beside: str = "") -> str:
 
     Args:
         report: of the judge.
-        beside: HTML of yours beside the expected, from ``picture``.
+        beside: HTML of yours beside the expected, from ``picture``; or of what a right
+            answer is good for, from ``payoffs``, which comes last.
     """
     head, rest = headline(report)
     kind = "wrong" if report.lacks_points else "open" if report.later else "right"
@@ -220,7 +224,8 @@ def as_html(report: Report, beside: str = "") -> str:
     if _is_stub(report):
         kind = "stub"
     else:
-        page += beside + _tests(report)
+        parts = [beside, _tests(report)]
+        page += "".join(reversed(parts) if kind == "right" else parts)
     return f"{STYLE}<div class='attention-verdict is-{kind}'>{page}</div>"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -10,6 +12,8 @@ from types import FrameType
 from typing import Any
 
 SECONDS = 20.0
+# `while True: pass`: Python never says that it begins this line again.
+_ONE_LINE = re.compile(r"^\s*while\s[^#\n]*:[ \t]*\w", re.MULTILINE)
 
 
 class TooLong(KeyboardInterrupt):
@@ -48,8 +52,13 @@ class Watch:
             sys.settrace(before)
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Trace the lines of cells, and of nothing else."""
-        return self._line if frame.f_code.co_filename.startswith("<cell ") else None
+        """Trace the lines of cells, or their single steps, and nothing else."""
+        file = frame.f_code.co_filename
+        if not file.startswith("<cell "):
+            return None
+        source = "".join(linecache.getlines(file))
+        frame.f_trace_opcodes = bool(_ONE_LINE.search(source))
+        return self._line
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if time.monotonic() > self._end:

@@ -108,7 +108,6 @@ def commands(course: Path, jobs: int) -> list[tuple[str, list[str]]]:
         ("grade", grade),
         ("grade, nothing new", grade),
         ("report and exports", ["report", CHAPTER, *at]),
-        ("marks of the course", ["marks", *at]),
     ]
 
 

@@ -91,7 +91,9 @@ def test_hosted_checks_try_every_python_that_is_declared(root, project):
     assert project["requires-python"] == f">={named[0]}"
 
 
-@pytest.mark.parametrize("page", ["README.md", "chapters/instructors_guide.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "chapters/teaching/students_machines.md"]
+)
 def test_pages_say_how_students_install_this_version(root, project, page):
     text = (root / page).read_text(encoding="utf-8")
     name = project["name"].replace("-", "_")

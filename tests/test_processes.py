@@ -9,7 +9,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from xdist import newhooks
 
+from tests import conftest
 from tests.conftest import LONG, MEASURING
 
 NOTE = """
@@ -96,18 +98,15 @@ def test_a_browser_that_outlives_its_file_is_an_error(run):
     assert "an event loop outlives this file" in said
 
 
-def test_as_many_processes_are_started_as_there_are_processors_for_us(root: Path):
+def test_as_many_processes_are_started_as_there_are_processors_for_us():
     """Not as many as the machine has: pytest-xdist would ask for those."""
-    one = min(os.sched_getaffinity(0))
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--numprocesses=auto", __file__]
-        + ["-k", "test_the_files_that_come_first", "-p", "no:cacheprovider"],
-        cwd=root,
-        preexec_fn=lambda: os.sched_setaffinity(0, {one}),
-        capture_output=True,
-        text=True,
-    )
-    assert "1 worker" in done.stdout, done.stdout
+    assert conftest.pytest_xdist_auto_num_workers.__name__ in vars(newhooks)
+    ours = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(ours)})
+    try:
+        assert conftest.pytest_xdist_auto_num_workers() == 1
+    finally:
+        os.sched_setaffinity(0, ours)
 
 
 def test_the_files_that_come_first_are_there(root: Path):

@@ -201,19 +201,13 @@ def test_the_first_seed_is_asked_of_everybody(default):
     assert len(PLANETS) + 4 < len(found) < 2 * len(PLANETS)
 
 
-def test_the_same_is_chosen_again_and_by_several_processes(run, default):
-    passed, said = run("--numprocesses=2")
-    assert passed == default[0]
-    assert re.findall("Left to .*", said) == re.findall("Left to .*", default[1])
-
-
 def test_who_names_tests_gets_them(run):
     assert len(run("tests/test_attacks.py")[0]) == 5
     assert len(run("-k", "another_attack")[0]) == 3
 
 
-def test_each_file_is_in_one_shard(run, default):
-    shards = [run("--shard", f"{number}/2")[0] for number in (1, 2)]
+def test_each_file_is_in_one_shard_and_several_processes_choose_alike(run, default):
+    shards = [run("--shard=1/2")[0], run("--shard=2/2", "--numprocesses=2")[0]]
     assert sorted(sum(shards, [])) == default[0]
     files = [{test.split("::")[0] for test in shard} for shard in shards]
     assert sum(map(len, files)) == len(set.union(*files))

@@ -67,7 +67,7 @@ def test_the_shares_of_the_marks_add_up():
     assert sum(int(share) for share in re.findall(r"\| (\d+) % \|", guide())) == 100
 
 
-def test_the_setting_for_pages_without_solutions_works(tmp_path: Path):
+def test_the_setting_for_pages_without_solutions_works(artefact: None, tmp_path: Path):
     setting = yaml.safe_load(re.search(r"```yaml\n(.*?)```", guide(), re.S)[1])
     config = settings_of_the_book(ROOT)
     config["sphinx"]["config"].update(setting)

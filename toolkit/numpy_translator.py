@@ -1,6 +1,6 @@
-"""The translator of the chapter on training, in NumPy, with any softmax or attention.
+"""The translator of the chapter on training, in NumPy, with parts that can be replaced.
 
-Pages run it with the function that a reader wrote. The weights are those that the
+Pages run it with a function that a reader wrote. The weights are those that the
 chapter gives away with ``toolkit.playground``, whose docstring describes the file.
 """
 
@@ -19,9 +19,6 @@ LENGTH = 11  # ten characters and the end
 EPS = 1e-5  # of layer norms, as in torch
 
 
-Attention = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
-
-
 class NotANumber(ArithmeticError):
     """A prediction of the model is NaN."""
 
@@ -31,24 +28,18 @@ class Translator:
 
     Args:
         file: what ``toolkit.playground.packed`` made of the trained model.
-        softmax: turns scores (heads, N, T) into weights along the last axis; NumPy's
-            if it is None.
-        attention: takes queries (N, d), keys (T, d) and values (T, d) and gives outputs
-            (N, d) and weights; in the place of our own wherever nothing is masked.
+        parts: functions to use in the place of our own, by the names of the exercises
+            that ask for them: softmax, masked_softmax, attention,
+            scaled_dot_product_attention, merge_heads, layer_norm, feed_forward or
+            greedy_decode. ``attention`` knows no mask, so it is used where all is seen.
 
     Attributes:
         attention: (heads, N, T) the weights of each attention when it last ran, by the
             name of its module.
     """
 
-    def __init__(
-        self,
-        file: dict[str, Any],
-        softmax: Callable[[np.ndarray], Any] | None = None,
-        attention: Attention | None = None,
-    ) -> None:
-        self.facts, self.softmax = file["facts"], softmax or _softmax
-        self.attention_of_a_head = attention
+    def __init__(self, file: dict[str, Any], **parts: Callable[..., Any]) -> None:
+        self.facts, self.parts = file["facts"], parts
         self.weights = tensors(file)
         self.attention: dict[str, np.ndarray] = {}
 
@@ -61,17 +52,22 @@ class Translator:
         """
         source = [self.facts["source"].index(c) + FIRST_CHARACTER for c in text]
         memory = self.read(source)  # (T, E)
-        prefix = [START]
-        for _ in range(LENGTH):
-            logits = self.write(prefix, memory)[-1]  # (V,)
+
+        def next_logits(prefixes: np.ndarray) -> np.ndarray:  # (1, t) to (1, V)
+            logits = self.write(prefixes[0].tolist(), memory)[-1:]
             if np.isnan(logits).any():
                 raise NotANumber("a prediction of the model is not a number")
-            token = int(logits.argmax())
-            if token == END:
-                break
-            prefix.append(token)
+            return logits
+
+        if decode := self.parts.get("greedy_decode"):
+            written = decode(next_logits, np.array([START]), END, LENGTH)[0].tolist()
+        else:
+            prefix = [START]
+            while len(prefix) <= LENGTH and prefix[-1] != END:
+                prefix.append(int(next_logits(np.array([prefix])).argmax()))
+            written = prefix[1:]
         target = ["", "", "", *self.facts["target"]]
-        return "".join(target[token] for token in prefix)
+        return "".join(target[token] for token in written)
 
     def read(self, source: list[int]) -> np.ndarray:
         """(T, E) memory of T ids."""
@@ -100,7 +96,7 @@ class Translator:
         allowed: np.ndarray | None = None,
     ) -> np.ndarray:
         """(N, E) what N positions read from a memory (T, E), or from each other."""
-        heads, (N, E) = self.facts["heads"], x.shape
+        heads = self.facts["heads"]
         inputs = (x, *2 * (x if memory is None else memory,))
         packed = zip(
             inputs,
@@ -112,22 +108,42 @@ class Translator:
             (y @ W.T + b).reshape(len(y), heads, -1).swapaxes(0, 1)  # (heads, N, d)
             for y, W, b in packed
         )
-        if self.attention_of_a_head and allowed is None:
-            heads = zip(q, k, v, strict=True)
-            read = np.stack([self.attention_of_a_head(*head)[0] for head in heads])
-            return self._linear(f"{name}.out_proj", read.swapaxes(0, 1).reshape(N, E))
-        scores = q @ k.swapaxes(1, 2) / math.sqrt(E // heads)  # (heads, N, T)
-        if allowed is not None:
-            scores = np.where(allowed, scores, -np.inf)
-        weights = np.asarray(self.softmax(scores.copy()), dtype=float)
+        if allowed is None and "attention" in self.parts:
+            one = self.parts["attention"]
+            read = np.stack([one(*head)[0] for head in zip(q, k, v, strict=True)])
+        elif whole := self.parts.get("scaled_dot_product_attention"):
+            read = whole(q, k, v, allowed)[0]
+        else:
+            read = self._weights(name, q, k, allowed) @ v  # (heads, N, d)
+        if merge := self.parts.get("merge_heads"):
+            merged = merge(read[None])[0]  # (N, E)
+        else:
+            merged = read.swapaxes(0, 1).reshape(len(x), -1)  # (N, E)
+        return self._linear(f"{name}.out_proj", merged)
+
+    def _weights(
+        self, name: str, q: np.ndarray, k: np.ndarray, allowed: np.ndarray | None
+    ) -> np.ndarray:
+        """(heads, N, T) weights of queries (heads, N, d) for keys (heads, T, d)."""
+        scores = q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1])  # (heads, N, T)
+        if allowed is not None and "masked_softmax" in self.parts:
+            weights = self.parts["masked_softmax"](scores, allowed)
+        else:
+            if allowed is not None:
+                scores = np.where(allowed, scores, -np.inf)
+            if softmax := self.parts.get("softmax"):
+                weights = softmax(scores.copy())
+            else:
+                raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+                weights = raised / raised.sum(axis=-1, keepdims=True)
+        weights = np.asarray(weights, dtype=float)
         if weights.shape != scores.shape:
             raise ValueError(
                 f"softmax made weights of shape {weights.shape} of scores of shape "
                 f"{scores.shape}; the shapes must be equal"
             )
         self.attention[name] = weights
-        read = (weights @ v).swapaxes(0, 1).reshape(N, E)  # (N, E)
-        return self._linear(f"{name}.out_proj", read)
+        return weights
 
     def _layers(self, stack: str) -> list[str]:
         names = {name.rpartition(".self_attn.")[0] for name in self.weights}
@@ -141,19 +157,24 @@ class Translator:
         return found + np.stack([np.sin(angles), np.cos(angles)], -1).reshape(N, E)
 
     def _feed_forward(self, layer: str, x: np.ndarray) -> np.ndarray:
-        inner = np.maximum(self._linear(f"{layer}.linear1", x), 0)
-        return self._linear(f"{layer}.linear2", inner)
+        W_1, b_1, W_2, b_2 = (
+            self.weights[f"{layer}.{name}"]
+            for name in (
+                *("linear1.weight", "linear1.bias"),
+                *("linear2.weight", "linear2.bias"),
+            )
+        )
+        if whole := self.parts.get("feed_forward"):
+            return whole(x, W_1.T, b_1, W_2.T, b_2)
+        return np.maximum(x @ W_1.T + b_1, 0) @ W_2.T + b_2
 
     def _linear(self, name: str, x: np.ndarray) -> np.ndarray:
         return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
 
     def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        scale, offset = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+        if norm := self.parts.get("layer_norm"):
+            return norm(x, scale, offset, EPS)
         centred = x - x.mean(axis=-1, keepdims=True)
         spread = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPS)
-        scale, offset = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
         return centred / spread * scale + offset
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)

@@ -10,7 +10,6 @@ pickles, which run whatever code their author put into them.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,12 @@ class WeightsUnavailable(Exception):
 
 
 def load(
-    source: str | Path, *, sha256: str | None = None, download: bool = True
+    source: str | Path, *, download: bool = True
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Read a published model's configuration and weights.
 
     Args:
         source: a folder, or a name on the hub such as "google/vit-base-patch16-224".
-        sha256: what the file of weights must hash to; not checked when not given.
         download: whether to fetch what is not on this machine yet. What the hub has
             sent once is kept on disk and found again without a network.
 
@@ -41,13 +39,10 @@ def load(
         The configuration, and the tensors by the names that their authors gave them.
 
     Raises:
-        WeightsUnavailable: a file is missing, cannot be fetched or read, or is not the
-            one that was asked for.
+        WeightsUnavailable: a file is missing, or cannot be fetched or read.
     """
     config_file = find(source, CONFIG, download=download)
     weights_file = find(source, WEIGHTS, download=download)
-    if sha256 is not None:
-        _check(weights_file, sha256)
     try:
         config = json.loads(config_file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -119,12 +114,3 @@ def _from_hub(name: str, filename: str, download: bool) -> Path:
         raise WeightsUnavailable(
             f"{filename} of {name} cannot be fetched ({why}); {advice}"
         ) from error
-
-
-def _check(file: Path, expected: str) -> None:
-    with file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != expected.lower():
-        raise WeightsUnavailable(
-            f"{file} has the SHA-256 {found}, expected {expected}: it is another file"
-        )

@@ -62,10 +62,11 @@ def write_icons(app: Sphinx, exception: Exception | None) -> None:
 
 def names_in_use(folder: Path) -> set[str]:
     """The classes of icons in pages and in the scripts that all pages load."""
+    pages = [*folder.glob("*.html"), *folder.glob("chapters/**/*.html")]
     scripts = [*folder.glob("_static/*.js"), *folder.glob("_static/scripts/*.js")]
     return {
         name
-        for file in (*folder.glob("*.html"), *folder.glob("chapters/*.html"), *scripts)
+        for file in (*pages, *scripts)
         for name in NAME.findall(file.read_text(encoding="utf-8"))
     }
 

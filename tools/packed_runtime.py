@@ -69,11 +69,7 @@ def write_pieces(files: dict[str, bytes], folder: Path) -> None:
             )
             file = folder / "python" / f"{name}.{number}.js"
             file.write_text(call, encoding="ascii")
-        listed[name] = {
-            "version": versions[name],
-            "pieces": len(parts),
-            "packed": len(packed),
-        }
+        listed[name] = {"version": versions[name], "pieces": len(parts)}
     (folder / "python" / "LICENCE.txt").write_text(LICENCE, encoding="utf-8")
     runtime.write_text(f"{LIST}{json.dumps(_runtime(listed))};\n", encoding="ascii")
 

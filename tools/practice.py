@@ -25,9 +25,10 @@ from tools.exercise_notebooks import chapter_of
 FOLDER = "practice"  # in the static files
 MARK = 'class="practice"'
 ROOT = Path(__file__).resolve().parents[1]
+# Its heading is no section of the page, which search would offer once for each chapter.
 STRIP = """\
-<h2 id="practice">Practice</h2>
 <div class="practice" data-chapter="{}">
+<h2 id="practice">Practice</h2>
 <p>Small tasks on this chapter, made for a few minutes and a thumb. They come back after
 a day, three days, a week, three weeks and two months, for as long as you know them.</p>
 <p class="practice-message" role="status">Practice needs JavaScript.</p></div>
@@ -49,6 +50,7 @@ class Practice(SphinxDirective):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.setup_extension("sphinx_exercise")  # has the option hide_solutions
+    app.setup_extension("tools.kept_work")
     app.add_directive("practice", Practice)
     app.connect("builder-inited", begin, priority=900)  # after MyST-NB's settings
     app.connect("doctree-read", add_strip, priority=900)

@@ -45,6 +45,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         html=(_open_explanation, _close("</div>\n")),
         latex=(_skip, None),
     )
+    app.setup_extension("tools.kept_work")
     app.add_directive("quiz", Quiz)
     app.connect("html-page-context", style_pages_with_a_quiz)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

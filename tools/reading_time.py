@@ -1,16 +1,12 @@
-"""Sphinx extension: how long a chapter takes, and which chapters a reader has read.
+"""Sphinx extension: how long a chapter takes.
 
-Below the title of each numbered chapter stands how long its prose and its exercises
-take. At its end, a box says whether it was read. ``chapters/_static`` has the script
-``reading_progress.js``, which ticks it when the reader gets there, keeps that in the
-browser, and marks the links to chapters that were read.
+It stands below the title of each numbered chapter, for its prose and its exercises.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -18,7 +14,6 @@ from sphinx.environment import BuildEnvironment
 
 from tools.search_sections import has_title, prose
 
-SCRIPT = "reading_progress.js"
 # Of prose from which a reader wants to learn; Carver (1992), "Reading rate: theory,
 # research, and practical implications", Journal of Reading 36(2).
 WORDS_A_MINUTE = 200
@@ -26,25 +21,22 @@ ROUNDED_TO = 5  # minutes
 MINUTES = re.compile(r"^[★☆]{3} · (\d+) minutes", re.MULTILINE)
 
 TIME = '<p class="reading-time noprint">{}</p>'
-READ = """\
-<p class="chapter-read noprint pst-js-only" data-chapters="{}"><label><input
- type="checkbox" autocomplete="off"> I have read this chapter</label>
-<span role="status"></span></p>
-"""
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx; the line comes above that of the exercise notebook."""
     app.connect("doctree-resolved", add_time, priority=600)
-    app.connect("html-page-context", load_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def add_time(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Say in a chapter how long it takes; ask at its end whether it was read."""
+    """Say in a chapter how long it takes."""
     title = next(doctree.findall(nodes.title), None)
-    numbered = chapters(app.env)
-    if app.builder.format != "html" or title is None or docname not in numbered:
+    if (
+        app.builder.format != "html"
+        or title is None
+        or docname not in chapters(app.env)
+    ):
         return
     words = sum(
         len(text.split())
@@ -55,7 +47,6 @@ def add_time(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     line = TIME.format(time_needed(words, exercise_minutes(source)))
     place = title.parent.index(title) + 1
     title.parent.insert(place, nodes.raw("", line, format="html"))
-    doctree += nodes.raw("", READ.format(len(numbered)), format="html")
 
 
 def chapters(env: BuildEnvironment) -> set[str]:
@@ -87,11 +78,3 @@ def in_hours(minutes: int) -> str:
     if minutes < 90:
         return f"about {minutes} minutes"
     return f"about {round(minutes / 30) / 2:g} hours"
-
-
-def load_script(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Ask for the script on every page, since all of them lead to chapters."""
-    if app.builder.format == "html":
-        app.add_js_file(SCRIPT, loading_method="defer")

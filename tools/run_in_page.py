@@ -27,6 +27,7 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from autograder.model_trial import PLACES
 from autograder.page_cells import names_made
 from autograder.parsing import without_docstrings
 from autograder.release.stubs import defined_name
@@ -49,27 +50,11 @@ SCRIPTS = (
     *("editor", "cell", "demo", "exercise", "page"),
 )
 PYTHON_ALONE = ("chapters", "runtime", "worker", "python", "work")  # no cell runs
-# On the page that leads to the others, for readers whose browser has kept some work.
-PROGRESS = """\
-addEventListener("DOMContentLoaded", () => {{
-  try {{
-    if (!Object.keys(localStorage).some((k) => k.startsWith("attention-from-scratch/")))
-      return;
-  }} catch {{
-    return; // storage is forbidden
-  }}
-  for (const name of ["work", "chapters", "progress"]) {{
-    const script = document.createElement("script");
-    script.src = `{folder}/${{name}}.js`;
-    script.async = false;
-    document.head.append(script);
-  }}
-}});"""
 MARK = 'class="in-page"'
 CAPSTONE = 'data-playground="yours"'
 
-# Exercises whose right answer runs in a model, with its name in the playground.
-MODELS = {"softmax": "dates", "attention": "dates"}
+# What the playground calls the model in which some right answers run.
+MODEL = "dates"
 ELSEWHERE = """\
 <p class="exercise-elsewhere noprint">This exercise needs PyTorch, which no page can
 run: solve it in the <a href="{}" download>notebook of this chapter</a>.</p>
@@ -84,6 +69,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx, after those that write notebooks and hide solutions."""
     app.setup_extension("tools.exercise_notebooks")
     app.setup_extension("tools.in_page_bar")
+    app.setup_extension("tools.kept_work")
     app.setup_extension("sphinx_exercise")  # has the option hide_solutions
     app.add_node(Region, html=(_open_region, _close_region), latex=(_nothing, _nothing))
     app.add_config_value("in_page_runs", False, "html", bool)
@@ -153,8 +139,8 @@ def mark_exercises(doctree: nodes.document, here: Set[str]) -> dict[str, str]:
         name = defined_name(stub)
         marks = {"exercise": name, "version": version_of(stub.encode())}
         marks["stub"] = without_docstrings(stub)
-        if model := MODELS.get(name):
-            marks["model"] = model
+        if name in PLACES:
+            marks["model"] = MODEL
         region = _surround([*task_above(cell), cell, *below], marks)
         region += additions(name, stub)
         versions[name] = marks["version"]
@@ -243,7 +229,7 @@ def write_runtime(app: Sphinx) -> None:
 
 
 def write_chapters(app: Sphinx, builder: Builder) -> None:
-    """Write which exercises the chapters have, for the page that leads to them."""
+    """Write which exercises the chapters have, for links that lead to them."""
     if builder.format == "html" and app.config.in_page_runs:
         listed = json.dumps(exercises(app.env), sort_keys=True)
         text = f"(globalThis.InPage ??= {{}}).chapters = {listed};\n"
@@ -267,12 +253,9 @@ def write_notebooks(app: Sphinx, exception: Exception | None) -> None:
 def load_on_pages_with_exercises(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Ask for the scripts on pages that need them; for progress on the first page."""
+    """Ask for the scripts on pages that need them."""
     if not app.config.in_page_runs:
         return
-    if pagename == app.config.root_doc:
-        folder = context["pathto"](f"_static/{FOLDER}", 1)
-        app.add_js_file(None, body=PROGRESS.format(folder=folder))
     if MARK in context.get("body", ""):
         app.add_css_file(f"{FOLDER}/in_page.css")
     for mark, names in {MARK: SCRIPTS, CAPSTONE: PYTHON_ALONE}.items():

@@ -1,11 +1,15 @@
-"""Sphinx extension: a search that answers with sections.
+"""Sphinx extension: a search that answers with sections, exercises and terms.
 
 Sphinx's own index knows pages, counts code as if it were prose, and wants every word of
-a question. The index that is written here knows sections, by their titles and their
-prose, and in it each word has the weight that it gives a section: BM25F (Robertson,
-Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields"). A page
-only adds up weights: ``chapters/_static/search_ranking.js`` does, with Sphinx's stems,
-for the page that searches and for the dialog that searches as one types.
+a question. The index that is written here knows sections, the exercises in them and the
+terms of the glossary, by their titles and their prose, and in it each word has the
+weight that it gives a place: BM25F (Robertson, Zaragoza and Taylor 2004, "Simple BM25
+extension to multiple weighted fields"). A page only adds up weights:
+``chapters/_static/search_ranking.js`` does, with Sphinx's stems, for the page that
+searches and for the dialog that searches as one types.
+
+A term is explained where the book, read in its order, links it to the glossary for the
+first time: that section is found by the term as well. Pages for teachers come last.
 
 Nothing reads Sphinx's own index, so the builder that is registered here writes none.
 """
@@ -14,16 +18,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.search.en import SearchEnglish
+from sphinx_exercise.nodes import exercise_subtitle, is_exercise_node
+
+from toolkit import book
 
 # In the static files. The dialog loads the first two by itself, when it is opened.
 INDEX, RANKING = "search_sections.js", "search_ranking.js"
@@ -47,19 +56,27 @@ QUESTIONS = frozenset({"do", "does", "how", "should", "what", "when", "which", "
 NO_PROSE = (
     *(nodes.literal_block, nodes.doctest_block, nodes.raw, nodes.math),
     *(nodes.math_block, nodes.comment, nodes.image, nodes.title),
+    addnodes.glossary,  # each term is a place of its own
 )
+TEACHERS = "For teachers"  # a part of the table of contents
 TITLE, PAGE_TITLE = 4.0, 2.0  # as many times as in prose
 SATURATION, LENGTH = 1.2, 0.75  # k1 and b of BM25
 SCALE = 10  # weights are written as whole numbers
 
 
-class Section(NamedTuple):
-    """A place that search can find, with its stems."""
+class Place(NamedTuple):
+    """What search can find, with its stems.
+
+    ``names`` are what else it is found by: for a section, the terms that it explains;
+    for an exercise, its function. ``page_title`` says of other places what they are.
+    """
 
     page: str
     anchor: str
     title: str
     page_title: str
+    is_section: bool
+    names: list[str]
     words: list[str]
 
 
@@ -97,21 +114,71 @@ def write_index(app: Sphinx, exception: Exception | None) -> None:
     """Write the index of all pages."""
     if exception or app.builder.format != "html":
         return
-    index = json.dumps(index_of(list(sections(app.env))), separators=(",", ":"))
+    listed = book.parts(Path(app.srcdir, "_toc.yml"))
+    pages = [page for part in listed for page in part.pages]
+    pages += sorted(app.env.found_docs - set(pages))  # in the order of reading
+    last = [page for part in listed if part.caption == TEACHERS for page in part.pages]
+    found = places(app.env, [page for page in pages if page in app.env.found_docs])
+    index = json.dumps(index_of(list(found), last), separators=(",", ":"))
     file = Path(app.outdir) / "_static" / INDEX
     file.write_text(f"globalThis.searchSections = {index};\n", encoding="utf-8")
 
 
-def sections(env: BuildEnvironment) -> Iterator[Section]:
-    """The sections of all pages, in the order of their names."""
-    for page in sorted(env.found_docs):
+def places(env: BuildEnvironment, pages: Sequence[str]) -> Iterator[Place]:
+    """The sections, exercises and terms of some pages, in their order."""
+    explained: set[str] = set()
+    for page in pages:
         doctree = env.get_doctree(page)
-        page_title = env.titles[page].astext()
+        title = env.titles[page].astext()
         for section in doctree.findall(has_title):
-            first = section.parent is doctree
-            anchor = "" if first else section["ids"][0]
-            words = list(stems(" ".join(prose(section))))
-            yield Section(page, anchor, section[0].astext(), page_title, words)
+            anchor = "" if section.parent is doctree else section["ids"][0]
+            terms = [term for term in terms_in(section) if term not in explained]
+            explained.update(terms)
+            heading = section[0].astext()
+            yield place(page, anchor, heading, title, True, terms, prose(section))
+        for exercise in doctree.findall(is_exercise_node):
+            anchor, kind = exercise["label"], f"Exercise, {title}"
+            name = anchor.removeprefix("exercise-")
+            titles = [node.astext() for node in exercise.findall(exercise_subtitle)]
+            heading = "".join(titles) or name
+            names, text = [name.lower()], prose(exercise)
+            yield place(page, anchor, heading, kind, False, names, text)
+        for term in doctree.findall(is_term):
+            anchor, text = term["ids"][0], prose(term.parent[-1])
+            yield place(page, anchor, term.astext(), title, False, [], text)
+
+
+def is_term(node: nodes.Node) -> bool:
+    """Whether this is a term of the glossary, which has a list of items of terms."""
+    return isinstance(node, nodes.term) and isinstance(
+        node.parent.parent.parent, addnodes.glossary
+    )
+
+
+def place(
+    page: str,
+    anchor: str,
+    title: str,
+    page_title: str,
+    is_section: bool,
+    names: list[str],
+    text: Iterable[str],
+) -> Place:
+    """A place, with the stems of its text."""
+    found = list(stems(" ".join(text)))
+    return Place(page, anchor, title, page_title, is_section, names, found)
+
+
+def terms_in(section: nodes.Element) -> list[str]:
+    """The terms that a section, without those in it, links to the glossary."""
+    links = (
+        link
+        for child in section.children
+        if not (has_title(child) or isinstance(child, addnodes.glossary))
+        for link in child.findall(addnodes.pending_xref)
+    )
+    terms = (x["reftarget"] for x in links if x.get("reftype") == "term")
+    return list(dict.fromkeys(" ".join(re.findall(r"\w+", t.lower())) for t in terms))
 
 
 def prose(section: nodes.Element) -> Iterator[str]:
@@ -147,18 +214,23 @@ PHRASES = {
 }
 
 
-def index_of(found: list[Section]) -> dict[str, Any]:
-    """What pages need: the sections, and the weight of each stem for each of them.
+def index_of(found: list[Place], last: Sequence[str] = ()) -> dict[str, Any]:
+    """What pages need: the places, and the weight of each stem for each of them.
+
+    Args:
+        found: the places.
+        last: pages whose places come after all others.
 
     Returns:
-        ``sections``, [page, anchor, title, title of the page] each; ``stems``, for
-        each stem the numbers of sections and its weights there, in turn; ``titles``,
-        for each stem the numbers of sections with it in their title; and ``ignored``,
-        words of a question that say nothing of what is asked for.
+        ``places``, [page, anchor, title, title of the page, whether it is a section,
+        names] each; ``stems``, for each stem the numbers of places and its weights
+        there, in turn; ``titles``, for each stem the numbers of places with it in
+        their title; ``last``; and ``ignored``, words of a question that say nothing of
+        what is asked for.
     """
-    words = sum(len(section.words) for section in found)
+    words = sum(len(one.words) for one in found)
     mean = max(1, words) / max(1, len(found))
-    counts = [frequencies(section, mean) for section in found]
+    counts = [frequencies(one, mean) for one in found]
     known = Counter(stem for count in counts for stem in count)
     weights: dict[str, list[int]] = {stem: [] for stem in sorted(known)}
     for number, count in enumerate(counts):
@@ -167,24 +239,25 @@ def index_of(found: list[Section]) -> dict[str, Any]:
             weight = rare * frequency * (SATURATION + 1) / (frequency + SATURATION)
             weights[stem] += [number, max(1, round(SCALE * weight))]
     titles: dict[str, list[int]] = {}
-    for number, section in enumerate(found):
-        for stem in sorted(set(stems(section.title))):
+    for number, one in enumerate(found):
+        for stem in sorted(set(stems(one.title))):
             titles.setdefault(stem, []).append(number)
     return {
-        "sections": [section[:4] for section in found],
+        "places": [one[:-1] for one in found],
         "stems": weights,
         "titles": titles,
+        "last": list(last),
         "ignored": sorted(QUESTIONS),
     }
 
 
-def frequencies(section: Section, mean: float) -> Counter[str]:
-    """How often a stem is in a section, for its length, with titles counted more."""
-    shorter = 1 / (1 - LENGTH + LENGTH * len(section.words) / mean)
+def frequencies(place: Place, mean: float) -> Counter[str]:
+    """How often a stem is in a place, for its length, with titles counted more."""
+    shorter = 1 / (1 - LENGTH + LENGTH * len(place.words) / mean)
     found: Counter[str] = Counter()
-    for stem in section.words:
+    for stem in place.words:
         found[stem] += shorter
-    for text, times in ((section.title, TITLE), (section.page_title, PAGE_TITLE)):
+    for text, times in ((place.title, TITLE), (place.page_title, PAGE_TITLE)):
         for stem in stems(text):
             found[stem] += times
     return found

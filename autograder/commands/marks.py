@@ -48,22 +48,6 @@ def add_to(commands: Any) -> None:
     changes.add_argument("--student", metavar="NAME", help="of this one only")
     add_course(changes)
     changes.set_defaults(run=_changes)
-    marks = commands.add_parser("marks", help="final marks, and who needs help")
-    add_course(marks)
-    marks.add_argument(
-        "--weights",
-        type=Path,
-        metavar="FILE",
-        help="a table of chapter and weight; all count the same without one",
-    )
-    marks.add_argument(
-        "--drop",
-        type=positive,
-        default=0,
-        metavar="N",
-        help="leave out the N lowest chapters of each student",
-    )
-    marks.set_defaults(run=_marks)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -150,20 +134,4 @@ def _changes(options: argparse.Namespace) -> int:
         if not found:
             raise AutograderError(f"no mark of {options.student!r} was ever changed")
     say("\n".join(change.line() for change in found) or "no mark was changed so far")
-    return 0
-
-
-def _marks(options: argparse.Namespace) -> int:
-    from autograder.reporting.course_marks import course_marks, read_weights
-    from autograder.reporting.coursereport import write_course_report
-
-    weights = read_weights(options.weights) if options.weights else None
-    marks = course_marks(options.course, weights, options.drop)
-    for note in marks.notes:
-        say(note)
-    say(f"students: {len(marks.students)}, chapters: {len(marks.chapters)}")
-    for student in marks.at_risk:
-        say(f"  may need help: {student.name}: {'; '.join(student.at_risk)}")
-    for what, path in write_course_report(options.course, marks).items():
-        say(f"{what + ':':12} {path}")
     return 0

@@ -15,6 +15,8 @@ from autograder.specification import reals, whole
 greedy_decode = Exercise(
     "greedy_decode",
     core=True,
+    right="Each row goes on with its most probable token until it has ended, and the "
+    "batch ends with the last row.",
     hints=(
         "Two rows, of which one ends after a single token: write down the array that "
         "should be returned. How does the loop know which row has ended?",
@@ -48,6 +50,8 @@ KVCache = Exercise(
 cached_attention = Exercise(
     "cached_attention",
     core=True,
+    right="New queries see all keys of the cache, and among the new ones none that "
+    "come later.",
     hints=(
         "Draw the grid for two new queries and five keys, three of which were in the "
         "cache. Which cells lie in the future?",

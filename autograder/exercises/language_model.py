@@ -55,6 +55,8 @@ bpe_decode = Exercise(
 LanguageModel = Exercise(
     "LanguageModel",
     core=True,
+    right="The logits at a position depend on the tokens up to it, and share the "
+    "embedding's weight.",
     hints=(
         "List what has parameters: one table, a list of blocks, one norm. Which weight "
         "gives the logits, when the output has none of its own?",
@@ -79,6 +81,8 @@ perplexity = Exercise(
 filter_logits = Exercise(
     "filter_logits",
     core=True,
+    right="Top-k counts tokens, top-p adds up probabilities, and what is cut is minus "
+    "infinity.",
     hints=(
         "Take the probabilities 0.5, 0.2, 0.2 and 0.1. Which are left after top_k=2, "
         "which after top_p=0.7? Both questions are about sorted values.",
@@ -91,6 +95,8 @@ filter_logits = Exercise(
 sample_tokens = Exercise(
     "sample_tokens",
     core=True,
+    right="Each token comes as often as its probability says, and one of probability "
+    "0 never.",
     hints=(
         "Lay the probabilities 0.5, 0.25, 0.25 end to end on a line from 0 to 1. Into "
         "whose interval does 0.6 fall? And 0.5 exactly?",

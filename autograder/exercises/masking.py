@@ -9,6 +9,7 @@ from autograder.specification import reals, truths
 causal_mask = Exercise(
     "causal_mask",
     core=True,
+    right="Query i may attend to the keys 0 to i, itself included.",
     hints=(
         "Draw the 3 x 3 table with a row for each query. Which keys may query 0 attend "
         "to, which query 1, which query 2?",
@@ -21,6 +22,7 @@ causal_mask = Exercise(
 padding_mask = Exercise(
     "padding_mask",
     core=True,
+    right="Each row is true at the real tokens, however many a sentence has.",
     hints=(
         "Write down the two rows for the lengths 2 and 3 and `max_length` 4.",
         "Position `j` is real if `j` is below the length of its sequence. Positions "
@@ -40,6 +42,8 @@ combine_masks = Exercise(
 masked_softmax = Exercise(
     "masked_softmax",
     core=True,
+    right="Hidden keys take no part in maximum and sum, and a row without keys is "
+    "zero.",
     hints=(
         "A hidden key must not take part in any step: not in the maximum, not in the "
         "sum. At which step do you have to exclude it?",
@@ -54,6 +58,7 @@ scaled_dot_product_attention = Exercise(
     "scaled_dot_product_attention",
     results=("output", "weights"),
     core=True,
+    right="All leading axes are carried along, and a hidden key contributes nothing.",
     hints=(
         "Three steps: scores, weights, output. You have written the second one.",
         "Only the last two axes of `key` change places, however many there are in "

@@ -12,6 +12,7 @@ from autograder.specification import reals, whole
 split_heads = Exercise(
     "split_heads",
     core=True,
+    right="A head has its slice of the features of every token; no token is lost.",
     hints=(
         "Which axis do the heads cut: tokens or features? Split that axis into two, "
         "and leave the tokens alone.",
@@ -24,6 +25,7 @@ split_heads = Exercise(
 merge_heads = Exercise(
     "merge_heads",
     core=True,
+    right="The slices of each token lie side by side again, in the order of the heads.",
     hints=(
         "Undo split_heads: the same two steps, the other way round.",
         "Before any reshape, the features of one token have to lie next to each other: "
@@ -34,6 +36,8 @@ merge_heads = Exercise(
 multi_head_attention = Exercise(
     "multi_head_attention",
     core=True,
+    right="Each head has a softmax of its own, and is scaled by the root of its own "
+    "width.",
     results=("output", "weights"),
     hints=(
         "Follow the shapes: (B, N, E) is projected, split to (B, h, N, d), attended, "
@@ -57,6 +61,8 @@ projection_parameter_count = Exercise(
 MultiHeadAttention = Exercise(
     "MultiHeadAttention",
     core=True,
+    right="Queries, keys and values are projected, split, attended to, merged and "
+    "projected again.",
     forbidden=(
         "MultiheadAttention",
         "multi_head_attention_forward",

@@ -9,6 +9,8 @@ from autograder.specification import integers, real, reals
 sinusoidal_encoding = Exercise(
     "sinusoidal_encoding",
     core=True,
+    right="Each pair of features turns at a speed of its own, so that every position "
+    "is different.",
     hints=(
         "Write down the first two rows of the table for dim = 4 by hand: which angle "
         "does each entry have, and which two entries share one?",
@@ -32,6 +34,8 @@ shift_matrix = Exercise(
 rotary_embedding = Exercise(
     "rotary_embedding",
     core=True,
+    right="Each pair of features turns by its position, so that scores depend on "
+    "distances alone.",
     hints=(
         "Rotate one pair on paper: where does a quarter turn take (1, 0), and where "
         "(0, 1)? These are the columns of the rotation.",

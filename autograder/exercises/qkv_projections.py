@@ -8,6 +8,8 @@ from autograder.exercise import Exercise
 attention = Exercise(
     "attention",
     core=True,
+    right="Each query has weights of its own, which sum to one, and averages the "
+    "values with them.",
     results=("outputs", "weights"),
     hints=(
         "Draw the shapes for two queries and three keys. One score for each pair: "
@@ -21,6 +23,8 @@ attention = Exercise(
 attention_layer = Exercise(
     "attention_layer",
     core=True,
+    right="Three projections decide what is searched for, what is found and what is "
+    "passed on.",
     results=("outputs", "weights"),
     hints=(
         "Each projection is one matrix product. Which of the two inputs do the "

@@ -7,6 +7,8 @@ from autograder.exercise import Exercise
 dot_product_variance = Exercise(
     "dot_product_variance",
     core=True,
+    right="The variance is that of the products, each summed over the features of one "
+    "pair.",
     hints=(
         "Each query meets one key, its own, so there are `num_samples` dot products. "
         "Over which axis of a `(num_samples, d)` array does each of them sum?",
@@ -18,6 +20,7 @@ dot_product_variance = Exercise(
 softmax_jacobian = Exercise(
     "softmax_jacobian",
     core=True,
+    right="Each row and each column sums to zero, since the weights always sum to one.",
     hints=(
         "Use the quotient rule. The score `e_j` is in the denominator of every weight, "
         "but in the numerator of one weight only.",

@@ -14,6 +14,8 @@ from autograder.specification import reals
 alignment_scores = Exercise(
     "alignment_scores",
     core=True,
+    right="One product of a matrix and a vector scores all inputs, on the scale that "
+    "√D sets.",
     hints=(
         "Draw it for three words and two features. Each score is a dot product of the "
         "query with one row of X: how many scores are there?",
@@ -26,6 +28,8 @@ alignment_scores = Exercise(
 softmax = Exercise(
     "softmax",
     core=True,
+    right="The weights along the last axis sum to one, even for scores in the "
+    "thousands.",
     hints=(
         "The alternatives between which a query chooses lie along the last axis, so "
         "the weights of each row must sum to one.",
@@ -38,6 +42,7 @@ softmax = Exercise(
 attend = Exercise(
     "attend",
     core=True,
+    right="The output is the average of the inputs, with weights that sum to one.",
     results=("output", "weights"),
     hints=(
         "You have written two of the three steps. What does each of them take, and "

@@ -12,6 +12,7 @@ from autograder.exercise import Exercise
 shift_right = Exercise(
     "shift_right",
     core=True,
+    right="Each position reads the token before it, and the first one reads the start.",
     hints=(
         "Write the row 2 0 2 6 and, below it, the input that predicts it. Which column "
         "is new, and which one has dropped out?",

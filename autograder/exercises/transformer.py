@@ -23,6 +23,8 @@ _TORCH_LAYERS = (
 layer_norm = Exercise(
     "layer_norm",
     core=True,
+    right="Each token has mean 0 and variance 1 before scale and offset, whatever the "
+    "others are.",
     hints=(
         "Each token is normalised alone. Which axis holds the features of one token?",
         "Subtract the mean first. The mean of the squares of what is left is the "
@@ -34,6 +36,8 @@ layer_norm = Exercise(
 feed_forward = Exercise(
     "feed_forward",
     core=True,
+    right="Each token passes through the same two maps alone, with the relu between "
+    "them.",
     hints=(
         "Follow the shapes: (..., D) becomes (..., F) and returns to (..., D). Where "
         "is the nonlinearity?",
@@ -46,6 +50,8 @@ EncoderLayer = Exercise(
     "EncoderLayer",
     forbidden=_TORCH_LAYERS,
     core=True,
+    right="Attention mixes the tokens, the feed-forward network takes each alone, and "
+    "both add to the residual stream.",
     hints=(
         "Read the drawing from bottom to top, and write one line for each sublayer: "
         "what goes in, what is added, where the norm stands. Do it for both orders.",

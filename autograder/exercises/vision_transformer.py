@@ -10,6 +10,7 @@ from autograder.inputs import fill, tensor
 VisionTransformer = Exercise(
     "VisionTransformer",
     core=True,
+    right="The head reads the class token alone, which has attended to all patches.",
     hints=(
         "Four parts in a row: tokens, layers, norm, head. Only one token of the last "
         "layer is read. Which?",

@@ -9,6 +9,8 @@ from autograder.specification import reals, whole
 patchify = Exercise(
     "patchify",
     core=True,
+    right="Patches run row by row, and each keeps its channels, rows and columns "
+    "together.",
     hints=(
         "Draw one channel of 4 x 4 pixels with patches of 2 x 2. A row index is a row "
         "of patches and a row inside the patch: which axes are hidden in H and W?",
@@ -30,6 +32,8 @@ unpatchify = Exercise(
 PatchEmbedding = Exercise(
     "PatchEmbedding",
     core=True,
+    right="The class token comes first, then a projection of each patch; all get a "
+    "position.",
     hints=(
         "Write the shape after each step: images, patches, projected patches, with "
         "the class token, with positions.",

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +25,7 @@ from autograder.lms.upload_ids import (
     read_upload_ids,
 )
 from autograder.marks.reports import ClassReport
-from autograder.tables import Kept, cell_of, number_in, write_csv
+from autograder.tables import Kept, number_in, write_csv
 
 CANVAS_COLUMNS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 MOODLE_COLUMNS = [
@@ -34,9 +33,6 @@ MOODLE_COLUMNS = [
     *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
     "Feedback comments",
 ]
-AUTOMATIC = "Automatic feedback:"
-# It has one line and no tags; what stands around it in Moodle is a teacher's own.
-_OURS = re.compile(r"Automatic(?:\s|&nbsp;)feedback:[^<\r\n]*")
 _ASSIGNMENT_ID = re.compile(r"\s*\(\d+\)$")
 
 
@@ -131,15 +127,14 @@ def _moodle(
         _filled_in(path, report, worksheet, in_moodle, notes)
         return
     if not in_moodle:
-        rows = [[s, report.score_of(s, ""), _said(report, s)] for s in report.everybody]
-        write_csv(path, ["username", report.chapter, "feedback"], rows)
+        rows = [[s, report.score_of(s, "")] for s in report.everybody]
+        write_csv(path, ["username", report.chapter], rows)
         return
     rows = []
     for student, entry in sorted(in_moodle.items()):
         score = report.score_of(student, "")
         identity = [f"Participant {entry.person}", entry.name, entry.email, ""]
-        changed = ["Yes", "", "-", _said(report, student)]
-        rows.append([*identity, score, report.max_score, *changed])
+        rows.append([*identity, score, report.max_score, "Yes", "", "-", ""])
     write_csv(path, MOODLE_COLUMNS, rows)
 
 
@@ -165,10 +160,8 @@ def _filled_in(
             scales.add(scale)
             strange |= {most} if number_in(most or "0") is None else set()
             cells["Grade"] = round(score * scale, 2)
-            if "Feedback comments" in columns:
-                theirs = _OURS.sub("", cells["Feedback comments"]).strip()
-                parts = theirs, cell_of(_said(report, student))
-                cells["Feedback comments"] = Kept(" ".join(filter(None, parts)))
+        if "Feedback comments" in columns:
+            cells["Feedback comments"] = Kept(row["Feedback comments"])
         rows.append([cells.get(column, "") for column in columns])
     if scales - {1.0}:
         notes.append(
@@ -188,24 +181,6 @@ def _scale(most: str, max_score: float) -> float:
     """What a point is worth where a system takes another maximum."""
     maximum = number_in(most)
     return maximum / max_score if maximum and max_score else 1.0
-
-
-def _said(report: ClassReport, student: str) -> str:
-    """What a student reads beside the grade; Moodle shows it as a page."""
-    found = report.report_on(student)
-    said = html.escape(_in_words(found)) if found else ""
-    return said and f"{AUTOMATIC} {said}"
-
-
-def _in_words(report: dict[str, Any]) -> str:
-    """What came out for a student, as a text of one line."""
-    if report["refused"]:
-        return report["refused"]
-    return " ".join(
-        f"{exercise['name']}: {exercise['message']}"
-        for exercise in report["exercises"]
-        if exercise["message"]
-    )
 
 
 def _grades_row(

@@ -6,14 +6,10 @@ No name in an archive becomes a path on this machine.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
-import lzma
 import re
 import stat
-import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -29,12 +25,6 @@ MAX_UNPACKED = 128 * 2**20  # bytes of all notebooks of one person
 _ENTRY = b"PK\1\2"  # with which each file begins in the list of a ZIP archive
 # Of other methods, zipfile unpacks into memory whatever size a file is said to have.
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What is raised where an archive cannot be listed.
-_DAMAGED = (
-    *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error),
-    *(lzma.LZMAError, EOFError, ValueError),
-)
-_UTF_8 = 0x800  # the flag of a name in a ZIP archive
 
 
 class NoArchive(AutograderError):
@@ -100,14 +90,13 @@ def members_of(source: Path) -> Iterator[list[Member]]:
         try:
             if source.is_dir():
                 found = list(_in_folder(source))
-            elif zipfile.is_zipfile(source):
-                found = in_zip(stack.enter_context(zipfile.ZipFile(source)))
-            else:
-                found = _in_tar(stack.enter_context(tarfile.open(source)))
-        except _DAMAGED:
+            else:  # names in it are in UTF-8, whether it says so or not
+                archive = zipfile.ZipFile(source, metadata_encoding="utf-8")
+                found = _in_zip(stack.enter_context(archive))
+        except (zipfile.BadZipFile, EOFError, ValueError):
             raise NoArchive(
-                f"{source} is no archive, or a damaged one: give the ZIP or tar file "
-                "that the system packed, or a folder with what was in it"
+                f"{source} is no archive, or a damaged one: give the ZIP file that the "
+                "system packed, or a folder with what was in it"
             ) from None
         yield found
 
@@ -121,16 +110,15 @@ def in_upload(content: bytes) -> list[Member]:
     if content.count(_ENTRY) > MAX_MEMBERS:
         raise ValueError(f"it holds more than {MAX_MEMBERS} files")
     try:
-        return in_zip(zipfile.ZipFile(io.BytesIO(content)))
+        return _in_zip(zipfile.ZipFile(io.BytesIO(content)))
     except Exception as error:
         raise ValueError(f"it is no ZIP archive: {printable(str(error))}") from None
 
 
-def in_zip(archive: zipfile.ZipFile) -> list[Member]:
-    """The files in an open ZIP archive."""
+def _in_zip(archive: zipfile.ZipFile) -> list[Member]:
     return [
         Member(
-            _parts(_name(info)),
+            _parts(info.filename),
             info.file_size,
             partial(_open, archive, info),
             stat.S_ISLNK(info.external_attr >> 16),
@@ -144,27 +132,6 @@ def _open(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
     if info.compress_type not in _BOUNDED:
         raise ValueError("not compressed with Deflate, as ZIP archives usually are")
     return archive.open(info)
-
-
-def _name(info: zipfile.ZipInfo) -> str:
-    """The name; where an archive does not say so, it may be in UTF-8 all the same."""
-    if not info.flag_bits & _UTF_8:
-        with contextlib.suppress(UnicodeError):
-            return info.filename.encode("cp437").decode("utf-8")
-    return info.filename
-
-
-def _in_tar(archive: tarfile.TarFile) -> list[Member]:
-    return [
-        Member(
-            _parts(info.name),
-            info.size,
-            partial(archive.extractfile, info),
-            not info.isfile(),
-        )
-        for info in archive
-        if info.isfile() or info.issym() or info.islnk()
-    ]
 
 
 def _in_folder(folder: Path) -> Iterator[Member]:

@@ -15,7 +15,13 @@ from typing import Any
 
 from autograder.exercise import load_topic
 from autograder.files import Unusable
-from autograder.lms.archives import MAX_MEMBERS, MAX_UNPACKED, MAX_UPLOAD, in_upload
+from autograder.lms.archives import (
+    MAX_MEMBERS,
+    MAX_UNPACKED,
+    MAX_UPLOAD,
+    Member,
+    in_upload,
+)
 from autograder.lms.owners import Upload
 from autograder.notebooks import (
     MAX_FILE_BYTES,
@@ -41,12 +47,12 @@ class Choice:
 
     Attributes:
         best: the notebook; None if there is none of the chapter.
-        files: its content, and that of the modules beside it, by name.
+        files: it and the modules beside it, by the names under which they are kept.
         left_out: what is not taken, with the reason.
     """
 
     best: Upload | None
-    files: dict[str, bytes]
+    files: dict[str, Member]
     left_out: list[str]
 
 
@@ -63,18 +69,18 @@ def choose(uploads: Sequence[Upload], chapter: str) -> Choice:
         try:
             content = file.member.read(min(MAX_FILE_BYTES, room))
             room -= len(content)
-            notebooks.append((_rank(content, chapter, file), file, content))
+            notebooks.append((_rank(content, chapter, file), file))
         except ValueError as error:
             left.append(f"{file.shown()}: {error}")
     notebooks.sort(key=lambda notebook: notebook[0])
-    for _, file, _ in notebooks[1:]:
+    for _, file in notebooks[1:]:
         left.append(f"{file.shown()}: {notebooks[0][1].shown()} is taken")
     if not notebooks:
         left = left or [f"{file.shown()}: is no notebook" for file in found]
         nothing = f"{uploads[0].shown()}: no notebook is in it"
         return Choice(None, {}, left or [nothing])
-    _, best, content = notebooks[0]
-    files = {f"{chapter}.ipynb": content, **_modules(best, found)}
+    best = notebooks[0][1]
+    files = {f"{chapter}.ipynb": best.member, **_modules(best, found)}
     return Choice(best, files, left)
 
 
@@ -118,17 +124,17 @@ def _answers_some(content: bytes, chapter: str) -> bool:
     return re.search(definition, content.decode("utf-8", "replace")) is not None
 
 
-def _modules(best: Upload, files: Sequence[Upload]) -> dict[str, bytes]:
+def _modules(best: Upload, files: Sequence[Upload]) -> dict[str, Member]:
     """Files of Python beside a notebook, by the name that it imports them by."""
     folder, room = PurePosixPath(best.inner).parent, MAX_MODULES
-    found: dict[str, bytes] = {}
+    found: dict[str, Member] = {}
     for file in sorted(files, key=lambda file: file.inner):
         path = PurePosixPath(file.inner)
         if path.suffix != MODULE or not path.is_relative_to(folder):
             continue
         name = str(path.relative_to(folder))
-        if is_module(name) and name not in found and len(found) < MOST_MODULES:
-            with contextlib.suppress(ValueError):
-                found[name] = file.member.read(room)
-                room -= len(found[name])
+        fits = len(found) < MOST_MODULES and file.member.size <= room
+        if is_module(name) and name not in found and fits:
+            found[name] = file.member
+            room -= file.member.size
     return found

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from autograder.errors import GraderFault
 from autograder.files import printable, write_atomically
-from autograder.lms.archives import members_of
+from autograder.lms.archives import Member, members_of
 from autograder.lms.choose import choose
 from autograder.lms.names import GRADESCOPE
 from autograder.lms.owners import NothingCollected, Upload, owners_of
-from autograder.lms.roster import Person, Roster
+from autograder.lms.roster import Person, Roster, read_roster
 from autograder.lms.upload_ids import (
     HandedIn,
     keep_roster,
-    read_class_list,
     read_upload_ids,
     write_upload_ids,
 )
+from autograder.notebooks import MAX_FILE_BYTES
 from autograder.submissions.submitted import folder_of, handed_in
 
 MAX_TOLD = 5  # lines about what one person handed in
-
-
-class CannotUnpack(GraderFault):
-    """This machine has no room to unpack an archive."""
 
 
 @dataclass
@@ -80,6 +75,14 @@ class Collected:
         return found
 
 
+class _Taken(NamedTuple):
+    """What is taken of a student: how a system knows it, its files, and when."""
+
+    entry: HandedIn
+    files: Mapping[str, Member]
+    time: str
+
+
 @dataclass
 class Plan:
     """What collecting will do; so far, nothing of the course has changed.
@@ -89,7 +92,7 @@ class Plan:
         done: what has been done so far, and what is left out.
         came: students of whom something is in the archive.
         uploads: how a system knows the submissions, by student.
-        unpacked: what is to be written: how the system knows it, and the files.
+        taken: what is to be written, by student.
     """
 
     chapter: str
@@ -98,17 +101,17 @@ class Plan:
     done: Collected
     came: set[str]
     uploads: dict[str, HandedIn]
-    unpacked: dict[str, tuple[HandedIn, dict[str, Path]]] = field(default_factory=dict)
+    taken: dict[str, _Taken] = field(default_factory=dict)
 
     def write(self) -> Collected:
         """Put the notebooks where grading looks for them, and keep what they were."""
         submitted, done = self.course / "submitted", self.done
-        for student, (entry, files) in self.unpacked.items():
+        for student, (entry, files, time) in self.taken.items():
             folder = folder_of(submitted, student) / self.chapter
             try:
-                state = _write(folder, self.chapter, files)
-            except OSError as error:
-                why = f"it cannot be kept: {error.strerror}"
+                state = _write(folder, self.chapter, files, time)
+            except (OSError, ValueError) as error:
+                why = f"it cannot be kept: {getattr(error, 'strerror', error)}"
                 done.left_out.append(f"{printable(entry.place)}: {why}")
                 done.unkept += 1
                 continue
@@ -124,17 +127,8 @@ class Plan:
                 (done.useless if came else done.missing).append(person.student)
         return done
 
-    def take(self, person: Person, uploads: Sequence[Upload], folder: Path) -> None:
-        """Plan to keep the notebook of a person, if there is one of the chapter.
-
-        Args:
-            person: in the class list.
-            uploads: what the person handed in.
-            folder: where files lie until they are written.
-
-        Raises:
-            CannotUnpack: this machine has no room for them.
-        """
+    def take(self, person: Person, uploads: Sequence[Upload]) -> None:
+        """Plan to keep the notebook of a person, if there is one of the chapter."""
         student, said = person.student, self.done.left_out
         choice = choose(uploads, self.chapter)
         said += choice.left_out[:MAX_TOLD]
@@ -151,10 +145,7 @@ class Plan:
             why = f"{student} handed in a later one, which was collected before"
             said.append(f"{choice.best.shown()}: {why}")
             return
-        files = dict(choice.files)
-        if choice.best.named.time:  # last, so that no earlier notebook is marked late
-            files["timestamp.txt"] = choice.best.named.time.encode()
-        self.unpacked[student] = entry, _unpack(files, folder)
+        self.taken[student] = _Taken(entry, choice.files, choice.best.named.time)
 
 
 @contextlib.contextmanager
@@ -175,36 +166,24 @@ def planned(
         NoArchive: the archive cannot be opened.
         NothingCollected: there is nothing of use in it.
         BadTable: the class list cannot be used.
-        CannotUnpack: this machine could not unpack it.
     """
-    listed = read_class_list(course, chapter, roster)
+    listed = read_roster(roster)
     people = {person.student: person for person in listed.people}
-    with (
-        members_of(archive) as members,
-        tempfile.TemporaryDirectory(prefix="attention-") as folder,
-    ):
+    with members_of(archive) as members:
         owners = owners_of(members, listed, system)
         left = [f"{printable(w)[:300]}: {why}" for w, why in owners.left_out.items()]
         done = Collected(chapter, owners.system, left_out=left)
         uploads = read_upload_ids(course, chapter)
         plan = Plan(chapter, course, listed, done, owners.unclear, uploads)
-        for number, (student, files) in enumerate(owners.uploads.items()):
-            plan.take(people[student], files, Path(folder, str(number)))
-        if not plan.unpacked:
+        for student, files in owners.uploads.items():
+            plan.take(people[student], files)
+        if not plan.taken:
             raise NothingCollected(
                 f"{archive}: nothing in it is a new notebook of {chapter} by somebody "
                 f"in {roster}, named as {owners.system.title()} names what it packs",
                 done.left_out,
             )
         yield plan
-
-
-def collect(
-    chapter: str, archive: Path, course: Path, roster: Path, system: str | None = None
-) -> Collected:
-    """Take one notebook of each person into ``submitted/``; see ``planned``."""
-    with planned(chapter, archive, course, roster, system) as plan:
-        return plan.write()
 
 
 def _entry(system: str, person: Person, best: Upload, late: bool) -> HandedIn:
@@ -222,26 +201,14 @@ def _entry(system: str, person: Person, best: Upload, late: bool) -> HandedIn:
     )
 
 
-def _unpack(contents: Mapping[str, bytes], folder: Path) -> dict[str, Path]:
-    found = {name: folder / str(n) for n, name in enumerate(contents)}
-    try:
-        folder.mkdir()
-        for name, path in found.items():
-            path.write_bytes(contents[name])
-    except OSError as error:
-        raise CannotUnpack(
-            "nothing was collected, since the archive cannot be unpacked in "
-            f"{tempfile.gettempdir()}: {error.strerror}; make room there, or set "
-            "TMPDIR to another folder"
-        ) from error
-    return found
-
-
-def _write(folder: Path, chapter: str, files: Mapping[str, Path]) -> str:
+def _write(folder: Path, chapter: str, files: Mapping[str, Member], time: str) -> str:
     """Put files into a folder, in their order; what that made of the submission."""
     state = "same" if (folder / f"{chapter}.ipynb").exists() else "new"
-    for name, source in files.items():
-        file, content = folder / name, source.read_bytes()
+    contents = {name: member.read(MAX_FILE_BYTES) for name, member in files.items()}
+    if time:  # last, so that no earlier notebook is marked late
+        contents["timestamp.txt"] = time.encode()
+    for name, content in contents.items():
+        file = folder / name
         if not file.exists() or file.read_bytes() != content:
             state = "new" if state == "new" else "changed"
             write_atomically(file, content)

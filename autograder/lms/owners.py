@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -97,7 +95,8 @@ def owners_of(members: Sequence[Member], roster: Roster, said: str | None) -> Ow
             if not inner.startswith("._"):  # a Mac's note on a file
                 upload = Upload(member, top, inner, named[0])
                 found.uploads[person.student].append(upload)
-    _require_same_names(roster, found)
+    if found.system == CANVAS:
+        _require_one_name(found)
     return found
 
 
@@ -201,38 +200,15 @@ def _submitters(members: Iterable[Member]) -> dict[str, list[Submitter]]:
         raise NothingCollected(f"{METADATA}: {error}") from None
 
 
-def _require_same_names(roster: Roster, found: Owners) -> None:
-    """Make sure that ids are not those of other people.
+def _require_one_name(found: Owners) -> None:
+    """Leave out people under whose id the archive has several names.
 
-    In Canvas, a name that ends like an id makes two names of one person. Moodle gives
-    groups numbers of their own, which may be those of participants.
-
-    Raises:
-        NothingCollected: nobody has a word of the name that Moodle's worksheet has.
+    In Canvas, a name that ends like an id makes two names of one person.
     """
-    if found.system == CANVAS:
-        for student, uploads in list(found.uploads.items()):
-            names = sorted({printable(upload.named.name) for upload in uploads})
-            if len(names) > 1:
-                why = f"the id is that of {student} in all of them: rename them"
-                found.left_out[" and ".join(names)[:300]] = why
-                found.unclear.add(student)
-                del found.uploads[student]
-    people = {person.student: person for person in roster.people}
-    pairs = [(u[0].named.name, people[s]) for s, u in found.uploads.items()]
-    if roster.system != MOODLE or len({n for n, _ in pairs}) < min(2, len(pairs)):
-        return  # marking is blind where all have one name
-    pairs = [(name, person) for name, person in pairs if person.name]
-    if pairs and not any(_words(name) & _words(p.name) for name, p in pairs):
-        name, person = pairs[0]
-        raise NothingCollected(
-            "the archive has numbers of the class list, but with other names: "
-            f"{person.ids['moodle']} is {person.name} in the list and "
-            f"{printable(name)[:100]} in the archive; is it of groups, or of another "
-            "assignment?"
-        )
-
-
-def _words(name: str) -> set[str]:
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    return set(re.findall(r"[^\W\d_]+", plain))
+    for student, uploads in list(found.uploads.items()):
+        names = sorted({printable(upload.named.name) for upload in uploads})
+        if len(names) > 1:
+            why = f"the id is that of {student} in all of them: rename them"
+            found.left_out[" and ".join(names)[:300]] = why
+            found.unclear.add(student)
+            del found.uploads[student]

@@ -15,8 +15,8 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -102,15 +102,8 @@ class Roster:
         return text.getvalue().strip()
 
 
-def read_roster(
-    path: Path, known: Mapping[tuple[str, str], str] | None = None
-) -> Roster:
+def read_roster(path: Path) -> Roster:
     """Read a class list in any of the forms.
-
-    Args:
-        path: of the list.
-        known: students who were collected before and keep their name, by kind of id
-            and id.
 
     Raises:
         Unusable: it is no file that can be read.
@@ -120,12 +113,6 @@ def read_roster(
     system, people_in = _form(table)
     people, first = [], {}
     for row, person in people_in(table):
-        kept = (
-            name
-            for kind in ("canvas", "moodle", "email", "sid")
-            if (name := (known or {}).get((kind, person.ids.get(kind, "").casefold())))
-        )
-        person = replace(person, student=next(kept, person.student))
         if why := bad_name(person.student):
             table.problem(row, "", f"{person.student!r} cannot name a folder: {why}")
         same = first.setdefault(person.student.casefold(), row.number)

@@ -13,11 +13,8 @@ from pathlib import Path
 
 from autograder.errors import AutograderError
 from autograder.files import write_atomically
-from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
+from autograder.lms.names import MOODLE
 from autograder.lms.roster import Person, Roster, read_roster
-
-# The id of a person that holds in a whole course; Moodle numbers anew each time.
-_COURSE_WIDE = {CANVAS: ("canvas",), GRADESCOPE: ("sid", "email")}
 
 
 class BadIds(AutograderError):
@@ -51,8 +48,8 @@ def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:
     """How a system knows the submissions to a chapter, by student.
 
     Raises:
-        BadIds: the file was damaged. Going on without it would give people other names,
-            and keep no way to return their marks.
+        BadIds: the file was damaged. Going on without it would leave no way to return
+            marks.
     """
     path = _ids_path(course, chapter)
     known = {field.name for field in fields(HandedIn)}
@@ -77,27 +74,6 @@ def write_upload_ids(course: Path, chapter: str, uploads: dict[str, HandedIn]) -
     write_atomically(_ids_path(course, chapter), json.dumps(data, indent=1))
 
 
-def read_class_list(course: Path, chapter: str, path: Path) -> Roster:
-    """A class list; whoever was collected under another name before keeps that.
-
-    Args:
-        course: folder of the course.
-        chapter: for which the numbers of Moodle hold.
-        path: of the list.
-
-    Raises:
-        Unusable: it is no file that can be read.
-        BadTable: something in it is wrong; then nothing of it is used.
-    """
-    known: dict[tuple[str, str], str] = {}
-    for file in sorted((course / "collected").glob("*.json")):
-        here = (MOODLE,) if file.stem == chapter else ()
-        for student, entry in read_upload_ids(course, file.stem).items():
-            for kind in _COURSE_WIDE.get(entry.system, here):
-                known.setdefault((kind, entry.person.casefold()), student)
-    return read_roster(path, known)
-
-
 def keep_roster(course: Path, chapter: str, roster: Roster) -> None:
     """Keep a class list for the exports of a chapter or, if it holds, of the course."""
     path = _worksheet(course, chapter) if roster.system == MOODLE else _roster(course)
@@ -111,7 +87,7 @@ def kept_worksheet(course: Path, chapter: str) -> Roster | None:
         BadTable: it was changed, and something in it is wrong.
     """
     path = _worksheet(course, chapter)
-    return read_class_list(course, chapter, path) if path.exists() else None
+    return read_roster(path) if path.exists() else None
 
 
 def kept_roster(course: Path) -> Roster | None:
@@ -121,7 +97,7 @@ def kept_roster(course: Path) -> Roster | None:
         BadTable: it was changed, and something in it is wrong.
     """
     path = _roster(course)
-    return read_class_list(course, "", path) if path.exists() else None
+    return read_roster(path) if path.exists() else None
 
 
 def people_in(course: Path, chapter: str) -> dict[str, Person]:

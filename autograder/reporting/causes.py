@@ -31,8 +31,6 @@ class Cause:
         failed: titles of the cases that failed, of the first student.
         students: who, in the order of their names.
         lost: points, all students together.
-        may_be_elsewhere: whether all that is wrong may be another answer, which these
-            call.
     """
 
     exercise: str
@@ -42,7 +40,6 @@ class Cause:
     failed: tuple[str, ...]
     students: tuple[str, ...]
     lost: float
-    may_be_elsewhere: bool = False
 
     @property
     def reading(self) -> str:
@@ -59,7 +56,6 @@ class _Wrong:
     says: str
     failed: tuple[str, ...]
     lost: float
-    own_helper: bool
 
 
 def causes_in(report: ClassReport) -> list[Cause]:
@@ -79,7 +75,7 @@ def causes_in(report: ClassReport) -> list[Cause]:
             key, says = _key(exercise, failed)
             titles = tuple(case["title"] for case in failed)
             lost = sum(case["points"] for case in failed)
-            wrong = _Wrong(r["student"], says, titles, lost, exercise["own_helper"])
+            wrong = _Wrong(r["student"], says, titles, lost)
             found.setdefault((exercise["name"], *key), []).append(wrong)
     causes = [
         Cause(
@@ -90,7 +86,6 @@ def causes_in(report: ClassReport) -> list[Cause]:
             all_wrong[0].failed,
             tuple(wrong.student for wrong in all_wrong),
             sum(wrong.lost for wrong in all_wrong),
-            any(wrong.own_helper for wrong in all_wrong),
         )
         for (exercise, kind, what, *_), all_wrong in found.items()
     ]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jinja2 import BytecodeCache, Environment
-from jinja2.bccache import Bucket
+from jinja2 import Environment, FileSystemBytecodeCache
 from nbconvert.exporters import HTMLExporter
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import GenerateFeedback
@@ -139,31 +138,12 @@ def make_in_worker(student: str) -> str | None:
     return maker.make(student)
 
 
-class _Compiled(BytecodeCache):
-    """Compiled templates: nbconvert has a new environment for each page."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Take what was kept; Jinja compares it with the template."""
-        if bucket.key in self._kept:
-            bucket.bytecode_from_string(self._kept[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep what was compiled."""
-        self._kept[bucket.key] = bucket.bytecode_to_string()
-
-
-_COMPILED = _Compiled()
-
-
 class _Exporter(HTMLExporter):
-    """nbconvert's exporter, which compiles a template once."""
+    """nbconvert's exporter, which compiles a template once, and not for each page."""
 
     def _create_environment(self) -> Environment:
         environment = super()._create_environment()
-        environment.bytecode_cache = _COMPILED
+        environment.bytecode_cache = FileSystemBytecodeCache()
         return environment
 
 

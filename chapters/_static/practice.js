@@ -16,25 +16,8 @@
     which: "Which mistake?",
   };
 
-  let unkept = null; // what a browser that keeps nothing would have kept
-
   /** {opened: [chapter], cards: {id: [box, day when it is due]}} */
-  function recall() {
-    const empty = { opened: [], cards: {} };
-    try {
-      return unkept ?? { ...empty, ...JSON.parse(localStorage.getItem(KEY)) };
-    } catch {
-      return unkept ?? empty; // storage is forbidden, or somebody else wrote there
-    }
-  }
-
-  function keep(kept) {
-    try {
-      localStorage.setItem(KEY, JSON.stringify(kept));
-    } catch {
-      unkept = kept; // then it lasts as long as the page
-    }
-  }
+  const recall = () => ({ opened: [], cards: {}, ...Kept.recall(KEY) });
 
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -252,7 +235,7 @@
       const today = Math.floor(Date.now() / DAY);
       const box = this.missed ? 0 : Math.min((kept.cards[this.card.id]?.[0] ?? 0) + 1, DAYS.length);
       kept.cards[this.card.id] = [box, today + DAYS[Math.max(box - 1, 0)]];
-      keep(kept);
+      Kept.keep(KEY, kept);
       const go = this.button("Next", () => this.next());
       this.task.append(element("p", { class: "practice-says" }, says), go);
       go.focus();
@@ -272,7 +255,7 @@
     const { chapter } = place.dataset;
     const kept = recall();
     if (chapter && !kept.opened.includes(chapter)) {
-      keep({ ...kept, opened: [...kept.opened, chapter] });
+      Kept.keep(KEY, { ...kept, opened: [...kept.opened, chapter] }, { quietly: true });
     }
     new Round(place);
   }

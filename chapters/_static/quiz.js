@@ -4,27 +4,12 @@
 "use strict";
 
 {
-  const PREFIX = "attention-from-scratch-quiz/";
-  const KEY = PREFIX + location.pathname.split("/").pop().replace(/\.html$/, "");
+  const PAGE = location.pathname.split("/").pop().replace(/\.html$/, "");
+  const KEY = `attention-from-scratch-quiz/${PAGE}`;
   const HELP = "The first option that you choose counts, and stays in this browser.";
 
-  /** The answers of this page, by the words of the question; none where storage is forbidden. */
-  function recall() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(KEY));
-      return kept && typeof kept === "object" ? kept : {};
-    } catch {
-      return {};
-    }
-  }
-
-  function keep(answers) {
-    try {
-      localStorage.setItem(KEY, JSON.stringify(answers));
-    } catch {
-      // then the score lasts as long as the page
-    }
-  }
+  /** The answers of this page, by the words of the question. */
+  const recall = () => Kept.recall(KEY) ?? {};
 
   function element(tag, className, ...children) {
     const made = document.createElement(tag);
@@ -63,14 +48,13 @@
 
     /** The option that counts for a question, if it is still one of them. */
     chosen(name) {
-      const words = recall()[name] ?? this.unkept?.[name];
+      const words = recall()[name];
       return this.questions.get(name).get(words);
     }
 
     answer(name, words) {
       if (!this.chosen(name)) {
-        this.unkept = { ...this.unkept, [name]: words };
-        keep({ ...recall(), [name]: words });
+        Kept.keep(KEY, { ...recall(), [name]: words });
         this.show(false);
       }
     }
@@ -81,8 +65,7 @@
         delete answers[name];
         options.forEach((option) => { option.open = false; });
       }
-      this.unkept = {};
-      keep(answers);
+      Kept.keep(KEY, answers);
       this.show();
       this.questions.values().next().value.values().next().value.querySelector("summary").focus();
     }
@@ -97,7 +80,8 @@
         }
         if (chosen) {
           chosen.open ||= unfold;
-          chosen.querySelector("summary").append(element("span", "quiz-choice", "your answer"));
+          const mark = element("span", "quiz-choice", "your answer ");
+          chosen.querySelector("summary").prepend(mark); // floats beside the first line
           answered += 1;
           right += Number(chosen.classList.contains("quiz-right"));
         }

@@ -1,4 +1,4 @@
-/* Below the field that Ctrl-K opens, sections that answer what was typed so far: a combo
+/* Below the field that Ctrl-K opens, places that answer what was typed so far: a combo
    box with a list, as the ARIA Authoring Practices describe it. The index is loaded when
    the dialog opens for the first time. Enter without a choice searches as without us. */
 "use strict";
@@ -8,7 +8,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const PAUSE = 400; // ms after which a screen reader may speak
   const FILES = ["language_data.js", "search_sections.js", "search_ranking.js"];
   const HELP = matchMedia("(hover: none)").matches
-    ? "Tap a section. The search key opens the search page."
+    ? "Tap a place. The search key opens the search page."
     : "Choose with the arrow keys and Enter. Enter alone opens the search page.";
   const dialog = document.querySelector("#pst-search-dialog");
   const field = dialog?.querySelector('input[name="q"]');
@@ -25,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   const list = element("div", {
-    id: "search-choices", class: "search-choices", role: "listbox", "aria-label": "Sections",
+    id: "search-choices", class: "search-choices", role: "listbox", "aria-label": "Places",
     hidden: "",
   });
   const status = element("p", { class: "search-status", role: "status" }, HELP);
@@ -79,8 +79,8 @@ document.addEventListener("DOMContentLoaded", () => {
     choose(-1);
     list.hidden = !found.length;
     field.setAttribute("aria-expanded", String(found.length > 0));
-    const count = found.length === 1 ? "1 section" : `${found.length} sections`;
-    say(query ? (found.length ? `${count}. ${HELP}` : "No section found. Try other words.") : HELP);
+    const count = found.length === 1 ? "1 place" : `${found.length} places`;
+    say(query ? (found.length ? `${count}. ${HELP}` : "Nothing found. Try other words.") : HELP);
   }
 
   field.addEventListener("input", show);

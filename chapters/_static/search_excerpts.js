@@ -35,7 +35,8 @@
   function best(place) {
     let found = { score: -1, text: "" };
     for (const paragraph of place.querySelectorAll("p, dd, li")) {
-      if (paragraph.closest(NO_PROSE) || paragraph.querySelector("p, ul, ol")) {
+      const around = paragraph.closest(NO_PROSE); // an exercise is in one, as a whole
+      if ((around && place.contains(around)) || paragraph.querySelector("p, ul, ol")) {
         continue;
       }
       const text = prose(paragraph), lower = text.toLowerCase();
@@ -90,7 +91,8 @@
     const page = await parsed(address.pathname);
     const article = page?.querySelector("article");
     const id = decodeURIComponent(address.hash.slice(1));
-    const place = (id && article?.querySelector(`#${CSS.escape(id)}`)) || article;
+    const found = (id && article?.querySelector(`#${CSS.escape(id)}`)) || article;
+    const place = found?.matches("dt") ? found.nextElementSibling : found;
     const text = place ? best(place) || best(article) : "";
     if (text) {
       item.append(marked(shortened(text)));

@@ -1,4 +1,4 @@
-/* The page that searches: the sections that search_ranking.js finds. */
+/* The page that searches: the places that search_ranking.js finds. */
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -20,7 +20,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   BookSearch.remember(query);
   const found = BookSearch.find(query);
-  const count = found.length === 1 ? "one section" : `${found.length} sections`;
+  const count = found.length === 1 ? "one place" : `${found.length} places`;
   const list = element("ul", { className: "search" });
   results.append(
     element("h2", {}, "Search Results"),

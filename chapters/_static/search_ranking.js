@@ -1,4 +1,4 @@
-/* Which sections answer a question, best first, with the index that
+/* Which sections, exercises and terms answer a question, best first, with the index that
    tools/search_sections.py wrote and the stems of Sphinx's language_data.js. */
 "use strict";
 
@@ -30,7 +30,7 @@ globalThis.BookSearch ??= {};
       .slice(0, 1);
   }
 
-  /** The weight of a word for each section, by its number, and those that it is a title of. */
+  /** The weight of a word for each place, by its number, and those that it is a title of. */
   function placesOf(word) {
     const weights = new Map(), titles = new Set();
     for (const stem of stemsOf(word)) {
@@ -45,46 +45,54 @@ globalThis.BookSearch ??= {};
     return { weights, titles };
   }
 
-  /** How a title was typed, word by word, whatever the words say: 3 all of it, perhaps with
-      that of its page; 2 its beginning; 1 a part of it; 0 none. The last word may be begun. */
-  function typedOf([, , title, pageTitle], typed) {
+  const EXACTLY = 5, BEGUN = 2;
+
+  /** How a place was typed, whatever its words say: 5 the title of a section, perhaps with
+      that of its page; 4 a term that it explains; 3 the title or the name of an exercise or
+      a term; 2 the beginning of a title; 1 a part of it; 0 none. The last word may be begun. */
+  function typedOf([, , title, pageTitle, isSection, names], typed) {
     const [alone, whole] = [title, `${title} ${pageTitle}`].map((t) => allWordsOf(t).join(" "));
     if (typed === alone || typed === whole) {
-      return 3;
+      return isSection ? EXACTLY : 3;
     }
-    return whole.startsWith(typed) ? 2 : Number(` ${alone}`.includes(` ${typed}`));
+    if (names.includes(typed)) {
+      return isSection ? 4 : 3;
+    }
+    return whole.startsWith(typed) ? BEGUN : Number(` ${alone}`.includes(` ${typed}`));
   }
 
   const addressOf = ([page, anchor]) =>
     page + DOCUMENTATION_OPTIONS.LINK_SUFFIX + (anchor && `#${anchor}`);
 
-  /** Sections whose title was typed, and of those with one title the one of this page; then
-      those with all that was asked for in their titles; then the others by their weight.
+  /** Places by how they were typed, and of sections with one title that of this page first;
+      then those with all that was asked for in their titles; then the others by their
+      weight. Pages for teachers come last, unless it was their title or its beginning.
       @returns {{address: string, title: string, pageTitle: string}[]}  from the first page */
   BookSearch.find = (query) => {
-    const { sections } = searchSections, typed = allWordsOf(query).join(" ");
+    const typed = allWordsOf(query).join(" ");
     if (!typed) {
       return [];
     }
-    const places = wordsOf(query).map(placesOf).filter(({ weights }) => weights.size);
+    const words = wordsOf(query).map(placesOf).filter(({ weights }) => weights.size);
     const total = new Map();
-    for (const [number, weight] of places.flatMap(({ weights }) => [...weights])) {
+    for (const [number, weight] of words.flatMap(({ weights }) => [...weights])) {
       total.set(number, (total.get(number) ?? 0) + weight);
     }
     const enough = WORSE * Math.max(...total.values());
     const named = (number) =>
-      Number(places.length > 0 && places.every(({ titles }) => titles.has(number)));
+      Number(words.length > 0 && words.every(({ titles }) => titles.has(number)));
     const here = ([page]) => location.pathname.endsWith(`/${page}${DOCUMENTATION_OPTIONS.LINK_SUFFIX}`);
-    return sections
-      .map((section, number) => {
-        const weight = total.get(number) ?? 0, rank = typedOf(section, typed) || named(number);
-        return { section, number, weight, rank, here: rank === 3 && here(section) };
+    return searchSections.places
+      .map((place, number) => {
+        const weight = total.get(number) ?? 0, rank = typedOf(place, typed) || named(number);
+        const isTitle = rank === EXACTLY;
+        const late = rank < BEGUN && searchSections.last.includes(place[0]);
+        return { place, number, weight, rank, late, here: isTitle && here(place) };
       })
       .filter(({ weight, rank }) => rank || (weight && weight >= enough))
-      .sort((a, b) =>
-        b.rank - a.rank || b.here - a.here || b.weight - a.weight || a.number - b.number)
-      .map(({ section }) =>
-        ({ address: addressOf(section), title: section[2], pageTitle: section[3] }));
+      .sort((a, b) => a.late - b.late || b.rank - a.rank || b.here - a.here
+        || b.weight - a.weight || a.number - b.number)
+      .map(({ place }) => ({ address: addressOf(place), title: place[2], pageTitle: place[3] }));
   };
 
   /** Have sphinx_highlight.js mark the words on the page that is opened next. */

@@ -303,14 +303,6 @@ def shift_right(targets, start_id):
     shifted[:, 1:] = targets[:, :-1]
     return shifted
 """,
-    "mean_pool": """
-def mean_pool(hidden, mask):
-    m = mask[:, :, None].to(hidden.dtype)
-    counts = m.sum(1).clamp(min=1)
-    mean = torch.where(mask[:, :, None], hidden, 0.0).sum(1) / counts
-    length = mean.norm(dim=-1, keepdim=True)
-    return mean / torch.where(length > 0, length, 1.0)
-""",
     "context_vector": """
 def context_vector(state, encoder_states, source_mask=None):
     if state.shape[-1] != encoder_states.shape[-1]:

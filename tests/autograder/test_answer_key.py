@@ -7,9 +7,6 @@ import base64
 import gzip
 import json
 import shutil
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -22,7 +19,6 @@ from autograder.break_exercise import BreakExercise
 from autograder.exercise import load_topic
 from autograder.expected import expect, public_seeds
 from autograder.judge import judge
-from classroom.submissions import cell_source
 from tests.autograder.conftest import TOPIC
 from tests.suites import sweep
 
@@ -125,38 +121,3 @@ def test_release_comes_with_the_key_and_without_code(released_course):
     text = (folder / f"{TOPIC}.ipynb").read_text()
     for mistake in load_topic(TOPIC).mistakes("softmax"):
         assert mistake.name not in text
-
-
-def test_installed_wheel_checks_from_the_key(root, key_folder, tmp_path):
-    """A wheel in a folder of its own, isolated from this checkout."""
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-        + ["--no-build-isolation", "--wheel-dir", str(tmp_path / "wheel"), str(root)],
-        check=True,
-    )
-    (wheel,) = (tmp_path / "wheel").glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path / "installed")
-    wrong = load_topic(TOPIC).mistakes("softmax")[0]
-    script = tmp_path / "student.py"
-    script.write_text(
-        "import sys\n"
-        # what an editable install of the checkout put on the path goes
-        f"sys.path = [p for p in sys.path if p != {str(root)!r}]\n"
-        f"sys.path.insert(0, {str(tmp_path / 'installed')!r})\n"
-        "import importlib.util\n"
-        "assert importlib.util.find_spec('solutions') is None\n"
-        "import autograder\n"
-        f"assert autograder.__file__.startswith({str(tmp_path)!r})\n"
-        "from autograder.check import check\n"
-        f"{cell_source(wrong, 'softmax')}\n"
-        "check(softmax)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-P", str(script)],
-        cwd=key_folder,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert wrong.hint.split(",")[0] in done.stdout

@@ -249,6 +249,8 @@ def test_an_answer_below_which_something_stops_is_judged_all_the_same(page):
         "def softmax(scores):\n    while True:\n        pass",
         "while True:\n    try:\n        pass\n    except Exception:\n        pass",
         "def softmax(scores):\n    return 1\nfor x in iter(int, 1):\n    x += 1",
+        "def softmax(scores):\n    return 1\nwhile True: pass",
+        "def softmax(scores):\n    while 1: pass",
     ],
 )
 def test_an_endless_loop_is_ended_with_the_line_that_was_running(

@@ -16,16 +16,11 @@ from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
 
 
-def test_check_prints_the_report_as_json(needs_sandbox, solved, tmp_path):
+def test_check_prints_the_report_as_json(needs_sandbox, solved, tmp_path, capsys):
     path = tmp_path / "renamed.ipynb"
     path.write_text(json.dumps(solved(attend="def attend(q, X): return q")))
-    done = subprocess.run(
-        [sys.executable, "-m", "autograder", "check", str(path), "--json"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    assert main(["check", str(path), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
     assert report["chapter"] == TOPIC
     assert report["max_score"] == sum(e["max_score"] for e in report["exercises"])
     assert report["score"] == sum(e["score"] for e in report["exercises"])
@@ -107,6 +102,7 @@ def test_missing_bubblewrap_stops_with_what_to_install(
     require_bubblewrap.cache_clear()
 
 
+@pytest.mark.usefixtures("commands_share_workers")
 def test_grade_says_what_happened(needs_sandbox, course, master, right, capsys):
     hand_in(course, TOPIC, {"one": submission(master, right)})
     (course / "submitted" / "two" / TOPIC).mkdir(parents=True)
@@ -119,6 +115,7 @@ def test_grade_says_what_happened(needs_sandbox, course, master, right, capsys):
     assert "not handed in: three" in said
 
 
+@pytest.mark.usefixtures("commands_share_workers")
 def test_grade_takes_several_chapters(needs_sandbox, tmp_path, capsys):
     chapters = ["scaling", TOPIC]
     make_course(tmp_path / "course", chapters)

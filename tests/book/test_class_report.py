@@ -12,8 +12,6 @@ from playwright.sync_api import Browser, Page
 from autograder.book import chapter_title
 from autograder.marks.reports import ClassReport
 from autograder.reporting.classreport import as_page
-from autograder.reporting.course_marks import CourseMarks, Student
-from autograder.reporting.coursereport import as_page as course_page
 from tests.autograder.made_up import exercise, report
 
 WORTH = {"one row": 2, "any number of rows, and a title that is not short": 3}
@@ -45,19 +43,6 @@ def chapter() -> str:
     return as_page(a_class())
 
 
-@pytest.fixture(scope="module")
-def whole_course(tmp_path_factory: pytest.TempPathFactory) -> str:
-    hostile, excused = f"x{HOSTILE}", ["masking"]
-    shares = {"simplified_attention": 0.0, "masking": None}
-    students = [
-        Student("student01", shares, [], [], 0.0, 0.0, ["0% of the points so far"]),
-        Student(hostile, shares, excused, [], None, None, [f"nothing {HOSTILE}"]),
-    ]
-    weights = dict.fromkeys(shares, 1.0)
-    marks = CourseMarks(list(shares), weights, students, [])
-    return course_page(marks, tmp_path_factory.mktemp("course"))
-
-
 @contextmanager
 def opened(browser: Browser, page: str, width: int, **look: str) -> Iterator[Page]:
     with browser.new_context(viewport={"width": width, "height": 800}, **look) as found:
@@ -67,16 +52,8 @@ def opened(browser: Browser, page: str, width: int, **look: str) -> Iterator[Pag
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 360)])
-@pytest.mark.parametrize("name", ["chapter", "whole_course"])
-def test_axe_finds_nothing(
-    name: str,
-    request: pytest.FixtureRequest,
-    browser: Browser,
-    theme: str,
-    width: int,
-):
-    page = request.getfixturevalue(name)
-    with opened(browser, page, width, color_scheme=theme) as tab:
+def test_axe_finds_nothing(chapter: str, browser: Browser, theme: str, width: int):
+    with opened(browser, chapter, width, color_scheme=theme) as tab:
         tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         found = Axe().run(tab).response["violations"]
         wide = tab.evaluate("document.documentElement.scrollWidth - innerWidth")
@@ -84,14 +61,10 @@ def test_axe_finds_nothing(
     assert wide <= 0
 
 
-@pytest.mark.parametrize("name", ["chapter", "whole_course"])
-def test_what_students_wrote_is_never_run(
-    name: str, request: pytest.FixtureRequest, browser: Browser
-):
-    page = request.getfixturevalue(name)
-    assert "\u202e" not in page
-    with opened(browser, page, 1440) as tab:
-        assert tab.title() == ("Course report" if "course" in name else TITLE)
+def test_what_students_wrote_is_never_run(chapter: str, browser: Browser):
+    assert "\u202e" not in chapter
+    with opened(browser, chapter, 1440) as tab:
+        assert tab.title() == TITLE
         assert tab.locator("[onclick]").count() == 0
         assert tab.locator("script").count() == 1
 

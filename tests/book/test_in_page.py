@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from autograder.check import examine_here
 from autograder.exercise import find_topic, load_topic
 from solutions import simplified_attention as right
+from solutions import training
 from tests.book.playgrounds import Window
 from tests.suites import sweep
 from toolkit.book import CHAPTERS
@@ -146,6 +147,23 @@ def test_nothing_of_python_is_loaded_before_the_first_run(page, asked, html: Pat
     assert sum(len(gzip.compress(file)) for file in files) + 100 * marks < MOST_BYTES
 
 
+# The first that starts Python, so that nobody has to wait for another one.
+def test_python_starts_with_the_first_letter_and_loading_can_be_stopped(page: Page):
+    editor(page, "softmax").focus()
+    assert page.workers == []
+    with page.expect_event("worker", timeout=STARTS):
+        page.keyboard.type("1")
+    page.keyboard.press("Control+Enter")
+    press(page, "softmax", "Stop")
+    expect(status(page, "softmax")).to_have_text("Stopped.", timeout=STARTS)
+    while page.workers:  # it takes a moment until the browser has ended it
+        page.wait_for_timeout(20)
+    source = inspect.getsource(right.softmax)
+    assert check(page, "softmax", source)["score"] == "7"
+    assert len(page.workers) == 1  # which was asked while it was starting
+    press(page, "softmax", "Reset")
+
+
 def test_a_card_is_ready_to_write_in(page: Page):
     place = region(page, "softmax")
     expect(editor(page, "softmax")).not_to_contain_text("Args:")
@@ -206,7 +224,10 @@ def test_a_right_answer_pays_and_leads_to_the_next_exercise(page: Page):
     assert (found["score"], found["maxScore"]) == ("7", "7")
     assert "mistake" not in found
     expect(page.locator(".in-page-progress")).to_have_text("1 of 5 exercises solved")
-    dates = output(page, "softmax").locator(".in-page-model strong")
+    paid = output(page, "softmax").locator(".attention-payoff")
+    softmax = load_topic(CHAPTER).exercises["softmax"]
+    expect(paid.locator("p").first).to_have_text(softmax.right)
+    dates = paid.locator(".in-page-model strong")
     expect(dates).to_have_count(3)
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", d) for d in dates.all_inner_texts())
     output(page, "softmax").get_by_role("link", name="Next: ").click()
@@ -415,8 +436,10 @@ def test_the_first_page_of_the_book_says_how_far_the_reader_is(
     assert check(page, "softmax", inspect.getsource(right.softmax))["score"] == "7"
     first = context.new_page()
     first.goto(f"{site}index.html")
-    link = first.locator(f'a[href$="{CHAPTER}.html"]', has_text="of 5 solved").first
-    expect(link).to_contain_text(re.compile(r"[1-5] of 5 solved"))
+    link = first.locator(f'.map-title a[href$="{CHAPTER}.html"]')
+    expect(link).to_contain_text(re.compile(r"[1-5] of 5 exercises solved"))
+    lead = first.locator(".start-lead a").first
+    expect(lead).to_have_text(re.compile(r"^Continue: chapter [12], "))
     first.close()
 
 
@@ -620,6 +643,36 @@ def test_each_demonstration_prints_what_the_book_prints(on_disk: Page):
     run_all_demonstrations(on_disk)
 
 
+def test_the_last_exercise_pays_and_ends_the_chapter(page: Page, site: str):
+    others = [
+        name for name in load_topic("training").exercises if name != "shift_right"
+    ]
+    with opened_from(page, f"{site}chapters/training.html") as other:
+        for name in others:
+            version = region(other, name).get_attribute("data-version")
+            other.evaluate(
+                "([name, version]) => InPage.work.keep(name, version, "
+                "{ code: 'mine = 1', best: 'mine = 1' })",
+                [name, version],
+            )
+        other.reload()
+        check(other, "shift_right", inspect.getsource(training.shift_right))
+        shown = output(other, "shift_right")
+        reads, predicts = shown.locator(".attention-grid tr:not(:first-child)").all()
+        read = reads.locator("td").all_inner_texts()
+        predicted = predicts.locator("td").all_inner_texts()
+        assert read == ["start", "2", "0", "2", "6"] and predicted[:-1] == read[1:]
+        end = shown.locator(".in-page-end")
+        number = other.locator("h1 .section-number").first.inner_text().strip(" .")
+        expect(end.locator("strong")).to_have_text(
+            f"Chapter {number} is yours: all exercises are solved."
+        )
+        quiz = end.get_by_role("link", name="The quiz").get_attribute("href")
+        expect(other.locator(quiz).locator(".quiz").first).to_be_attached()
+        onward = end.locator("a.in-page-next").get_attribute("href")
+        assert (other.locator("a.right-next").get_attribute("href") or "") in onward
+
+
 @sweep("chapter", sorted({*page_course.topics()} - {CHAPTER}))
 def test_each_demonstration_of_other_chapters_prints_what_the_book_prints(
     page: Page, site: str, chapter: str
@@ -683,36 +736,7 @@ def test_it_is_said_when_the_browser_keeps_nothing(
         page = context.new_page()
         page.goto(address)
         write(page, "softmax", "mine = 1")
-        expect(status(page, "softmax")).to_contain_text("keeps nothing of this page")
-
-
-def test_loading_can_be_stopped_and_begun_again(browser: Browser, address: str):
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.goto(address)
-        editor(page, "softmax").focus()
-        page.keyboard.press("Control+Enter")
-        press(page, "softmax", "Stop")
-        expect(status(page, "softmax")).to_have_text("Stopped.", timeout=STARTS)
-        while page.workers:  # it takes a moment until the browser has ended it
-            page.wait_for_timeout(20)
-        assert check(page, "softmax")["score"] == "0"
-
-
-def test_python_starts_with_the_first_letter_that_is_written(
-    browser: Browser, address: str
-):
-    with browser.new_context() as context:
-        page = context.new_page()
-        page.goto(address)
-        editor(page, "softmax").focus()
-        assert page.workers == []
-        with page.expect_event("worker", timeout=STARTS):
-            page.keyboard.type("1")
-        # What is asked meanwhile is answered by the Python that is starting.
-        source = inspect.getsource(right.softmax)
-        assert check(page, "softmax", source)["score"] == "7"
-        assert len(page.workers) == 1
+        expect(page.locator(".kept-message")).to_contain_text("lost when you leave it")
 
 
 # An observer that comes later is told of what is in view after those of the page.

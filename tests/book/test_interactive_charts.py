@@ -18,6 +18,7 @@ import yaml
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from tests.book.visits import quiet
 from tests.small_books import COSTLY, settings_of_the_book
 from tests.suites import members, sweep
 from toolkit.interactive import house_spec
@@ -170,8 +171,10 @@ def test_the_runtime_is_loaded_when_the_chart_is_near(folder: Path, browser: Bro
     asked = []
     with browser.new_context(viewport={"width": 800, "height": 600}) as context:
         context.on("request", lambda request: asked.append(request.url))
+        wait = quiet(context)
         tab = context.new_page()
-        tab.goto(far.as_uri(), wait_until="networkidle")
+        tab.goto(far.as_uri(), wait_until="load")
+        wait(tab)
         assert not any(RUNTIME in url for url in asked)
         assert tab.locator(".interactive-chart img").is_visible()
         tab.locator(".interactive-chart").scroll_into_view_if_needed()
@@ -201,7 +204,9 @@ def test_the_runtime_is_bundled_once_for_each_version(tmp_path, monkeypatch):
     assert len(bundles) == 3
 
 
-def test_only_pages_with_a_chart_load_the_script(root: Path, tmp_path: Path):
+def test_only_pages_with_a_chart_load_the_script(
+    artefact: None, root: Path, tmp_path: Path
+):
     settings = settings_of_the_book(root, COSTLY - {"tools.interactive_charts"})
     (tmp_path / "_config.yml").write_text(yaml.safe_dump(settings))
     chapters = tmp_path / "chapters"

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from tests.book.contents import pages_of_the_book
+from tests.book.visits import quiet
 from tests.suites import sweep
 
 # What may come after the first paint. One script adds to the head, and cannot.
@@ -42,6 +43,7 @@ def opened(readers_browser: Browser) -> Iterator[Callable[..., tuple[Page, list]
             color_scheme=theme, viewport={"width": width, "height": 800}
         )
         contexts.append(context)
+        wait = quiet(context)
         page = context.new_page()
         page.set_default_timeout(120_000)
         page.add_init_script(MOVED)
@@ -61,7 +63,8 @@ def opened(readers_browser: Browser) -> Iterator[Callable[..., tuple[Page, list]
         late, held = held, None
         for route in late:
             route.continue_()
-        page.wait_for_load_state("networkidle")
+        page.wait_for_load_state("load")
+        wait(page)
         page.wait_for_function(LAID_OUT)
         page.evaluate(TWO_FRAMES)
         return page, [move for at, *move in page.evaluate("moved") if at > began]

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator
 
 from tests.book.contents import ROOT
 from tests.book.pictures_alone import Open, centre, numbers
+from tests.book.visits import quiet
 from tests.suites import sweep
 from tools.attention_scene import LAST, OPENING, VECTORS
 from tools.live_pictures import PICTURES, mask_grid, position_curve, score_spread
@@ -82,8 +83,10 @@ def test_the_script_is_loaded_when_the_picture_is_near(
     asked: list[str] = []
     with browser.new_context(viewport={"width": 800, "height": 600}) as context:
         context.on("request", lambda request: asked.append(request.url))
+        wait = quiet(context)
         page = context.new_page()
-        page.goto(far.as_uri(), wait_until="networkidle")
+        page.goto(far.as_uri(), wait_until="load")
+        wait(page)
         assert not any(f"{name}.js" in url for url in asked)
         page.locator(".live-picture").scroll_into_view_if_needed()
         page.wait_for_selector(".live-picture.is-live")

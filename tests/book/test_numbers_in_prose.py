@@ -11,8 +11,8 @@ from tests.book.known_numbers import KNOWN, Known
 from tests.book.prose_numbers import Number, Page, numbers_in, read_page
 from tests.suites import sweep
 
-# The numbers of the guides are of graded classes and of benchmarks, not of cells.
-GUIDES = ("chapters/instructors_guide", "chapters/teachers_guide")
+# Their numbers are of graded classes, of systems and of limits, not of cells.
+FOR_TEACHERS = "chapters/teaching/"
 
 
 def executed_pages() -> list[str]:
@@ -20,7 +20,7 @@ def executed_pages() -> list[str]:
     found = []
     for page in pages_of_the_book():
         source = (ROOT / f"{page}.md").read_text(encoding="utf-8")
-        if "{code-cell}" in source and page not in GUIDES:
+        if "{code-cell}" in source and not page.startswith(FOR_TEACHERS):
             found.append(page.removeprefix("chapters/"))
     return found
 

@@ -20,7 +20,7 @@ FORMULA = (
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
+def published(artefact: None, tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
     """A built book of two pages whose repository is known."""
     book = SmallBook(tmp_path_factory.mktemp("published"))
     config = (book.folder / "_config.yml").read_text(encoding="utf-8")
@@ -137,6 +137,15 @@ def test_the_page_for_missing_ones_needs_no_other_file(
         assert len(asked) == 1
         page.get_by_role("link").click()
         expect(page.locator(".attention-scene")).to_be_visible()
+
+
+def test_an_old_address_leads_to_the_page_that_took_its_place(
+    browser: Browser, html: Path
+):
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto((html / "chapters" / "pretrained.html").as_uri())
+        page.wait_for_url("**/chapters/chat_model.html")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Response
 
 from tests.book.contents import ROOT, pages_of_the_book, pages_of_the_site
-from tests.book.visits import watched
+from tests.book.visits import quiet, watched
 from tests.suites import members, sweep
 from tools.formulas import typeset
 from tools.page_weight import sizes
@@ -78,8 +78,10 @@ def visit(readers_browser: Browser, site: str) -> Visit:
         ):
             answers: list[Response] = []
             context.on("response", lambda answer: answers.append(answer))
+            wait = quiet(context)
             tab = context.new_page()
-            tab.goto(f"{site}{name}.html", wait_until="networkidle")
+            tab.goto(f"{site}{name}.html", wait_until="load")
+            wait(tab)
             page = Page(watch.complaints, watch.foreign, files=sizes(answers))
             typeset(tab)
             tab.evaluate(LOAD_PICTURES)
@@ -238,7 +240,7 @@ def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site
         ("beam sear", {"decoding"}),  # not yet all of it
     ],
 )
-def test_the_best_answer_of_search_is_a_section_on_it(
+def test_the_best_answer_of_search_is_a_place_on_it(
     query: str, chapters: set[str], browser: Browser, html: Path
 ):
     with browser.new_context() as context:
@@ -250,7 +252,7 @@ def test_the_best_answer_of_search_is_a_section_on_it(
         best.click()
         tab.wait_for_selector("article h1")
         place = address.partition("#")[2]
-        assert not place or tab.locator(f"section[id='{place}']").count() == 1
+        assert not place or tab.locator(f"article [id='{place}']").count() == 1
 
 
 def test_search_says_when_it_finds_nothing(browser: Browser, html: Path):

@@ -357,7 +357,7 @@ DRAWN = {
 }
 
 
-@pytest.mark.parametrize("digit", DRAWN)
+@sweep("digit", DRAWN)
 def test_a_digit_that_is_drawn_with_the_pointer_is_recognised(digits, digit):
     canvas = digits.locator("#digits-canvas")
     canvas.scroll_into_view_if_needed()

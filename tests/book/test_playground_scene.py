@@ -19,6 +19,7 @@ from tests.book.playgrounds import (
     trained_vit,
     weights_file,
 )
+from tests.suites import sweep
 from toolkit import datasets, images
 from toolkit.translator import START
 
@@ -83,7 +84,7 @@ def assert_numbers(
     assert share == pytest.approx(100 * weight.item(), abs=0.06)
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("kind", "layer", "head", "query", "key"),
     [
         ("cross", 0, 0, 5, 12),
@@ -297,9 +298,7 @@ def sample(n: int) -> tuple[Tensor, str]:
     return image, "".join("0123456789abcdefg"[level] for level in levels)
 
 
-@pytest.mark.parametrize(
-    ("layer", "head", "patch"), [(0, 1, 5), (3, 0, 15), (2, 3, 16)]
-)
+@sweep(("layer", "head", "patch"), [(0, 1, 5), (3, 0, 15), (2, 3, 16)])
 @torch.no_grad()
 def test_the_numbers_of_a_patch_are_those_of_torch(
     html: Path, window: Window, layer: int, head: int, patch: int

@@ -132,7 +132,7 @@ def choose(page: Page, words: str) -> None:
 
 
 def test_the_first_choice_counts_and_the_score_outlives_a_reload(scored: Page):
-    score = scored.get_by_role("status")
+    score = scored.locator(".quiz-score")
     again = scored.get_by_role("button", name="Start over")
     assert "first option that you choose counts" in score.inner_text()
     assert not again.is_visible()
@@ -183,9 +183,9 @@ def test_an_answer_belongs_to_the_words_of_its_question(scored: Page):
         )
         scored.reload()
         assert scored.get_by_text("your answer").count() == 0
-        assert "first option" in scored.get_by_role("status").inner_text()
+        assert "first option" in scored.locator(".quiz-score").inner_text()
     choose(scored, "Two.")
-    expect(scored.get_by_role("status")).to_have_text("1 of 1 right, 1 question left.")
+    expect(scored.locator(".quiz-score")).to_have_text("1 of 1 right, 1 question left.")
 
 
 def test_a_browser_that_keeps_nothing_counts_until_the_page_is_left(
@@ -200,7 +200,7 @@ def test_a_browser_that_keeps_nothing_counts_until_the_page_is_left(
         page.goto(built.as_uri())
         choose(page, "Two.")
         choose(page, "All of it.")
-        expect(page.get_by_role("status")).to_have_text("1 of 2 right.")
+        expect(page.locator(".quiz-score")).to_have_text("1 of 2 right.")
         page.get_by_role("button", name="Start over").click()
         assert page.get_by_text("your answer").count() == 0
 

@@ -13,7 +13,7 @@ WORDS = 8  # shorter ones are labels
 
 def test_no_sentence_stands_in_many_chapters():
     where = defaultdict(set)
-    for file in CHAPTERS.glob("*.md"):
+    for file in CHAPTERS.rglob("*.md"):
         text = re.sub(r"^`{4,}.*$", "", file.read_text(encoding="utf-8"), flags=re.M)
         for paragraph in re.split(r"\n\s*\n", NOT_PROSE.sub("", text)):
             for sentence in SENTENCE.split(" ".join(paragraph.split())):

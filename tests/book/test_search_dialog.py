@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from sphinx.application import Sphinx
 
 from tests.book.playgrounds import FORGET
+from tests.book.visits import quiet
 from tests.suites import members
 
 CHAPTER = "chapters/masking.html"
@@ -135,10 +136,10 @@ def test_a_count_is_said_politely_and_so_is_finding_nothing(opened: Open, site: 
     page = opened(site + CHAPTER)
     status = page.locator("#pst-search-dialog").get_by_role("status")
     page.keyboard.type("softmax")
-    expect(status).to_have_text(re.compile(r"^\d+ sections\. "))
+    expect(status).to_have_text(re.compile(r"^\d+ places\. "))
     page.keyboard.type("<img src=x>qqqq")
     page.locator("#pst-search-dialog input").fill("xyzzyq")
-    expect(status).to_have_text("No section found. Try other words.")
+    expect(status).to_have_text("Nothing found. Try other words.")
     assert page.get_by_role("option").count() == 0
     assert page.locator("#pst-search-dialog img").count() == 0
 
@@ -149,8 +150,10 @@ def test_nothing_of_the_search_is_loaded_before_the_dialog_opens(
     asked = []
     with browser.new_context() as context:
         context.on("request", lambda request: asked.append(request.url))
+        wait = quiet(context)
         page = context.new_page()
-        page.goto(site + CHAPTER, wait_until="networkidle")
+        page.goto(site + CHAPTER, wait_until="load")
+        wait(page)
         late = re.compile(r"search_sections|search_ranking|language_data")
         assert [url for url in asked if late.search(url)] == []
         page.keyboard.press("Control+k")
@@ -183,7 +186,7 @@ def test_the_dialog_fits_a_phone_and_axe_finds_nothing(
     page.get_by_role("option").first.wait_for()
     page.keyboard.press("ArrowUp")  # the last one is moved into view
     status = page.locator("#pst-search-dialog").get_by_role("status")
-    expect(status).to_contain_text("sections")
+    expect(status).to_contain_text("places")
     box = page.get_by_role("option").last.bounding_box()
     dialog = page.locator("#pst-search-dialog").bounding_box()
     assert dialog["x"] >= 0
@@ -217,18 +220,21 @@ def test_sphinx_leaves_no_index_that_nothing_reads(html: Path, tmp_path: Path):
 
 # The ranking by itself, on an index that can be read at a glance.
 INDEX = {
-    "sections": [
-        ["a", "", "Masks", "Masks"],
-        ["b", "causal", "Causal masks", "Decoder"],
-        ["b", "other", "Other", "Decoder"],
+    "places": [
+        ["a", "", "Masks", "Masks", True, []],
+        ["b", "causal", "Causal masks", "Decoder", True, []],
+        ["b", "other", "Other", "Decoder", True, ["look ahead"]],
+        ["b", "exercise", "Look ahead", "Exercise, Decoder", False, ["look_ahead"]],
+        ["t", "", "Teaching", "Teaching", True, []],
     ],
     "stems": {
-        "mask": [0, 50, 1, 20, 2, 60],
+        "mask": [0, 50, 1, 20, 2, 60, 4, 90],
         "causal": [1, 10, 2, 30],
         "quantiz": [2, 9],
         "the": [0, 99],
     },
     "titles": {"mask": [0, 1], "causal": [1]},
+    "last": ["t"],
     "ignored": ["why"],
 }
 
@@ -254,20 +260,26 @@ def find(
 @pytest.mark.parametrize(
     ("query", "addresses"),
     [
-        ("mask", ["a.html", "b.html#causal", "b.html#other"]),  # in titles: first
-        ("causal masks", ["b.html#causal", "b.html#other", "a.html"]),
+        # In titles: first. For teachers: last.
+        ("mask", ["a.html", "b.html#causal", "b.html#other", "t.html"]),
+        ("causal masks", ["b.html#causal", "b.html#other", "a.html", "t.html"]),
         ("caus", ["b.html#causal", "b.html#other"]),  # not yet all of it
-        ("maski", ["a.html", "b.html#causal", "b.html#other"]),  # nor of its ending
+        # Nor of its ending.
+        ("maski", ["a.html", "b.html#causal", "b.html#other", "t.html"]),
         ("quantizatio", ["b.html#other"]),
         ("why the causal", ["b.html#causal", "b.html#other"]),  # asks, says nothing
-        ("mask xyzzyq", ["a.html", "b.html#causal", "b.html#other"]),
+        ("mask xyzzyq", ["a.html", "b.html#causal", "b.html#other", "t.html"]),
+        # The section that explains a term, then the exercise of that name.
+        ("look ahead", ["b.html#other", "b.html#exercise"]),
+        ("look_ahead", ["b.html#exercise"]),
+        ("teaching", ["t.html"]),
         ("xyzzyq", []),
         ("why", []),
         ("constructor __proto__", []),
         ("  ", []),
     ],
 )
-def test_titles_come_first_and_then_weights(
+def test_titles_come_first_then_weights_and_teachers_pages_last(
     query: str, addresses: list[str], find: Callable[[str], list[str]]
 ):
     assert find(query) == addresses

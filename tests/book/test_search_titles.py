@@ -1,4 +1,4 @@
-"""Whoever types the title of a section finds that section, whatever its words are."""
+"""Who types a title, a term or an exercise finds it; pages for teachers come last."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,20 +7,28 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page, expect
 
+from autograder.exercise import load_topic, topic_names
 from tests.book.contents import pages_of_the_book
+from toolkit.book import parts
 
 SHOWN = 8  # of what is found, in the dialog
 
 
 def titles(html: Path) -> Iterator[tuple[str, str, str]]:
-    """Page, title and address of each section, as the pages print them."""
+    """Page, title and address of each section, as the pages print them.
+
+    A heading below which a script puts something, as practice, begins no section.
+    """
     for name in pages_of_the_book():
         text = (html / f"{name}.html").read_text(encoding="utf-8")
         page = BeautifulSoup(text, "html.parser")
-        for heading in page.select("article section > :is(h1, h2, h3, h4)"):
+        for section in page.select("article section"):
+            heading = section.find(["h1", "h2", "h3", "h4"], recursive=False)
+            if heading is None:
+                continue
             for extra in heading.select(".headerlink, .section-number"):
                 extra.decompose()
-            anchor = "" if heading.name == "h1" else f"#{heading.parent['id']}"
+            anchor = "" if heading.name == "h1" else f"#{section['id']}"
             yield name, " ".join(heading.text.split()), f"{name}.html{anchor}"
 
 
@@ -64,6 +72,43 @@ def test_every_title_is_found_by_typing_it_or_its_beginning(ranking: Page, html:
         for words, place in shared
         if ranking.evaluate("t => BookSearch.find(t)[0].address", words) != place
     ] == []
+
+
+FIND = "t => BookSearch.find(t).map(found => found.address)"
+
+
+def test_the_name_of_an_exercise_finds_it(ranking: Page):
+    places = {
+        name: f"chapters/{topic}.html#exercise-{name}"
+        for topic in topic_names()
+        for name in load_topic(topic).exercises
+    }
+    found = {name: ranking.evaluate(FIND, name) for name in places}
+    # Some are terms: then what explains them and the glossary may come first.
+    assert [n for n in places if places[n] not in found[n][:3]] == []
+    assert {n: found[n][:1] for n in places if "_" in n} == {
+        n: [places[n]] for n in places if "_" in n
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("causal mask", "chapters/masking.html#boolean-masks"),
+        ("perplexity", "chapters/glossary.html#term-perplexity"),
+    ],
+)
+def test_a_term_finds_what_explains_it(query: str, place: str, ranking: Page):
+    assert place in ranking.evaluate(FIND, query)[:3]
+
+
+def test_pages_for_teachers_come_after_those_for_readers(ranking: Page):
+    for_teachers = next(p.pages for p in parts() if p.caption == "For teachers")
+    for query in ("nan", "softmax", "why does my model output nan"):
+        found = [a.partition(".html")[0] for a in ranking.evaluate(FIND, query)]
+        late = [page in for_teachers for page in found]
+        assert late == sorted(late), query
+    assert late[-1]  # they are found as well
 
 
 def test_of_sections_with_one_title_that_of_the_page_comes_first(

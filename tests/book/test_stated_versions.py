@@ -67,7 +67,7 @@ def test_a_fully_masked_query_gives_0_or_nan(x):
 
 def test_is_causal_aligns_the_triangle_with_the_first_key(x):
     says("decoding", "aligns the triangle with the *first* key")
-    says("masking", "A single query attends to the first token only")
+    says("masking", "a single query attends to the first token only")
     one = F.scaled_dot_product_attention(x[:, -1:], x, torch.eye(5), is_causal=True)
     assert one.tolist() == [[[1.0, 0, 0, 0, 0]]] * 2
 

@@ -87,8 +87,8 @@ def test_lines_of_text_have_seventy_characters_at_most_and_figures_run_wider(
     assert figure > 1.1 * text
 
 
-def test_headings_grow_no_stronger_with_their_level(wide: Page):
-    weights = wide.evaluate(
+def test_headings_step_down_and_never_shout(wide: Page):
+    headings = wide.evaluate(
         """() => ['h1', 'h2', 'h3', 'h4'].map(level => {
           const made = document.createElement(level);
           document.querySelector('article').append(made);
@@ -96,8 +96,37 @@ def test_headings_grow_no_stronger_with_their_level(wide: Page):
           return [Number(style.fontWeight), parseFloat(style.fontSize)];
         })"""
     )
-    assert weights == sorted(weights, reverse=True)
-    assert weights[0][0] > weights[3][0]
+    weights, sizes = zip(*headings, strict=True)
+    assert list(weights) == sorted(set(weights), reverse=True)
+    assert list(sizes) == sorted(set(sizes), reverse=True)
+    assert sizes[1] <= 28 and sizes[3] >= 18  # an exercise's verdict has 18
+
+
+def test_at_the_top_of_a_page_no_section_is_marked_as_read(wide: Page):
+    marked = wide.locator(".bd-toc .nav-link.active")
+    wide.keyboard.press("End")
+    expect(marked.first).to_be_attached()
+    accent = marked.first.evaluate("e => getComputedStyle(e).color")
+    wide.keyboard.press("Home")
+    wide.wait_for_function("!document.body.classList.contains('scrolled')")
+    links = wide.locator(".bd-toc .nav-link")
+    colours = links.evaluate_all("all => all.map(e => getComputedStyle(e).color)")
+    assert len(colours) > 5 and accent not in colours
+
+
+# Boxes in which one would scroll down, on the way down the page.
+TRAPS = """() => [...document.querySelectorAll('article *')].filter((e) =>
+  /auto|scroll/.test(getComputedStyle(e).overflowY)
+  && e.clientHeight && e.scrollHeight > e.clientHeight + 1).map(e => e.outerHTML)"""
+
+
+@pytest.mark.parametrize("name", ["simplified_attention", "masking", "decoding"])
+def test_a_chapter_has_no_box_that_scrolls_down(name: str, opened: Open):
+    for width in (360, 1440):
+        page = opened(f"chapters/{name}.html", width, "light")
+        for box in page.locator("article details").all():
+            box.evaluate("e => { e.open = true; }")
+        assert page.evaluate(TRAPS) == []
 
 
 RING = """() => {

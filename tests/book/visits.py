@@ -1,10 +1,10 @@
 """What a browser says of pages while they are open, for several files of tests."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, Page, Request
 
 # Formulas of a page, and those of them that are set.
 FORMULAS = """() => ['.math', 'mjx-container'].map(
@@ -41,3 +41,25 @@ def watched(context: BrowserContext, home: str) -> Iterator[Watched]:
     yield page
     for event, listener in listeners.items():
         context.remove_listener(event, listener)
+
+
+IDLE = "new Promise((r) => requestIdleCallback(() => requestIdleCallback(r)))"
+
+
+def quiet(context: BrowserContext) -> Callable[[Page], None]:
+    """What waits until a page has got all that it asked for, and does nothing more.
+
+    Args:
+        context: in which the page is opened later, so that all requests are counted.
+    """
+    open_requests: set[Request] = set()
+    context.on("request", open_requests.add)
+    for event in ("requestfinished", "requestfailed"):
+        context.on(event, open_requests.discard)
+
+    def wait(page: Page) -> None:
+        page.evaluate(IDLE)
+        while open_requests:
+            page.evaluate(IDLE)
+
+    return wait

@@ -28,7 +28,7 @@ def test_logits_are_those_of_torch(model, file):
     source, prefix = [3, 5, 9, 4, 6], [START, 7, 3, 12]
     with torch.no_grad():
         expected = model(torch.tensor(source), torch.tensor(prefix)).numpy()
-    ours = Translator(file, softmax)
+    ours = Translator(file, softmax=softmax)
     found = ours.write(prefix, ours.read(source))
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
@@ -44,7 +44,7 @@ def test_a_translation_is_generated_greedily_up_to_the_end(model, file):
                 break
             prefix.append(token)
     expected = "".join(TARGET[token - 3] for token in prefix if token >= 3)
-    assert Translator(file, softmax).translate(source) == expected
+    assert Translator(file, softmax=softmax).translate(source) == expected
 
 
 def small(file: dict) -> tuple[dict, dict]:
@@ -67,19 +67,21 @@ def small(file: dict) -> tuple[dict, dict]:
 
 
 def test_numbers_of_one_byte_are_read_with_the_scale_of_their_row(file):
-    found, expected = (Translator(each, softmax).weights for each in small(file))
+    found, expected = (
+        Translator(each, softmax=softmax).weights for each in small(file)
+    )
     assert found.keys() == expected.keys()
     for name, numbers in expected.items():
         np.testing.assert_allclose(found[name], numbers, rtol=1e-6)
     with pytest.raises(ValueError, match="format 3; expected 1 or 2"):
-        Translator({**file, "format": 3}, softmax)
+        Translator({**file, "format": 3}, softmax=softmax)
 
 
 def test_weights_of_another_shape_are_refused_with_both_shapes(file):
     with pytest.raises(ValueError, match=r"\(2, 3\) of scores of shape \(2, 3, 3\)"):
-        Translator(file, lambda scores: scores.sum(axis=-1)).translate("abc")
+        Translator(file, softmax=lambda scores: scores.sum(axis=-1)).translate("abc")
 
 
 def test_predictions_that_are_not_numbers_are_said_to_be_none(file):
     with pytest.raises(NotANumber):
-        Translator(file, lambda scores: scores * np.nan).translate("abc")
+        Translator(file, softmax=lambda scores: scores * np.nan).translate("abc")

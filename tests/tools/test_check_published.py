@@ -85,6 +85,9 @@ def test_contents_that_name_nothing_are_no_success(folder: Path, address: str, c
 def test_the_pages_are_those_of_the_contents(root: Path):
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     chapters = [
-        chapter["file"] for part in toc["parts"] for chapter in part["chapters"]
+        page["file"]
+        for part in toc["parts"]
+        for chapter in part["chapters"]
+        for page in (chapter, *chapter.get("sections", []))
     ]
     assert book.pages(root / "_toc.yml") == [toc["root"], *chapters]

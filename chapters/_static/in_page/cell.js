@@ -178,9 +178,7 @@ globalThis.InPage ??= {};
 
     /** Keep the work on this cell in the browser. */
     keep(entry) {
-      if (!InPage.work.keep(this.keptAs, this.version, entry)) {
-        this.tell("This browser keeps nothing of this page: copy what you want to keep.");
-      }
+      InPage.work.keep(this.keptAs, this.version, entry);
     }
   }
 

@@ -336,11 +336,9 @@ globalThis.InPage ??= {};
       super.tell(words);
     }
 
-    /** What a right answer is good for, and where to go from here. */
+    /** Where to go from here, below what a right answer is good for. */
     async #celebrate() {
       const verdict = this.output.querySelector(".attention-verdict");
-      const paid = element("div", { class: "in-page-payoff" });
-      verdict.querySelector(".attention-tests").before(paid);
       const next = InPage.next(this);
       const end = element("p", { class: "in-page-end" });
       if (next) {
@@ -365,11 +363,12 @@ globalThis.InPage ??= {};
       }
       verdict.append(end);
       if (this.region.dataset.model) {
-        paid.replaceChildren(await this.#payoff());
+        verdict.querySelector(".attention-payoff").append(await this.#inModel());
       }
     }
 
-    async #payoff() {
+    /** The reader's function at work in a trained model. */
+    async #inModel() {
       const shown = element("div");
       const { model } = this.region.dataset;
       try {

@@ -70,8 +70,9 @@ globalThis.InPage ??= {};
 
   /** What stands below the last exercise that was open. */
   InPage.theEnd = () => {
-    const title = document.querySelector("h1").firstChild.textContent.trim();
-    const parts = [element("strong", {}, `“${title}” is yours: all exercises are solved.`)];
+    const number = document.querySelector("h1 .section-number")?.textContent.trim();
+    const chapter = number ? `Chapter ${number.replace(/\.$/, "")}` : "This chapter";
+    const parts = [element("strong", {}, `${chapter} is yours: all exercises are solved.`)];
     const quiz = document.querySelector(".quiz")?.closest("section");
     const next = document.querySelector("a.right-next");
     if (quiz) {

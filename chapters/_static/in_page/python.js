@@ -32,11 +32,6 @@ globalThis.InPage ??= {};
     #prepares = false; // before anything was asked
     #broken = () => {}; // ends the worker, and the wait for it
 
-    /** How many bytes the first question loads. */
-    get size() {
-      return weight(START);
-    }
-
     /** Ask Python something, after what was asked before.
 
         @param {object} question  for Page.ask in autograder/in_page.py
@@ -165,14 +160,13 @@ globalThis.InPage ??= {};
       const missing = names.filter((name) => !this.#files.has(name));
       const total = missing.reduce((sum, name) => sum + files[name].pieces, 0);
       let here = 0;
-      const size = megabytes(weight(missing));
       await Promise.all(missing.map(async (name) => {
         const { pieces, version } = files[name];
         received.set(name, []);
         await Promise.all(Array.from({ length: pieces }, async (_, number) => {
           await InPage.addScript(`python/${name}.${number}.js?v=${version}`);
           here += 1;
-          this.#tell(`Loading ${title}, ${size} …`, here / total);
+          this.#tell(`Loading ${title} …`, here / total);
         }));
         this.#files.set(name, await unpacked(received.get(name).join("")));
         received.delete(name);
@@ -188,14 +182,6 @@ globalThis.InPage ??= {};
     if (ticket.stopped) {
       throw ticket.stopped;
     }
-  }
-
-  function weight(names) {
-    return names.reduce((sum, name) => sum + files[name].packed, 0);
-  }
-
-  function megabytes(bytes) {
-    return `${Math.round(bytes / 1e6)} MB`;
   }
 
   /** Add a script to the page; for those that are not needed from the beginning. */
@@ -225,5 +211,5 @@ globalThis.InPage ??= {};
     return new Response(packed.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   }
 
-  Object.assign(InPage, { Stopped, addScript, megabytes, python: new Python() });
+  Object.assign(InPage, { Stopped, addScript, python: new Python() });
 }

@@ -71,10 +71,11 @@ LivePictures.define("projections", (picture, data) => {
     });
 
     tabulate(part(".live-table"), words, scores, weights);
-    const by = (role) => `${fixed(turns[role], 0)}°`;
+    const rotated = (role, matrix) =>
+      (turns[role] ? `, W_${matrix} rotated through ${fixed(turns[role], 0)}°` : "");
     told[0].textContent = `x = ${pair(token)}`;
-    told[1].textContent = `q = ${pair(q)}, turned by ${by("query")}; keys by ${by("key")}`;
-    told[2].textContent = `y = ${pair(y)}, values turned by ${by("value")}`;
+    told[1].textContent = `q = ${pair(q)}${rotated("query", "Q")}${rotated("key", "K")}`;
+    told[2].textContent = `y = ${pair(y)}${rotated("value", "V")}`;
     part(".live-says").textContent =
       `q · k = ${pair(q)} · ${pair(key)} = ${fixed(dot(q, key), 2)}. Divided by √2, this `
       + `is the score of “${last}”: ${fixed(scores.at(-1), 2)}. Its weight is `

@@ -232,7 +232,7 @@
         const winner = largest(shares);
         const text = isBlank
           ? "The board is empty: draw a digit."
-          : `The model says ${winner}, with ${percent(shares[winner])}, ${conditions()}.`;
+          : `The model says ${winner} with ${percent(shares[winner])} (${conditions()}).`;
         part("result").textContent = text;
         say(text);
       }

@@ -41,6 +41,32 @@ def attacks(attacker):
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Which of a file's attackers its chosen tests ask about.
+
+    Attributes:
+        names: their names, or nothing where some test may be about all of them.
+    """
+
+    names: frozenset[str] | None
+
+    def __call__(self, attackers: dict[str, Any]) -> dict[str, Any]:
+        """Those of some attackers that are asked about."""
+        if self.names is None:
+            return attackers
+        return {name: attackers[name] for name in attackers if name in self.names}
+
+
+@pytest.fixture(scope="module")
+def asked(request):
+    """Who has to be graded: ``make test`` chooses one attack of each file."""
+    chosen = [item for item in request.session.items if item.path == request.path]
+    given = [getattr(item, "callspec", None) for item in chosen]
+    names = [spec.params.get("attack") if spec else None for spec in given]
+    return Asked(None if None in names else frozenset(names))
+
+
+@dataclass(frozen=True)
 class Graded:
     """A class after grading.
 

@@ -57,13 +57,14 @@ IN_THE_METADATA = {
 
 
 @pytest.fixture(scope="module")
-def graded(grade_class, attacking, master, right):
+def graded(grade_class, attacking, asked, master, right):
     students = {"honest": attacking(), "neighbour a": submission(master, right)}
     tell = ["print('FOUND', globals().get('FOUND'))"]
     students |= {
-        name: attacking(code, after=tell) for name, code in IN_THE_SOLUTION.items()
+        name: attacking(code, after=tell)
+        for name, code in asked(IN_THE_SOLUTION).items()
     }
-    for name, spoil in IN_THE_METADATA.items():
+    for name, spoil in asked(IN_THE_METADATA).items():
         students[name] = attacking()
         spoil(students[name])
     files = "14 own modules lie beside the notebook"

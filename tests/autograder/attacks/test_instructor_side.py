@@ -25,6 +25,7 @@ from classroom.submissions import hand_in, submission
 from tests.autograder.attacks.conftest import about
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import nbgrader
+from tests.book.visits import quiet
 from tools.chromium import headless_chromium
 
 EVIL = "http://evil.invalid"
@@ -81,6 +82,21 @@ def softmax(scores):
         raise ValueError(markup[len(calls) % len(markup)] + markup[-1])
     return markup
 """
+
+
+def test_50_no_expected_value_is_in_feedback_or_report(
+    examination, attacking, expected
+):
+    done = examination(attacking())
+    text = json.dumps(done.report) + nbformat.writes(done.notebook)
+    for answer in expected["softmax"].reference:
+        values = answer.value if isinstance(answer.value, list) else [answer.value]
+        for value in values:
+            if not isinstance(value, np.ndarray):
+                continue
+            for number in np.ravel(value)[:20]:
+                if 0 < abs(number) < 1:
+                    assert f"{number:.6f}" not in text
 
 
 def hostile(attacking):
@@ -206,13 +222,14 @@ def visit(context, path):
         shown.dismiss()
 
     context.route("**/*", request)
+    wait = quiet(context)
     tab = context.new_page()
     tab.on("dialog", dialog)
     tab.on("pageerror", lambda error: happened["errors"].append(str(error)))
     tab.goto(path.as_uri(), wait_until="load")
     for target in tab.query_selector_all("a[href^='javascript']"):
         target.click(force=True, no_wait_after=True)
-    tab.wait_for_timeout(300)
+    wait(tab)
     happened["pwned"] = tab.evaluate("window.pwned ?? null")
     happened["text"] = tab.evaluate("document.body.innerText")
     happened["active"] = tab.evaluate(
@@ -348,15 +365,6 @@ def test_49_no_cell_of_a_table_is_a_formula(shown):
                     assert not cell.startswith("-") or _is_number(cell), cell
 
 
-def test_49_moodle_gets_no_markup_of_a_student(shown):
-    """It shows the column as a page."""
-    _, written = shown
-    with written["moodle"].open(newline="", encoding="utf-8") as file:
-        told = [row["feedback"] for row in csv.DictReader(file)]
-    assert any("&lt;img" in text for text in told)
-    assert not any("<" in text for text in told)
-
-
 def test_48_no_table_and_no_page_turns_the_reading_direction(shown):
     _, written = shown
     for path in written.values():
@@ -369,21 +377,6 @@ def _is_number(text):
         return np.isfinite(float(text))
     except ValueError:
         return False
-
-
-def test_50_no_expected_value_is_in_feedback_or_report(
-    examination, attacking, expected
-):
-    done = examination(attacking())
-    text = json.dumps(done.report) + nbformat.writes(done.notebook)
-    for answer in expected["softmax"].reference:
-        values = answer.value if isinstance(answer.value, list) else [answer.value]
-        for value in values:
-            if not isinstance(value, np.ndarray):
-                continue
-            for number in np.ravel(value)[:20]:
-                if 0 < abs(number) < 1:
-                    assert f"{number:.6f}" not in text
 
 
 TELLTALES = {

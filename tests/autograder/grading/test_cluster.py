@@ -86,9 +86,9 @@ def listening(*processes):
 
 def blocks_of_the_guide():
     """What the guide has people type and write for several machines."""
-    guide = (ROOT / "chapters" / "instructors_guide.md").read_text(encoding="utf-8")
-    section = guide.partition("\n## Several machines\n")[2].partition("\n## ")[0]
-    return re.findall(r"^```\w*\n(.*?)^```$", section, re.M | re.S)
+    page = ROOT / "chapters" / "teaching" / "several_machines.md"
+    guide = page.read_text(encoding="utf-8")
+    return re.findall(r"^```\w*\n(.*?)^```$", guide, re.M | re.S)
 
 
 def test_killed_worker_loses_no_submission(grade, dask, course, master):

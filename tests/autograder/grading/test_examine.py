@@ -138,49 +138,6 @@ def test_answer_is_judged_as_it_stood_at_its_check(examined, solved):
     assert scores(examined(data))["softmax"] == 0
 
 
-FORGERIES = {
-    "display the points": "get_ipython().displayhook(7)\n" + WRONG,
-    "patched comparisons": (
-        "import builtins, math, numpy as np, torch\n"
-        "torch.allclose = np.allclose = lambda *a, **k: True\n"
-        "np.isclose = math.isclose = lambda *a, **k: True\n"
-        "np.testing.assert_allclose = lambda *a, **k: None\n"
-        "builtins.all = builtins.any = lambda *a: True\n" + WRONG
-    ),
-    "an object that equals everything": (
-        "class Yes(float):\n"
-        "    def __eq__(self, other): return True\n"
-        "    __array__ = lambda self, *a, **k: __import__('numpy').ones(3)\n"
-        "    __torch_function__ = classmethod(lambda *a, **k: True)\n"
-        "def softmax(scores): return Yes()\n"
-    ),
-    "dropped assertions": (
-        "import ast\n"
-        "class Drop(ast.NodeTransformer):\n"
-        "    def visit_Expr(self, node): return ast.Pass()\n"
-        "get_ipython().ast_transformers.append(Drop())\n" + WRONG
-    ),
-    "hidden errors": (
-        "get_ipython().showtraceback = lambda *a, **k: None\n"
-        "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)\n" + WRONG
-    ),
-    "patched examination": (
-        "import autograder.check, autograder.judge, autograder.answers as a\n"
-        "autograder.check.check = lambda f: 1e9\n"
-        "autograder.judge.judge = lambda *a: None\n"
-        "a.answer = lambda case, f, seed: b'V0'\n" + WRONG
-    ),
-}
-
-
-@pytest.mark.usefixtures("attacker")
-@pytest.mark.parametrize("trick", FORGERIES)
-def test_forgery_earns_no_more_than_the_honest_answer(examined, solved, trick):
-    honest = scores(examined(solved(softmax=WRONG)))["softmax"]
-    report = examined(solved(softmax=FORGERIES[trick]))
-    assert scores(report)["softmax"] <= honest == 0
-
-
 def test_skipped_check_cell_is_examined_all_the_same(examined, solved):
     data = solved(softmax=WRONG)
     for cell in data["cells"]:
@@ -188,12 +145,6 @@ def test_skipped_check_cell_is_examined_all_the_same(examined, solved):
     report = examined(data)
     assert scores(report)["softmax"] == 0
     assert scores(report)["attend"] > 0
-
-
-@sweep("result", ["float('nan')", "-5", "'100'", "10**400"])
-def test_odd_partial_credit_is_only_a_wrong_answer(examined, solved, result):
-    answer = f"def softmax(scores): return {result}\n{result}"
-    assert scores(examined(solved(softmax=answer)))["softmax"] == 0
 
 
 @sweep("role", ["above", "below"])

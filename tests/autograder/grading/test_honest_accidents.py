@@ -16,6 +16,7 @@ from autograder.notebooks import parse_notebook
 from autograder.sandbox.limits import Limits
 from autograder.submissions.written import written_in
 from tests.autograder.conftest import code_cell, scores
+from tests.suites import sweep
 
 LIMITS = Limits(cell_seconds=3, submission_seconds=30)
 # The answers call one another, so each cell has its own only.
@@ -304,7 +305,7 @@ def as_read(data):
     return written_in(parse_notebook(content))
 
 
-@pytest.mark.parametrize("accident", COST_NOTHING, ids=lambda f: f.__name__)
+@sweep("accident", COST_NOTHING, ids=lambda f: f.__name__)
 def test_it_costs_nothing(examine, honest, accident):
     data = honest()
     accident(data)
@@ -387,6 +388,7 @@ def test_who_is_asked_again_is_asked_something_else(examine, honest):
     assert named(examine(data), "softmax")["score"] == 0
 
 
+@pytest.mark.usefixtures("attacker")
 @pytest.mark.parametrize(
     "forgery",
     [

@@ -37,8 +37,7 @@ MOODLE = (
     "Grade can be changed,Last modified (submission),Last modified (grade),"
     "Feedback comments\n"
     "Participant 71,Al Cox,al@x.edu,Submitted for grading,,50.00,Yes,-,-,"
-    "<p>-1 for style:\u00a0see me. Automatic&nbsp;feedback: softmax: of then</p>"
-    "<p>Al!</p>\n"
+    "=<p>-1 for style:\u00a0see me</p>\n"
     "Participant 72,Bo Dee,bo@x.edu,No submission,,50.00,Yes,-,-,\n"
 )
 GRADESCOPE = "Name,SID,Email\nCy Fox,300,cy@x.edu\n"
@@ -140,8 +139,7 @@ def test_moodle_matches_participants(course):
     # It takes the number that follows the word, as its importer does.
     grades = {int(r["Identifier"][len("Participant ") :]): r["Grade"] for r in rows}
     assert grades == {71: "50", 72: ""}  # of 50
-    # A teacher's own comment stays, and what was said there of an earlier time goes.
-    comments = ["<p>-1 for style:\u00a0see me. </p><p>Al!</p>", ""]
+    comments = ["=<p>-1 for style:\u00a0see me</p>", ""]  # a teacher's own, as it is
     assert [r["Feedback comments"] for r in rows] == comments
     assert [row["Last modified (grade)"] for row in rows] == ["-", "-"]
 
@@ -229,11 +227,6 @@ def test_who_is_still_to_be_graded_has_no_zero_and_is_named(course, tmp_path, ca
     words = " ".join(re.sub(r"<[^>]*>", " ", page).split())
     assert "of them still to be graded 3 " in words
     assert "not handed in: no mark 1 " in words
-    assert main(["marks", *at]) == 0
-    with (mine / "reports" / "course.csv").open(encoding="utf-8") as file:
-        final = {row["student"]: row["final"] for row in csv.DictReader(file)}
-    assert {final[name] for name in waiting} == {""}
-    assert final["bo@x.edu"] == "0"  # handed in nothing
     assert main(["grade", TOPIC, *at]) == 0
     capsys.readouterr()
     assert main(["report", TOPIC, *at]) == 0

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autograder.lms.collect import collect
+from autograder.lms.collect import planned
 from autograder.marks.whole_class import report_on_class
 from autograder.submissions.submitted import handed_in, read, students
 from tests.autograder.archives import zipped
@@ -22,7 +22,8 @@ def take(course, tmp_path):
         archive, roster = tmp_path / "class.zip", tmp_path / "roster.csv"
         archive.write_bytes(zipped({UPLOAD: content}))
         roster.write_text(f"student,moodle_id\n{ONE_PART},7\n", encoding="utf-8")
-        return collect(TOPIC, archive, course, roster)
+        with planned(TOPIC, archive, course, roster) as plan:
+            return plan.write()
 
     return collected
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import resource
 import shutil
 
 import pytest
@@ -12,7 +11,7 @@ from autograder import files
 from autograder.__main__ import main
 from autograder.files import write_atomically
 from autograder.lms import collect as collecting
-from autograder.lms.collect import collect
+from autograder.lms.collect import planned
 from autograder.submissions.submitted import handed_in
 from tests.autograder.archives import zipped
 
@@ -45,7 +44,8 @@ def collected(tmp_path):
         archive, roster = tmp_path / "submissions.zip", tmp_path / "roster.csv"
         archive.write_bytes(zipped(exported(notebook, time)))
         roster.write_text("student,sid\njane,12345\n")
-        return collect(TOPIC, archive, course, roster)
+        with planned(TOPIC, archive, course, roster) as plan:
+            return plan.write()
 
     do.submitted = course / "submitted"
     return do
@@ -74,37 +74,6 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path, monkeypat
         write_atomically(tmp_path / "ada" / f"{TOPIC}.ipynb", "{}")
     assert full.value.filename == str(tmp_path / "ada" / f"{TOPIC}.ipynb")
     assert not list((tmp_path / "ada").iterdir())
-
-
-def test_no_half_notebook_is_collected_where_there_is_no_room_to_unpack(
-    course, tmp_path, capsys
-):
-    """What is unpacked first fits; what was handed in before stays as it was."""
-    archive = tmp_path / "class.zip"
-    roster = tmp_path / "roster.csv"
-    roster.write_text("student,canvas_id\nann_0,0\nbob_1,1\n")
-    command = ["collect", TOPIC, str(archive), "--course", str(course)]
-    command += ["--roster", str(roster)]
-    names = [f"{name}_{n}_1{n}_{TOPIC}.ipynb" for n, name in enumerate(["ann", "bob"])]
-    archive.write_bytes(zipped({names[1]: "before"}))
-    assert main(command) == 0
-    archive.write_bytes(zipped({names[0]: "x", names[1]: 20_000 * "x"}))
-    capsys.readouterr()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
-    try:
-        assert main(command) == 3
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    said = capsys.readouterr().err
-    assert "nothing was collected, since the archive cannot be unpacked in" in said
-    assert said.count("\n") == 1
-    found = {path.parts[-3]: path for path in (course / "submitted").rglob("*.ipynb")}
-    assert {name: path.read_text() for name, path in found.items()} == {
-        "bob_1": "before"
-    }
-    assert main(command) == 0
-    assert len(list((course / "submitted").rglob("*.ipynb"))) == 2
 
 
 def test_a_disk_that_takes_no_change_is_said_of_the_file_itself(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from autograder.__main__ import main
 from autograder.release import course as making
 from autograder.release.stubs import BrokenChapter
 from tests.autograder.conftest import TOPIC
+from tests.suites import sweep
 
 NOTEBOOK, KEY = f"{TOPIC}/{TOPIC}.ipynb", f"{TOPIC}/{TOPIC}.key"
 
@@ -25,6 +26,7 @@ def files_of(course):
     }
 
 
+@pytest.mark.usefixtures("broken_machine")
 @pytest.mark.parametrize("most", [100, 8192, 65536])
 def test_what_a_full_disk_cut_off_is_made_whole_by_the_next_call(
     released_course, tmp_path, most, capsys
@@ -96,7 +98,7 @@ def test_a_folder_that_nbgrader_cannot_search_is_refused_before_it_is_made(
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("name", ["source", "release", "submitted", "feedback"])
+@sweep("name", ["source", "release", "submitted", "feedback"])
 def test_other_names_for_the_folders_of_a_course_are_refused_everywhere(
     course, capsys, name
 ):

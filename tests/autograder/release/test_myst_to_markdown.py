@@ -62,6 +62,11 @@ def test_markup_has_a_plain_form(myst, plain):
     assert plain_markdown(myst, names=names) == plain
 
 
+def test_a_prediction_is_asked_without_its_answer():
+    asked = "```{predict} 7\n:line: d = 2\n:near: 1\nHow\n*many*?\n```"
+    assert plain_markdown(asked) == "**Predict.** How *many*?"
+
+
 def test_a_quiz_keeps_its_answers_folded_away():
     quiz = (
         "```{quiz}\nHow *many* {term}`keys <key>`?\n\n"

@@ -10,7 +10,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-GUIDE = Path(__file__).resolve().parents[3] / "chapters" / "instructors_guide.md"
+from tests.suites import sweep
+
+ROOT = Path(__file__).resolve().parents[3]
+GUIDE = ROOT / "chapters" / "teaching" / "own_exercises.md"
 STEP = re.compile(
     r"Write `(?P<file>[^`]+)`:\n\n(?P<fence>`{3,})\w+\n(?P<text>.*?)^(?P=fence)$",
     re.M | re.S,
@@ -21,11 +24,8 @@ KNOWN = "def scaled_residual(x, update, gain):\n    return (update + x) * gain"
 UNKNOWN = "def scaled_residual(x, update, gain):\n    return x - gain * update"
 
 
-def section() -> str:
-    text = GUIDE.read_text(encoding="utf-8").partition("## An exercise of your own\n")[
-        2
-    ]
-    return re.split(r"^(?:## |\()", text, maxsplit=1, flags=re.M)[0]
+def guide() -> str:
+    return GUIDE.read_text(encoding="utf-8")
 
 
 def autograder(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -41,7 +41,7 @@ def autograder(*arguments: object, folder: Path) -> subprocess.CompletedProcess[
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
     """A course folder with the files of the guide."""
-    for step in STEP.finditer(section()):
+    for step in STEP.finditer(guide()):
         path = tmp_path / step["file"]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(step["text"], encoding="utf-8")
@@ -62,14 +62,14 @@ def answered(course: Path, source: str) -> nbformat.NotebookNode:
 
 
 def test_the_guide_adds_an_exercise_in_a_few_short_files():
-    steps = {step["file"]: step["text"] for step in STEP.finditer(section())}
+    steps = {step["file"]: step["text"] for step in STEP.finditer(guide())}
     assert len(steps) == 4
     needed = [f for f in steps if "mistakes" not in f and not f.startswith("chapters")]
     assert sum(len(steps[file].splitlines()) for file in needed) <= 60
 
 
 def test_a_class_is_graded_on_an_exercise_of_ones_own(course, needs_sandbox):
-    release, grade = COMMANDS.search(section())[1].splitlines()
+    release, grade = COMMANDS.search(guide())[1].splitlines()
     done = autograder(*release.split()[3:], folder=course)
     assert done.returncode == 0, done.stderr
     handed_out = {p.name for p in (course / "release" / "layer_scale").rglob("*.*")}
@@ -109,7 +109,7 @@ def test_students_check_it_with_cases_and_key_beside_the_notebook(course, tmp_pa
     assert "4 of 4" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
+@sweep(
     ("file", "text", "says"),
     [
         ("exercises/masking.py", "", "has the name of a topic of the book"),

@@ -124,23 +124,13 @@ def test_user_is_nobody_without_capabilities():
     assert text.endswith("True\n")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/x",
-        "/usr/x",
-        "/etc/x",
-        "/dev/x",
-        "/course/x",
-        "/course/autograder/check.py",
-        "/proc/sys/kernel/hostname",
-        "/proc/sys/kernel/core_pattern",
-        "/proc/sysrq-trigger",
-    ],
-)
-def test_nothing_outside_the_private_folders_can_be_written(path):
-    (text,), _ = run(f"open({path!r}, 'w').write('x')")
-    assert text.split(":")[0] in ("OSError", "PermissionError", "FileNotFoundError")
+def test_nothing_outside_the_private_folders_can_be_written():
+    paths = ["/x", "/usr/x", "/etc/x", "/dev/x", "/course/x"]
+    paths += ["/course/autograder/check.py", "/proc/sys/kernel/hostname"]
+    paths += ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"]
+    texts, _ = run(*(f"open({path!r}, 'w').write('x')" for path in paths))
+    refused = {text.partition(":")[0] for text in texts}
+    assert refused <= {"OSError", "PermissionError", "FileNotFoundError"}
 
 
 def test_private_folders_can_be_written_and_do_not_survive():
@@ -214,14 +204,14 @@ def test_quit_ends_nothing():
 
 def test_a_grader_of_low_priority_still_starts_kernels():
     """Whoever grades at night says ``nice``; a process cannot raise its priority."""
+    code = f"from {__name__} import run; print(run('print(7)'))"
     low = subprocess.run(
-        ["nice", "-n", "10", sys.executable, "-m", "pytest", "-q", __file__]
-        + ["-k", "libraries_of_the_course"],
+        ["nice", "-n", "10", sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        cwd=Path(__file__).resolve().parents[3],
+        cwd=ROOT,
     )
-    assert low.returncode == 0, low.stdout
+    assert low.stdout == "(['7\\n'], None)\n", low.stderr
 
 
 def test_a_kernel_is_gone_when_killing_returns():
@@ -264,14 +254,6 @@ def test_disk_and_inodes_are_limited():
     assert "No space left" in many
 
 
-def test_endless_output_is_cut_off():
-    _, ended = run("while True: print('x' * 10000)", output_bytes=2**20)
-    # Whoever prints fast enough sends single messages that nobody accepts.
-    everything = "limit of 64 MB on all it sends, outputs and answers"
-    one = "limit of 8 MB in one message"
-    assert ended in ("output limit of 1 MB", everything, one)
-
-
 def test_missing_bubblewrap_is_one_clear_line(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     require_bubblewrap.cache_clear()
@@ -281,7 +263,7 @@ def test_missing_bubblewrap_is_one_clear_line(monkeypatch):
 
 
 @pytest.fixture
-def other_bubblewrap(monkeypatch, tmp_path):
+def other_bubblewrap(broken_machine, monkeypatch, tmp_path):
     """Puts a bubblewrap in front of the one of the system, in a folder of its own."""
     real = shutil.which("bwrap")
 
@@ -322,6 +304,7 @@ def test_refused_namespaces_are_one_clear_line(other_bubblewrap):
     assert "\n" not in said
 
 
+@pytest.mark.usefixtures("broken_machine")
 def test_a_mount_that_the_kernel_refuses_is_told():
     with pytest.raises(SandboxUnavailable, match=r"mount: Invalid argument"):
         run("1", files=2**60)

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 RUN = """
 import multiprocessing, sys, tempfile, time
 from autograder.sandbox.scratch import scratch_folder
@@ -27,6 +29,7 @@ def run(parent, seconds):
     return process, process.stdout.readline().split()
 
 
+@pytest.mark.usefixtures("broken_machine")
 def test_what_a_killed_run_left_is_removed_and_nothing_else(tmp_path):
     own = [tmp_path / "attention-run-homework", tmp_path / "pymp-mine"]
     for folder in own:

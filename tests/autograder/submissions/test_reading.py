@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import time
+import tracemalloc
 
 import nbformat
 import pytest
@@ -54,6 +55,36 @@ from tests.autograder.conftest import TOPIC, code_cell
 def test_what_is_no_notebook_is_refused_with_a_reason(content, reason):
     with pytest.raises(Unusable, match=reason):
         parse_notebook(content)
+
+
+EMPTY = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
+
+
+@pytest.mark.parametrize("small", ['{"":0}', "[]", "999"])
+def test_a_file_full_of_small_values_is_refused_before_it_takes_the_memory(small):
+    values = ",".join([small] * (MAX_FILE_BYTES // (len(small) + 1) - 100))
+    content = json.dumps({**EMPTY, "metadata": {"x": 0}}).replace("0}", f"[{values}]}}")
+    content = content.encode()
+    assert 0.9 * MAX_FILE_BYTES < len(content) <= MAX_FILE_BYTES
+    tracemalloc.start()
+    try:
+        with pytest.raises(Unusable, match="so many values that reading it"):
+            parse_notebook(content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 6 * MAX_FILE_BYTES  # its text, with letters of 4 bytes
+
+
+def test_large_charts_and_signs_in_texts_are_read():
+    """A hundred thousand numbers and as many points, as Jupyter writes them."""
+    points = [{"x": 1, "y": 2}] * 100_000
+    chart = {"data": [n / 3 for n in range(100_000)], "points": points}
+    output = {"data": {"application/json": chart}, "output_type": "display_data"}
+    text = '\\"{[,:' * 1_000_000
+    cell = {"cell_type": "code", "source": text, "metadata": {}, "outputs": [output]}
+    content = json.dumps({**EMPTY, "cells": [cell]}, indent=1).encode()
+    assert parse_notebook(content)["cells"] == [cell]
 
 
 def test_byte_order_mark_is_read(solved):
