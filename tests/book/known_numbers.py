@@ -10,6 +10,7 @@ from math import log, pi
 from typing import NamedTuple
 
 from toolkit.translator import trained
+from toolkit.your_transformer import BLOCKS
 
 DEFAULT = {name: given.default for name, given in signature(trained).parameters.items()}
 
@@ -144,5 +145,10 @@ KNOWN: dict[str, dict[str, Known]] = {
         "Four times the tokens": Known(2**2, "patches a side, squared"),
         "sixteen times the weights": Known(4**2, "tokens, squared"),
         "patch 34, one": Known(20 + 14, "14 patches a row", ("20", "14")),
+    },
+    "your_transformer": {
+        "thirteen functions": Known(len(BLOCKS), "toolkit.your_transformer"),
+        "more than twenty times": Known(20, "where the page draws the line"),
+        "within a quarter of": Known(1 / 4, "where the page draws the line"),
     },
 }

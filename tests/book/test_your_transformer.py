@@ -143,25 +143,21 @@ def run(browser: Browser, site: str, html: Path) -> Iterator[Page]:
     versions = json.loads(
         re.search(r"chapters = (.*);", chapters.read_text("ascii"))[1]
     )
-    softmax = inspect.getsource(OURS["masked_softmax"])
-    wrong = inspect.getsource(OURS["merge_heads"]).replace(".swapaxes(1, 2)", "")
+    attention = inspect.getsource(OURS["scaled_dot_product_attention"])
     work = {
-        ("masking", "causal_mask"): OWN,
-        ("masking", "masked_softmax"): softmax,
-        ("multi_head", "merge_heads"): wrong,
+        "causal_mask": OWN,
+        "masked_softmax": inspect.getsource(OURS["masked_softmax"]),
+        "scaled_dot_product_attention": attention.replace("/ np.sqrt", "* np.sqrt"),
     }
     entries = {
-        f"attention-from-scratch/{name}/{versions[chapter][name]}": json.dumps(
+        f"attention-from-scratch/{name}/{versions['masking'][name]}": json.dumps(
             {"code": code, "best": code}
         )
-        for (chapter, name), code in work.items()
+        for name, code in work.items()
     }
     with browser.new_context(accept_downloads=True) as context:
-        page = context.new_page()
-        page.goto(f"{site}chapters/practice.html", wait_until="load")
-        keep = (
-            "all => Object.entries(all).forEach(([k, v]) => localStorage.setItem(k, v))"
-        )
+        page = opened(context.new_page(), site)
+        keep = "all => Object.entries(all).forEach(one => localStorage.setItem(...one))"
         page.evaluate(keep, entries)
         opened(page, site)
         expect(page.locator("#yours-count")).to_contain_text("3 of 13 are yours")
@@ -178,7 +174,9 @@ def test_own_functions_that_pass_run_in_the_model(run: Page, data: dict):
     tags = run.locator("#yours-blocks .yours-tag").all_inner_texts()
     yours = [b for b, tag in zip(data["blocks"], tags, strict=True) if tag == "yours"]
     assert yours == ["causal_mask", "masked_softmax"]
-    row = run.locator("#yours-blocks li").nth(data["blocks"].index("merge_heads"))
+    row = run.locator("#yours-blocks li").nth(
+        data["blocks"].index("scaled_dot_product_attention")
+    )
     expect(row).to_contain_text("Yours does not pass here")
 
 
@@ -200,7 +198,7 @@ def test_nothing_of_python_is_loaded_before_a_run(browser: Browser, site: str):
         page, asked = context.new_page(), []
         page.on("request", lambda request: asked.append(request.url))
         opened(page, site)
-        assert not [a for a in asked if "/python/" in a or "weights.js?" in a]
+        assert not [a for a in asked if "/python/" in a or "yours.weights.js" in a]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

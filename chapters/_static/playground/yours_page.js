@@ -108,7 +108,7 @@
     function showStairs() {
       const steps = Object.entries(data.stairs);
       if (mistake) {
-        steps.push([`with ${mistake.title}`, mistake.perplexity]);
+        steps.push(["with the mistake", mistake.perplexity]);
       }
       const most = Math.log(Math.max(...steps.map(([, value]) => value)));
       const items = steps.map(([name, value], n) => {
