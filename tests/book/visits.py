@@ -53,9 +53,9 @@ def quiet(context: BrowserContext) -> Callable[[Page], None]:
         context: in which the page is opened later, so that all requests are counted.
     """
     open_requests: set[Request] = set()
-    context.on("request", open_requests.add)
+    context.on("request", lambda asked: open_requests.add(asked))
     for event in ("requestfinished", "requestfailed"):
-        context.on(event, open_requests.discard)
+        context.on(event, lambda got: open_requests.discard(got))
 
     def wait(page: Page) -> None:
         page.evaluate(IDLE)
