@@ -58,8 +58,10 @@ def quiet(context: BrowserContext) -> Callable[[Page], None]:
         context.on(event, lambda got: open_requests.discard(got))
 
     def wait(page: Page) -> None:
-        page.evaluate(IDLE)
-        while open_requests:
+        for _ in range(10_000):  # some milliseconds each
             page.evaluate(IDLE)
+            if not open_requests:
+                return
+        raise AssertionError(f"no answer to {[asked.url for asked in open_requests]}")
 
     return wait
