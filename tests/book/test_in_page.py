@@ -337,8 +337,15 @@ ASK = """async ({ name, chapter, sources }) => {
 
 
 def rounded(report: dict[str, Any]) -> dict[str, Any]:
-    """A report in which what rounding leaves of a zero is 0, on every machine."""
-    text = json.dumps(report)
+    """A report in which what rounding leaves of a zero is 0, on every machine.
+
+    Of a case about rounding, nobody can say beforehand how many values it changes.
+    """
+    told = [
+        {**case, "message": ""} if case["title"].startswith("rounding") else case
+        for case in report["cases"]
+    ]
+    text = json.dumps({**report, "cases": told})
     return json.loads(re.sub(r"-?\d(\.\d+)?e-(1[3-9]|[2-9]\d)", "0", text))
 
 

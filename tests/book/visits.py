@@ -53,13 +53,15 @@ def quiet(context: BrowserContext) -> Callable[[Page], None]:
         context: in which the page is opened later, so that all requests are counted.
     """
     open_requests: set[Request] = set()
-    context.on("request", lambda request: open_requests.add(request))
+    context.on("request", lambda asked: open_requests.add(asked))
     for event in ("requestfinished", "requestfailed"):
-        context.on(event, lambda request: open_requests.discard(request))
+        context.on(event, lambda got: open_requests.discard(got))
 
     def wait(page: Page) -> None:
-        page.evaluate(IDLE)
-        while open_requests:
+        for _ in range(10_000):  # some milliseconds each
             page.evaluate(IDLE)
+            if not open_requests:
+                return
+        raise AssertionError(f"no answer to {[asked.url for asked in open_requests]}")
 
     return wait

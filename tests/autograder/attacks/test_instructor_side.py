@@ -25,7 +25,7 @@ from classroom.submissions import hand_in, submission
 from tests.autograder.attacks.conftest import about
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import nbgrader
-from tests.book.visits import quiet
+from tests.book.visits import IDLE
 from tools.chromium import headless_chromium
 
 EVIL = "http://evil.invalid"
@@ -222,14 +222,13 @@ def visit(context, path):
         shown.dismiss()
 
     context.route("**/*", request)
-    wait = quiet(context)
     tab = context.new_page()
     tab.on("dialog", dialog)
     tab.on("pageerror", lambda error: happened["errors"].append(str(error)))
     tab.goto(path.as_uri(), wait_until="load")
     for target in tab.query_selector_all("a[href^='javascript']"):
         target.click(force=True, no_wait_after=True)
-    wait(tab)
+    tab.evaluate(IDLE)
     happened["pwned"] = tab.evaluate("window.pwned ?? null")
     happened["text"] = tab.evaluate("document.body.innerText")
     happened["active"] = tab.evaluate(
