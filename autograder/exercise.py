@@ -117,11 +117,11 @@ class Exercise:
     def allowed(self) -> str:
         """What an answer may use, in one line of markdown for the task."""
         if not self.forbidden:
-            return "*May be used:* everything, a library's own function as well."
+            return "*May be used:* everything, including a library's own function."
         names = ", ".join(f"`{name}`" for name in self.forbidden)
         return (
-            "*May be used:* everything but what you build here, from whatever library "
-            f"it comes: {names}."
+            "*May be used:* everything but what you build here, whichever library "
+            f"it comes from: {names}."
         )
 
 

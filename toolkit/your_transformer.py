@@ -31,8 +31,8 @@ class Transformer:
     """A decoder-only transformer with rotary positions, normalised first.
 
     Args:
-        file: the weights and what else was kept of the trained model.
-        blocks: the functions by name; more than ``BLOCKS`` do no harm.
+        file: the weights, the number of heads and the merges of the trained model.
+        blocks: the functions by name; any not in ``BLOCKS`` are ignored.
     """
 
     def __init__(self, file: dict[str, Any], blocks: Mapping[str, Callable]) -> None:
@@ -45,8 +45,8 @@ class Transformer:
     def write(self, prompt: str, uniform: np.ndarray, temperature: float = 0.8) -> str:
         """Continue a text by one token for each random number in ``uniform`` (n,).
 
-        Of the distribution, the most probable nine tenths can be chosen. In the place
-        of no text, the model reads an empty line.
+        Tokens are drawn from the most probable nine tenths of the distribution. An
+        empty prompt is read as an empty line.
         """
         ids = self.blocks.bpe_encode(prompt or "\n", self.merges)
         for number in uniform:

@@ -9,7 +9,7 @@ dequantise = Exercise(
     "dequantise",
     hints=(
         "Write the byte 0xA3 in binary. Which four bits are the code of weight j, and "
-        "which are that of weight j + 16?",
+        "which are the code of weight j + 16?",
         "`codes & 15` keeps the lower four bits and `codes >> 4` the upper four. Along "
         "which axis do the two halves of a block have to be joined?",
         "A scale is shared by the 32 weights of its block: it needs one more axis, of "
@@ -30,8 +30,8 @@ chat_prompt = Exercise(
     hints=(
         "Write down the prompt for a single message by hand, with every line break. "
         "How many are there?",
-        "Every message, an answer of the assistant as well, has the same form. What "
-        "makes the model begin a new answer?",
+        "Every message has the same form, even the assistant's answers. What makes "
+        "the model begin a new answer?",
     ),
 )
 generate = Exercise(

@@ -51,7 +51,7 @@ patching_effect = Exercise(
         "Into which of the two inputs does the activation go, and from which run does "
         "it come?",
         "Begin with `clean_metric, activations = run(clean, {})`. Which of the runs "
-        "depend on the name, and so belong into the loop?",
+        "depend on the name, and so belong in the loop?",
     ),
 )
 logit_lens = Exercise(

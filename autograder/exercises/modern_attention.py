@@ -13,7 +13,7 @@ kv_cache_bytes = Exercise(
         "What is kept for one token in one layer? Count the vectors, then the numbers "
         "in each.",
         "One token of one sequence has a key and a value in each layer and each "
-        "key-value head. Multiply by everything of which there are several.",
+        "key-value head. What else is there more than one of? Multiply.",
     ),
 )
 rms_norm = Exercise(
@@ -31,7 +31,8 @@ swiglu = Exercise(
         "There are two projections up and one down. Which of the two passes through "
         "silu, and where do they meet?",
         "Which of exp(z) and exp(-z) overflows for z = 10,000, and which for "
-        "z = -10,000? Multiply the fraction by a suitable exponential above and below.",
+        "z = -10,000? Multiply the numerator and the denominator by a suitable "
+        "exponential.",
         "`np.exp(-np.abs(gate))` is at most one for either sign.",
     ),
 )
@@ -39,7 +40,7 @@ rotary_half = Exercise(
     "rotary_half",
     hints=(
         "Write down the pairs for six features. What is the partner of feature 0, and "
-        "what that of feature 1?",
+        "what is the partner of feature 1?",
         "One table of angles, (N, d/2), serves both halves: position times "
         "base^(-2i/d).",
         "A rotation of the pair (a, b) is (a cos - b sin, a sin + b cos). Here a is "
@@ -96,7 +97,7 @@ latent_scores = Exercise(
 delta_rule_step = Exercise(
     "delta_rule_step",
     hints=(
-        "What does the key find in the state now? What is missing to the value?",
+        "What does the key find in the state now? What is missing from the value?",
         "The correction has the shape of the state: (d_k, d_v). Which product of a "
         "vector of d_k and one of d_v has that shape?",
     ),

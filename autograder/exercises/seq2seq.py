@@ -39,8 +39,8 @@ AttentionDecoder = Exercise(
 sequence_loss = Exercise(
     "sequence_loss",
     hints=(
-        "Sum over all tokens that count, then divide by how many they are. When is "
-        "that number 0?",
+        "Sum over all tokens that count, then divide by their number. When is that "
+        "number 0?",
         "`F.cross_entropy` wants (tokens, V) and (tokens,): flatten both batch and "
         "positions.",
         "It has `ignore_index` and `reduction='sum'`.",

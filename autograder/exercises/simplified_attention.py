@@ -45,8 +45,8 @@ attend = Exercise(
     right="The output is the average of the inputs, with weights that sum to one.",
     results=("output", "weights"),
     hints=(
-        "You have written two of the three steps. What does each of them take, and "
-        "what does it return?",
+        "Your two functions cover three of the four steps. What does each of them "
+        "take, and what does it return?",
         "Weight i belongs to row i of X. Draw the case N = 3, D = 2: which axis of X "
         "do the weights lie along?",
         "Start with a = softmax(alignment_scores(q, X)).",

@@ -181,7 +181,7 @@ MEANINGS = {
         "the inputs come from."
     ),
     r"^TypeError: .*must be tuple of Tensors, not Tensor": "The tensors that are "
-    "joined belong into one list or tuple: torch.cat([a, b]).",
+    "joined belong in one list or tuple: torch.cat([a, b]).",
     r"^TypeError: .*only (integer scalar|0-dimensional|length-1|size-1) arrays"
     r"|^ValueError: .*only one element tensors": "A whole array stands where a single "
     "number is needed: as an argument of math.exp, math.sqrt or float(), as an index, "
