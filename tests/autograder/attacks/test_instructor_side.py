@@ -25,7 +25,6 @@ from classroom.submissions import hand_in, submission
 from tests.autograder.attacks.conftest import about
 from tests.autograder.conftest import TOPIC, code_cell
 from tests.autograder.grading.test_grade import nbgrader
-from tests.book.visits import IDLE
 from tools.chromium import headless_chromium
 
 EVIL = "http://evil.invalid"
@@ -228,7 +227,7 @@ def visit(context, path):
     tab.goto(path.as_uri(), wait_until="load")
     for target in tab.query_selector_all("a[href^='javascript']"):
         target.click(force=True, no_wait_after=True)
-    tab.evaluate(IDLE)
+    tab.wait_for_timeout(300)
     happened["pwned"] = tab.evaluate("window.pwned ?? null")
     happened["text"] = tab.evaluate("document.body.innerText")
     happened["active"] = tab.evaluate(
