@@ -38,6 +38,7 @@ from autograder.sandbox.scratch import submission_folder
 from autograder.submissions.cells import Cell, HandedIn, Role
 
 MOST_CODE = 500_000  # characters in which the line is looked up that failed
+FEWEST_KERNELS = 4  # and two more for each exercise: one for its cell, one to ask
 ADDED = -1  # stands for all cells that the student added
 
 
@@ -95,7 +96,9 @@ class Execution:
             SandboxUnavailable: no kernel started.
             GraderFault: a kernel was lost through no provable fault of its own.
         """
-        while not await self._one_kernel():
+        kernels = FEWEST_KERNELS + 2 * len(self.topic.exercises)
+        while kernels and not await self._one_kernel():
+            kernels -= 1
             if self.clock.is_up:
                 if self._began_anew:
                     break
