@@ -66,9 +66,9 @@ cached_attention = Exercise(
 # Models to decode ---------------------------------------------------------------------
 
 
-def softmax(x):
-    shares = np.exp(x - x.max(axis=-1, keepdims=True))
-    return shares / shares.sum(axis=-1, keepdims=True)
+def log_shares(logits):
+    """(K, V) logits of moderate size -> (K, V) log-probabilities."""
+    return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
 
 
 class PrefixModel:
@@ -93,7 +93,7 @@ class PrefixModel:
 
     def log_probs(self, prefixes):
         """(K, t) ids -> (K, V) log-probabilities."""
-        return np.log(softmax(self.logits(prefixes)))
+        return log_shares(self.logits(prefixes))
 
 
 # greedy_decode ------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class TreeModel(PrefixModel):
 
     def __call__(self, prefixes):
         """(K, t) ids, start included -> (K, V)."""
-        probabilities = softmax(self.logits(prefixes))
+        probabilities = np.exp(log_shares(self.logits(prefixes)))
         for row, prefix in zip(probabilities, prefixes.tolist(), strict=True):
             branch = self.branches.get(tuple(prefix), {})
             row[list(branch)] = 0.0

@@ -109,7 +109,7 @@ def some(rng, n):
     return mask
 
 
-def padding(lengths, longest):
+def padding(longest, *lengths):
     """(B, longest) mask of sequences that all are shorter than the longest."""
     return torch.arange(longest) < torch.tensor(lengths)[:, None]
 
@@ -214,7 +214,7 @@ def encoder_layer_before(EncoderLayer, rng):
 @EncoderLayer.case(title="both masks, in training and in evaluation", points=2, **LOOSE)
 def encoder_layer_masks(EncoderLayer, rng):
     layer = fill(EncoderLayer(8, 2, 5, True), rng)
-    x, mask, padded = tensor(rng, 3, 5, 8), some(rng, 5), padding([4, 2, 3], 5)
+    x, mask, padded = tensor(rng, 3, 5, 8), some(rng, 5), padding(5, 4, 2, 3)
     trained = layer.train()(x, mask, padded)
     with torch.no_grad():
         return trained, layer.eval()(x, mask=mask, padding_mask=padded)
@@ -223,7 +223,7 @@ def encoder_layer_masks(EncoderLayer, rng):
 @EncoderLayer.case(title="each mask alone, normalised after", points=1, **LOOSE)
 def encoder_layer_each_mask(EncoderLayer, rng):
     layer = fill(EncoderLayer(6, 2, 7), rng)
-    x, padded = tensor(rng, 3, 4, 6), padding([2, 3, 1], 4)
+    x, padded = tensor(rng, 3, 4, 6), padding(4, 2, 3, 1)
     return layer(x, mask=some(rng, 4)), layer(x, padding_mask=padded)
 
 
@@ -266,7 +266,7 @@ def decoder_layer_before(DecoderLayer, rng):
 def decoder_layer_masks(DecoderLayer, rng):
     layer = fill(DecoderLayer(8, 2, 5, True), rng)
     x, memory = tensor(rng, 3, 5, 8), tensor(rng, 3, 4, 8)
-    mask, padded = some(rng, 5), padding([3, 1, 2], 4)
+    mask, padded = some(rng, 5), padding(4, 3, 1, 2)
     trained = layer.train()(x, memory, mask, padded)
     with torch.no_grad():
         evaluated = layer.eval()(x, memory, mask=mask, memory_padding_mask=padded)
@@ -280,7 +280,7 @@ def decoder_layer_each_mask(DecoderLayer, rng):
     layer = fill(DecoderLayer(6, 2, 7), rng)
     x, memory = tensor(rng, 3, 4, 6), tensor(rng, 3, 4, 6)
     masked = layer(x, memory, mask=some(rng, 4))
-    return masked, layer(x, memory, memory_padding_mask=padding([2, 3, 1], 4))
+    return masked, layer(x, memory, memory_padding_mask=padding(4, 2, 3, 1))
 
 
 @DecoderLayer.case(
@@ -352,7 +352,7 @@ def encoder_plain(Encoder, rng):
 )
 def encoder_masks(Encoder, rng):
     encoder = fill(Encoder(AddingLayer(4), 3, norm=nn.LayerNorm(4)), rng)
-    x, mask, padded = tensor(rng, 3, 5, 4), some(rng, 5), padding([4, 2, 3], 5)
+    x, mask, padded = tensor(rng, 3, 5, 4), some(rng, 5), padding(5, 4, 2, 3)
     both = encoder.train()(x, mask, padded)
     with torch.no_grad():
         encoder.eval()
@@ -364,7 +364,7 @@ def encoder_masks(Encoder, rng):
 def encoder_of_decoder_layers(Encoder, rng):
     decoder = fill(Encoder(LookingLayer(4), 3), rng)
     x, memory = tensor(rng, 3, 5, 4), tensor(rng, 3, 6, 4)
-    mask, padded = some(rng, 5), padding([5, 2, 3], 6)
+    mask, padded = some(rng, 5), padding(6, 5, 2, 3)
     return decoder(x, memory, mask, memory_padding_mask=padded)
 
 

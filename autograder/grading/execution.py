@@ -38,6 +38,7 @@ from autograder.sandbox.scratch import submission_folder
 from autograder.submissions.cells import Cell, HandedIn, Role
 
 MOST_CODE = 500_000  # characters in which the line is looked up that failed
+FEWEST_KERNELS = 4  # and two more for each exercise: one for its cell, one to ask
 ADDED = -1  # stands for all cells that the student added
 
 
@@ -59,7 +60,8 @@ class Execution:
         reports: what they are worth.
         refused: why an exercise gets nothing, where it was not examined.
         cell_errors: how the cell of an exercise stopped.
-        ended: how often a cell has ended a kernel, by its number, or ``ADDED``.
+        ended: how often a cell has ended a kernel, by its number, or ``ADDED``; and
+            the questions on an exercise, by its name.
         notes: one line for each irregularity.
     """
 
@@ -76,7 +78,7 @@ class Execution:
     reports: dict[str, Report] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     cell_errors: dict[str, str] = field(default_factory=dict)
-    ended: Counter[int] = field(default_factory=Counter)
+    ended: Counter[int | str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -94,7 +96,9 @@ class Execution:
             SandboxUnavailable: no kernel started.
             GraderFault: a kernel was lost through no provable fault of its own.
         """
-        while not await self._one_kernel():
+        kernels = FEWEST_KERNELS + 2 * len(self.topic.exercises)
+        while kernels and not await self._one_kernel():
+            kernels -= 1
             if self.clock.is_up:
                 if self._began_anew:
                     break
@@ -195,11 +199,12 @@ class Execution:
     def _is_open(self, name: str) -> bool:
         """Whether an exercise is still to be asked for.
 
-        So it is as long as it meets a stub, its own or that of a function it calls.
+        So it is as long as it meets a stub, its own or that of a function it calls, and
+        has ended no kernel.
         """
         answers = self.given.get(name)
         lacks = answers is None or any(_lacks_answer(name, a) for a in answers)
-        return name not in self.refused and lacks
+        return name not in self.refused and not self.ended[name] and lacks
 
     async def _examine(self, client: SubmissionClient, name: str) -> bool:
         """Ask for an exercise, if it is open, and mark it.
@@ -226,6 +231,7 @@ class Execution:
             ended = await self._look_for_mistakes(client, name)
         if ended is not None:
             note = self._note_end(f"calling {name}", ended)
+            self.ended[name] += 1
             if name not in self.given:  # else only a hint is lost
                 self.refused[name] = note
         return ended is None

@@ -36,6 +36,7 @@ import toolkit
 from autograder.answers import Answer, answer, decode, encode_outcome
 from autograder.exercise import Case, Exercise, load_topic, topic_names
 from autograder.expected import Expected, expect, public_seeds
+from autograder.forbid import answer_by_hand
 from autograder.judge import judge
 from autograder.rows import disagreement
 
@@ -43,6 +44,7 @@ SHIPPED = ("autograder", "toolkit")
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 SECONDS = 2  # for one case; right answers need a hundredth of it, one a thirtieth
 SILENCE = 8  # seconds after which what was called is not waited for
+MARK = b"earned: "  # begins a result: what was called may write to any descriptor
 PLAIN = (type(None), bool, int, float, str, bytes)  # cannot change once returned
 STARTS = (  # audit events of who starts a process
     *("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system"),
@@ -194,7 +196,7 @@ class Question:
         if not candidate.takes(self.call):
             return False
         if self.right.raised is not None:
-            given = self.answer(candidate)
+            given = decode(answer(self.case, candidate.call, self.seed))
         else:
             # ``answer`` would look for the line that an error came from, which takes
             # longer than the call.
@@ -209,11 +211,11 @@ class Question:
         torch.default_generator.manual_seed(self.seed)
         return self.case.run(call, rng)
 
-    def answer(self, candidate: Candidate) -> Answer:
-        """What the examiner would read of a candidate's answer."""
+    def answer(self, candidate: Candidate, to: Exercise) -> Answer:
+        """What the examiner would read of a candidate's answer to this exercise."""
         if not candidate.takes(self.call):
             return Answer(raised="TypeError")
-        return decode(answer(self.case, candidate.call, self.seed))
+        return decode(answer_by_hand(to, self.case, candidate.call, self.seed))
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,7 @@ class Asked:
         given = []
         for question in self.questions:
             with limit:
-                given.append(question.answer(candidate))
+                given.append(question.answer(candidate, self.exercise))
             if limit.exceeded:
                 return 0
         return judge(self.exercise, given, self.expected).score
@@ -485,7 +487,8 @@ def try_in_a_child(
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return [json.loads(line) for line in text.split(b"\n")[:-1]]
+    lines = text.split(b"\n")[:-1]
+    return [json.loads(line[len(MARK) :]) for line in lines if line.startswith(MARK)]
 
 
 def refuse_processes() -> None:
@@ -524,7 +527,7 @@ def _child(
             if os.getpid() != own:
                 break  # what was called has forked
             line = json.dumps([name, asked.exercise.name, points])
-            os.write(writing, line.encode() + b"\n")
+            os.write(writing, b"\n" + MARK + line.encode() + b"\n")
     finally:
         os._exit(0)
 

@@ -3,8 +3,10 @@
     python -m tests.autograder.borrowed_pages [FILE ...]
 
 Prints a line of JSON, [name, exercise, points], for each that earns points: of all
-pages, and of the files named. A page is not executed, which would take minutes; its
-imports, definitions and constants are. Stubs stay stubs, as in a released notebook.
+pages, and of the files named. But a page may compute with what an earlier chapter asks
+for, since no notebook needs the answers to another one. A page is not executed, which
+would take minutes; its imports, definitions and constants are. Stubs stay stubs, as in
+a released notebook.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ import nbformat
 import torch
 from myst_nb.core.read import read_myst_markdown_notebook
 
-from autograder.book import chapters_folder
+from autograder.book import chapter_names, chapters_folder
+from autograder.exercise import find_topic
 from tests.autograder.borrowed import Candidate, callables, earners
 
 ANSWERS = "book-only"  # the tag of cells that import the references; on no page
@@ -82,8 +85,11 @@ def main(others: list[str]) -> None:
         for name, value in callables(module_of(path)).items():
             if getattr(value, "__module__", None) in (path.stem, None):
                 candidates[f"{path.stem}.{name}"] = Candidate(value)
-    for earned in earners(candidates):
-        print(json.dumps(earned), flush=True)
+    order = chapter_names()
+    for name, exercise, points in earners(candidates):
+        page, asked_in = name.partition(".")[0], find_topic(exercise).name
+        if asked_in not in order[: order.index(page) if page in order else 0]:
+            print(json.dumps([name, exercise, points]), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from autograder.sandbox.connection import (
     fork_servers,
 )
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.manager import SandboxKernelManager
 from autograder.submissions.cells import as_handed_in
 from classroom.forgeries import WRONG
 from classroom.submissions import submission
@@ -281,6 +282,23 @@ def test_answers_that_end_kernel_after_kernel_cost_no_other_answer(graded, topic
 def test_cells_beside_the_answers_that_end_the_kernel_are_left_out(graded, topic):
     found = scores(graded.reports["killers"])
     assert found["attend"] == topic.exercises["attend"].points
+
+
+def test_a_hundred_answers_that_end_kernels_end_a_few(
+    examination, attacking, topic, monkeypatch
+):
+    ended = []
+    start = SandboxKernelManager.start_kernel
+
+    async def counting(manager, **options):
+        ended.append(manager)
+        return await start(manager, **options)
+
+    monkeypatch.setattr(SandboxKernelManager, "start_kernel", counting)
+    killing = [f"import os; os._exit({n})\ndef softmax(_): pass" for n in range(100)]
+    report = examination(attacking(cells=killing)).report
+    assert len(ended) == 4 + 2 * len(topic.exercises)
+    assert "not examined" in about(report, "softmax")
 
 
 # What no exercise is needed for.

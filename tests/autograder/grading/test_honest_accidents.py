@@ -373,6 +373,16 @@ def test_an_answer_that_hangs_costs_its_own_exercise_only(examine, honest):
     assert "time limit" in lookup["message"]
 
 
+def test_who_ends_the_kernel_when_asked_again_is_asked_no_more(examine, honest):
+    """A stub above its check, so open to the end, and below it what ends the kernel."""
+    data = honest(soft_lookup=stub_of(honest(), "soft_lookup"))
+    killer = "import os\ndef soft_lookup(*_, **__): os._exit(1)"
+    data["cells"].append(code_cell(killer))
+    report = examine(data)
+    without_right(report, "soft_lookup")
+    assert sum("calling soft_lookup ended" in note for note in report["notes"]) == 1
+
+
 def test_who_is_asked_again_is_asked_something_else(examine, honest):
     """A stub that writes down its questions, and is answered from memory at the end."""
     listens = (
