@@ -165,7 +165,7 @@ def _wrong_lines(exercise: Exercise, wrong: Sequence[_Wrong]) -> Iterator[Card]:
             "line",
             f"One line of {exercise.name} was changed. {_sentence(symptom)} "
             "Which line is it?",
-            f"Now {one.edit.says}.",
+            f"In the changed line, {one.edit.says}.",
             code=tuple(code),
             line=line,
             choose="What belongs there?",

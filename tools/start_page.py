@@ -152,11 +152,16 @@ def draw_map(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def map_html(app: Sphinx, docname: str) -> str:
-    """The parts of the book: numbered chapters as cards, other pages as links."""
+    """The parts of the book: numbered chapters as cards, other pages as links.
+
+    Pages below another one, as those of a guide, are found there.
+    """
     listed = book.parts(Path(app.srcdir, "_toc.yml"))
+    root, listings = app.config.root_doc, app.env.toctree_includes.items()
+    below = {page for above, its in listings if above != root for page in its}
     cards, links = [], []
     for part in listed:
-        pages = [page for page in part.pages if page in app.env.titles]
+        pages = [p for p in part.pages if p in app.env.titles and p not in below]
         if part.caption and any(_number(app, page) for page in pages):
             items = "".join(_card(app, docname, page) for page in pages)
             cards.append(

@@ -236,7 +236,8 @@
       kept.cards[this.card.id] = [box, today + DAYS[Math.max(box - 1, 0)]];
       Kept.keep(KEY, kept);
       const go = this.button("Next", () => this.next());
-      this.task.append(element("p", { class: "practice-says" }, says), go);
+      const words = says.split("`").map((part, n) => (n % 2 ? element("code", {}, part) : part));
+      this.task.append(element("p", { class: "practice-says" }, ...words), go);
       go.focus();
     }
 
