@@ -159,12 +159,6 @@ def everything(topic):
     return sum(exercise.points for exercise in topic.exercises.values())
 
 
-@pytest.fixture(scope="session")
-def softmax_points(topic):
-    """The points of the exercise in which the attacks are."""
-    return topic.exercises["softmax"].points
-
-
 class Cost:
     """Memory that this process takes at most, beyond what it had: megabytes."""
 
