@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,15 @@ def no_event_loop_is_left() -> Iterator[None]:
     except RuntimeError:
         return
     pytest.fail(f"an event loop outlives this file: {loop}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_node_is_left() -> Iterator[None]:
+    """Forget the nodes that applications of Sphinx registered for the whole process."""
+    yield
+    if docutils := sys.modules.get("sphinx.util.docutils"):
+        with docutils.docutils_namespace():
+            pass  # what is registered is forgotten behind it
 
 
 @pytest.fixture(scope="session")

@@ -235,7 +235,7 @@ def test_search_finds_a_chapter(served: bool, browser: Browser, html: Path, site
     [
         ("causal mask", {"masking"}),
         ("why divide by sqrt", {"scaling"}),
-        ("RoPE", {"positional_encoding", "modern_attention", "language_model"}),
+        ("RoPE", {"glossary", "positional_encoding", "modern_attention"}),
         ("MHA", {"multi_head"}),
         ("beam sear", {"decoding"}),  # not yet all of it
     ],
