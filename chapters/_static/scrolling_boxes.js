@@ -8,11 +8,11 @@ const BOXES = [
 
 function nameBox(box) {
   const scrolls = box.scrollWidth > box.clientWidth + 1;
-  if (scrolls && !box.hasAttribute("tabindex")) {
+  if (scrolls && !(box.tabIndex === 0 && box.hasAttribute("role"))) { // the theme sets -1
     box.tabIndex = 0;
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", "Wider than the page: scrolls sideways");
-  } else if (!scrolls && box.hasAttribute("tabindex")) {
+  } else if (!scrolls && box.hasAttribute("role")) {
     for (const name of ["tabindex", "role", "aria-label"]) {
       box.removeAttribute(name);
     }

@@ -30,7 +30,7 @@ CHARTS_DRAWN = """() => [...document.querySelectorAll(
 BOXES_NAMED = """() => [...document.querySelectorAll(
   '.figure-box, .interactive-chart-view, .pst-scrollable-table-container, div.math, ' +
   'div.math mjx-container'
-)].every(b => b.scrollWidth <= b.clientWidth + 1 || b.hasAttribute('tabindex'))"""
+)].every(b => b.scrollWidth <= b.clientWidth + 1 || b.tabIndex === 0)"""
 # The theme looks at code and outputs again when the window has another size.
 CODE_FOCUSABLE = """() => [...document.querySelectorAll(
   'pre, .cell_output > .output'
