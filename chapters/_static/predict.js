@@ -6,6 +6,7 @@
   const PAGE = location.pathname.split("/").pop().replace(/\.html$/, "");
   const KEY = `attention-from-scratch-predictions/${PAGE}`;
   const WAITS = "waits-for-prediction";
+  const TELLS = "tells-the-output"; // the paragraph below it
 
   /** The predictions of this page, by their questions. */
   const recall = () => Kept.recall(KEY) ?? {};
@@ -27,6 +28,8 @@
         place.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING
         && cell.querySelector(".cell_output:not(.in-page-output)"));
       this.output = this.cell?.querySelector(".cell_output:not(.in-page-output)");
+      const below = this.cell?.nextElementSibling;
+      this.text = below?.matches("p") ? below : null;
       this.verdict = element("p", { className: "predict-verdict" });
       this.verdict.setAttribute("role", "status");
       this.form = element("form", { className: "predict-form noprint" });
@@ -42,6 +45,7 @@
         this.compare(kept);
       } else {
         this.output?.classList.add(WAITS);
+        this.text?.classList.add(TELLS);
       }
     }
 
@@ -79,6 +83,7 @@
     /** Show the output. */
     show() {
       this.output?.classList.remove(WAITS);
+      this.text?.classList.remove(TELLS);
       this.form.querySelector(".predict-show").hidden = true;
     }
 

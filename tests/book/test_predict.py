@@ -24,6 +24,8 @@ d =   64: variance 66.7, divided by d 1.04
 ```
 ````
 
+The variance is close to d.
+
 ```{predict} all the same
 :line: 0.5 of the first
 :choices: 1.0 | 0.5 | all the same
@@ -93,10 +95,13 @@ def page(built: Path, browser: Browser) -> Iterator[Page]:
 
 def test_an_output_waits_for_a_number_and_is_compared_with_it(page: Page):
     output, verdict = page.locator(".cell_output").first, page.locator("[role=status]")
+    told = page.get_by_text("The variance is close to d.")
     expect(output).not_to_be_visible()
+    expect(told).not_to_be_visible()
     page.get_by_role("spinbutton", name="Your prediction").fill("8")
     page.keyboard.press("Enter")
     expect(output).to_be_visible()
+    expect(told).to_be_visible()
     expect(verdict.first).to_have_text(
         "✗ You said “8”. It is “66.7”. The cell prints: "
         "d = 64: variance 66.7, divided by d 1.04"
