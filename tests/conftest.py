@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -139,12 +140,11 @@ def no_event_loop_is_left() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def no_node_is_left() -> Iterator[None]:
-    """Forget the nodes that applications of Sphinx registered for the whole process."""
-    yield
-    if docutils := sys.modules.get("sphinx.util.docutils"):
-        with docutils.docutils_namespace():
-            pass  # what is registered is forgotten behind it
+def nothing_of_sphinx_is_left() -> Iterator[None]:
+    """Forget what applications of Sphinx registered for the whole process."""
+    docutils = sys.modules.get("sphinx.util.docutils")  # of a file of tests, if any
+    with docutils.docutils_namespace() if docutils else nullcontext():
+        yield
 
 
 @pytest.fixture(scope="session")
