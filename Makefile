@@ -32,7 +32,9 @@ LISTED := $(shell cat _build/.sources 2>/dev/null)
 .PHONY: all always book pdf notebooks check test test-all test-code lint lab demo bench \
 	attacks pages clean python-packages system-packages
 
-all: book notebooks
+# Side by side: at first, Sphinx reads all pages with one processor.
+all: $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs=2 book notebooks
 	@echo "The book:       $(CURDIR)/_build/html/index.html"
 	@echo "The notebooks:  $(CURDIR)/_build/notebooks/  (make lab opens them)"
 
