@@ -36,6 +36,7 @@ ERRORS_MISSING = (
 NOT_REFUSED = (
     "Besides, an error that the docstring asks for is not raised as it should be."
 )
+FURTHER = "What else fails has a further cause: check again when this is mended."
 IN_PLACE = (
     "Your code changes its argument {} in place, with an assignment such as x[...] = "
     "or x += or with a method that works in place, and whoever called it goes on with "
@@ -68,17 +69,19 @@ def explain(
 
     Returns:
         The first edit whose answers are the student's in every case that asks for a
-        value; else what the error means that was raised; else nothing.
+        value; else the first that is so in the first case that fails and in those that
+        pass; else what the error means that was raised; else nothing.
     """
     if isinstance(exercise, BreakExercise):
         return Explanation(*advice.on_test(exercise, given, expected))
     asked = _Asked(exercise, given, expected)
     searches = (
         *(_known_mistake, _only_errors_missing, _error_of_all, _changed_inputs),
-        *(_relation, _edit, _place, _error_of_some),
+        *(_relation, _edit, _first_of_several, _place, _error_of_some),
     )
     for search in searches:
-        found = _edit(asked, seconds) if search is _edit else search(asked)
+        timed = search in (_edit, _first_of_several)
+        found = search(asked, seconds) if timed else search(asked)
         if found is not None:
             return found
     return Explanation()
@@ -249,6 +252,27 @@ def _edit(asked: _Asked, seconds: float) -> Explanation | None:
     return None
 
 
+def _first_of_several(asked: _Asked, seconds: float) -> Explanation | None:
+    """What explains the first case that fails with numbers, where others fail, too."""
+    end = time.process_time() + seconds / 3
+    tell = (n for n in asked.failed if len(np.unique(_of(asked.expected, n))) >= 4)
+    first = next((n for n in tell if _is_finite(asked.given[n])), None)
+    if first is None or len(asked.failed) == 1:
+        return None
+    numbers = [first, *(n for n in asked.valued if not asked.wrong[n])]
+    for known in asked.expected.mistakes:
+        if _same(asked, known.answers, numbers):
+            words = f"{known.hint} {FURTHER}"
+            return Explanation(Reason.MISTAKE, words, known.name)
+    edits: _Edits | None = asked.expected.memo.get("edits")
+    for tried in edits.tried if edits else ():
+        if time.process_time() > end:
+            return None
+        if all(asked.is_given(n, tried.answer(n)) for n in numbers):
+            return Explanation(Reason.EDIT, f"{tried.edit.says} {FURTHER}")
+    return None
+
+
 NO_ANSWER = Answer(unreadable="it cannot be made")
 
 
@@ -315,8 +339,13 @@ class _Edits:
     def key(self, number: int) -> tuple[bool, bool, int]:
         """What sorts cases: those that tell most versions apart in least time first."""
         constant = self._expected.constant[number]
-        values = _numbers(self._expected.reference[number].value)
+        values = _of(self._expected, number)
         return constant, len(np.unique(values)) < 4, self.runs[number].cost
+
+    @property
+    def tried(self) -> Sequence[_Tried]:
+        """Those that were asked for so far."""
+        return self._found
 
     def all(self) -> Iterator[_Tried]:
         """The edits, in one order whoever asks."""
@@ -327,6 +356,16 @@ class _Edits:
                     return
                 self._found.append(_Tried(edit, self._cases, self._expected))
             yield self._found[number]
+
+
+def _of(expected: Expected, number: int) -> np.ndarray:
+    """Some numbers of the right answer to a case."""
+    return _numbers(expected.reference[number].value)
+
+
+def _is_finite(given: Answer) -> bool:
+    """Whether an answer is made of numbers, none of which is infinite or NaN."""
+    return given.is_value and bool(np.isfinite(_numbers(given.value)).all())
 
 
 def _numbers(value: Any) -> np.ndarray:

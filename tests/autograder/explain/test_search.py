@@ -20,7 +20,7 @@ from autograder.expected import expect, public_seeds
 from autograder.explain import results
 from autograder.explain.arguments import wrapped
 from autograder.explain.results import ARRANGED, PLACES, RESULTS, Wrong
-from autograder.explain.search import MOST, _Edits, explain
+from autograder.explain.search import FURTHER, MOST, _Edits, explain
 from autograder.judge import judge
 from autograder.reasons import Reason
 
@@ -278,3 +278,48 @@ def test_a_search_ends_when_its_time_is_over():
     fresh = replace(expected, memo={})
     assert explain(exercise, given, fresh, seconds=-1).reason is Reason.NONE
     assert len(fresh.memo["edits"]._found) == 1
+
+
+def softmax_of_columns_that_overflows(scores):
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=0, keepdims=True)
+
+
+def unscaled_and_hidden_by_zero(query, key, value, mask=None):
+    scores = query @ np.swapaxes(key, -1, -2)
+    scores = scores if mask is None else np.where(mask, scores, 0)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = weights / weights.sum(-1, keepdims=True)
+    return weights @ value, weights
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize(
+    ("topic", "implementation", "name", "says"),
+    [
+        (
+            "simplified_attention",
+            softmax_of_columns_that_overflows,
+            "softmax",
+            "You normalised over the first axis",
+        ),
+        (
+            "masking",
+            unscaled_and_hidden_by_zero,
+            "scaled_dot_product_attention",
+            "You left out the scale",
+        ),
+    ],
+)
+@pytest.mark.parametrize("with_bank", [True, False])
+def test_of_two_slips_the_first_that_shows_is_told(
+    topic, implementation, name, says, with_bank
+):
+    exercise, expected = asked(topic, name)
+    if with_bank:
+        expected = expect(load_topic(topic), exercise, public_seeds(exercise))
+    given = answers(exercise, implementation, expected)
+    found = explain(exercise, given, expected, FOREVER)
+    assert found.words.endswith(FURTHER)
+    assert found.reason == (Reason.MISTAKE if with_bank else Reason.EDIT)
+    assert says in found.words or not with_bank
