@@ -9,6 +9,7 @@ modules, and says the first whose answers are the student's:
   with an answer key;
 - ``arguments``: the reference, called with changed arguments;
 - ``steps``: the reference, with one step of its source changed;
+- of several slips, the first of these that explains the first case that fails;
 - ``errors``: else, what the error means that was raised.
 
 ``advice`` is on answers that are tests.

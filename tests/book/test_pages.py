@@ -48,6 +48,11 @@ LOAD_PICTURES = """async () => {
   pictures.forEach(picture => { picture.loading = 'eager'; });
   await Promise.allSettled(pictures.map(picture => picture.decode()));
 }"""
+# A long page is laid out part by part, and what is not laid out has no words.
+LAID_OUT = """() => {
+  const { dataset } = document.documentElement;
+  return !('arriving' in dataset) || 'arrived' in dataset;
+}"""
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 
 
@@ -85,6 +90,7 @@ def visit(readers_browser: Browser, site: str) -> Visit:
             page = Page(watch.complaints, watch.foreign, files=sizes(answers))
             typeset(tab)
             tab.evaluate(LOAD_PICTURES)
+            tab.wait_for_function(LAID_OUT)
             page.seen = tab.evaluate(MEASURE)
             page.overflow[WIDTHS[0]] = tab.evaluate(OVERFLOW)
             tab.set_viewport_size(narrow)
