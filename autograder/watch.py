@@ -36,6 +36,7 @@ class Watch:
         """Begin to measure."""
         self.seconds = seconds
         self._end = time.monotonic() + seconds
+        self._by_steps: dict[str, bool] = {}  # cells with a loop of one line
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -56,8 +57,10 @@ class Watch:
         file = frame.f_code.co_filename
         if not file.startswith("<cell "):
             return None
-        source = "".join(linecache.getlines(file))
-        frame.f_trace_opcodes = bool(_ONE_LINE.search(source))
+        if file not in self._by_steps:
+            source = "".join(linecache.getlines(file))
+            self._by_steps[file] = bool(_ONE_LINE.search(source))
+        frame.f_trace_opcodes = self._by_steps[file]
         return self._line
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
