@@ -74,14 +74,13 @@ def explain(
     """
     if isinstance(exercise, BreakExercise):
         return Explanation(*advice.on_test(exercise, given, expected))
-    asked = _Asked(exercise, given, expected)
+    asked = _Asked(exercise, given, expected, seconds)
     searches = (
         *(_known_mistake, _only_errors_missing, _error_of_all, _changed_inputs),
         *(_relation, _edit, _first_of_several, _place, _error_of_some),
     )
     for search in searches:
-        timed = search in (_edit, _first_of_several)
-        found = search(asked, seconds) if timed else search(asked)
+        found = search(asked)
         if found is not None:
             return found
     return Explanation()
@@ -94,12 +93,18 @@ class _Asked:
         wrong: for each case, how its answer differs; ``None`` if it does not.
         valued: the numbers of the cases that ask for a value, and not for an error.
         failed: those of them that are wrong.
+        seconds: of the processor, for which edits may be tried.
     """
 
     def __init__(
-        self, exercise: Exercise, given: Sequence[Answer], expected: Expected
+        self,
+        exercise: Exercise,
+        given: Sequence[Answer],
+        expected: Expected,
+        seconds: float,
     ) -> None:
         self.cases, self.given, self.expected = exercise.cases, given, expected
+        self.seconds = seconds
         self.wrong = [disagreement(*each) for each in self.triples(range(len(given)))]
         numbers = range(len(given))
         self.valued = [n for n in numbers if expected.reference[n].raised is None]
@@ -233,13 +238,13 @@ def _place(asked: _Asked) -> Explanation | None:
     return Explanation(Reason.EDIT, words) if words else None
 
 
-def _edit(asked: _Asked, seconds: float) -> Explanation | None:
+def _edit(asked: _Asked) -> Explanation | None:
     """An edit of arguments or of one step gives the student's answers."""
     with_value = [n for n in asked.failed if asked.given[n].is_value]
     reference, memo = asked.expected.implementation, asked.expected.memo
     if reference is None or not with_value:
         return None
-    end = time.process_time() + seconds
+    end = time.process_time() + asked.seconds
     if "edits" not in memo:
         memo["edits"] = _Edits(reference, asked.cases, asked.expected)
     edits: _Edits = memo["edits"]
@@ -252,10 +257,10 @@ def _edit(asked: _Asked, seconds: float) -> Explanation | None:
     return None
 
 
-def _first_of_several(asked: _Asked, seconds: float) -> Explanation | None:
+def _first_of_several(asked: _Asked) -> Explanation | None:
     """What explains the first case that fails with numbers, where others fail, too."""
-    end = time.process_time() + seconds / 3
-    tell = (n for n in asked.failed if len(np.unique(_of(asked.expected, n))) >= 4)
+    end = time.process_time() + asked.seconds / 3
+    tell = (n for n in asked.failed if _tells_apart(asked.expected, n))
     first = next((n for n in tell if _is_finite(asked.given[n])), None)
     if first is None or len(asked.failed) == 1:
         return None
@@ -309,6 +314,7 @@ class _Edits:
 
     Attributes:
         runs: how the reference runs each case.
+        tried: those that were asked for so far.
     """
 
     def __init__(
@@ -317,7 +323,7 @@ class _Edits:
         self._reference, self._cases, self._expected = reference, cases, expected
         self._calls: list[dict[str, Any]] = []
         self.runs = [self._watched(n) for n in range(len(cases))]
-        self._found: list[_Tried] = []
+        self.tried: list[_Tried] = []
         lines = frozenset().union(*(run.lines for run in self.runs))
         self._left = itertools.chain(
             argument_edits(reference, self._calls),
@@ -339,28 +345,23 @@ class _Edits:
     def key(self, number: int) -> tuple[bool, bool, int]:
         """What sorts cases: those that tell most versions apart in least time first."""
         constant = self._expected.constant[number]
-        values = _of(self._expected, number)
-        return constant, len(np.unique(values)) < 4, self.runs[number].cost
-
-    @property
-    def tried(self) -> Sequence[_Tried]:
-        """Those that were asked for so far."""
-        return self._found
+        tells = _tells_apart(self._expected, number)
+        return constant, not tells, self.runs[number].cost
 
     def all(self) -> Iterator[_Tried]:
         """The edits, in one order whoever asks."""
         for number in itertools.count():
-            if number == len(self._found):
+            if number == len(self.tried):
                 edit = next(self._left, None)
                 if edit is None:
                     return
-                self._found.append(_Tried(edit, self._cases, self._expected))
-            yield self._found[number]
+                self.tried.append(_Tried(edit, self._cases, self._expected))
+            yield self.tried[number]
 
 
-def _of(expected: Expected, number: int) -> np.ndarray:
-    """Some numbers of the right answer to a case."""
-    return _numbers(expected.reference[number].value)
+def _tells_apart(expected: Expected, number: int) -> bool:
+    """Whether a right answer has so many numbers that none is met by chance."""
+    return len(np.unique(_numbers(expected.reference[number].value))) >= 4
 
 
 def _is_finite(given: Answer) -> bool:
