@@ -18,12 +18,9 @@ import numpy as np
 from autograder.exercise import Exercise
 from autograder.picture import grid
 from autograder.show import with_code
+from toolkit.running_example import FEATURES, VECTORS, WORDS
 
-WORDS = ("she", "visits", "the", "bank", "for", "money")  # of chapter 1
-FEATURES = ("person", "finance", "water", "action")
-X = np.array(
-    [[2, 0, 0, 0], [0, 0, 0, 2], [0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 0], [0, 3, 0, 0]]
-).astype(float)  # (N, D) = (6, 4)
+X = np.array([VECTORS[word] for word in WORDS])  # (N, D) = (6, 4)
 QUERY = np.array([0.0, 3.0, 3.0, 0.0])  # finance or water?
 SCORES = X @ X.T / 2  # (N, N) of the words for each other
 BANK = WORDS.index("bank")

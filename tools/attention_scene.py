@@ -19,18 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.exercise import load_topic
+from toolkit.running_example import FEATURES, VECTORS, WORDS
 
-FEATURES = ("person", "finance", "water", "action")
-VECTORS = {
-    "she": (2.0, 0.0, 0.0, 0.0),
-    "visits": (0.0, 0.0, 0.0, 2.0),
-    "the": (0.0, 0.0, 0.0, 0.0),
-    "bank": (0.0, 1.0, 1.0, 0.0),
-    "for": (0.0, 0.0, 0.0, 0.0),
-    "money": (0.0, 3.0, 0.0, 0.0),
-    "river": (0.0, 0.0, 3.0, 0.0),
-}
-OPENING = ("she", "visits", "the", "bank", "for")
+OPENING = WORDS[:-1]
 LAST = ("money", "river")  # either may be the last word
 ASKING = "bank"
 

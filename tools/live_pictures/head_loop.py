@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.exercise import load_topic
+from toolkit.running_example import FEATURES, VECTORS, WORDS
 from tools.attention_scene import percent
 from tools.live_pictures.markup import (
     Picture,
@@ -23,16 +24,6 @@ from tools.live_pictures.markup import (
     says,
 )
 
-FEATURES = ("person", "finance", "water", "action")
-HAS = {
-    "she": (2.0, 0.0, 0.0, 0.0),
-    "visits": (0.0, 0.0, 0.0, 2.0),
-    "the": (0.0, 0.0, 0.0, 0.0),
-    "bank": (0.0, 1.0, 1.0, 0.0),
-    "for": (0.0, 0.0, 0.0, 0.0),
-    "money": (0.0, 3.0, 0.0, 0.0),
-}
-WORDS = tuple(HAS)
 # Each column of a projection sums some features; the first half are those of head 1.
 SHARPNESS = 2.0  # of the queries
 QUERIES = (("finance",), ("water",), ("finance", "action"), ("finance", "person"))
@@ -56,7 +47,7 @@ class Reading(NamedTuple):
 
 def tokens() -> np.ndarray:
     """(N, E) the words, a row each."""
-    return np.array(list(HAS.values()))
+    return np.array([VECTORS[word] for word in WORDS])
 
 
 def selecting(columns: Sequence[Sequence[str]]) -> np.ndarray:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from autograder.exercise import load_topic
-from tools.attention_scene import FEATURES, LAST, OPENING, VECTORS, percent
+from toolkit.running_example import FEATURES, VECTORS
+from tools.attention_scene import LAST, OPENING, percent
 from tools.live_pictures.markup import (
     Picture,
     choice,
