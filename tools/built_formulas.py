@@ -28,6 +28,7 @@ from sphinx.locale import _
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
+from tools.marked_pages import load_where
 from tools.node import NodeFailed, node_program, run_script
 from tools.subset_font import subset_font
 
@@ -70,7 +71,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer(NAME, (formulas.inline, None), (formulas.display, None))
     app.connect("config-inited", choose)
     app.connect("write-started", formulas.set_all)
-    app.connect("html-page-context", load_on_pages_with_formulas)
+    load_where(app, MARK, STYLES)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -213,11 +214,3 @@ def characters_of_fonts(css: str) -> dict[str, set[str]]:
         for family in families:
             drawn[family].add(chr(int(code, 16)) if code else character)
     return drawn
-
-
-def load_on_pages_with_formulas(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Ask for the style sheet on pages that need it."""
-    if MARK in context.get("body", ""):
-        app.add_css_file(STYLES)

@@ -20,6 +20,7 @@ from sphinx.application import Sphinx
 from vl_convert import __version__, javascript_bundle, vegalite_to_svg
 
 from toolkit.interactive import MIME
+from tools.marked_pages import load_where
 from tools.mime_renderer import MimeRenderer
 
 MARK = 'class="interactive-chart"'
@@ -36,7 +37,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx and with MyST-NB."""
     ChartRenderer.register()
     app.connect("builder-inited", write_runtime)
-    app.connect("html-page-context", load_on_pages_with_charts)
+    load_where(app, MARK, "interactive_charts.css", "interactive_charts.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -90,12 +91,3 @@ def runtime_source() -> str:
     It is a plain script, because browsers refuse to load modules from files.
     """
     return f"{BEGINS}{javascript_bundle()}{ENDS}"
-
-
-def load_on_pages_with_charts(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Ask for the script on pages that need it, which asks for the runtime."""
-    if MARK in context.get("body", ""):
-        app.add_css_file("interactive_charts.css")
-        app.add_js_file("interactive_charts.js", loading_method="defer")

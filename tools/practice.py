@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -21,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tools.execute_chapters import kept_in
 from tools.exercise_notebooks import chapter_of
+from tools.marked_pages import load_where
 
 FOLDER = "practice"  # in the static files
 MARK = 'class="practice"'
@@ -54,7 +54,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("practice", Practice)
     app.connect("builder-inited", begin, priority=900)  # after MyST-NB's settings
     app.connect("doctree-read", add_strip, priority=900)
-    app.connect("html-page-context", load_script)
+    load_where(app, MARK, "practice.css", "practice.js")
     app.connect("build-finished", end)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -98,12 +98,3 @@ def add_strip(app: Sphinx, doctree: nodes.document) -> None:
     page = next(doctree.findall(nodes.section), None)
     if chapter and page is not None and not app.config.hide_solutions:
         page += nodes.raw("", STRIP.format(chapter), format="html")
-
-
-def load_script(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load style and script on pages with cards."""
-    if MARK in context.get("body", ""):
-        app.add_css_file("practice.css")
-        app.add_js_file("practice.js", loading_method="defer")

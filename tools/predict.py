@@ -25,6 +25,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from tools.marked_pages import load_where
+
 MARK = 'class="predict"'
 LOG = logging.getLogger(__name__)
 
@@ -39,7 +41,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(Prediction, html=(_open, _close), latex=(_nothing, _nothing))
     app.add_directive("predict", Predict)
     app.connect("doctree-read", compare_with_outputs)
-    app.connect("html-page-context", load_where_something_is_asked)
+    load_where(app, MARK, "predict.css", "predict.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -107,15 +109,6 @@ def compare_with_outputs(app: Sphinx, doctree: nodes.document) -> None:
 
 def _is_output(node: nodes.Node) -> bool:
     return isinstance(node, nodes.container) and "cell_output" in node["classes"]
-
-
-def load_where_something_is_asked(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load the style sheet and the script on pages that need them."""
-    if MARK in context.get("body", ""):
-        app.add_css_file("predict.css")
-        app.add_js_file("predict.js", loading_method="defer")
 
 
 def _open(writer: Any, node: Prediction) -> None:

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from autograder.release.quiz import BrokenQuiz, Question, read_quiz
+from tools.marked_pages import load_where
 
 MARK = 'class="quiz '
 
@@ -47,7 +48,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )
     app.setup_extension("tools.kept_work")
     app.add_directive("quiz", Quiz)
-    app.connect("html-page-context", style_pages_with_a_quiz)
+    load_where(app, MARK, "quiz.css", "quiz.js")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -115,15 +116,6 @@ def _begin_with(element: nodes.Element, words: str) -> None:
         element.insert(0, nodes.paragraph())
     element[0].insert(0, nodes.Text(" "))
     element[0].insert(0, nodes.strong("", words))
-
-
-def style_pages_with_a_quiz(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load the style sheet and the script on pages that need them."""
-    if MARK in context.get("body", ""):
-        app.add_css_file("quiz.css")
-        app.add_js_file("quiz.js", loading_method="defer")
 
 
 def _open_choice(writer: Any, node: Choice) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import glossary
 from sphinx.application import Sphinx
+
+from tools.marked_pages import load_where
 
 SCRIPT, TERMS = "reader_cards.js", "glossary_terms.js"  # in the static files
 MARKS = ("std-term", "bibtex-citation", "bibliography.html#")
@@ -22,17 +23,9 @@ MARKS = ("std-term", "bibtex-citation", "bibliography.html#")
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("html-page-context", load_where_there_are_links)
+    load_where(app, MARKS, SCRIPT)
     app.connect("build-finished", write_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def load_where_there_are_links(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load the script on pages that need it."""
-    if any(mark in context.get("body", "") for mark in MARKS):
-        app.add_js_file(SCRIPT, loading_method="defer")
 
 
 def write_terms(app: Sphinx, exception: Exception | None) -> None:

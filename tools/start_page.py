@@ -27,6 +27,7 @@ from autograder.show import as_html
 from toolkit import book
 from tools.attention_scene import scene_html
 from tools.exercise_notebooks import chapter_of
+from tools.marked_pages import load_where
 from tools.page_course import solved_in_page
 from tools.reading_time import exercise_minutes, in_hours
 
@@ -51,7 +52,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("chapter-map", ChapterMap)
     app.connect("env-get-outdated", outdated_maps)
     app.connect("doctree-resolved", draw_map)
-    app.connect("html-page-context", load_with_the_scene)
+    load_where(app, MARK, "start_page.css", "attention_scene.js")
     return {"parallel_read_safe": False, "parallel_write_safe": True}
 
 
@@ -231,12 +232,3 @@ def _about(topic: str) -> str:
 
 def _first(topic: str) -> str:
     return next(iter(load_topic(topic).exercises))
-
-
-def load_with_the_scene(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Ask for style and script on the page that has a scene."""
-    if MARK in context.get("body", ""):
-        app.add_css_file("start_page.css")
-        app.add_js_file("attention_scene.js", loading_method="defer")
