@@ -5,12 +5,13 @@ With its script, the first choice counts.
 
 import json
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from sphinx.application import Sphinx
 
+from tests.small_books import build_pages
 from tools.chromium import served
 
 PAGE = """# Masks
@@ -45,24 +46,16 @@ And how many questions has this quiz?
 
 def build(folder: Path, page: str) -> str:
     """Build a page with Sphinx; what it complained about."""
-    (folder / "conf.py").touch()
-    (folder / "index.md").write_text(page, encoding="utf-8")
-    complaints = folder / "complaints.txt"
-    with complaints.open("w", encoding="utf-8") as warnings:
-        Sphinx(
-            srcdir=folder,
-            confdir=folder,
-            outdir=folder / "html",
-            doctreedir=folder / "doctrees",
-            buildername="html",
-            confoverrides={
-                "extensions": ["myst_parser", "tools.quiz"],
-                "html_static_path": [str(Path("chapters/_static").resolve())],
-            },
-            status=None,
-            warning=warnings,
-        ).build()
-    return complaints.read_text(encoding="utf-8")
+    static = str(Path("chapters/_static").resolve())
+    with StringIO() as complaints:
+        build_pages(
+            folder,
+            {"index.md": page},
+            ["tools.quiz"],
+            complaints=complaints,
+            html_static_path=[static],
+        )
+        return complaints.getvalue()
 
 
 @pytest.fixture(scope="module")

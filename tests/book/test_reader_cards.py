@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from sphinx.application import Sphinx
+
+from tests.small_books import build_pages
 
 BOOK = {
     "chapters/page.md": """# Page
@@ -43,26 +44,14 @@ MASK = "mask: A table that says which key <b>counts</b> for which query."
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page with the links, as a file."""
     folder = tmp_path_factory.mktemp("cards")
-    for name, text in BOOK.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    (folder / "conf.py").touch()
-    static = Path("chapters/_static").resolve()
-    Sphinx(
-        *(folder, folder, folder / "html", folder / "doctrees", "html"),
-        confoverrides={
-            "extensions": [
-                "myst_parser",
-                "sphinxcontrib.bibtex",
-                "tools.light_scripts",
-                "tools.reader_cards",
-            ],
-            "bibtex_bibfiles": ["book.bib"],
-            "html_static_path": [str(static)],
-            "html_css_files": ["house.css"],
-        },
-        status=None,
-    ).build()
+    build_pages(
+        folder,
+        BOOK,
+        ["sphinxcontrib.bibtex", "tools.light_scripts", "tools.reader_cards"],
+        bibtex_bibfiles=["book.bib"],
+        html_static_path=[str(Path("chapters/_static").resolve())],
+        html_css_files=["house.css"],
+    )
     return folder / "html" / "chapters" / "page.html"
 
 

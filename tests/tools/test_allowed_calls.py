@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from docutils import nodes
-from sphinx.application import Sphinx
 
 from autograder.book import chapter_names
 from autograder.exercise import load_topic
 from autograder.release.source import source_notebook
+from tests.small_books import build_pages
 
 # What exercises rebuild, as the course decided it: all else is a right answer.
 LAYERS = {"TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer"}
@@ -64,19 +64,8 @@ A task.
 
 
 def test_each_task_on_a_page_says_the_same(tmp_path: Path):
-    (tmp_path / "index.md").write_text(PAGE, encoding="utf-8")
-    extensions = ["myst_parser", "sphinx_exercise", "tools.allowed_calls"]
-    app = Sphinx(
-        tmp_path,
-        None,
-        tmp_path / "out",
-        tmp_path / "out",
-        "dummy",
-        confoverrides={"extensions": extensions},
-        status=None,
-        warning=None,
-    )
-    app.build()
+    extensions = ["sphinx_exercise", "tools.allowed_calls"]
+    app = build_pages(tmp_path, {"index.md": PAGE}, extensions, builder="dummy")
     lines = [
         node.astext()
         for node in app.env.get_doctree("index").findall(nodes.paragraph)

@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from tests.small_books import build_pages
 from tools import command_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,19 +24,15 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Sphinx:
     """The book's own page, built alone."""
     folder = tmp_path_factory.mktemp("commands")
     page = (ROOT / "chapters" / "teaching" / "commands.md").read_text(encoding="utf-8")
-    (folder / "index.md").write_text(page, encoding="utf-8")
-    extensions = ["myst_parser", "tools.command_reference"]
-    app = Sphinx(
-        folder,
-        None,
-        folder / "out",
-        folder / "out",
-        "dummy",
-        confoverrides={"extensions": extensions},
-        status=None,
-        warningiserror=True,
-    )
-    app.build()
+    with StringIO() as complaints:
+        app = build_pages(
+            folder,
+            {"index.md": page},
+            ["tools.command_reference"],
+            builder="dummy",
+            complaints=complaints,
+        )
+        assert complaints.getvalue() == ""
     return app
 
 

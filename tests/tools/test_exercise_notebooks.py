@@ -8,37 +8,28 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from sphinx.application import Sphinx
 
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
+from tests.small_books import build_pages
 from tools.exercise_notebooks import PLACEHOLDER, exercise_notebook
 
-PAGES = {"chapters/scaling": "# Scaling\n\nText.\n", "index": "# Preface\n\nText.\n"}
+PAGES = {
+    "chapters/scaling.md": "# Scaling\n\nText.\n",
+    "index.md": "# Preface\n\nText.\n",
+}
 HERE = ("https://github.com/someone/a.course", "main")
 
 
 def build(folder: Path, url: str) -> Path:
     """Build two pages, one of them a chapter, with an address of the repository."""
-    if not (folder / "conf.py").exists():
-        (folder / "conf.py").touch()
-        (folder / "chapters").mkdir()
-        for name, text in PAGES.items():
-            (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    Sphinx(
-        srcdir=folder,
-        confdir=folder,
-        outdir=folder / "html",
-        doctreedir=folder / "doctrees",
-        buildername="html",
-        confoverrides={
-            "extensions": ["myst_parser", "tools.exercise_notebooks"],
-            "html_theme": "sphinx_book_theme",
-            "html_theme_options": {"repository_url": url},
-        },
-        status=None,
-        warning=None,
-    ).build()
+    build_pages(
+        folder,
+        {} if (folder / "conf.py").exists() else PAGES,
+        ["tools.exercise_notebooks"],
+        html_theme="sphinx_book_theme",
+        html_theme_options={"repository_url": url},
+    )
     return folder / "html"
 
 

@@ -1,11 +1,11 @@
-"""A chapter says how long it takes, and asks at its end whether it was read."""
+"""A chapter says how long it takes."""
 
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from sphinx.application import Sphinx
 
+from tests.small_books import build_pages
 from tools.reading_time import exercise_minutes, in_hours, time_needed
 
 CONTENTS = """\
@@ -44,25 +44,13 @@ LONG = f"""\
 def html(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A book of two chapters and a page without a number."""
     folder = tmp_path_factory.mktemp("book")
-    (folder / "conf.py").touch()
     pages = {
-        "index": CONTENTS,
-        "long": LONG,
-        "short": "# Short\n\nFew words.\n",
-        "words": "# Glossary\n\nWords.\n",
+        "index.md": CONTENTS,
+        "long.md": LONG,
+        "short.md": "# Short\n\nFew words.\n",
+        "words.md": "# Glossary\n\nWords.\n",
     }
-    for name, text in pages.items():
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    Sphinx(
-        srcdir=folder,
-        confdir=folder,
-        outdir=folder / "html",
-        doctreedir=folder / "doctrees",
-        buildername="html",
-        confoverrides={"extensions": ["myst_parser", "tools.reading_time"]},
-        status=None,
-        warning=None,
-    ).build()
+    build_pages(folder, pages, ["tools.reading_time"])
     return folder / "html"
 
 

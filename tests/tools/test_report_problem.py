@@ -5,8 +5,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
-from sphinx.application import Sphinx
 
+from tests.small_books import build_pages
 from tools.exercise_notebooks import PLACEHOLDER
 
 PAGE = """\
@@ -31,25 +31,14 @@ PAGES = {"index": "# Preface\n\nText.\n", "chapters/one": PAGE}
 
 def build(folder: Path, url: str) -> Path:
     """Build two pages of a book with an address of the repository."""
-    (folder / "conf.py").touch()
-    (folder / "chapters").mkdir()
-    for name, text in PAGES.items():
-        (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    Sphinx(
-        srcdir=folder,
-        confdir=folder,
-        outdir=folder / "html",
-        doctreedir=folder / "doctrees",
-        buildername="html",
-        confoverrides={
-            "extensions": ["myst_parser", "tools.report_problem"],
-            "html_theme": "sphinx_book_theme",
-            "html_theme_options": {"repository_url": url},
-            "smartquotes": False,
-        },
-        status=None,
-        warning=None,
-    ).build()
+    build_pages(
+        folder,
+        {f"{name}.md": text for name, text in PAGES.items()},
+        ["tools.report_problem"],
+        html_theme="sphinx_book_theme",
+        html_theme_options={"repository_url": url},
+        smartquotes=False,
+    )
     return folder / "html"
 
 
