@@ -59,7 +59,8 @@
       number.setAttribute("aria-label", "Your prediction");
       const show = element("button", { type: "button", className: "predict-show" }, "Show it");
       show.addEventListener("click", () => this.show());
-      const set = element("fieldset", {}, element("legend", {}, "Your prediction"));
+      const legend = element("legend", { className: "visually-hidden" }, "Your prediction");
+      const set = element("fieldset", {}, legend);
       set.append(...choices.map(one));
       const field = choices.length ? set : number;
       this.form.append(field, element("button", { type: "submit" }, "Predict"), show);
