@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from toolkit.kept import keep as keep_result
 from toolkit.kept import kept
 from toolkit.manual import manual
+from toolkit.muon import Muon
 
 SIZES = (96, 4, 2, 384)  # width, heads, layers, width inside a feed-forward layer
 NUM_MERGES, LEARNED_FROM = 320, 120_000  # characters
@@ -61,7 +62,7 @@ def _trained(*parts: *Parts) -> tuple[Merges, Mapping[str, Tensor]]:
     others = [p for p in model.parameters() if all(p is not m for m in matrices)]
     rest = {"betas": (0.9, 0.95), "weight_decay": 0.1, "fused": True}
     optimisers = [
-        torch.optim.Muon(matrices, lr=0.04, weight_decay=0.01),
+        Muon(matrices, lr=0.04, weight_decay=0.01),
         torch.optim.AdamW(others, lr=0.01, **rest),
     ]
     schedules = [torch.optim.lr_scheduler.LambdaLR(each, _rate) for each in optimisers]
