@@ -6,36 +6,29 @@ it ``check`` says the same as with the solutions themselves. Grading does not us
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.answers import Answer, decode
+from autograder.answers import Answer
 from autograder.break_exercise import BreakExercise
 from autograder.errors import AutograderError
 from autograder.exercise import Exercise, Topic, load_topic
 from autograder.expected import (
     Expected,
-    KnownMistake,
+    decoded,
     encoded_answers,
     expect,
+    known_mistakes,
+    mistaken_answers,
     names_of_parts,
     public_seeds,
 )
 from autograder.files import write_atomically
-from autograder.own_answers import own_answer
 
-VERSION = 3  # answers are those of ``autograder.answers``
-# What a file can raise that was cut, or changed on its way: a transfer that takes it
-# for text changes the ends of lines, which only the decompression notices.
-_DAMAGED = (
-    *(OSError, EOFError, zlib.error, ValueError, RecursionError),
-    *(KeyError, TypeError, AttributeError),
-)
+VERSION = 4  # answers are those of ``autograder.answers``
 
 
 class NoKey(AutograderError):
@@ -64,35 +57,19 @@ def _entry(topic: Topic, exercise: Exercise) -> dict:
     Of an exercise whose answer is a test there are none: they would be its solution.
     """
     seeds = public_seeds(exercise)
+    entry = {"seeds": seeds, "titles": [case.title for case in exercise.cases]}
     if isinstance(exercise, BreakExercise):
-        return {
-            "seeds": list(seeds),
-            "titles": [case.title for case in exercise.cases],
-            "reference": [],
-            "constant": [True] * len(exercise.cases),
-            "parts": [],
-            "mistakes": [],
-        }
-
-    return {
-        "seeds": list(seeds),
-        "titles": [case.title for case in exercise.cases],
+        constant = [True] * len(exercise.cases)
+        none = {"reference": [], "parts": [], "mistakes": []}
+        return entry | none | {"constant": constant}
+    return entry | {
         "reference": encoded_answers(exercise, topic.reference(exercise.name), seeds),
         "constant": expect(topic, exercise, seeds).constant,
         "parts": [
             [[list(path), name] for path, name in names.items()]
             for names in names_of_parts(topic, exercise, seeds)
         ],
-        "mistakes": [
-            {
-                "name": m.name,
-                "hint": m.hint,
-                "answers": encoded_answers(
-                    exercise, m.implementation, seeds, own_answer
-                ),
-            }
-            for m in topic.mistakes(exercise.name)
-        ],
+        "mistakes": mistaken_answers(topic, exercise, seeds),
     }
 
 
@@ -113,7 +90,7 @@ def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
             f"check needs the file {path.name} beside the notebook (it was handed out "
             "with it), or a checkout of the course"
         ) from None
-    except _DAMAGED:
+    except Exception:  # it was cut, or changed on its way
         raise NoKey(f"{path.name} cannot be read: get it again") from None
     if version != VERSION or titles != [case.title for case in exercise.cases]:
         raise NoKey(
@@ -125,23 +102,15 @@ def read_key(topic: Topic, exercise: Exercise, folder: Path) -> Expected:
 
 def _expected(entry: Mapping[str, Any], exercise: Exercise) -> Expected:
     """What ``_entry`` has written; mistakes and names are decoded when asked for."""
-
-    def answers(texts: list[str]) -> list[Answer]:
-        return [decode(base64.b64decode(text)) for text in texts]
-
-    reference, mistakes, parts = entry["reference"], entry["mistakes"], entry["parts"]
+    right = decoded(entry["reference"])
     if isinstance(exercise, BreakExercise):
         right = [Answer()] * len(exercise.cases)
-    else:
-        right = answers(reference)
     return Expected(
-        entry.get("seeds") or public_seeds(exercise),
+        entry["seeds"],
         right,
         entry["constant"],
-        lambda: [
-            KnownMistake(m["name"], m["hint"], answers(m["answers"])) for m in mistakes
-        ],
+        lambda: known_mistakes(entry["mistakes"]),
         find_names=lambda: [
-            {tuple(path): name for path, name in names} for names in parts
+            {tuple(path): name for path, name in names} for names in entry["parts"]
         ],
     )

@@ -10,7 +10,6 @@ import ast
 import difflib
 import inspect
 import re
-from collections.abc import Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -78,51 +77,23 @@ def not_defined(name: str, implementation: Implementation, cells: list[str]) -> 
     return ""
 
 
-def under_another_name(name: str, stub: Implementation, names: dict[str, Any]) -> str:
-    """What to do with an answer that has another name than its stub; empty if none.
+def other_name(name: str, stub: Implementation | None, names: dict[str, Any]) -> str:
+    """The name that an answer may have by mistake; empty if none.
 
     Args:
-        name: of the exercise, whose stub is still there.
-        stub: it.
-        names: what the cells of the notebook have defined.
-    """
-    best = other_name(name, stub, names)
-    return RENAME.format(best, name, ", which is still there") if best else ""
-
-
-def other_name(name: str, stub: Implementation, names: dict[str, Any]) -> str:
-    """The name that an answer may have in place of its stub's; empty if none.
-
-    Args:
-        name: of the exercise, whose stub is still there.
-        stub: it.
+        name: of the exercise.
+        stub: which is still there under this name; None if nothing is.
         names: what the cells of the notebook have defined.
     """
     kind = type if isinstance(stub, type) else FunctionType
-    found = {
-        other: _parameters(value)
-        for other, value in names.items()
-        if isinstance(value, kind)
-        and other == getattr(value, "__name__", "")
-        and not is_stub(cell_of(value) or "raise NotImplementedError")
-    }
-    return likeliest(name, _parameters(stub), found)
-
-
-def likeliest(
-    name: str, parameters: Sequence[str], found: Mapping[str, Sequence[str]]
-) -> str:
-    """Which of several names an answer may have by mistake; empty if none.
-
-    Args:
-        name: that it ought to have.
-        parameters: of its stub; none if these are unknown.
-        found: what else is defined, with its parameters.
-    """
+    wanted = _parameters(stub)
     alike = [
         other
-        for other, theirs in found.items()
-        if (list(theirs) == list(parameters) != [] or _alike(name, other))
+        for other, value in names.items()
+        if isinstance(value, kind if stub else FunctionType | type)
+        and other == getattr(value, "__name__", "")
+        and not is_stub(cell_of(value) or "raise NotImplementedError")
+        and (_parameters(value) == wanted != [] or _ratio(name, other) >= CLOSE)
         and not _is_exercise(other)
     ]
     return max(alike, key=lambda other: _ratio(name, other), default="")
@@ -157,10 +128,6 @@ def _parameters(function: Any) -> list[str]:
 
 def _ratio(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one.lower(), other.lower()).ratio()
-
-
-def _alike(one: str, other: str) -> bool:
-    return _ratio(one, other) >= CLOSE
 
 
 def _is_exercise(name: str) -> bool:

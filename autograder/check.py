@@ -15,9 +15,10 @@ from typing import Any
 from autograder.answer_key import NoKey, read_key
 from autograder.answers import Answer, decode
 from autograder.cells import (
+    RENAME,
     Interrupted,
     not_defined,
-    under_another_name,
+    other_name,
     without_self,
 )
 from autograder.errors import GraderFault
@@ -141,8 +142,9 @@ def with_what_is_seen(
         names: what the cells beside it have defined.
     """
     if report.reason is Reason.STUB:
-        other = under_another_name(report.name, implementation, names)
-        return replace(report, message=f"{STUB} {other}") if other else report
+        other = other_name(report.name, implementation, names)
+        renamed = RENAME.format(other, report.name, ", which is still there")
+        return replace(report, message=f"{STUB} {renamed}") if other else report
     if report.lacks_points and report.mistake is None:
         missing = without_self(implementation)
         if missing:

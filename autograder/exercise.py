@@ -211,7 +211,7 @@ def _hint(exercise: Exercise, documented: Callable[..., Any]) -> str:
     if not hint:
         raise NoHint(
             f"the mistake {documented.__name__} of {exercise.name} has no hint; write "
-            "it as the docstring (python -OO drops docstrings: run without it)"
+            "it as the docstring"
         )
     return hint
 

@@ -9,7 +9,7 @@ import base64
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from autograder.answers import Answer, decode
@@ -134,22 +134,12 @@ def expect(
             encoded_answers(exercise, reference, [seed + step for seed in seeds])
             for step in range(1 + OTHER_SEEDS)
         )
-        answers = zip(*map(_decoded, (texts, *others)), strict=True)
+        answers = zip(*map(decoded, (texts, *others)), strict=True)
         constant = [
             all(disagreement(case, first, other) is None for other in rest)
             for case, (first, *rest) in zip(exercise.cases, answers, strict=True)
         ]
         return {"answers": texts, "constant": constant}
-
-    def mistaken_answers() -> list[list]:
-        return [
-            [
-                m.name,
-                m.hint,
-                encoded_answers(exercise, m.implementation, seeds, own_answer),
-            ]
-            for m in topic.mistakes(exercise.name)
-        ]
 
     def find_mistakes() -> list[KnownMistake]:
         if memoise is uncached:  # no other process needs all of them
@@ -159,13 +149,13 @@ def expect(
                 )
                 for m in topic.mistakes(exercise.name)
             ]
-        found = memoise(f"{exercise.name}.mistaken", mistaken_answers)
-        return [KnownMistake(name, hint, _decoded(t)) for name, hint, t in found]
+        ask = partial(mistaken_answers, topic, exercise, seeds)
+        return known_mistakes(memoise(f"{exercise.name}.mistaken", ask))
 
     right = memoise(f"{exercise.name}.right", right_answers)
     return Expected(
         list(seeds),
-        _decoded(right["answers"]),
+        decoded(right["answers"]),
         right["constant"],
         find_mistakes,
         topic.reference(exercise.name),
@@ -197,7 +187,7 @@ def expect_anew(
     texts = encoded_answers(exercise, topic.reference(exercise.name), seeds)
     return Expected(
         list(seeds),
-        _decoded(texts),
+        decoded(texts),
         known.constant,
         list,
         find_names=lambda: known.names,  # they are the same for all seeds
@@ -227,5 +217,25 @@ def encoded_answers(
     ]
 
 
-def _decoded(texts: Sequence[str]) -> list[Answer]:
+def mistaken_answers(
+    topic: Topic, exercise: Exercise, seeds: Sequence[int]
+) -> list[list]:
+    """What JSON can hold of known mistakes: their names, hints and encoded answers.
+
+    Raises:
+        OwnCodeFailed: one of them cannot be run here.
+    """
+    return [
+        [m.name, m.hint, encoded_answers(exercise, m.implementation, seeds, own_answer)]
+        for m in topic.mistakes(exercise.name)
+    ]
+
+
+def known_mistakes(found: Sequence[Sequence]) -> list[KnownMistake]:
+    """The known mistakes of which ``mistaken_answers`` told."""
+    return [KnownMistake(name, hint, decoded(texts)) for name, hint, texts in found]
+
+
+def decoded(texts: Sequence[str]) -> list[Answer]:
+    """The answers that ``encoded_answers`` gave."""
     return [decode(base64.b64decode(text)) for text in texts]

@@ -16,7 +16,6 @@ from autograder.exercise import Exercise, Implementation, UnknownExercise, find_
 from autograder.failing import Arguments, failing_call
 from autograder.judge import Report
 from autograder.reasons import Reason
-from autograder.record import effort
 from autograder.show import STYLE, display_page
 
 
@@ -45,7 +44,6 @@ class Hints:
             return
         hints = hints_on(exercise, report)
         self._asked[name] += 1
-        effort.asked_for_hint(name)
         asked = self._asked[name]
         shown = [f"{n}. {text}" for n, text in enumerate(hints, start=1)][:asked]
         if len(shown) < len(hints):
@@ -112,36 +110,22 @@ def solution(implementation: Implementation) -> None:
 
 
 def hints_on(exercise: Exercise, report: Report) -> list[str]:
-    """The hints on an answer, the most general one first.
+    """The hints on an answer, the most general one first: those written, if there are.
 
     Args:
         exercise: what was asked.
         report: what is wrong with the answer.
     """
-    if exercise.hints:
-        again = f"hint.inputs({exercise.name}) gives arguments on which it goes wrong."
-        answered = report.reason is not Reason.STUB
-        asks_for_a_test = isinstance(exercise, BreakExercise)
-        return [*exercise.hints, *([again] if answered and not asks_for_a_test else [])]
-    hints = [f"Read again: {where_to_read(exercise.name)}."]
-    if report.reason.is_told:
-        hints.append(report.message)
-    failed = [case for case in report.cases if not case.passed]
-    titles = "; ".join(case.title for case in failed)
-    if report.reason is Reason.STUB:
-        hints.append(f"These cases will be looked at: {titles}.")
-    elif isinstance(exercise, BreakExercise):
-        target = exercise.target.name
-        say = "fail" if any(case.judged for case in failed) else "are left"
-        hints.append(
-            f"These cases {say}: {titles}. Write such a wrong {target} yourself, and "
-            f"compare it with your {target} on your arguments."
-        )
-    else:
-        hints.append(
-            f"These cases fail: {titles}. To try the first one by hand, "
-            f"hint.inputs({exercise.name}) gives the arguments that go wrong."
-        )
+    hints = list(exercise.hints)
+    if not hints:
+        hints.append(f"Read again: {where_to_read(exercise.name)}.")
+        if report.reason.is_told:
+            hints.append(report.message)
+        left = "; ".join(case.title for case in report.cases if not case.passed)
+        hints.append(f"These cases are left: {left}.")
+    if report.reason is not Reason.STUB and not isinstance(exercise, BreakExercise):
+        name = exercise.name
+        hints.append(f"hint.inputs({name}) gives arguments on which it goes wrong.")
     return hints
 
 

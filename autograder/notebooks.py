@@ -60,16 +60,13 @@ def parse_notebook(content: bytes) -> dict[str, Any]:
         given = data.get("nbformat")  # may be nested too deeply to be printed
         said = str(given)[:20] if isinstance(given, int | float | str) else "unknown"
         if isinstance(given, str):
-            raise Unusable(
-                f'notebook format is the text "{printable(said)}", expected the '
-                "number 4"
-            )
-        raise Unusable(f"notebook format {said}, expected 4")
+            said = f'is the text "{printable(said)}"'
+        raise Unusable(f"notebook format {said}, expected the number 4")
     if not isinstance(data.get("cells"), list):
         raise Unusable("the notebook has no list of cells")
     if len(data["cells"]) > MAX_CELLS:
         raise Unusable(f"the notebook has more than {MAX_CELLS} cells")
-    if sum(map(_characters, data["cells"])) > MAX_WRITTEN:
+    if sum(len(_text(cell)) for cell in data["cells"]) > MAX_WRITTEN:
         raise Unusable(
             f"the notebook has more than {MAX_WRITTEN // 2**20} MB without its outputs"
         )
@@ -105,41 +102,31 @@ def _taken(content: bytes) -> int:
     return sum(content.count(sign) * taken for sign, taken in _TAKEN.items())
 
 
-def _characters(cell: Any) -> int:
-    """How much a cell holds, without its outputs; something else holds nothing."""
-    if not isinstance(cell, dict):
-        return 0
-    source = cell.get("source")
-    lines = source if isinstance(source, list) else [source]
-    return sum(len(line) for line in lines if isinstance(line, str))
-
-
 def chapter_of(data: dict[str, Any], path: Path) -> str:
     """The chapter a notebook belongs to, by its metadata, else by its file name."""
-    metadata = data.get("metadata")
-    ours = metadata.get(METADATA_KEY) if isinstance(metadata, dict) else None
-    named = ours.get("chapter") if isinstance(ours, dict) else None
+    named = _ours(data).get("chapter")
     return named if isinstance(named, str) else path.stem
 
 
 def is_untouched(data: dict[str, Any]) -> bool:
     """Whether a notebook has exercises of ours, all of them as they were released."""
-    stubs = 0
-    for cell in data["cells"]:
-        metadata = cell.get("metadata") if isinstance(cell, dict) else None
-        ours = metadata.get(METADATA_KEY) if isinstance(metadata, dict) else None
-        stub = ours.get("stub") if isinstance(ours, dict) else None
-        if isinstance(stub, str):
-            stubs += 1
-            text = cell.get("source")
-            lines = text if isinstance(text, list) else [text]
-            if "".join(filter(_is_text, lines)) != stub:
-                return False
-    return stubs > 0
+    stubs = [(_ours(cell).get("stub"), cell) for cell in data["cells"]]
+    ours = [(stub, cell) for stub, cell in stubs if isinstance(stub, str)]
+    return bool(ours) and all(_text(cell) == stub for stub, cell in ours)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _ours(part: Any) -> dict[str, Any]:
+    """What a notebook or one of its cells holds that is ours; it may be anything."""
+    metadata = part.get("metadata") if isinstance(part, dict) else None
+    ours = metadata.get(METADATA_KEY) if isinstance(metadata, dict) else None
+    return ours if isinstance(ours, dict) else {}
+
+
+def _text(cell: Any) -> str:
+    """The source of a cell, which may be anything."""
+    text = cell.get("source") if isinstance(cell, dict) else None
+    lines = text if isinstance(text, list) else [text]
+    return "".join(line for line in lines if isinstance(line, str))
 
 
 def source(cell: dict[str, Any]) -> str:

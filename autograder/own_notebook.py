@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import nbformat
@@ -26,8 +25,8 @@ from autograder.answer_key import NoKey, read_key
 from autograder.cells import (
     RENAME,
     Interrupted,
-    likeliest,
     not_defined,
+    other_name,
     without_file,
 )
 from autograder.check import examine_here, self_study, with_what_is_seen
@@ -235,12 +234,6 @@ def _report_on(exercise: Exercise, names: dict[str, Any]) -> Report:
 
 def _not_there(name: str, names: dict[str, Any]) -> str:
     """That an answer is not defined, and which other name it may have."""
-    defined = {
-        other: ()
-        for other, value in names.items()
-        if isinstance(value, type | FunctionType)
-        and other == getattr(value, "__name__", "")
-    }
-    best = likeliest(name, (), defined)
+    best = other_name(name, None, names)
     hint = f". {RENAME.format(best, name, '')}" if best else ""
     return f"{name} is not defined{hint}"

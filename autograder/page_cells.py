@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from autograder.parsing import UNREADABLE, parse
+from autograder.statements import bound_by
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,7 @@ def names_in(source: str) -> set[str]:
 
 def names_made(source: str) -> set[str]:
     """Names that some code gives a meaning to, by whatever statement."""
-    made = set()
-    for node in _nodes(source):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            made.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            made.add(node.name)
-        elif isinstance(node, ast.alias):
-            made.add((node.asname or node.name).partition(".")[0])
-    return made
+    return {name for node in _nodes(source) for name in bound_by(node)}
 
 
 def modules_in(source: str) -> set[str]:

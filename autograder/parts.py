@@ -7,7 +7,6 @@ reference and looking which part is which object.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import re
@@ -17,12 +16,10 @@ from typing import Any
 
 from autograder.answers import answer
 from autograder.exercise import Case, Implementation
-from autograder.without_torch import loaded_torch
 
 Path = tuple[int | str, ...]
 AFTER = " after the call"  # ends the name of an input that was looked at again
 COMPARED = " compared"  # ends that of what no more is known of
-_SOME = None, "a gradient"  # what is known of one of something in between
 _ENDS = {1: "st", 2: "nd", 3: "rd"}  # of 1st, 2nd and 3rd
 
 
@@ -32,7 +29,6 @@ class _Calls:
 
     results: list[Any] = field(default_factory=list)
     inputs: list[dict[str, Any]] = field(default_factory=list)
-    gradients: list[tuple[Any, Any]] = field(default_factory=list)  # of what, and it
     owners: list[Any] = field(default_factory=list)
 
 
@@ -55,8 +51,7 @@ def part_names(
 
     def run(implementation: Implementation, rng: Any) -> Any:
         calls = _Calls()
-        with _gradients_noted(calls):
-            value = case.run(_watched(implementation, calls), rng)
+        value = case.run(_watched(implementation, calls), rng)
         found.update(_names(value, calls, results))
         return value
 
@@ -118,28 +113,6 @@ def _watched(reference: Implementation, calls: _Calls) -> Implementation:
     return type(reference.__name__, (reference,), methods)
 
 
-@contextlib.contextmanager
-def _gradients_noted(calls: _Calls) -> Iterator[None]:
-    """While a case runs, what torch is asked the gradients of is noted."""
-    torch = loaded_torch()
-    if torch is None:
-        yield
-        return
-    grad = torch.autograd.grad
-
-    def noted(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        found = grad(outputs, inputs, *args, **kwargs)
-        several = inputs if isinstance(inputs, list | tuple) else [inputs]
-        calls.gradients += zip(several, found, strict=True)
-        return found
-
-    torch.autograd.grad = noted
-    try:
-        yield
-    finally:
-        torch.autograd.grad = grad
-
-
 def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]:
     known = _known_objects(calls)
     wholes = {
@@ -158,7 +131,7 @@ def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]
                 for index in range(len(part)):
                     name = _result_name(index, len(part), results)
                     pieces.append(((*path, index), wholes[id(part)], name))
-        elif id(part) in known and not (_has_name(path) and known[id(part)] == _SOME):
+        elif id(part) in known:
             call, name = known[id(part)]
             if call is None:
                 found[path] = name
@@ -166,7 +139,7 @@ def _names(value: Any, calls: _Calls, results: Sequence[str]) -> dict[Path, str]
                 index, count = name
                 pieces.append((path, call, _result_name(index, count, results)))
         elif isinstance(part, list | tuple):
-            call = _copied(part, calls)
+            call = _copied(part, known)
             for index, item in enumerate(part):
                 if call is None or id(item) in known:
                     walk((*path, index), item)
@@ -222,20 +195,15 @@ def _has_name(path: Path) -> bool:
     return any(isinstance(part, str) for part in path)
 
 
-def _copied(part: Sequence[Any], calls: _Calls) -> int | None:
+def _copied(part: Sequence[Any], known: Mapping[int, Any]) -> int | None:
     """The call whose results stand in a list, with the numbers among them copied."""
-    for number, result in enumerate(calls.results):
-        if isinstance(result, list | tuple) and len(result) == len(part) > 1:
-            same = [one is other for one, other in zip(part, result, strict=True)]
-            if any(
-                good and _is_one_object(one)
-                for good, one in zip(same, part, strict=True)
-            ) and all(
-                good or not _is_one_object(one)
-                for good, one in zip(same, part, strict=True)
-            ):
-                return number
-    return None
+    pairs = [
+        (known.get(id(item)), (n, len(part)))
+        for n, item in enumerate(part)
+        if _is_one_object(item)
+    ]
+    calls = {one[0] if one and one[1] == place else None for one, place in pairs}
+    return calls.pop() if len(calls) == 1 else None
 
 
 def _numbers(unknown: Sequence[Path], value: Any, calls: _Calls) -> dict[Path, int]:
@@ -263,11 +231,6 @@ def _known_objects(calls: _Calls) -> dict[int, tuple[int | None, Any]]:
                 known[id(parameter)] = None, f"the parameter `{name}`"
                 if parameter.grad is not None:
                     known[id(parameter.grad)] = None, f"the gradient of `{name}`"
-    names = {id(value): name for given in calls.inputs for name, value in given.items()}
-    for of, gradient in calls.gradients:
-        name = names.get(id(of))
-        said = (None, f"the gradient of `{name}`") if name else _SOME
-        known.setdefault(id(gradient), said)
     for number, result in enumerate(calls.results):
         if isinstance(result, list | tuple):
             for index, part in enumerate(result):

@@ -16,9 +16,8 @@ import json
 import random
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ import numpy as np
 from autograder.answers import Answer, decode
 from autograder.break_exercise import BreakExercise
 from autograder.errors import GraderFault
-from autograder.exercise import Case, Exercise, Implementation, Topic, redefined
+from autograder.exercise import Exercise, Implementation, Topic, redefined
 from autograder.expected import Expected, expect, public_seeds
 from autograder.explain.lines import LineEdit, line_edits, source_of
 from autograder.judge import mark
@@ -321,17 +320,13 @@ def _predictions(
     versions = [known.implementation for known in topic.mistakes(exercise.name)]
     versions += [one.make for one in wrong if not one.raises]
     count = 0
-    for call in _small_calls(exercise, reference):
-        result = call(reference)
+    for words, arguments in _small_calls(exercise, reference).items():
+        result = reference(**copy.deepcopy(arguments))
         right = _shown(result)
-        others = {
-            shown
-            for version in versions
-            if (shown := _shown(_result(partial(call, version)))) not in ("", right)
-        }
+        others = {_shown(_result(version, arguments)) for version in versions}
+        others -= {"", right}
         if not right or len(others) < 2:
             continue
-        words = call.keywords["words"]
         yield Card(
             exercise.name,
             "predict",
@@ -350,42 +345,22 @@ def _predictions(
 
 def _small_calls(
     exercise: Exercise, reference: Implementation
-) -> Iterator[Callable[[Implementation], Any]]:
-    """Calls that the cases make and that fit on a card: few, whole numbers."""
-    seen: set[str] = set()
-    for case, seed in zip(exercise.cases, public_seeds(exercise), strict=True):
-        for arguments in _arguments(case, reference, seed):
-            written = [f"{name}={_literal(a)}" for name, a in arguments.items()]
-            words = f"{exercise.name}({', '.join(written)})"
-            small = all(_literal(a) for a in arguments.values())
-            if small and written and len(words) <= 90 and words not in seen:
-                seen.add(words)
-                yield partial(_call, arguments=arguments, words=words)
-
-
-def _call(version: Implementation, arguments: dict[str, Any], words: str) -> Any:
-    copies = {
-        k: v.copy() if isinstance(v, np.ndarray) else v for k, v in arguments.items()
-    }
-    return version(**copies)
-
-
-def _arguments(
-    case: Case, reference: Implementation, seed: int
-) -> list[dict[str, Any]]:
-    calls: list[dict[str, Any]] = []
+) -> dict[str, dict[str, Any]]:
+    """Calls that the cases make and that fit on a card: as code, and the arguments."""
+    found: dict[str, dict[str, Any]] = {}
 
     def noted(*args: Any, **kwargs: Any) -> Any:
-        bound = inspect.signature(reference).bind(*args, **kwargs).arguments
-        calls.append({name: _copy(value) for name, value in bound.items()})
+        arguments = inspect.signature(reference).bind(*args, **kwargs).arguments
+        written = {name: _literal(value) for name, value in arguments.items()}
+        inside = ", ".join(f"{name}={text}" for name, text in written.items())
+        words = f"{exercise.name}({inside})"
+        if written and all(written.values()) and len(words) <= 90:
+            found.setdefault(words, copy.deepcopy(dict(arguments)))
         return reference(*args, **kwargs)
 
-    own_answer(case, noted, seed)
-    return calls
-
-
-def _copy(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray | list) else value
+    for case, seed in zip(exercise.cases, public_seeds(exercise), strict=True):
+        own_answer(case, noted, seed)
+    return found
 
 
 def _literal(value: Any) -> str:
@@ -411,10 +386,10 @@ def _literal(value: Any) -> str:
     return ""
 
 
-def _result(run: Callable[[], Any]) -> Any:
+def _result(version: Implementation, arguments: dict[str, Any]) -> Any:
     try:
         with np.errstate(all="ignore"):
-            return run()
+            return version(**copy.deepcopy(arguments))
     except Exception:
         return None
 

@@ -24,50 +24,17 @@ def processors(system: Path = Path("/")) -> int:
 
 
 def _quotas(system: Path) -> list[float]:
-    """What each cgroup around this process allows, in processors.
-
-    The folder of a cgroup may be missing: a container sees its own cgroup as the
-    topmost one, and yet version 1 names it as the host does. So the topmost folder is
-    always looked at.
-    """
+    """What each cgroup (of version 2) around this process allows, in processors."""
     try:
         lines = (system / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         return []
     found = []
-    mounted = system / "sys/fs/cgroup"
-    for line in lines:
-        number, controllers, group = line.split(":", 2)
+    for group in (line[3:] for line in lines if line.startswith("0::")):
         inside = Path(group.lstrip("/"))
         for folder in (inside, *inside.parents):
-            with contextlib.suppress(OSError, ValueError):
-                if number == "0":
-                    found.append(_quota(mounted / folder))
-                elif "cpu" in controllers.split(","):
-                    found.append(_quota_of_version_1(mounted / "cpu" / folder))
+            with contextlib.suppress(OSError, ValueError):  # no quota is called "max"
+                file = system / "sys/fs/cgroup" / folder / "cpu.max"
+                quota, period = file.read_text().split()
+                found.append(int(quota) / int(period))
     return found
-
-
-def _quota(group: Path) -> float:
-    """That of a cgroup of version 2.
-
-    Raises:
-        OSError: it has no such file.
-        ValueError: it has no quota, which is called "max".
-    """
-    quota, period = (group / "cpu.max").read_text().split()
-    return int(quota) / int(period)
-
-
-def _quota_of_version_1(group: Path) -> float:
-    """That of a cgroup of version 1.
-
-    Raises:
-        OSError: it has no such files.
-        ValueError: it has no quota, which is called -1.
-    """
-    quota = int((group / "cpu.cfs_quota_us").read_text())
-    period = int((group / "cpu.cfs_period_us").read_text())
-    if quota < 0:
-        raise ValueError("no quota")
-    return quota / period

@@ -6,8 +6,8 @@ edited since.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,6 @@ CHANGED = "changed since it was checked"
 UNCHECKED = "not checked yet"
 TO_DO = "to do"
 MAX_NAME = 100  # characters of a name that are shown
-MAX_TRANSLATED = 2_000_000  # characters of a notebook that IPython translates
-# More than what IPython translates, and nothing less. It reads the whole cell again for
-# each of these.
-_FOR_IPYTHON = re.compile(r"^[ \t]*[%!?,;/]|=[ \t]*[%!]|\?[ \t;]*$", re.MULTILINE)
 
 
 class NoNotebooks(AutograderError):
@@ -197,18 +193,11 @@ def _exercises(cells: list[dict[str, Any]]) -> list[Work]:
 
 
 def as_run(sources: Iterable[str]) -> Iterator[str]:
-    """The sources of cells as the kernel knows them, but for those that cannot run.
-
-    Of what would take IPython very long, the sources are left as they are.
-    """
-    manager, room = TransformerManager(), MAX_TRANSLATED
+    """The sources of cells as the kernel knows them, but for those that cannot run."""
+    manager = TransformerManager()
     for text in sources:
-        lines = "\n".join(text.splitlines())  # where IPython ends them
-        room -= len(text) * (1 + sum(1 for _ in _FOR_IPYTHON.finditer(lines)))
-        try:
-            yield manager.transform_cell(text) if room >= 0 else text
-        except Exception:  # no Python so far, or what IPython itself stumbles over
-            continue
+        with suppress(Exception):  # no Python so far, or what IPython stumbles over
+            yield manager.transform_cell(text)
 
 
 def _record(cell: dict[str, Any], name: str) -> dict[str, Any] | None:

@@ -2,9 +2,7 @@
 
 The outputs of a check cell hold the points it gave. Beside them stands a fingerprint of
 the cell that defined the answer: when that cell is edited later, the points are known
-to be of an older answer. While the kernel runs, it also counts how often the answer was
-checked, how many hints were asked for, and how much time passed between the first check
-and the last.
+to be of an older answer.
 """
 
 from __future__ import annotations
@@ -12,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import linecache
-import time
-from collections import Counter
 from typing import Any
 
 from autograder.exercise import Implementation
@@ -24,34 +20,6 @@ from autograder.statements import only_stubs
 RECORD = "autograder"  # the key in the metadata of an output
 
 
-class Effort:
-    """Counts the checks and hints since the kernel was started."""
-
-    def __init__(self) -> None:
-        """Nothing was done yet."""
-        self._began: dict[str, float] = {}
-        self._checks: Counter[str] = Counter()
-        self._hints: Counter[str] = Counter()
-
-    def asked_for_hint(self, name: str) -> None:
-        """Count a hint on an exercise."""
-        self._hints[name] += 1
-
-    def checked(self, name: str) -> dict[str, int]:
-        """Count a check of an exercise; what was done for it until now."""
-        now = time.monotonic()
-        began = self._began.setdefault(name, now)
-        self._checks[name] += 1
-        return {
-            "checks": self._checks[name],
-            "hints": self._hints[name],
-            "seconds": int(now - began),
-        }
-
-
-effort = Effort()
-
-
 def record(report: Report, source: str) -> dict[str, Any]:
     """Metadata for the output that shows ``report`` on an answer.
 
@@ -59,7 +27,7 @@ def record(report: Report, source: str) -> dict[str, Any]:
         report: what the check found.
         source: the notebook cell that defines the answer; empty if there is none.
     """
-    entry = effort.checked(report.name) | {
+    entry = {
         "exercise": report.name,
         "score": report.score,
         "max_score": report.max_score,

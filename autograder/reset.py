@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import AutograderError
-from autograder.files import Unusable, printable
+from autograder.files import Unusable, printable, write_atomically
 from autograder.notebooks import METADATA_KEY, grade_id, read_notebook, source
 
 
@@ -87,13 +86,9 @@ def _keep(path: Path, exercise: str, answer: str) -> Path:
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
-    """Replace the notebook in one step, so that it is never half written."""
     path = path.resolve()
-    new = path.with_name(f".{path.name}.new")
+    mode = path.stat().st_mode
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-    try:
-        new.write_text(text, encoding="utf-8")
-    except UnicodeEncodeError:  # half a character, which JSON can only hold escaped
-        new.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    shutil.copymode(path, new)
-    new.replace(path)
+    # Half a character is escaped, as JSON does it.
+    write_atomically(path, text.encode("utf-8", "backslashreplace"))
+    path.chmod(mode)

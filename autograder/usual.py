@@ -9,32 +9,24 @@ own are restored afterwards.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 
 import numpy as np
 
 from autograder.without_torch import loaded_torch
 
-_DEPTH = sys.getrecursionlimit()  # before any cell of a student's has run
 _ERRORS = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 
 @contextlib.contextmanager
 def usual_settings() -> Iterator[None]:
-    """Run what follows as if no cell had changed a setting of NumPy, torch or Python.
+    """Run what follows as if no cell had changed a setting of NumPy or torch.
 
     Only what can cost a right answer its points is set. The default dtype is not: an
     answer may have been written for another one.
     """
-    depth = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(depth, _DEPTH))
-    try:
-        with np.errstate(**_ERRORS, call=None), _usual_torch():
-            yield
-    finally:
-        with contextlib.suppress(RecursionError):  # less than is in use already
-            sys.setrecursionlimit(depth)
+    with np.errstate(**_ERRORS, call=None), _usual_torch():
+        yield
 
 
 @contextlib.contextmanager
@@ -44,15 +36,12 @@ def _usual_torch() -> Iterator[None]:
     if torch is None:
         yield
         return
-    attention = torch.backends.cuda
-    plain = attention.math_sdp_enabled()
     try:
         device = str(torch.get_default_device())
     except Exception:  # it asks a device that this machine lacks: nothing works there
         device = None
     if device != "cpu":
         torch.set_default_device("cpu")
-    attention.enable_math_sdp(True)  # what attention falls back on
     try:
         with (
             torch.inference_mode(False),
@@ -61,6 +50,5 @@ def _usual_torch() -> Iterator[None]:
         ):
             yield
     finally:
-        attention.enable_math_sdp(plain)
         if device not in ("cpu", None):
             torch.set_default_device(device)

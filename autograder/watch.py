@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -12,8 +10,6 @@ from types import FrameType
 from typing import Any
 
 SECONDS = 20.0
-# `while True: pass`: Python never says that it begins this line again.
-_ONE_LINE = re.compile(r"^\s*while\s[^#\n]*:[ \t]*\w", re.MULTILINE)
 
 
 class TooLong(KeyboardInterrupt):
@@ -26,7 +22,8 @@ class TooLong(KeyboardInterrupt):
 class Watch:
     """Looks at the clock at each line of a cell.
 
-    What a library computes within one line is not ended: the page ends that itself.
+    What a library computes within one line is not ended, and no `while True: pass` in
+    one line, which Python never says that it begins again: the page ends these itself.
 
     Args:
         seconds: from now on.
@@ -36,7 +33,6 @@ class Watch:
         """Begin to measure."""
         self.seconds = seconds
         self._end = time.monotonic() + seconds
-        self._by_steps: dict[str, bool] = {}  # cells with a loop of one line
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -53,15 +49,8 @@ class Watch:
             sys.settrace(before)
 
     def _called(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Trace the lines of cells, or their single steps, and nothing else."""
-        file = frame.f_code.co_filename
-        if not file.startswith("<cell "):
-            return None
-        if file not in self._by_steps:
-            source = "".join(linecache.getlines(file))
-            self._by_steps[file] = bool(_ONE_LINE.search(source))
-        frame.f_trace_opcodes = self._by_steps[file]
-        return self._line
+        """Trace the lines of cells, and nothing else."""
+        return self._line if frame.f_code.co_filename.startswith("<cell ") else None
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if time.monotonic() > self._end:

@@ -24,15 +24,6 @@ def steps(root):
     return [tuple(line.split(maxsplit=1)) for line in joined.splitlines() if line]
 
 
-def test_python_is_one_that_the_course_supports(steps, root):
-    (image,) = [rest for name, rest in steps if name == "FROM"]
-    minor = int(re.fullmatch(r"python:3\.(\d+)-slim", image)[1])
-    least = re.search(
-        r'requires-python = ">=3\.(\d+)', (root / "pyproject.toml").read_text()
-    )
-    assert minor >= int(least[1])
-
-
 def test_every_command_is_shell_and_has_its_files_by_then(steps, root):
     there = set()
     for name, rest in steps:

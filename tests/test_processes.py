@@ -9,9 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from xdist import newhooks
 
-from tests import conftest
 from tests.conftest import LONG, MEASURING
 
 NOTE = """
@@ -78,16 +76,12 @@ def run(root: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict
     return done.stdout, processes
 
 
-def test_a_file_stays_in_one_process_and_several_processes_are_used(run):
+def test_a_file_stays_in_one_process_and_those_that_measure_share_one(run):
     _, processes = run
     assert processes.keys() == {*OTHERS, *MEASURING}
     assert all(len(places) == 3 for places in processes.values())
     assert all(len(set(places)) == 1 for places in processes.values())
     assert len({place for places in processes.values() for place in places}) == 2
-
-
-def test_files_that_measure_are_in_one_process(run):
-    _, processes = run
     assert len({place for name in MEASURING for place in processes[name]}) == 1
 
 
@@ -96,17 +90,6 @@ def test_a_browser_that_outlives_its_file_is_an_error(run):
     assert re.search(rf"{3 * len(processes) + 2} passed, 1 error", said), said
     assert "ERROR tests/pages/test_session.py" in said
     assert "an event loop outlives this file" in said
-
-
-def test_as_many_processes_are_started_as_there_are_processors_for_us():
-    """Not as many as the machine has: pytest-xdist would ask for those."""
-    assert conftest.pytest_xdist_auto_num_workers.__name__ in vars(newhooks)
-    ours = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(ours)})
-    try:
-        assert conftest.pytest_xdist_auto_num_workers() == 1
-    finally:
-        os.sched_setaffinity(0, ours)
 
 
 def test_the_files_that_come_first_are_there(root: Path):

@@ -14,18 +14,6 @@ PLANETS = ["earth", *(f"planet_{number}" for number in range(30))]
 TREE = {
     "test_attacks.py": """
 import pytest
-pytestmark = pytest.mark.usefixtures("attacker")
-
-@pytest.fixture
-def tool():
-    pass
-
-@pytest.mark.parametrize("number", range(5))
-def test_an_attack(number):
-    pass
-""",
-    "test_more_attacks.py": """
-import pytest
 
 @pytest.fixture
 def tool(attacker):
@@ -34,8 +22,8 @@ def tool(attacker):
 def test_honest():
     pass
 
-@pytest.mark.parametrize("number", range(3))
-def test_another_attack(tool, number):
+@pytest.mark.parametrize("number", range(5))
+def test_an_attack(tool, number):
     pass
 """,
     "test_machine.py": """
@@ -55,9 +43,6 @@ def test_killed(killing):
 def test_printed(pdf):
     pass
 
-def test_printed_while_killed(pdf, killing):
-    pass
-
 def test_sound():
     pass
 """,
@@ -68,11 +53,7 @@ from tests.suites import members, sweep
 PLANETS = {PLANETS}
 PAIRS = [(f"chapters/{{name}}", name[0]) for name in PLANETS]
 
-@sweep("name", PLANETS)
-def test_planet(name):
-    pass
-
-@sweep("seed", [0, 1, 2])
+@sweep("seed", [0, 1])
 @pytest.mark.parametrize("name", PLANETS)
 def test_seed(name, seed):
     pass
@@ -89,7 +70,7 @@ def test_moons(planet):
     pass
 """,
 }
-OF_SWEEPS = 31 * (1 + 3 + 1 + 1)
+OF_SWEEPS = 31 * (2 + 1 + 1)
 Run = Callable[..., tuple[list[str], str]]
 
 
@@ -157,33 +138,22 @@ def names(passed: list[str], function: str) -> list[str]:
 def test_nothing_is_left_of_all_and_all_that_is_left_is_counted(run, default):
     passed, said = default
     everything, said_of_all = run("--all")
-    assert len(everything) == 5 + 4 + 4 + OF_SWEEPS
+    assert len(everything) == 1 + 5 + 3 + OF_SWEEPS
     assert set(passed) < set(everything)
     assert "Left to" not in said_of_all
     left = len(everything) - len(passed)
     assert f"{len(passed)} passed, {left} deselected" in said
     assert (
-        "Left to make test-all: 2 of what make does not build, 1 of broken machines, "
-        f"6 of attacks, {left - 9} of sweeps." in said
+        "Left to make test-all: 1 of what make does not build, 1 of broken machines, "
+        f"4 of attacks, {left - 6} of sweeps." in said
     )
-
-
-def test_of_each_file_of_attacks_the_first_one_stays(default):
-    passed, _ = default
     assert names(passed, "test_an_attack") == ["0"]
-    assert names(passed, "test_another_attack") == ["0"]
     assert names(passed, "test_honest") == names(passed, "test_sound") == [None]
-    for function in ("test_killed", "test_printed", "test_printed_while_killed"):
-        assert names(passed, function) == []
 
 
 @pytest.mark.parametrize(
     ("function", "form"),
-    [
-        ("test_planet", "{0}"),
-        ("test_page", "chapters/{0}-{0[0]}"),
-        ("test_moons", "{0}"),
-    ],
+    [("test_page", "chapters/{0}-{0[0]}"), ("test_moons", "{0}")],
 )
 def test_first_and_changed_members_and_some_others_stand_for_a_family(
     default, function, form
@@ -196,14 +166,15 @@ def test_first_and_changed_members_and_some_others_stand_for_a_family(
 
 def test_the_first_seed_is_asked_of_everybody(default):
     found = names(default[0], "test_seed")
-    assert {f"{name}-0" for name in PLANETS} < set(found)
-    assert {"planet_17-1", "planet_17-2", "planet_23-1", "planet_23-2"} < set(found)
-    assert len(PLANETS) + 4 < len(found) < 2 * len(PLANETS)
+    assert {f"{name}-0" for name in PLANETS} | {"planet_17-1", "planet_23-1"} < set(
+        found
+    )
+    assert len(PLANETS) + 2 < len(found) < 2 * len(PLANETS)
 
 
 def test_who_names_tests_gets_them(run):
-    assert len(run("tests/test_attacks.py")[0]) == 5
-    assert len(run("-k", "another_attack")[0]) == 3
+    assert len(run("tests/test_attacks.py")[0]) == 6
+    assert len(run("-k", "an_attack")[0]) == 5
 
 
 def test_each_file_is_in_one_shard_and_several_processes_choose_alike(run, default):

@@ -93,7 +93,9 @@ def context_of_nothing(context_vector, rng):
     states = tensor(rng, b, t, h).requires_grad_()
     context, weights = context_vector(state, states, mask)
     none = context_vector(state, states, torch.zeros_like(mask))
-    return context, weights, gradients(context, state, states), none
+    names = "the gradient of `state`", "the gradient of `encoder_states`"
+    found = dict(zip(names, gradients(context, state, states), strict=True))
+    return context, weights, found, none
 
 
 @context_vector.case(title="scores in the thousands do not overflow", points=1)
@@ -202,10 +204,11 @@ def loss_of_nothing(sequence_loss, rng):
     other = sequence_loss(logits[: len(targets)], targets, pad)
     single = torch.full((b, t), pad)
     single[0, 0] = (pad + 1) % v
-    return (
-        *(loss, gradients(loss, logits), other, gradients(other, logits)),
-        sequence_loss(logits, single, pad),
+    one, two = (
+        {"the gradient of `logits`": gradients(value, logits)[0]}
+        for value in (loss, other)
     )
+    return loss, one, other, two, sequence_loss(logits, single, pad)
 
 
 @sequence_loss.case(title="logits in the thousands stay finite", points=1)

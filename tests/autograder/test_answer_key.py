@@ -48,7 +48,7 @@ def test_key_holds_answers_and_no_code(name, key_of):
     text = gzip.decompress(path.read_bytes()).decode()
     for exercise in json.loads(text)["exercises"].values():
         for answers in [exercise["reference"]] + [
-            mistake["answers"] for mistake in exercise["mistakes"]
+            answers for _, _, answers in exercise["mistakes"]
         ]:
             text += b"".join(map(base64.b64decode, answers)).decode("latin-1")
     assert path.stat().st_size < 20 * 2**20
@@ -81,27 +81,12 @@ def test_missing_key_is_one_friendly_line(capsys, monkeypatch, tmp_path):
     checking.expected_here.cache_clear()
 
 
-def as_text(content):
-    """The bytes after a transfer that takes them for lines of text."""
-    return content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-
-
-def without_answers(content):
-    """The same key, of a version that called the answers otherwise."""
-    key = json.loads(gzip.decompress(content))
-    for entry in key["exercises"].values():
-        entry["answers"] = entry.pop("reference")
-    return gzip.compress(json.dumps(key).encode())
-
-
 @pytest.mark.parametrize(
     "damaged",
     [
         lambda content: b"no key",
         lambda content: content[:1000],
-        lambda content: gzip.compress(b"[" * 200_000),
-        as_text,
-        without_answers,
+        lambda content: content.replace(b"\n", b"\r\n"),  # taken for lines of text
     ],
 )
 def test_broken_key_is_named(key_folder, tmp_path, damaged):

@@ -30,12 +30,6 @@ def case_of(run):
     return Case("title", 1, run)
 
 
-def test_error_while_reading_a_result_is_not_the_functions_own():
-    outcome = decode(answer(case_of(lambda f, rng: f()), lambda: Lying(), 0))
-    assert outcome.raised is None
-    assert outcome.unreadable
-
-
 def test_array_that_lies_about_itself_is_read_by_its_bytes():
     value = np.ones(2).view(LyingArray)
     outcome = decode(answer(case_of(lambda f, rng: f()), lambda: value, 0))
@@ -43,10 +37,6 @@ def test_array_that_lies_about_itself_is_read_by_its_bytes():
 
 
 def test_exception_is_reported_by_its_built_in_type():
-    class Special(ValueError):
-        pass
-
-    assert builtin_type(Special()) == "ValueError"
     assert builtin_type(np.linalg.LinAlgError()) == "ValueError"
     assert builtin_type(KeyError()) == "KeyError"
 
@@ -106,7 +96,7 @@ def test_messages_are_one_short_printable_line():
 @pytest.mark.parametrize("kind", [b"R", b"U"])
 @pytest.mark.parametrize(
     "value",
-    [None, 1, [], ["a"] * 2, ["a"] * 3, [1, *"abcd"], {"ValueError": ""}, [["a", "b"]]],
+    [None, [], ["a"] * 3, [1, *"abcd"], {"ValueError": ""}],
 )
 def test_only_texts_say_why_there_is_no_value(kind, value):
     answer = decode(kind + encode(value))

@@ -68,14 +68,6 @@ def test_nested_results_keep_their_structure():
     assert value[1] == {"name": "text"}
 
 
-@pytest.mark.parametrize(
-    "value", [object(), {1: 2}, {1, 2}, iter([1]), 1j, np.array(["a"]), b"x", len]
-)
-def test_what_is_no_array_is_unreadable(value):
-    with pytest.raises(Unreadable):
-        encode(value)
-
-
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2**20), (1,) * 16])
 def test_arrays_without_values_and_of_many_dimensions_come_back(shape):
     back = there_and_back(np.zeros(shape, np.float32))
@@ -92,16 +84,8 @@ def test_the_bytes_of_a_value_are_those_of_the_format():
     )
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        np.zeros(MAX_BYTES // 8 + 1),
-        [np.zeros(MAX_BYTES // 16)] * 3,
-        ["x" * 400] * 9000 + [np.zeros(MAX_BYTES // 12)],
-    ],
-)
-def test_a_value_that_is_too_large_is_refused_before_it_is_copied(value):
-    encode(0)
+def test_a_value_that_is_too_large_is_refused_before_it_is_copied():
+    value = ["x" * 400] * 9000 + [np.zeros(MAX_BYTES // 12)]
     tracemalloc.start()
     with pytest.raises(Unreadable, match=f"{MAX_BYTES} may be sent"):
         encode(value)
@@ -133,7 +117,6 @@ def count(number):
 
 FORGED = {
     "nothing": b"",
-    "JSON": b'{"value": 1}',
     "a pickle": b"cos\nsystem\n(S'id'\ntR.",
     "an unknown letter": b"z",
     "something behind the value": b"00",
@@ -141,24 +124,17 @@ FORGED = {
     "a list of four thousand million": b"l" + count(2**32 - 1),
     "a text that ends too early": b"s" + count(9) + b"abc",
     "a text of four thousand million": b"s" + count(2**32 - 1) + b"abc",
-    "a name that is cut off": b"d" + count(1) + b"\x05\0",
     "lists nested too deep": (b"l" + count(1)) * (MAX_DEPTH + 2) + b"0",
     "lists nested a million deep": (b"l" + count(1)) * 1_000_000 + b"0",
-    "dictionaries nested too deep": (b"d" + count(1) + count(0)) * 100_000 + b"0",
     "an unknown dtype": array(code=12),
-    "the last dtype there could be": array(code=255),
     "an array without a shape": b"a\x0b\x05",
     "an array without its numbers": array(data=b""),
     "an array with a number too few": array(shape=(2,)),
-    "an array with a byte too many": array(data=bytes(9)),
     "a negative size": array(shape=(2**64 - 1,)),
     "a size that overflows": array(shape=(2**62, 4)),
-    "sizes whose product overflows to one": array(shape=(2**32, 2**32, 1)),
-    "sizes whose product overflows to eight": array(shape=(2**61 + 1, 8)),
     "a size beside a zero": array(shape=(0, 2**62), data=b""),
     "sizes beside a zero": array(shape=(0, 2**23, 2**23, 2**23), data=b""),
     "too many dimensions": array(shape=(1,) * 17),
-    "two hundred dimensions": array(shape=(1,) * 255),
     "booleans that are neither": array(code=0, shape=(3,), data=b"\1\2\1"),
     "more than may be sent": array(shape=(MAX_BYTES // 8,), data=bytes(MAX_BYTES)),
 }
@@ -186,19 +162,9 @@ def test_forged_encodings_are_unreadable_at_once_and_in_little_memory(what):
     assert most < 2 * MAX_BYTES
 
 
-BOMBS = {
-    "empty lists": b"l" + count(0),
-    "empty texts": b"s" + count(0),
-    "dictionaries": b"d" + count(1) + count(0) + b"0",
-    "single numbers": b"a\x01\0\0",
-}
-
-
-@pytest.mark.parametrize("what", BOMBS)
-def test_a_value_of_very_many_parts_is_not_read(what):
-    bomb = b"".join(b"l" + count(9999) + BOMBS[what] * 9999 for _ in range(40))
-    bomb = (b"l" + count(40) + bomb)[:MAX_BYTES]
-    lines, most = cost_of_refusing(bomb)
+def test_a_value_of_very_many_parts_is_not_read():
+    bomb = b"".join(b"l" + count(9999) + (b"l" + count(0)) * 9999 for _ in range(40))
+    lines, most = cost_of_refusing((b"l" + count(40) + bomb)[:MAX_BYTES])
     assert lines < 10**6
     assert most < 10 * 2**20
 
@@ -210,25 +176,6 @@ def test_any_bytes_are_a_value_or_unreadable(data):
     except Unreadable:
         return
     assert encode(decode(encode(value))) == encode(value)
-
-
-@given(st.binary(max_size=60), st.integers(0, 2**31))
-def test_a_changed_byte_gives_a_value_or_is_unreadable(noise, place):
-    data = bytearray(encode([np.arange(6.0), {"a": ["b", None]}, True, 1.5]))
-    place %= len(data)
-    data[place : place + len(noise)] = noise
-    try:
-        decode(bytes(data))
-    except Unreadable as error:
-        assert str(error).isprintable()
-
-
-def test_numbers_that_are_not_numbers_are_only_numbers():
-    """Any bits make a float: NaN with a payload, infinities, the smallest of all."""
-    bits = (0x7FF8DEADBEEF0001, 0xFFF0000000000001, 0x7FF0000000000000, 1)
-    value = decode(array(shape=(4,), data=struct.pack("<4Q", *bits)))
-    assert value.dtype == np.float64
-    np.testing.assert_array_equal(np.isnan(value), [True, True, False, False])
 
 
 def test_names_are_short_and_printable():

@@ -1,9 +1,5 @@
 """What an exercise is made of: here, how a mistake gets its hint."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -46,17 +42,6 @@ def test_a_mistake_without_a_hint_is_refused_even_if_its_base_has_one():
         @mistake(exercise)
         class Wrong(Right):
             pass
-
-
-def test_python_without_docstrings_is_told_so_in_one_line():
-    done = subprocess.run(
-        [sys.executable, "-OO", "-c", "import solutions.mistakes.scaling"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode != 0
-    assert "python -OO drops docstrings" in done.stderr.splitlines()[-1]
 
 
 def test_an_edit_is_the_reference_with_one_fragment_replaced():

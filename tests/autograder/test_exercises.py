@@ -10,13 +10,11 @@ from itertools import combinations
 
 import pytest
 
-from autograder.answers import decode
 from autograder.break_exercise import BreakExercise
 from autograder.exercise import find_topic, load_topic, topic_names
-from autograder.expected import expect, public_seeds
-from autograder.forbid import answer_by_hand
 from autograder.judge import Report, judge
 from autograder.rows import disagreement
+from tests.autograder.judged import asked, report_on
 from tests.suites import sweep
 
 SEED_OFFSETS = [0, 12_345, 987_654]
@@ -29,28 +27,20 @@ EXERCISES = [
 
 
 @cache
-def at_seeds(topic_name: str, name: str, offset: int) -> tuple:
-    topic = load_topic(topic_name)
-    exercise = topic.exercises[name]
-    seeds = [seed + offset for seed in public_seeds(exercise)]
-    return topic, exercise, expect(topic, exercise, seeds)
-
-
-@cache
-def reports_on_mistakes(topic: str, name: str, offset: int) -> dict[str, Report]:
+def reports_on_mistakes(name: str, offset: int) -> dict[str, Report]:
     """What is said of each known mistake, by its name."""
-    _, exercise, expected = at_seeds(topic, name, offset)
+    exercise, expected = asked(name, offset)
     return {m.name: judge(exercise, m.answers, expected) for m in expected.mistakes}
 
 
 @sweep("offset", SEED_OFFSETS)
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)
 def test_reference_has_full_points_and_every_mistake_loses_some(topic, name, offset):
-    _, exercise, expected = at_seeds(topic, name, offset)
+    exercise, expected = asked(name, offset)
     report = judge(exercise, expected.reference, expected)
     assert report.score == report.max_score
     assert report.mistake is None
-    for mistake, report in reports_on_mistakes(topic, name, offset).items():
+    for mistake, report in reports_on_mistakes(name, offset).items():
         assert report.score < report.max_score, f"{mistake} was not caught"
         assert report.mistake == mistake, f"{mistake} taken for {report.mistake}"
 
@@ -58,7 +48,7 @@ def test_reference_has_full_points_and_every_mistake_loses_some(topic, name, off
 @sweep("offset", SEED_OFFSETS)
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)
 def test_no_two_mistakes_give_the_same_answers(topic, name, offset):
-    _, exercise, expected = at_seeds(topic, name, offset)
+    exercise, expected = asked(name, offset)
     for one, other in combinations(expected.mistakes, 2):
         assert any(
             disagreement(case, a, b)
@@ -72,7 +62,7 @@ def test_no_two_mistakes_give_the_same_answers(topic, name, offset):
 def test_luck_decides_at_most_one_case_of_a_mistake(topic, name):
     outcomes: dict[str, list] = {}
     for offset in SEED_OFFSETS:
-        for mistake, report in reports_on_mistakes(topic, name, offset).items():
+        for mistake, report in reports_on_mistakes(name, offset).items():
             passed = [case.passed for case in report.cases]
             outcomes.setdefault(mistake, []).append(passed)
     for mistake, rows in outcomes.items():
@@ -82,7 +72,7 @@ def test_luck_decides_at_most_one_case_of_a_mistake(topic, name):
 
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)
 def test_mistakes_differ_by_a_hundred_times_the_tolerance(topic, name):
-    _, exercise, expected = at_seeds(topic, name, 0)
+    exercise, expected = asked(name, 0)
     for known in expected.mistakes:
         assert any(
             disagreement(
@@ -98,7 +88,7 @@ def test_mistakes_differ_by_a_hundred_times_the_tolerance(topic, name):
 
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)
 def test_exercise_has_cases_mistakes_and_a_data_dependent_case(topic, name):
-    _, exercise, expected = at_seeds(topic, name, 0)
+    exercise, expected = asked(name, 0)
     assert len(exercise.cases) >= 3
     assert len(expected.mistakes) >= 3
     asks_for_a_test = isinstance(exercise, BreakExercise)  # which has no data
@@ -125,20 +115,11 @@ def test_alternative_right_answers_have_full_points(topic, name, offset):
     module = importlib.import_module(f"tests.alternatives.{topic}")
     alternatives = module.ALTERNATIVES[name]
     assert len(alternatives) >= 2
-    loaded, exercise, expected = at_seeds(topic, name, offset)
     for alternative in alternatives:
-        given = expect_answers(exercise, alternative, expected.seeds)
-        report = judge(exercise, given, expected)
+        report = report_on(name, alternative, offset)
         wrong = [(c.title, c.message) for c in report.cases if not c.passed]
         assert report.score == report.max_score, (alternative.__qualname__, wrong)
         assert report.mistake is None
-
-
-def expect_answers(exercise, implementation, seeds):
-    return [
-        decode(answer_by_hand(exercise, case, implementation, seed))
-        for case, seed in zip(exercise.cases, seeds, strict=True)
-    ]
 
 
 @pytest.mark.parametrize(("topic", "name"), EXERCISES)

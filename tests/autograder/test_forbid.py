@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import types
-from functools import cache
+from functools import partial
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.answers import answer, decode, encode_refusal
-from autograder.check import check
-from autograder.exercise import Exercise, Topic, load_topic
-from autograder.expected import expect, public_seeds
+from autograder.answers import decode, encode_refusal
+from autograder.exercise import find_topic, load_topic
 from autograder.forbid import ForbiddenCall, answer_by_hand, refusing
 from autograder.grading.examine import examine
 from autograder.grading.seeds import draw_seeds, expected_answers
-from autograder.inputs import tensor
 from autograder.judge import judge
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
@@ -27,150 +22,50 @@ from autograder.sandbox.connection import fork_servers
 from autograder.sandbox.limits import Limits
 from classroom.submissions import right_answers, submission
 from tests.autograder.conftest import code_cell
+from tests.autograder.judged import asked
 
-BY_HAND = """
-def layer_norm(x, weight, bias, eps=1e-5):
-    mean, var = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)
-    return (x - mean) / (var + eps).sqrt() * weight + bias
-"""
-CALLS = """
-def layer_norm(x, weight, bias, eps=1e-5):
-    return use(x, x.shape[-1:], weight, bias, eps)
-"""
-# How ``use`` is defined, and what is then said to be called.
-LAYER_NORMS = {
-    "a direct call": ("use = lambda *a: F.layer_norm(*a)", "layer_norm"),
-    "a compiled function": ("use = lambda *a: torch.layer_norm(*a)", "layer_norm"),
-    "another name for it": ("use = F.layer_norm", "layer_norm"),
-    "another name for a compiled one": ("use = torch.layer_norm", "layer_norm"),
+x, w, b = torch.randn(2, 3, 4), torch.ones(4), torch.zeros(4)
+NORMS = ("layer_norm", "LayerNorm", "native_layer_norm", "group_norm")
+made = nn.LayerNorm(4)
+
+
+class Own(nn.LayerNorm):
+    """A subclass that does nothing."""
+
+
+def catches():
+    """Go on as if nothing had been said."""
+    with contextlib.suppress(BaseException):
+        F.layer_norm(x, (4,))
+
+
+REACHED = {  # a call, and what is then said to be called
+    "a function": (lambda: F.layer_norm(x, (4,)), "layer_norm"),
+    "a compiled one": (lambda: torch.layer_norm(x, (4,)), "layer_norm"),
+    "another name for it": (partial(F.layer_norm, x, (4,)), "layer_norm"),
     "an operator": (
-        "use = lambda *a: torch.ops.aten.native_layer_norm(*a)[0]",
+        lambda: torch.ops.aten.native_layer_norm(x, (4,), w, b, 1e-5),
         "native_layer_norm",
-    ),
-    "an overload of an operator": (
-        "use = lambda *a: torch.ops.aten.native_layer_norm.default(*a)[0]",
-        "native_layer_norm",
-    ),
-    "getattr": ("use = getattr(F, 'layer' + '_norm')", "layer_norm"),
-    "text that is run": ("exec('use = F.lay' + 'er_norm', globals())", "layer_norm"),
-    "partial": (
-        "from functools import partial\nnorm = partial(F.layer_norm, eps=1e-5)\n"
-        "use = lambda x, n, w, b, eps: norm(x, n, weight=w, bias=b)",
-        "layer_norm",
     ),
     "vmap": (
-        "use = lambda x, *a: torch.vmap(lambda y: torch.layer_norm(y, *a))(x[None])[0]",
+        lambda: torch.vmap(lambda y: torch.layer_norm(y, (4,)))(x),
         "layer_norm",
     ),
-    "an import inside": (
-        "def use(*a):\n    from torch.nn.functional import layer_norm as f\n"
-        "    return f(*a)",
-        "layer_norm",
-    ),
-    "a layer": (
-        "def use(x, n, w, b, eps):\n    layer = nn.LayerNorm(n, eps)\n"
-        "    layer.weight, layer.bias = nn.Parameter(w), nn.Parameter(b)\n"
-        "    return layer(x)",
-        "LayerNorm",
-    ),
-    "a subclass": (
-        "class Own(nn.LayerNorm): pass\n"
-        "def use(x, n, w, b, eps):\n    layer = Own(n, eps)\n"
-        "    layer.weight, layer.bias = nn.Parameter(w), nn.Parameter(b)\n"
-        "    return layer(x)",
-        "LayerNorm",
-    ),
-    "a layer that was made before": (
-        "made = {n: nn.LayerNorm(n) for n in range(1, 40)}\n"
-        "def use(x, n, w, b, eps):\n    layer = made[n[0]]\n"
-        "    layer.weight, layer.bias = nn.Parameter(w), nn.Parameter(b)\n"
-        "    layer.eps = eps\n    return layer(x)",
-        "LayerNorm",
-    ),
-    "another norm": (
-        "def use(x, n, w, b, eps):\n"
-        "    rows = x.reshape(-1, n[0])\n"
-        "    return F.group_norm(rows, 1, w, b, eps).reshape(x.shape)",
-        "group_norm",
-    ),
-    "a refusal that is caught": (
-        "def use(x, n, w, b, eps):\n"
-        "    try: return F.layer_norm(x, n, w, b, eps)\n"
-        "    except BaseException: pass\n"
-        "    m, v = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)\n"
-        "    return (x - m) / (v + eps).sqrt() * w + b",
-        "layer_norm",
-    ),
+    "a layer": (lambda: nn.LayerNorm(4), "LayerNorm"),
+    "a subclass": (lambda: Own(4), "LayerNorm"),
+    "a layer that was made before": (lambda: made(x), "LayerNorm"),
+    "another norm": (lambda: F.group_norm(x, 1), "group_norm"),
+    "a refusal that is caught": (catches, "layer_norm"),
 }
 
 
-NORM = Exercise(
-    "layer_norm",
-    forbidden=("layer_norm", "LayerNorm", "native_layer_norm", "group_norm"),
-)
-
-
-@NORM.case(title="a batch of sequences", points=2)
-def norm_batch(layer_norm, rng):
-    return layer_norm(tensor(rng, 3, 5, 6), tensor(rng, 6), tensor(rng, 6))
-
-
-@NORM.case(title="an eps of its own")
-def norm_eps(layer_norm, rng):
-    return layer_norm(tensor(rng, 2, 3, 4), tensor(rng, 4), tensor(rng, 4), 0.3)
-
-
-class OneExercise(Topic):
-    """A topic of this file alone."""
-
-    def reference(self, exercise: str):
-        """The answer above."""
-        return defined(BY_HAND, exercise)
-
-    def mistakes(self, exercise: str) -> list:
-        """None are known."""
-        return []
-
-
-@cache
-def asked() -> tuple:
-    seeds = public_seeds(NORM)
-    return NORM, expect(OneExercise("norms", {NORM.name: NORM}), NORM, seeds)
-
-
-def defined(source: str, name: str):
-    module = types.ModuleType("notebook")
-    module.__dict__.update(torch=torch, F=F, nn=nn, np=np)
-    exec(source, module.__dict__)
-    return module.__dict__[name]
-
-
-def report_on(implementation, refuse: bool = True):
-    """The report on an answer, with or without what an exercise forbids refusing."""
-    exercise, expected = asked()
-    given = [
-        decode(
-            answer_by_hand(exercise, case, implementation, seed)
-            if refuse
-            else answer(case, implementation, seed)
-        )
-        for case, seed in zip(exercise.cases, expected.seeds, strict=True)
-    ]
-    return judge(exercise, given, expected)
-
-
-@pytest.mark.parametrize("way", LAYER_NORMS)
+@pytest.mark.parametrize("way", REACHED)
 def test_a_library_norm_is_refused_however_it_is_reached(way):
-    source, named = LAYER_NORMS[way]
-    implementation = defined(f"{source}\n{CALLS}", "layer_norm")
-    free = report_on(implementation, refuse=False)
-    assert free.score > free.max_score / 2, [case.message for case in free.cases]
-    report = report_on(implementation)
-    assert report.score == 0
-    assert report.message.startswith(
-        f"uses {named}, which this exercise asks you to build yourself. May be used: "
-        "everything but what you build here"
-    )
+    call, named = REACHED[way]
+    call()  # which may be done otherwise
+    with refusing(NORMS) as called, contextlib.suppress(ForbiddenCall):
+        call()
+    assert called[0] == named
 
 
 q = torch.randn(1, 2, 16, 8)
@@ -192,15 +87,7 @@ OTHER_CALLS = {  # the exercise that forbids it, a call, and what is called
         *("multi_head", "MultiHeadAttention"),
         lambda: heads(sequence, sequence, sequence),
     ),
-    "a layer that holds one": (
-        *("multi_head", "MultiHeadAttention"),
-        lambda: nn.TransformerEncoderLayer(8, 2, 5),
-    ),
-    "a layer": (
-        *("transformer", "EncoderLayer"),
-        lambda: nn.TransformerEncoderLayer(8, 2, 5),
-    ),
-    "its subclass": ("transformer", "EncoderLayer", lambda: OwnLayer(8, 2, 5)),
+    "a subclass of a layer": ("transformer", "EncoderLayer", lambda: OwnLayer(8, 2, 5)),
     "its forward": (
         *("transformer", "EncoderLayer"),
         lambda: nn.TransformerEncoderLayer.forward(encoder_layer, sequence),
@@ -261,48 +148,33 @@ def test_all_is_given_back_however_a_case_ends(error):
 
 
 def test_one_refused_case_costs_its_exercise_and_nothing_after_it():
-    exercise, expected = asked()
-    calls = defined(f"use = F.layer_norm\n{CALLS}", "layer_norm")
-    right = defined(BY_HAND, "layer_norm")
+    exercise, expected = asked("EncoderLayer")
+    right = find_topic("EncoderLayer").reference("EncoderLayer")
     given = [
-        decode(answer_by_hand(exercise, case, right if n else calls, seed))
-        for n, (case, seed) in enumerate(
-            zip(exercise.cases, expected.seeds, strict=True)
+        decode(answer_by_hand(exercise, case, f, seed))
+        for f, case, seed in zip(
+            [nn.TransformerEncoderLayer] + [right] * (len(exercise.cases) - 1),
+            exercise.cases,
+            expected.seeds,
+            strict=True,
         )
     ]
-    assert [one.called for one in given] == ["layer_norm"] + [None] * (len(given) - 1)
-    assert judge(exercise, given, expected).score == 0
-    report = report_on(right)
-    assert report.score == report.max_score
-
-
-def test_an_answer_that_raises_such_an_error_itself_is_not_refused():
-    def layer_norm(*_):
-        raise ForbiddenCall("layer_norm is what this exercise asks you to build")
-
-    report = report_on(layer_norm)
-    assert (report.score, "uses" in report.message) == (0, False)
+    assert [one.called for one in given[:2]] == ["TransformerEncoderLayer", None]
+    report = judge(exercise, given, expected)
+    assert report.score == 0
+    assert report.message.startswith(
+        "uses TransformerEncoderLayer, which this exercise asks you to build yourself. "
+        "May be used: everything but what you build here"
+    )
 
 
 def test_a_name_that_no_exercise_forbids_is_not_repeated_to_anybody():
-    exercise, expected = asked()
+    exercise, expected = asked("EncoderLayer")
     given = [decode(encode_refusal("the question"))] * len(exercise.cases)
     report = judge(exercise, given, expected)
     assert report.score == 0
     assert "question" not in report.message
-    assert "layer_norm" in report.message
-
-
-def test_check_says_what_was_called_and_what_may_be_used(capsys):
-    class EncoderLayer(nn.TransformerEncoderLayer):
-        """Torch's own."""
-
-    assert check(EncoderLayer) == 0
-    out = capsys.readouterr().out
-    assert (
-        "uses TransformerEncoderLayer, which this exercise asks you to build yourself"
-        in out
-    )
+    assert "TransformerEncoderLayer" in report.message
 
 
 # Honest uses, outside of a case: comparisons beside an answer, and tests of it.
@@ -328,38 +200,32 @@ class EncoderLayer(Theirs):
 """
 
 
-@pytest.fixture(scope="module")
-def graded(needs_sandbox):
-    """Grades a notebook with these answers and cells above them."""
+def graded(above: str, answer: str) -> dict:
+    """How the exercises of a notebook are graded: those that lost points, by name."""
     topic = load_topic("transformer")
     master = student_notebook(source_notebook("transformer"))
     expected = expected_answers(topic, draw_seeds(topic, b""))
-
-    def graded(cells=(), **answers):
-        data = submission(master, {**right_answers("transformer"), **answers})
-        data["cells"][1:1] = [code_cell(source) for source in cells]
-        limits = Limits(cell_seconds=20, submission_seconds=60)
-        done = examine(master, data, topic, expected, limits, servers=fork_servers())
-        return {found["name"]: found for found in done.report["exercises"]}
-
-    return graded
+    answers = {**right_answers("transformer"), "EncoderLayer": answer.strip()}
+    data = submission(master, answers)
+    data["cells"][1:1] = [code_cell(above)]
+    limits = Limits(cell_seconds=20, submission_seconds=60)
+    done = examine(master, data, topic, expected, limits, servers=fork_servers())
+    found = done.report["exercises"]
+    return {one["name"]: one for one in found if one["score"] < one["max_score"]}
 
 
-def test_a_notebook_that_compares_answers_with_the_library_has_full_points(graded):
-    found = graded(
-        ["from torch.nn import TransformerEncoderLayer\nTransformerEncoderLayer(8, 2)"],
-        EncoderLayer=BESIDE.format(answer=right_answers("transformer")["EncoderLayer"]),
+def test_a_notebook_that_compares_answers_with_the_library_has_full_points(
+    needs_sandbox,
+):
+    setup = (
+        "from torch.nn import TransformerEncoderLayer\nTransformerEncoderLayer(8, 2)"
     )
-    lost = [n for n, found in found.items() if found["score"] < found["max_score"]]
-    assert lost == []
+    answer = BESIDE.format(answer=right_answers("transformer")["EncoderLayer"])
+    assert graded(setup, answer) == {}
 
 
-def test_a_refused_call_in_a_notebook_costs_its_own_exercise_alone(graded):
+def test_a_refused_call_in_a_notebook_costs_its_own_exercise_alone(needs_sandbox):
     setup = "from torch import nn\nTheirs = nn.TransformerEncoderLayer"
-    found = graded([setup], EncoderLayer=INHERITS.strip())
-    lost = [n for n, found in found.items() if found["score"] < found["max_score"]]
-    assert lost == ["EncoderLayer"]
-    assert found["EncoderLayer"]["score"] == 0
-    assert found["EncoderLayer"]["message"].startswith(
-        "uses TransformerEncoderLayer, which this"
-    )
+    ((name, lost),) = graded(setup, INHERITS).items()
+    assert (name, lost["score"]) == ("EncoderLayer", 0)
+    assert lost["message"].startswith("uses TransformerEncoderLayer, which this")

@@ -44,10 +44,7 @@ def hides_that_it_lacked_memory():
 
 OF_THE_MACHINE = [
     raising(MemoryError()),
-    raising(OSError(errno.EMFILE, "Too many open files")),
     raising(RuntimeError("can't start new thread")),
-    raising(SystemError("error return without exception set")),
-    raising(ImportError("cannot allocate memory in static TLS block")),
     raising(SystemExit(1)),
     torch_without_memory,
     hides_that_it_lacked_memory,
@@ -127,36 +124,13 @@ def test_a_failed_reference_expects_nothing_and_nothing_is_kept(exercise, monkey
     assert mark(exercise, given, expected).score == exercise.points
 
 
-def test_a_failed_mistake_is_not_kept(exercise, monkeypatch):
-    kept = []
-    known = load_topic(TOPIC).mistakes("softmax")[0]
-    broken = failing_once(known.implementation)
-    monkeypatch.setitem(vars(known), "implementation", broken)
-
-    def memoise(name, compute):
-        result = compute()
-        kept.append(name)
-        return result
-
-    seeds = public_seeds(exercise)
-    expected = expect(load_topic(TOPIC), exercise, seeds, memoise)
-    with pytest.raises(GraderFault):
-        _ = expected.mistakes
-    assert kept == ["softmax.right"]
-    assert known.name in [m.name for m in expected.mistakes]
-
-
-@pytest.mark.parametrize("whose", ["reference", "wrong version"])
-def test_a_test_is_not_judged_by_code_that_cannot_run(whose, monkeypatch):
+def test_a_test_is_not_judged_by_code_that_cannot_run(monkeypatch):
     asked = load_topic(TOPIC).exercises["break_softmax"]
     sent = decode(answer(asked.cases[0], ours.break_softmax, 0)).value
     assert all(verdict(case, sent).found for case in asked.cases)
-    if whose == "reference":
-        monkeypatch.setattr(ours, "softmax", raising(MemoryError()))
-    else:
-        version = hidden_versions(asked)[0]
-        broken = raising(OSError(errno.ENOMEM, "Cannot allocate memory"))
-        monkeypatch.setitem(vars(version), "implementation", broken)
+    version = hidden_versions(asked)[0]
+    broken = raising(OSError(errno.ENOMEM, "Cannot allocate memory"))
+    monkeypatch.setitem(vars(version), "implementation", broken)
     with pytest.raises(GraderFault):
         verdict(asked.cases[0], sent)
 

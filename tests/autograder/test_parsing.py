@@ -17,8 +17,6 @@ TOO_DEEP = ["-" * 100_000 + "1", "not " * 50_000 + "1", "lambda:" * 10_000 + "1"
 
 @pytest.mark.parametrize("source", TOO_DEEP, ids=["minus", "not", "lambda"])
 def test_what_is_nested_too_deeply_cannot_be_read(source):
-    with pytest.raises((MemoryError, RecursionError, SyntaxError)):  # as Python is
-        ast.parse(source)
     with pytest.raises(UNREADABLE):
         parse(source)
 
@@ -32,29 +30,13 @@ def test_a_tree_is_pythons_own():
         parse("x = '\ud800'")
 
 
-LEXED = [
-    *("x = f'{a}'", 'x = F"""{a}\n"""', "x = rf'{a}' f'{b}'", "f'{{}}'"),
-    *("# f'{a}\nx = 1", "x = 'it' 's' '''a'b''c'''", "x = '\\'' \"'\"", "a = b''"),
-]
-
-
-@pytest.mark.parametrize("source", LEXED)
-def test_few_parts_are_read_as_python_reads_them(source):
-    filler = "\n" + "y = {1: {2}}\n" * 700  # so that texts are looked at
-    assert ast.dump(parse(source + filler)) == ast.dump(ast.parse(source + filler))
-
-
-@pytest.mark.parametrize(
-    ("first", "part"), [("x = f'", "{1}"), ("# it's\nx = rf'", "{a!r:>{b}} ")]
-)
 def test_an_f_string_of_very_many_parts_is_not_read_where_that_takes_the_square(
-    monkeypatch, first, part
+    monkeypatch,
 ):
-    monkeypatch.setattr(parsing, "_TAKES_THE_SQUARE", True)
-    assert parse(f"{first}{part * 300}'").body
-    with pytest.raises(UNREADABLE, match="f-string has"):
-        parse(f"{first}{part * 3000}'")
-    assert parse(f"{first}{'{{}}' * 3000}'").body  # braces that are no parts
+    monkeypatch.setattr(parsing, "_MOST", 10**5)
+    assert parse(f"x = f'{'{1}' * 100}'").body
+    with pytest.raises(UNREADABLE, match="so many braces"):
+        parse(f"x = f'{'{1}' * 300}'")
 
 
 def test_memory_that_comes_back_is_enough(monkeypatch):

@@ -149,18 +149,6 @@ def test_what_has_no_name_is_found_by_its_place(rows):
         assert part_names(np.sin, case, 0)[count - 1,].startswith(name)
 
 
-def test_gradients_that_a_case_asks_for_are_named():
-    def run(exponential, rng):
-        x, unseen = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
-        result = exponential(x) + unseen
-        return torch.autograd.grad(result.sum(), [x, unseen])
-
-    grad = torch.autograd.grad
-    names = part_names(lambda x: x.exp(), Case("t", 1, run), 0)
-    assert names == {(0,): "the gradient of `x`", (1,): "a gradient"}
-    assert torch.autograd.grad is grad
-
-
 def test_single_numbers_are_named_by_their_calls():
     case = Case("t", 1, lambda f, rng: [f(n) for n in (3, 2, 3)])
     names = {(0,): "call 1", (1,): "call 2", (2,): "call 3"}

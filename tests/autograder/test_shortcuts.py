@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import types
-
 import pytest
 
-from autograder.answers import decode
-from autograder.exercise import load_topic
-from autograder.expected import expect, public_seeds
-from autograder.forbid import answer_by_hand
-from autograder.judge import Report, mark
+from tests.autograder.judged import report_on
 
 GREEDY = """
 import numpy as np
@@ -59,45 +53,19 @@ def linear_attention(query, key, value):
     weights /= weights.sum(-1, keepdims=True)
     return weights @ value
 """
-IN_A_THREAD = """
-from concurrent.futures import ThreadPoolExecutor
-def {name}(*inputs):
-    return ThreadPoolExecutor(1).submit(alone, *inputs).result()
-"""
 SHORTCUTS = {
-    ("decoding", "greedy_decode", "stops when all rows have ended"): GREEDY,
-    ("looking_inside", "patching_effect", "which runs are made"): PATCHING,
-    ("efficient_attention", "blockwise_attention", "never as many"): ALL_PAIRS,
-    ("efficient_attention", "linear_attention", "never as many"): ALL_WEIGHTS,
+    ("greedy_decode", "stops when all rows have ended"): GREEDY,
+    ("patching_effect", "which runs are made"): PATCHING,
+    ("blockwise_attention", "never as many"): ALL_PAIRS,
+    ("linear_attention", "never as many"): ALL_WEIGHTS,
 }
 
 
-def marked(topic: str, name: str, source: str) -> Report:
-    """The marks of an answer, for seeds that the public check does not use."""
-    module = types.ModuleType("notebook")
-    exec(source, module.__dict__)
-    loaded = load_topic(topic)
-    exercise = loaded.exercises[name]
-    seeds = [seed + 4321 for seed in public_seeds(exercise)]
-    given = [
-        decode(answer_by_hand(exercise, case, module.__dict__[name], seed))
-        for case, seed in zip(exercise.cases, seeds, strict=True)
-    ]
-    return mark(exercise, given, expect(loaded, exercise, seeds))
-
-
-@pytest.mark.parametrize(("topic", "name", "lost"), SHORTCUTS)
-def test_a_shortcut_loses_the_case_that_looks_for_it(topic, name, lost):
-    report = marked(topic, name, SHORTCUTS[topic, name, lost])
+@pytest.mark.parametrize(("name", "lost"), SHORTCUTS)
+def test_a_shortcut_loses_the_case_that_looks_for_it(name, lost):
+    names = {}
+    exec(SHORTCUTS[name, lost], names)
+    report = report_on(name, names[name], offset=4321)  # not the public seeds
     assert any(case.title.startswith(lost) for case in report.cases if not case.passed)
     passed = [case for case in report.cases if case.passed]
     assert len(passed) >= len(report.cases) / 2, "right but for the shortcut"
-
-
-@pytest.mark.parametrize("name", ["blockwise_attention", "linear_attention"])
-def test_arrays_of_another_thread_are_counted(name):
-    (source,) = [text for (_, own, _), text in SHORTCUTS.items() if own == name]
-    hidden = source.replace(f"def {name}", "def alone") + IN_A_THREAD.format(name=name)
-    report = marked("efficient_attention", name, hidden)
-    lost = [case.title for case in report.cases if not case.passed]
-    assert "never as many numbers as queries times keys" in lost

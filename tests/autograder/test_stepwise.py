@@ -30,12 +30,10 @@ def defined(shell, source):
     [
         ("1 / 0\na = 1", "a"),
         ("a = 1\nraise SystemExit\nb = 2\nopen('nowhere')\nc = 3", "abc"),
-        ("a = 1; 1 / 0; b = 2", "ab"),
         ("def a():\n    pass\nreturn 3\nb = 1", "ab"),
         ("a = 1\nb = (", ""),
         ("a = 1\nraise KeyboardInterrupt\nb = 1", "a"),
         ("for a in [1, 2]:\n    1 / 0\n    c = 3\nb = 1", "ab"),
-        ("%nothing\na = 1", "a"),
         ("from numpy import nothing\na = 1", "a"),
         ("import m, numpy as n\na = m.x.y", "anm"),
         ("try:\n    import xyz as m\nexcept ImportError:\n    a = 1", "a"),

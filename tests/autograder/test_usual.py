@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import cProfile
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -28,10 +25,6 @@ LEFT = {
     "another device": (
         lambda: torch.set_default_device("meta"),
         lambda _: torch.set_default_device(None),
-    ),
-    "no attention of its own": (
-        lambda: torch.backends.cuda.enable_math_sdp(False),
-        lambda _: torch.backends.cuda.enable_math_sdp(True),
     ),
 }
 
@@ -61,10 +54,9 @@ def test_a_right_answer_has_all_its_points(left, name):
     assert (report.score, report.message) == (exercise.points, "")
 
 
-@pytest.mark.parametrize("device", ["cuda", "mps"])  # as people write it, unnumbered
-def test_a_device_that_is_not_here_costs_nothing(device):
+def test_a_device_that_is_not_here_costs_nothing():
     exercise, answer = answered("context_vector")
-    torch.set_default_device(device)
+    torch.set_default_device("mps")
     try:
         report = examine_here(exercise, answer).report
     finally:
@@ -76,7 +68,7 @@ def test_settings_are_those_of_the_cell_again_afterwards(left):
     def seen():
         return (
             *(np.geterr(), torch.is_grad_enabled(), torch.is_anomaly_enabled()),
-            *(torch.get_default_device(), torch.backends.cuda.math_sdp_enabled()),
+            torch.get_default_device(),
         )
 
     before = seen()
@@ -90,33 +82,3 @@ def test_tensors_made_where_nothing_is_recorded_can_be_followed():
         x = torch.ones(2, requires_grad=True)
         (2 * x).sum().backward()
     assert x.grad.tolist() == [2, 2]
-
-
-def test_few_calls_within_calls_are_no_forbidden_ones():
-    def fewest():
-        depth, frame = 0, sys._getframe()
-        while frame:
-            depth, frame = depth + 1, frame.f_back
-        return depth + 30
-
-    exercise, answer = answered("EncoderLayer")
-    was = sys.getrecursionlimit()
-    sys.setrecursionlimit(fewest())
-    try:
-        report = examine_here(exercise, answer).report
-    finally:
-        sys.setrecursionlimit(was)
-    assert (report.score, report.message) == (exercise.points, "")
-
-
-def test_a_profiler_goes_on_where_it_was():
-    exercise, answer = answered("layer_norm")
-    profiler = cProfile.Profile()
-    profiler.enable()
-    try:
-        report = examine_here(exercise, answer).report
-        abs(-1)
-    finally:
-        profiler.disable()
-    assert (report.score, report.message) == (exercise.points, "")
-    assert any("abs" in str(entry.code) for entry in profiler.getstats())

@@ -29,9 +29,3 @@ def test_an_arrow_goes_through_its_points_and_its_head_is_at_the_last(ax):
     assert drawn == [[[0, 0], [0, 2]], [[0, 2], [3, 2]]]
     (head,) = ax.texts
     assert (head.xyann, head.xy) == ((3, 2), (3, 5))
-
-
-@pytest.mark.parametrize("points", [[], [(1, 2)]])
-def test_an_arrow_of_one_point_is_an_error(ax, points):
-    with pytest.raises(ValueError, match=f"two points or more, not {len(points)}"):
-        arrow(ax, *points)

@@ -18,18 +18,6 @@ def test_a_pen_covers_the_area_of_its_stroke():
     assert dots.sum() == pytest.approx(area, rel=0.05)
 
 
-def test_a_single_point_is_a_round_dot():
-    dots = drawing.rasterised([np.array([[16.0, 16.0]])], pen=10)
-    assert extent(dots) == (10, 10)
-    assert dots.sum() == pytest.approx(np.pi * 25, rel=0.05)
-    assert np.array_equal(dots, dots.T)
-
-
-def test_strokes_are_not_joined():
-    apart = [np.array([[8.0, 4.0], [8.0, 28.0]]), np.array([[24.0, 4.0], [24.0, 28.0]])]
-    assert not drawing.rasterised(apart)[:, 12:20].any()
-
-
 def test_a_pixel_is_the_share_of_its_sixteen_dots():
     dots = np.zeros((32, 32), bool)
     dots[4:8, 8:10] = True  # half of row 1, column 2
@@ -58,13 +46,6 @@ def test_size_place_and_slant_do_not_matter_after_preparation(scale, lean):
     changed = [stroke @ matrix.T + [3.0, 2.0] for stroke in ZIGZAG]
     expected = drawing.normalised(ZIGZAG)
     assert (drawing.normalised(changed) != expected).sum() <= 2  # dots on the edge
-
-
-def test_a_prepared_drawing_has_the_height_and_width_of_the_data_set():
-    wide = [np.array([[2.0, 10.0], [30.0, 10.0], [2.0, 20.0], [30.0, 20.0]])]
-    height, width = extent(drawing.normalised(wide))
-    assert height == pytest.approx(drawing.HIGH, abs=2)
-    assert width == pytest.approx(drawing.WIDE, abs=2)
 
 
 def test_a_bare_line_becomes_a_thick_one_and_not_a_square():

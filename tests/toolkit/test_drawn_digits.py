@@ -28,14 +28,6 @@ def test_drawings_stay_on_the_board_and_no_two_are_equal(part):
     )
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_drawings_are_the_same_every_time(part):
-    once, again = drawn_digits.drawings(part), drawn_digits.drawings(part)
-    for a, b in zip(once, again, strict=True):
-        assert a.label == b.label
-        assert all(map(np.array_equal, a.strokes, b.strokes))
-
-
 def test_no_style_is_in_both_parts():
     both = [
         style
@@ -46,11 +38,6 @@ def test_no_style_is_in_both_parts():
     assert len({repr(style) for style in both}) == len(both) == 50
 
 
-def test_a_part_that_does_not_exist_is_named_with_those_that_do():
-    with pytest.raises(ValueError, match="no part 'test'; there are development, held"):
-        drawn_digits.drawings("test")
-
-
 def test_a_curve_passes_its_points_in_the_direction_between_their_neighbours():
     points = np.array([(0, 0), (1, 2), (4, 3), (5, 0)], float)
     curve = drawn_digits.path(points, "curve", steps=1000)
@@ -59,8 +46,3 @@ def test_a_curve_passes_its_points_in_the_direction_between_their_neighbours():
         slope = (curve[1000 * n + 1] - curve[1000 * n - 1]) * 1000 / 2
         expected = (points[n + 1] - points[n - 1]) / 2
         np.testing.assert_allclose(slope, expected, atol=1e-2)
-
-
-def test_a_line_keeps_its_corners():
-    points = np.array([(0, 0), (1, 0), (1, 1)], float)
-    assert np.array_equal(drawn_digits.path(points, "line"), points)

@@ -32,10 +32,3 @@ def test_every_digit_is_in_one_part_only_and_the_parts_never_change():
     theirs = load_digits().images
     assert sorted(map(bytes, both)) == sorted(map(bytes, theirs))
     assert torch.equal(images.digits().test_images, data.test_images)
-
-
-def test_every_class_has_its_share_in_the_test():
-    data = images.digits()
-    share = data.test_labels.bincount() / data.labels.bincount()
-    assert share.min() > 0.31
-    assert share.max() < 0.36

@@ -26,10 +26,6 @@ def test_notebooks_get_a_format_that_jupyterlab_draws_and_a_description():
     assert json.loads(json.dumps(spec)) == spec
 
 
-def test_a_chart_names_no_schema_because_two_versions_draw_it():
-    assert "$schema" not in interactive.house_spec(bars(), ALT)
-
-
 def test_a_chart_without_a_width_is_as_wide_as_its_page():
     for chart in (bars(), alt.layer(bars(), bars()), alt.vconcat(bars(), bars())):
         spec = interactive.house_spec(chart, ALT)
@@ -37,25 +33,6 @@ def test_a_chart_without_a_width_is_as_wide_as_its_page():
         for view in spec.get("vconcat", [spec]):
             assert view["width"] == interactive.WIDTH
         assert "continuousWidth" not in spec["config"]["view"]
-
-
-def test_a_width_of_its_own_is_kept():
-    narrow = bars().properties(width=90)
-    spec = interactive.house_spec(narrow, ALT)
-    assert (spec["width"], spec.get("usermeta")) == (90, None)
-    spec = interactive.house_spec(alt.vconcat(narrow, narrow), ALT)
-    assert [view["width"] for view in spec["vconcat"]] == [90, 90]
-
-
-def test_charts_side_by_side_are_left_as_they_are():
-    spec = interactive.house_spec(alt.hconcat(bars(), bars()), ALT)
-    assert not {"width", "autosize", "usermeta"} & set(spec)
-
-
-def test_a_specification_is_not_changed():
-    own = {"vconcat": [{"mark": "bar"}]}
-    interactive.house_spec(own, ALT)
-    assert own == {"vconcat": [{"mark": "bar"}]}
 
 
 @pytest.mark.parametrize("name", ["width", "height", "padding"])
@@ -88,13 +65,6 @@ def test_colours_between_those_of_a_scale_keep_their_hue():
         assert tinted
         for red, green, blue in tinted:
             assert blue > red > green, "purple, and not pink"
-
-
-def test_a_chart_may_mix_its_colours_otherwise():
-    how = {"field": "v", "type": "quantitative", "scale": {"interpolate": "lab"}}
-    spec = {"mark": "rect", "encoding": {"color": how}}
-    found = interactive.house_spec(spec, ALT)["encoding"]["color"]
-    assert found["scale"]["interpolate"] == "lab"
 
 
 @pytest.mark.parametrize("alt_text", ["", "  ", "A bar chart"])

@@ -137,17 +137,6 @@ def test_different_values_have_different_names(folder):
     assert len({files_of(run, value)[1] for value in VALUES}) == len(VALUES)
 
 
-def test_generators_of_numpy_go_on_where_they_were(folder):
-    @kept
-    def draw(rng):
-        return rng.random(3).tolist()
-
-    first, second = np.random.default_rng(0), np.random.default_rng(0)
-    assert draw(first) == draw(second)
-    assert first.random() == second.random()
-    assert len(list(folder.iterdir())) == 1
-
-
 def test_what_cannot_be_told_from_others_is_refused(folder):
     with pytest.raises(TypeError, match="generator"):
         files_of(run, (i for i in range(3)))

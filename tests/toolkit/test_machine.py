@@ -53,8 +53,3 @@ def test_every_text_fits_into_its_box():
         assert outer.x0 <= inner.x0 and inner.x1 <= outer.x1, text
         assert outer.y0 <= inner.y0 and inner.y1 <= outer.y1, text
     plt.close(figure)
-
-
-def test_an_unknown_part_is_named_with_those_that_there_are():
-    with pytest.raises(ValueError, match="no part is called 'head'; there are query,"):
-        machine("head")

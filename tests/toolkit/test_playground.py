@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from toolkit import playground
-from toolkit.decoder_block import Block
 
 
 def stack(norm_first: bool = True, activation: str = "relu", width: int = 4):
@@ -51,36 +50,12 @@ def test_the_facts_say_how_the_layers_compute():
     assert playground.computation(model) == expected
 
 
-def test_the_facts_of_the_blocks_of_the_language_model_are_told_as_well():
-    model = nn.ModuleList(Block(8, 2, 12) for _ in range(2))
-    expected = {"heads": 2, "norm_first": True, "activation": "relu", "eps": 1e-5}
-    assert playground.computation(model) == expected
-
-
 def test_layers_that_compute_differently_cannot_be_given_away():
     mixed = nn.ModuleList([stack(activation="relu"), stack(activation="gelu")])
     with pytest.raises(ValueError, match="one activation for all layers"):
         playground.give_away("mixed", mixed)
 
 
-def test_a_model_without_layers_cannot_be_given_away():
-    with pytest.raises(ValueError, match="one heads for all layers"):
-        playground.give_away("linear", nn.Linear(2, 2))
-
-
 def test_a_model_that_no_page_should_load_is_refused():
     with pytest.raises(ValueError, match="more than the 1,600,000"):
         playground.give_away("large", stack(width=300))
-
-
-def test_buffers_stay_at_home():
-    model = stack()
-    model.register_buffer("positions", torch.zeros(5, 5))
-    names = [name for name, _ in playground.packed(model, {})["tensors"]]
-    assert "positions" not in names
-
-
-def test_a_notebook_program_that_knows_nothing_of_it_shows_a_line_of_text():
-    shown = playground.GivenAway("one", stack(), {})._repr_mimebundle_()
-    count = sum(p.numel() for p in stack().parameters())
-    assert shown["text/plain"] == f"{count} numbers for the playground"

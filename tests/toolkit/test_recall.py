@@ -13,10 +13,6 @@ def lookup(keys, values, which):
     return values[places]
 
 
-def test_a_dictionary_finds_every_value():
-    assert fraction_found(lambda k, v: lookup(k, v, 0), 40) == 1
-
-
 @pytest.mark.parametrize(("which", "fraction"), [(-1, 1), (0, 0)])
 def test_of_a_key_stored_twice_the_newer_value_is_wanted(which, fraction):
     found = fraction_found(lambda k, v: lookup(k, v, which), 10, rewritten=True)

@@ -1,6 +1,5 @@
 """The published chat model: its file, its tokenizer, and what stands in for it."""
 
-import hashlib
 import struct
 
 import matplotlib.pyplot as plt
@@ -62,13 +61,6 @@ def test_another_file_is_refused(tmp_path, file, monkeypatch):
             smollm.find()
         assert smollm.ADVICE in str(raised.value)
         assert "\n" not in str(raised.value)
-
-
-def test_the_named_file_comes_before_the_installed_one(file, monkeypatch):
-    monkeypatch.setenv(smollm.VARIABLE, str(file))
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    monkeypatch.setattr(smollm, "SHA256", digest)
-    assert smollm.find() == file
 
 
 def test_tokens_are_those_of_the_tokenizers_library(published):

@@ -41,14 +41,6 @@ def test_a_character_depends_on_none_after_it_and_on_no_padding(lines):
     assert not torch.allclose(model(sources.flip(0), targets), logits)
 
 
-@torch.no_grad()
-def test_dropout_acts_during_training_alone(lines):
-    model, batch = Translator(dropout=0.2), encode(lines[:4])
-    assert not torch.equal(model(*batch), model(*batch))
-    model.eval()
-    assert torch.equal(model(*batch), model(*batch))
-
-
 def test_layers_of_a_readers_own_take_the_weights_of_pytorchs(lines):
     theirs, batch = Translator(), encode(lines[:4])
     own = Translator(EncoderLayer, DecoderLayer)
@@ -97,12 +89,6 @@ def test_training_in_one_call_is_that_of_the_chapter(lines):
             torch.testing.assert_close(found, expected, rtol=0, atol=1e-3)
             model.train()
     assert not (finished.training or early.training)
-
-
-@pytest.mark.parametrize("early", [0, 5])
-def test_a_copy_can_be_kept_after_one_of_the_steps_alone(lines, early):
-    with pytest.raises(ValueError, match=f"{early}.*1 to 4"):
-        translator.trained(lines, steps=4, early=early)
 
 
 def test_a_training_run_that_was_kept_is_not_repeated(lines, tmp_path, monkeypatch):

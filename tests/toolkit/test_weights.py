@@ -34,14 +34,6 @@ def test_a_folder_gives_its_configuration_and_its_tensors(folder):
         assert tensors["layer.weight"].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-@pytest.mark.parametrize("missing", ["config.json", "model.safetensors"])
-def test_a_missing_file_is_named(folder, missing):
-    (folder / missing).unlink()
-    with pytest.raises(weights.WeightsUnavailable, match=missing) as excinfo:
-        weights.load(folder)
-    one_line(excinfo)
-
-
 def test_a_pickle_is_never_opened(folder):
     torch.save({"layer.weight": torch.zeros(2)}, folder / "model.safetensors")
     with pytest.raises(weights.WeightsUnavailable, match="no readable safetensors"):
@@ -51,35 +43,10 @@ def test_a_pickle_is_never_opened(folder):
         weights.load(folder)
 
 
-def test_a_broken_configuration_is_reported(folder):
-    (folder / "config.json").write_text("{")
-    with pytest.raises(weights.WeightsUnavailable, match="cannot be read") as excinfo:
-        weights.load(folder)
-    one_line(excinfo)
-
-
 @pytest.mark.parametrize("source", ["/no/such/folder", "./nowhere", "nowhere", "a/b/c"])
 def test_what_is_neither_folder_nor_name_is_refused_without_asking_the_hub(source):
     with pytest.raises(weights.WeightsUnavailable, match="neither a folder"):
         weights.load(source)
-
-
-def test_without_download_only_this_machine_is_searched(monkeypatch, tmp_path):
-    huggingface_hub = pytest.importorskip("huggingface_hub")
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", lambda *_: None)
-    with pytest.raises(weights.WeightsUnavailable, match="not on this machine"):
-        weights.load("owner/name", download=False)
-
-
-def test_what_the_hub_has_sent_before_is_found_again(monkeypatch, folder):
-    huggingface_hub = pytest.importorskip("huggingface_hub")
-    monkeypatch.setattr(
-        huggingface_hub,
-        "try_to_load_from_cache",
-        lambda name, filename: str(folder / filename),
-    )
-    config, _ = weights.load("owner/name", download=False)
-    assert config == {"hidden_size": 3}
 
 
 def test_a_hub_that_cannot_be_reached_is_one_clear_line(monkeypatch):

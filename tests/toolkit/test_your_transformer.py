@@ -83,18 +83,6 @@ def test_every_block_is_the_one_that_was_given(file, name):
         swapped.write("el th", np.array([0.5]))
 
 
-def test_a_block_keeps_its_defaults_and_its_own_helpers():
-    def helper():
-        return 2
-
-    def causal_mask(n, *, more=1):
-        return helper() + n + more
-
-    made = in_one_file({"causal_mask": causal_mask})
-    assert made["causal_mask"](3) == 6
-    assert causal_mask.__globals__.get("causal_mask") is None
-
-
 def test_the_file_to_take_home_needs_numpy_and_the_weights_alone(file, tmp_path):
     sources = {name: inspect.getsource(block) for name, block in OURS.items()}
     program = tmp_path / "mine.py"

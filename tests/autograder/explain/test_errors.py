@@ -16,7 +16,7 @@ from autograder.answers import Answer, answer, decode, in_private
 from autograder.exercise import Case, find_topic
 from autograder.explain.errors import meaning
 from autograder.origin import Origin, lines_of
-from tests.autograder.unnamed import told
+from tests.autograder.judged import told
 
 
 def nothing(*_):
