@@ -81,7 +81,7 @@ def scaled_dot_product_attention(
     value: np.ndarray,
     mask: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Every query receives the mean of the values that it may attend to.
+    """Every query receives a weighted mean of the values that it may attend to.
 
     weights = masked softmax of query key^T / sqrt(d_k),  output = weights value
 

@@ -154,7 +154,7 @@ def interpolate_positions(
     Returns:
         (1, 1 + h'*w', E).
 
-    Source: Dosovitskiy et al. (2021), section 3.2; Keys (1981) for the kernel.
+    Source: Dosovitskiy et al. (2021), section 3.2.
     """
     (h, w), E = old_grid, positions.shape[-1]
     class_token, patches = positions[:, :1], positions[:, 1:]

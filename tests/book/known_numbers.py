@@ -68,6 +68,7 @@ KNOWN: dict[str, dict[str, Known]] = {
         "3,727": Known(1_500 * log(12), "the question of the quiz"),
         "1,500 ln 12": Known(1_500, "given in the question of the quiz"),
         "0.1, 0.05": Known(0.05, "given in the question of the quiz"),
+        "Merge 80 pairs": Known(80, "given in the task"),
     },
     "looking_inside": {
         "all 26 logits": Known(26, "the letters of the alphabet"),
