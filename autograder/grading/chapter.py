@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import secrets
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -123,17 +122,8 @@ class ChapterSubmissions:
     def note_missing(self, name: str) -> None:
         """Record that a student has handed in nothing.
 
-        Marks that are in the gradebook stay; but a zero for nothing, as former versions
-        gave it, is taken back.
+        Marks that are in the gradebook stay.
         """
-        path = report_path(self.course, self.job.chapter, name)
-        report = report_in(path) or {}
-        zero = str(report.get("refused")).startswith("nothing was submitted")
-        if zero and self.marks.withdraw(name):
-            self.outcome.changes.append(f"{name}: 0 -> not handed in")
-            path.unlink(missing_ok=True)
-            shutil.rmtree(self._kept_notebook(name).parent, ignore_errors=True)
-            self.before.pop(name, None)
         known = name in self.before
         (self.outcome.unchanged if known else self.outcome.missing).append(name)
 

@@ -177,11 +177,11 @@ class ChapterMarks:
         book, log, chapter = self._gradebook, self._log, self.chapter
         book.db.remove()
         try:
-            with writing(), contextlib.ExitStack() as stack:
-                connection = stack.enter_context(book.engine.connect())
-                if log is not None:
-                    stack.enter_context(log.transaction())
-                stack.enter_context(connection.begin())
+            with (
+                writing(),
+                book.engine.connect() as connection,
+                connection.begin(),
+            ):
                 book.db.configure(bind=connection, expire_on_commit=False)
                 yield book
                 book.db.commit()  # of the session, to the transaction
@@ -196,6 +196,8 @@ class ChapterMarks:
                 f"release it again with `python -m autograder course DIR {chapter}`"
             ) from error
         finally:
+            if log is not None:
+                log.forget()
             book.db.remove()
             book.db.configure(bind=book.engine, expire_on_commit=True)
 
@@ -277,30 +279,6 @@ class ChapterMarks:
             if deadlines.due is not None:
                 assignment.duedate = deadlines.due.replace(tzinfo=None)
             self._extensions = deadlines.extensions(assignment.duedate)
-
-    def withdraw(self, student: str) -> bool:
-        """Take a submission out again, unless somebody marked it by hand.
-
-        Returns:
-            Whether it is gone.
-
-        Raises:
-            GradebookError: it cannot be removed.
-        """
-        chapter = self.chapter
-        with self._transaction() as book:
-            try:
-                notebook = book.find_submission_notebook(chapter, chapter, student)
-            except MissingEntry:
-                return True
-            if any(grade.manual_score is not None for grade in notebook.grades):
-                return False
-            for name, grade in self._by_cell(Grade, notebook).items():
-                exercise = name.removeprefix("check-")
-                before, why = _counting(grade), "nothing was handed in"
-                self._note(student, exercise, before, None, why)
-            book.remove_submission(chapter, student)
-        return True
 
     def assign_penalties(self, students: Iterable[str]) -> None:
         """Recompute the late penalties of some students from nbgrader's settings.

@@ -154,28 +154,6 @@ def test_who_handed_in_nothing_has_no_mark_and_is_named(graded):
     assert any("not handed in: nothing" in line for line in outcome.lines(TOPIC))
 
 
-def test_a_zero_for_nothing_is_taken_back(grade, again):
-    """As former versions gave it; but not where somebody marked it by hand."""
-    names = ["nothing", "spoke"]
-    hand_in(again, TOPIC, dict.fromkeys(names, {"nbformat": 3}))
-    grade(TOPIC, again, limits=LIMITS)
-    for name in names:
-        path = again / "reports" / TOPIC / f"{name}.json"
-        report = json.loads(path.read_text())
-        report["refused"] = f"nothing was submitted for {TOPIC}"
-        path.write_text(json.dumps(report))
-        shutil.rmtree(again / "submitted" / name / TOPIC)
-    (again / "submitted" / "spoke" / TOPIC).mkdir()  # empty is nothing as well
-    with Gradebook(f"sqlite:///{again / 'gradebook.db'}") as book:
-        book.find_grade("check-softmax", TOPIC, TOPIC, "spoke").manual_score = 4
-        book.db.commit()
-    outcome = grade(TOPIC, again, limits=LIMITS)
-    assert outcome.changes == ["nothing: 0 -> not handed in"]
-    assert outcome.missing == ["nothing"]
-    assert "nothing" not in marks(again)
-    assert marks(again)["spoke"] == 4
-
-
 def test_time_stamp_is_kept(graded):
     course, _ = graded
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:

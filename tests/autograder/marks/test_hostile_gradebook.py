@@ -84,10 +84,7 @@ def scores(course):
 HOSTILE = {
     "a text as a score": "update grade set auto_score = 'full'",
     "an infinite score": "update grade set manual_score = 9e999",
-    "no sum of scores": "update grade set manual_score = -9e999, extra_credit = 9e999",
-    "a text as a penalty": "update submitted_notebook set late_submission_penalty='x'",
     "a time that is none": "update submitted_assignment set timestamp = 'yesterday'",
-    "a due date that is none": "update assignment set duedate = 'yesterday'",
 }
 
 
@@ -136,16 +133,6 @@ def test_an_interrupt_leaves_no_rule_without_its_marks(course, monkeypatch, caps
     assert "interrupted; what was finished is kept" in line
     assert [rule.name for rule in read_rules(course, TOPIC)] == [CASE]
     assert scores(course) != before
-
-
-def test_a_command_without_memory_says_so_in_a_line(course, monkeypatch, capsys):
-    def short(*_):
-        raise MemoryError
-
-    monkeypatch.setattr("autograder.marks.audit.AuditLog.changes", short)
-    assert main(["changes", TOPIC, "--course", str(course)]) == 3
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "too little memory" in line
 
 
 def test_a_question_that_is_added_after_grading_gets_a_way_on(course, capsys):
