@@ -11,12 +11,11 @@ from typing import NamedTuple
 from autograder.files import printable, write_atomically
 from autograder.lms.archives import Member, members_of
 from autograder.lms.choose import choose
-from autograder.lms.names import GRADESCOPE
 from autograder.lms.owners import NothingCollected, Upload, owners_of
 from autograder.lms.roster import Person, Roster, read_roster
 from autograder.lms.upload_ids import (
     HandedIn,
-    keep_roster,
+    keep_list,
     read_upload_ids,
     write_upload_ids,
 )
@@ -120,7 +119,7 @@ class Plan:
             if entry.late:
                 done.late.append(student)
         write_upload_ids(self.course, self.chapter, self.uploads)
-        keep_roster(self.course, self.chapter, self.roster)
+        keep_list(self.course, self.chapter, self.roster)
         for person in self.roster.people:
             if not handed_in(submitted, person.student, self.chapter):
                 came = person.student in self.came
@@ -139,19 +138,19 @@ class Plan:
         if choice.best is None:
             return
         late = any(upload.named.late for upload in uploads)
-        entry = _entry(self.done.system, person, choice.best, late)
+        late = late or "late" in person.ids.get("status", "").casefold()
+        named = choice.best.named
+        entry = HandedIn(self.done.system, choice.best.place, named.upload, late)
         before = self.uploads.get(student)
         if before and before.system == entry.system and before.upload > entry.upload:
             why = f"{student} handed in a later one, which was collected before"
             said.append(f"{choice.best.shown()}: {why}")
             return
-        self.taken[student] = _Taken(entry, choice.files, choice.best.named.time)
+        self.taken[student] = _Taken(entry, choice.files, named.time)
 
 
 @contextlib.contextmanager
-def planned(
-    chapter: str, archive: Path, course: Path, roster: Path, system: str | None = None
-) -> Iterator[Plan]:
+def planned(chapter: str, archive: Path, course: Path, roster: Path) -> Iterator[Plan]:
     """Find the notebook of each person, with modules beside it; nothing is changed.
 
     Args:
@@ -159,8 +158,6 @@ def planned(
         archive: as a system packed it, or a folder with what was in it.
         course: folder of the course.
         roster: the class list.
-        system: ``canvas``, ``moodle`` or ``gradescope``, where a class list by hand
-            leaves it open; found out if None.
 
     Raises:
         NoArchive: the archive cannot be opened.
@@ -170,7 +167,7 @@ def planned(
     listed = read_roster(roster)
     people = {person.student: person for person in listed.people}
     with members_of(archive) as members:
-        owners = owners_of(members, listed, system)
+        owners = owners_of(members, listed)
         left = [f"{printable(w)[:300]}: {why}" for w, why in owners.left_out.items()]
         done = Collected(chapter, owners.system, left_out=left)
         uploads = read_upload_ids(course, chapter)
@@ -184,21 +181,6 @@ def planned(
                 done.left_out,
             )
         yield plan
-
-
-def _entry(system: str, person: Person, best: Upload, late: bool) -> HandedIn:
-    """What is kept of a submission."""
-    named = best.named
-    email = named.email or person.ids.get("email", "")
-    return HandedIn(
-        system,
-        (email or named.id) if system == GRADESCOPE else named.id,
-        person.name or named.name,
-        best.place,
-        named.upload,
-        late or "late" in person.ids.get("status", "").casefold(),
-        email,
-    )
 
 
 def _write(folder: Path, chapter: str, files: Mapping[str, Member], time: str) -> str:

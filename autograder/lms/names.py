@@ -35,7 +35,6 @@ class Named:
         file: what the student called the file, if it is part of the name.
         upload: number of the upload, 0 if the system gives none.
         late: whether the system says so.
-        email: of the person, if the system tells.
         time: when it was handed in, if the system tells.
     """
 
@@ -44,7 +43,6 @@ class Named:
     file: str = ""
     upload: int = 0
     late: bool = False
-    email: str = ""
     time: str = ""
 
 

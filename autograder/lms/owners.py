@@ -65,19 +65,19 @@ class Owners:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
-def owners_of(members: Sequence[Member], roster: Roster, said: str | None) -> Owners:
+def owners_of(members: Sequence[Member], roster: Roster) -> Owners:
     """Look the id that the system wrote up in the class list, and nothing else.
 
     Args:
         members: the files of the archive.
-        roster: the class list, which also says whose archive it is.
-        said: whose archive it is, where a class list by hand leaves it open.
+        roster: the class list. One of a system says whose archive it is; for one by
+            hand, the names in the archive do.
 
     Raises:
         NothingCollected: the archive does not fit to the list.
     """
     members = _without_wrapper([m for m in members if not m.is_note])
-    found = Owners(_system(roster, members, said))
+    found = Owners(_system(roster, members))
     handed_in = _submitters(members) if found.system == GRADESCOPE else {}
     for member in members:
         top = member.parts[0]
@@ -112,17 +112,15 @@ def _without_wrapper(members: list[Member]) -> list[Member]:
     return [replace(member, parts=member.parts[1:]) for member in members]
 
 
-def _system(roster: Roster, members: list[Member], said: str | None) -> str:
+def _system(roster: Roster, members: Sequence[Member]) -> str:
     if roster.system != BY_HAND:
-        if said not in (None, roster.system):
-            raise NothingCollected(
-                f"{roster.table.path} is a class list of {roster.system.title()}, and "
-                f"--from says {said}: give the list that belongs to the archive"
-            )
         return roster.system
     tops = {member.parts[0] for member in members}
-    found = GRADESCOPE if METADATA in tops else CANVAS
-    return said or (MOODLE if any(readings(top, MOODLE) for top in tops) else found)
+    if METADATA in tops:
+        return GRADESCOPE
+    # Students choose parts of a name, so that one alone may look like another system's.
+    named = {s: sum(bool(readings(top, s)) for top in tops) for s in (CANVAS, MOODLE)}
+    return max(named, key=lambda system: named[system])
 
 
 def _unnamed(top: str, system: str) -> str:
@@ -173,11 +171,7 @@ def _submitted(
             why = _not_listed(roster, who.email or who.sid, told)
             found.left_out[f"{top} of {who.name}"] = why
         else:
-            number, details = who.email or who.sid, {"email": who.email}
-            yield (
-                person,
-                replace(named, id=number, name=who.name, time=who.time, **details),
-            )
+            yield person, replace(named, name=who.name, time=who.time)
 
 
 def _not_listed(roster: Roster, id_: str, told: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.lms.upload_ids import kept_roster, people_in, read_upload_ids
+from autograder.lms.upload_ids import people_in, read_upload_ids
 from autograder.marks.class_list import students_in
 from autograder.marks.deadlines import Deadlines, deadlines_of
 from autograder.marks.gradebook import ChapterMarks
@@ -138,9 +138,7 @@ def everybody(course: Path) -> set[str]:
         BadTable: a class list was changed, and cannot be used any more.
     """
     settings = settings_of(course.resolve())
-    found = students_in(settings.gradebook, settings.course_id)
-    if roster := kept_roster(course):
-        found |= {person.student for person in roster.people}
+    found = students_in(settings.gradebook, settings.course_id) | set(people_in(course))
     try:
         return found | set(students(course / "submitted")[0])
     except NothingSubmitted:

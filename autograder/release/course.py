@@ -75,18 +75,9 @@ def master_text(course: Path, chapter: str) -> str:
             f"the course has no release of {chapter} ({path} is missing): run "
             f"`{command('course', course, chapter)}`"
         )
-    try:
-        text = path.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4)
-        nbformat.validate(notebook)
-        notebook.metadata.kernelspec.name  # noqa: B018 (the notebook is compared with it)
-    except _NO_NOTEBOOK as error:
-        raise CourseError(
-            f"{path} is no notebook ({type(error).__name__}): release it again with "
-            f"`{command('course', course, chapter)}`"
-        ) from error
+    notebook = _notebook_in(path, "release it again with `autograder course`")
     _require_our_tests(notebook, path)
-    return text
+    return path.read_text(encoding="utf-8")
 
 
 def _require_our_tests(notebook: NotebookNode, path: Path) -> None:
@@ -161,7 +152,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     for name in names:
         path = folder / "source" / name / f"{name}.ipynb"
         if path.exists():
-            kept = _source_in(path)
+            kept = _notebook_in(path, "put it right, or remove it to get the book's")
             _require_our_tests(kept, path)
             _require_our_points(kept, name, path)
         else:
@@ -219,8 +210,8 @@ def _way_on(chapter: str) -> str:
     )
 
 
-def _source_in(path: Path) -> NotebookNode:
-    """A notebook in ``source/``, which an instructor may have changed.
+def _notebook_in(path: Path, what_to_do: str) -> NotebookNode:
+    """A notebook of a course, which an instructor may have changed.
 
     Raises:
         CourseError: it is none.
@@ -228,11 +219,11 @@ def _source_in(path: Path) -> NotebookNode:
     try:
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)
+        notebook.metadata.kernelspec.name  # noqa: B018 (submissions are compared with it)
     except _NO_NOTEBOOK as error:
         raise CourseError(
-            f"{path} is no notebook ({type(error).__name__}): put it right, or remove "
-            "it to get that of the book"
-        ) from None
+            f"{path} is no notebook ({type(error).__name__}): {what_to_do}"
+        ) from error
     return notebook
 
 

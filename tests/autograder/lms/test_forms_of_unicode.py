@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from autograder.lms.collect import planned
-from autograder.marks.whole_class import report_on_class
 from autograder.submissions.submitted import handed_in, read, students
 from tests.autograder.archives import zipped
 from tests.autograder.conftest import TOPIC
@@ -40,17 +37,6 @@ def test_student_is_one_in_whichever_form_the_folder_is(course, take):
     assert take("second").changed == [ONE_PART]
     assert [entry.name for entry in submitted.iterdir()] == [TWO_PARTS]
     assert read(submitted, ONE_PART, TOPIC).content == b"second"
-
-
-def test_graded_student_stays_one_when_the_form_changes(course, take, grade, solved):
-    take(json.dumps(solved()))
-    assert list(grade(TOPIC, course).graded) == [ONE_PART]
-    submitted = course / "submitted"
-    (submitted / ONE_PART).rename(submitted / TWO_PARTS)
-    outcome = grade(TOPIC, course)
-    assert (outcome.graded, outcome.unchanged) == ({}, [ONE_PART])
-    report, _ = report_on_class(course, TOPIC)
-    assert report.students == {ONE_PART}
 
 
 def test_two_folders_of_one_name_are_told_and_neither_is_examined(course, take):

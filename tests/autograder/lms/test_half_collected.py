@@ -76,17 +76,6 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path, monkeypat
     assert not list((tmp_path / "ada").iterdir())
 
 
-def test_a_disk_that_takes_no_change_is_said_of_the_file_itself(tmp_path, monkeypatch):
-    def refuse(path, *_, **__):
-        raise OSError(errno.EROFS, "Read-only file system", str(path))
-
-    monkeypatch.setattr(files.Path, "write_bytes", refuse)
-    monkeypatch.setattr(files.Path, "unlink", refuse)
-    with pytest.raises(OSError, match="Read-only") as refused:
-        write_atomically(tmp_path / "page.html", "")
-    assert refused.value.filename == str(tmp_path / "page.html")
-
-
 @pytest.mark.parametrize("name", [f".{TOPIC}.ipynb.77.new", ".DS_Store"])
 def test_what_was_not_finished_is_not_handed_in(tmp_path, name):
     folder = tmp_path / "ada" / TOPIC
@@ -95,16 +84,6 @@ def test_what_was_not_finished_is_not_handed_in(tmp_path, name):
     assert not handed_in(tmp_path, "ada", TOPIC)
     (folder / f".{TOPIC}.ipynb").touch()
     assert handed_in(tmp_path, "ada", TOPIC)
-
-
-def test_who_could_not_be_collected_has_handed_in_nothing(
-    collected, full_for_notebooks
-):
-    done = collected("first", "2026-11-01 10:00:00 Z")
-    (said,) = done.left_out
-    assert said.endswith("it cannot be kept: No space left on device")
-    (student,) = (path.name for path in collected.submitted.iterdir())
-    assert not handed_in(collected.submitted, student, TOPIC)
 
 
 def test_what_could_not_be_kept_is_counted_last_and_in_the_status(
