@@ -60,13 +60,8 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     longer = {*deadlines.longer, *deadlines.until}
     longer |= {s for s, found in marks.items() if found.until}
     uploads = read_upload_ids(course, chapter).items()
-    called = {s for s, entry in uploads if entry.late} & reported
-    late = called - longer | {s for s, found in marks.items() if found.late}
-    if spared := sorted(called & longer - late):
-        notes.append(
-            f"marked as late by the LMS, but extended here: {', '.join(spared)}; the "
-            "archive has no times, so look there whether it was long enough"
-        )
+    late = {s for s, entry in uploads if entry.late} - longer
+    late |= {s for s, found in marks.items() if found.late}
     return replace(
         report,
         missing=sorted(class_ - excused - marked - reported - waiting),

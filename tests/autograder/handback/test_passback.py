@@ -17,12 +17,10 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.exercise import load_topic
-from autograder.grading.examine import summary
 from autograder.handback import passback
-from autograder.judge import refuse
-from autograder.marks.gradebook import ChapterMarks
 from tests.autograder.conftest import TOPIC
 from tests.autograder.handback.platform import Platform, Wrong, running
+from tests.autograder.made_up import record, report_on
 
 CLASS = (
     "student,canvas_id,lti_user_id\n"
@@ -56,7 +54,7 @@ def graded(artefact, released_course, tmp_path_factory, keys):
     """A course in which some have marks, one is excused and one has no id."""
     folder = tmp_path_factory.mktemp("passback") / "course"
     shutil.copytree(released_course, folder)
-    set_scores(folder, SCORES)
+    record(folder, TOPIC, [with_score(*one) for one in SCORES.items()])
     (folder / "collected").mkdir()
     (folder / "collected" / "roster.csv").write_text(CLASS)
     key = folder / "lti_key.pem"
@@ -65,24 +63,14 @@ def graded(artefact, released_course, tmp_path_factory, keys):
     return folder
 
 
-def set_scores(course, scores):
-    """Have reports and marks as if somebody had been graded."""
-    topic = load_topic(TOPIC)
-    folder = course / "reports" / TOPIC
-    folder.mkdir(parents=True, exist_ok=True)
-    examined = []
-    for student, score in scores.items():
-        reports = [refuse(exercise, "") for exercise in topic.exercises.values()]
-        left = score
-        for report in reports:
-            got = min(left, report.max_score)
-            object.__setattr__(report, "score", got)
-            left -= got
-        found = {**summary(topic, reports), "student": student, "seconds": 0.1}
-        (folder / f"{student}.json").write_text(json.dumps(found))
-        examined.append((student, found, None))
-    with ChapterMarks(f"sqlite:///{course / 'gradebook.db'}", "", TOPIC) as book:
-        book.write(examined)
+def with_score(student, score):
+    """A report with so many points."""
+    found = report_on(student, TOPIC)
+    left = score
+    for exercise in found["exercises"]:
+        exercise["score"] = min(left, exercise["max_score"])
+        left -= exercise["score"]
+    return {**found, "score": score}
 
 
 @pytest.fixture
