@@ -22,7 +22,6 @@ from autograder.marks.reports import report_in, report_path
 from autograder.marks.rules import Rule, credited
 from autograder.marks.scores import Marks
 from autograder.notebooks import read_notebook
-from autograder.release.settings import CourseError
 from autograder.submissions.submitted import Submission, handed_in, read, read_secret
 from autograder.submissions.timestamps import time_of
 
@@ -103,13 +102,12 @@ def some(names: list[str]) -> str:
 class ChapterSubmissions:
     """The submissions to one chapter.
 
-    ``points`` are those of its exercises, as released; ``before`` is what the gradebook
-    held when the run began, by student; ``rules`` give points back for one cause.
+    ``before`` is what the gradebook held when the run began, by student; ``rules`` give
+    points back for one cause.
     """
 
     course: Path
     job: Job
-    points: dict[str, float]
     marks: ChapterMarks
     before: dict[str, Marks]
     outcome: Outcome
@@ -188,7 +186,6 @@ class ChapterSubmissions:
         kept = []
         told: dict[str, dict[str, str]] = {}
         for submission, report, notebook in examined:
-            self._require_same_points(report)
             with self._unless_in_the_way(submission.student):
                 changed = self._rewritten(submission, report, notebook)
                 self._keep(submission, notebook)
@@ -293,16 +290,6 @@ class ChapterSubmissions:
                 if old != new:
                     line = f"{student}: late penalty {old:g} -> {new:g}"
                     self.outcome.changes.append(line)
-
-    def _require_same_points(self, report: dict) -> None:
-        given = {e["name"]: e["max_score"] for e in report["exercises"]}
-        if given != self.points:
-            wrong = sorted(dict(given.items() ^ self.points.items()))
-            raise CourseError(
-                f"the release of {self.job.chapter} has other points than the grader "
-                f"gives for {', '.join(wrong)}: it was changed, or released from "
-                "another version of the book; release it again"
-            )
 
 
 def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:

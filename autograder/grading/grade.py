@@ -14,8 +14,6 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from autograder.errors import GraderFault
 from autograder.files import printable
 from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome
@@ -27,7 +25,6 @@ from autograder.marks.deadlines import deadlines_of
 from autograder.marks.gradebook import ChapterMarks, longest_name
 from autograder.marks.rules import read_rules
 from autograder.marks.whole_class import expected_of
-from autograder.notebooks import points_in
 from autograder.release.course import master_text
 from autograder.release.settings import settings_of
 from autograder.sandbox.limits import Limits
@@ -140,12 +137,9 @@ def grade_chapters(
             log.find(before)
             if (said := deadlines[chapter]) is not None:
                 marks.set_deadlines(said)
-            points = points_in(nbformat.reads(master, as_version=4))
             outcome = Outcome(refused=dict(refused))
             rules = read_rules(course, chapter)
-            parts.append(
-                ChapterSubmissions(course, job, points, marks, before, outcome, rules)
-            )
+            parts.append(ChapterSubmissions(course, job, marks, before, outcome, rules))
         waiting = []
         for part in parts:
             for name in names:

@@ -76,15 +76,15 @@ def master_text(course: Path, chapter: str) -> str:
             f"`{command('course', course, chapter)}`"
         )
     notebook = _notebook_in(path, "release it again with `autograder course`")
-    _require_our_tests(notebook, path)
+    _require_ours(notebook, chapter, path)
     return path.read_text(encoding="utf-8")
 
 
-def _require_our_tests(notebook: NotebookNode, path: Path) -> None:
-    """Make sure that a notebook has no tests that this grader would not run.
+def _require_ours(notebook: NotebookNode, chapter: str, path: Path) -> None:
+    """Make sure that a notebook has the tests and points that this grader gives.
 
     Raises:
-        CourseError: it has.
+        CourseError: it has a test of the instructor's own, or other points.
     """
     for name in tests_in(notebook):
         if not name.startswith("check-"):
@@ -92,21 +92,14 @@ def _require_our_tests(notebook: NotebookNode, path: Path) -> None:
                 f"{path}: {name} is a test of your own, and this grader asks only the "
                 "exercises of the book: make it a manually graded cell, or take it out"
             )
-
-
-def _require_our_points(source: NotebookNode, chapter: str, path: Path) -> None:
-    """Make sure that exercises have the points that the grader gives.
-
-    Raises:
-        CourseError: some have others.
-    """
-    given = points_in(source)
-    for name, exercise in load_topic(chapter).exercises.items():
-        if given.get(name, exercise.points) != exercise.points:
+    exercises = load_topic(chapter).exercises
+    for name, given in points_in(notebook).items():
+        ours = exercises[name].points if name in exercises else 0
+        if given != ours:
             raise CourseError(
-                f"{path}: {name} has {given[name]:g} points, and the grader gives "
-                f"{exercise.points:g}: put them back; to weigh a chapter, do so where "
-                "you add up the marks"
+                f"{path}: {name} has {given:g} points, and the grader gives {ours:g}: "
+                "put them back, or release the chapter again; to weigh a chapter, do "
+                "so where you add up the marks"
             )
 
 
@@ -153,8 +146,7 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
         path = folder / "source" / name / f"{name}.ipynb"
         if path.exists():
             kept = _notebook_in(path, "put it right, or remove it to get the book's")
-            _require_our_tests(kept, path)
-            _require_our_points(kept, name, path)
+            _require_ours(kept, name, path)
         else:
             write_atomically(path, nbformat.writes(source_notebook(name)) + "\n")
         if cases := cases_of(name):
