@@ -92,9 +92,9 @@ def _collect(options: argparse.Namespace) -> int:
     with planned(options.chapter, options.archive, course, options.roster) as plan:
         # What the gradebook refuses must not be in submitted/ already.
         add_students(settings.gradebook, settings.course_id, plan.roster.people)
-        done = plan.write()
-    say("\n".join(done.lines()))
-    return GraderFault.exit_status if done.unkept else 0
+        plan.write()
+    say("\n".join(plan.lines()))
+    return GraderFault.exit_status if plan.unkept else 0
 
 
 def _deadlines(options: argparse.Namespace) -> int:

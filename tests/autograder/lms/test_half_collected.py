@@ -45,7 +45,8 @@ def collected(tmp_path):
         archive.write_bytes(zipped(exported(notebook, time)))
         roster.write_text("student,sid\njane,12345\n")
         with planned(TOPIC, archive, course, roster) as plan:
-            return plan.write()
+            plan.write()
+        return plan.done
 
     do.submitted = course / "submitted"
     return do
