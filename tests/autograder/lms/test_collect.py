@@ -6,6 +6,7 @@ Moodle's ``mod_assign``, and Gradescope's export.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zipfile
@@ -13,7 +14,10 @@ import zipfile
 import pytest
 
 from autograder.__main__ import main
+from autograder.files import write_atomically
+from autograder.lms import collect as collecting
 from autograder.notebooks import METADATA_KEY
+from autograder.submissions.submitted import handed_in, read, students
 from tests.autograder.archives import zipped
 from tests.autograder.conftest import TOPIC
 
@@ -172,12 +176,6 @@ def test_each_system_is_collected_by_its_ids(run, tmp_path, system, packed):
     assert (status, found) == (0, expected)
     assert [line for line in said if line not in told] == []
     assert "._" not in told
-
-
-def test_time_of_gradescope_is_kept_as_nbgrader_reads_it(run, course):
-    run(SYSTEMS["gradescope"][0], GRADESCOPE)
-    stamp = course / "submitted" / "a@x.edu" / TOPIC / "timestamp.txt"
-    assert stamp.read_text() == "2026-10-01 18:45:22 UTC"
 
 
 OWN = "student,canvas_id,moodle_id,sid\nada,12345,71,100\n"
@@ -441,3 +439,64 @@ def test_damaged_ids_are_one_line_and_nothing_is_written_over_them(
     assert (status, told.count("\n")) == (2, 1)
     assert f"{ids} does not hold the ids" in told
     assert (found, ids.read_text()) == ({"jdoe": "a"}, damaged)
+
+
+def test_full_disk_keeps_the_earlier_submission_with_its_time(run, course, monkeypatch):
+    def write(path, content):
+        if path.suffix == ".ipynb":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_atomically(path, content)
+
+    listed = metadata((501, ("a", 100, "a@x.edu")), (502, ("b", 200, "b@x.edu")))
+    first = {"submission_metadata.yml": listed, "submission_501/x.ipynb": "first"}
+    run(first, GRADESCOPE)
+    monkeypatch.setattr(collecting, "write_atomically", write)
+    again = {**first, "submission_501/x.ipynb": "2", "submission_502/x.ipynb": "new"}
+    later = listed.replace("2026-10-01", "2026-10-31")
+    status, told, found = run({**again, "submission_metadata.yml": later}, GRADESCOPE)
+    assert (status, found) == (3, {"a@x.edu": "first"})
+    assert "submission_502: it cannot be kept: No space left on device" in told
+    assert "  handed in, but not collected: b@x.edu\n" in told
+    assert told.endswith("2 not kept: make room and call again\n")
+    stamp = course / "submitted" / "a@x.edu" / TOPIC / "timestamp.txt"
+    assert stamp.read_text() == "2026-10-01 18:45:22 UTC"
+
+
+@pytest.mark.parametrize("name", [f".{TOPIC}.ipynb.77.new", ".DS_Store"])
+def test_what_was_not_finished_is_not_handed_in(tmp_path, name):
+    folder = tmp_path / "ada" / TOPIC
+    folder.mkdir(parents=True)
+    (folder / name).touch()
+    assert not handed_in(tmp_path, "ada", TOPIC)
+    (folder / f".{TOPIC}.ipynb").touch()
+    assert handed_in(tmp_path, "ada", TOPIC)
+
+
+def test_student_is_one_in_whichever_form_of_unicode_the_folder_is(run, course):
+    """A copy through a Mac may part an umlaut from its letter."""
+    one, two, folder = "M\u00fcller_7", "Mu\u0308ller_7", course / "submitted"
+    files = {f"{one}{END}/{TOPIC}.ipynb": "first"}
+    roster = f"student,moodle_id\n{one},7\n"
+    run(files, roster)
+    (folder / one).rename(folder / two)
+    assert students(folder) == ([one], {})
+    assert "1 as before" in run(files, roster)[1]
+    assert [entry.name for entry in folder.iterdir()] == [two]
+    assert read(folder, one, TOPIC).content == b"first"
+    (folder / one).mkdir()
+    usable, refused = students(folder)
+    assert (usable, list(refused)) == ([], [one])
+    assert "'M\\xfcller_7'" in refused[one] and "'Mu\\u0308ller_7'" in refused[one]
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_written(tmp_path, monkeypatch):
+    def half(path, data):
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", half)
+    with pytest.raises(OSError, match="No space") as full:
+        write_atomically(tmp_path / "page.html", "")
+    assert full.value.filename == str(tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
