@@ -9,7 +9,7 @@ import contextlib
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,16 @@ _ENTRY = b"PK\1\2"  # with which each file begins in the list of a ZIP archive
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-class NoArchive(AutograderError):
-    """There is no archive that can be opened."""
+class NothingCollected(AutograderError):
+    """There is nothing that could be collected.
+
+    Attributes:
+        lines: what was left out, and why.
+    """
+
+    def __init__(self, message: str, lines: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = [f"not collected: {line}" for line in lines]
 
 
 @dataclass(frozen=True)
@@ -75,11 +83,11 @@ def members_of(source: Path) -> Iterator[list[Member]]:
     """The files in an archive, or in a folder with what was in one.
 
     Raises:
-        NoArchive: it cannot be opened.
+        NothingCollected: it cannot be opened.
     """
     with contextlib.ExitStack() as stack:
         if not source.exists():
-            raise NoArchive(f"there is no archive {source}")
+            raise NothingCollected(f"there is no archive {source}")
         try:
             if source.is_dir():
                 found = list(_in_folder(source))
@@ -87,7 +95,7 @@ def members_of(source: Path) -> Iterator[list[Member]]:
                 archive = zipfile.ZipFile(source, metadata_encoding="utf-8")
                 found = _in_zip(stack.enter_context(archive))
         except (zipfile.BadZipFile, EOFError, ValueError):
-            raise NoArchive(
+            raise NothingCollected(
                 f"{source} is no archive, or a damaged one: give the ZIP file that the "
                 "system packed, or a folder with what was in it"
             ) from None

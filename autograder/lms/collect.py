@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autograder.files import printable, write_atomically
-from autograder.lms.archives import Member, members_of
+from autograder.lms.archives import Member, NothingCollected, members_of
 from autograder.lms.choose import choose
-from autograder.lms.owners import NothingCollected, Upload, owners_of
+from autograder.lms.owners import Upload, owners_of
 from autograder.lms.roster import Person, Roster, read_roster
 from autograder.lms.upload_ids import (
     HandedIn,
@@ -135,8 +135,7 @@ def planned(chapter: str, archive: Path, course: Path, roster: Path) -> Iterator
         roster: the class list.
 
     Raises:
-        NoArchive: the archive cannot be opened.
-        NothingCollected: there is nothing of use in it.
+        NothingCollected: the archive cannot be opened, or has nothing of use.
         BadTable: the class list cannot be used.
     """
     listed = read_roster(roster)

@@ -7,16 +7,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from autograder.errors import AutograderError
+from autograder.lms.archives import NothingCollected
 
 METADATA = "submission_metadata.yml"
 MAX_LIST = 64 * 2**20  # bytes
 MAX_TEXT = 1000  # characters of a name or an address
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class BadList(AutograderError):
-    """The list of the class cannot be read."""
 
 
 class Submitter(NamedTuple):
@@ -32,7 +28,7 @@ def submitters(content: bytes) -> dict[str, list[Submitter]]:
     """Who handed in each submission, by the name of its folder.
 
     Raises:
-        BadList: it cannot be read, or is not what Gradescope writes.
+        NothingCollected: it cannot be read, or is not what Gradescope writes.
     """
     try:
         data = yaml.load(content, Loader=_LOADER)  # noqa: S506
@@ -48,7 +44,7 @@ def submitters(content: bytes) -> dict[str, list[Submitter]]:
         }
     except Exception as error:  # of the reader, or of a form that is another one
         why = f": {error}" if type(error) is ValueError else ""
-        raise BadList(
+        raise NothingCollected(
             f"{METADATA} is not the list that Gradescope writes{why}"
         ) from None
 

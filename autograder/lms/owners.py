@@ -6,24 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from autograder.errors import AutograderError
 from autograder.files import printable
-from autograder.lms.archives import Member
-from autograder.lms.gradescope import MAX_LIST, METADATA, BadList, Submitter, submitters
+from autograder.lms.archives import Member, NothingCollected
+from autograder.lms.gradescope import MAX_LIST, METADATA, Submitter, submitters
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE, Named, readings
 from autograder.lms.roster import BY_HAND, Person, Roster
-
-
-class NothingCollected(AutograderError):
-    """An archive holds nothing that could be collected.
-
-    Attributes:
-        lines: what was left out, and why.
-    """
-
-    def __init__(self, message: str, lines: Iterable[str] = ()) -> None:
-        super().__init__(message)
-        self.lines = [f"not collected: {line}" for line in lines]
 
 
 @dataclass(frozen=True)
@@ -190,7 +177,7 @@ def _submitters(members: Iterable[Member]) -> dict[str, list[Submitter]]:
         )
     try:
         return submitters(listed[0].read(MAX_LIST))
-    except (BadList, ValueError) as error:
+    except ValueError as error:
         raise NothingCollected(f"{METADATA}: {error}") from None
 
 
