@@ -22,7 +22,7 @@ from autograder.grading.worker import Job
 from autograder.grading.workers import Pool
 from autograder.marks.audit import AuditLog
 from autograder.marks.deadlines import deadlines_of
-from autograder.marks.gradebook import ChapterMarks, longest_name
+from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.rules import read_rules
 from autograder.marks.whole_class import expected_of
 from autograder.release.course import master_text
@@ -118,8 +118,7 @@ def grade_chapters(
     course = course.resolve()
     settings = settings_of(course)
     masters = {chapter: master_text(course, chapter) for chapter in chapters}
-    longest = longest_name(settings.gradebook)
-    names, refused = students(course / "submitted", longest)
+    names, refused = students(course / "submitted")
     names = _some_of(names, only)
     deadlines = {chapter: deadlines_of(course, chapter) for chapter in masters}
     with contextlib.ExitStack() as stack:

@@ -15,7 +15,6 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     MissingEntry,
-    Student,
     SubmittedNotebook,
 )
 from sqlalchemy import make_url, select
@@ -334,12 +333,6 @@ def _counting(grade: Grade) -> float | None:
     """The score of a grade as nbgrader counts it; None while there is none."""
     score = grade.auto_score if grade.manual_score is None else grade.manual_score
     return None if score is None else score + (grade.extra_credit or 0.0)
-
-
-def longest_name(url: str) -> int:
-    """Characters that a gradebook takes for the name of a student."""
-    declared = Student.__table__.c.id.type.length
-    return 2**31 if make_url(url).get_backend_name() == "sqlite" else declared
 
 
 def _is_missing(url: str) -> bool:
