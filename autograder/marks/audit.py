@@ -91,10 +91,12 @@ class AuditLog:
         if not self._noted:
             return
         self.path.parent.mkdir(exist_ok=True)
-        before = self.path.read_bytes() if self.path.exists() else b"\n"
-        text = "".join(map(_text, self._noted))
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(text if before.endswith(b"\n") else f"\n{text}")
+        text = "".join(map(_text, self._noted)).encode()
+        with self.path.open("ab+") as file:
+            if file.tell():  # a crash may have cut the last line off
+                file.seek(-1, os.SEEK_END)
+                text = text if file.read() == b"\n" else b"\n" + text
+            file.write(text)
         self.forget()
 
     def forget(self) -> None:
