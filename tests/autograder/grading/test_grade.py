@@ -401,7 +401,7 @@ def test_one_who_cannot_be_written_takes_nobody_before_along(tmp_path):
             return []
 
     job = Job(TOPIC, "", b"", Limits())
-    part = ChapterSubmissions(tmp_path, job, {}, Marks(), {}, Outcome())
+    part = ChapterSubmissions(tmp_path, job, Marks(), {}, Outcome())
     names = ("ada", "odd", "zoe")
     with pytest.raises(GradebookError, match="not this one"):
         part.write([(Submission(n, b""), {"exercises": []}, "{}") for n in names])
