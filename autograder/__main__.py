@@ -9,9 +9,10 @@ import os
 import sys
 from typing import NoReturn
 
-from autograder.commands import course, evidence, handback, marks, own
+from autograder.commands import course, extras, marks, own
 from autograder.commands.common import can_grade, say
 from autograder.errors import AutograderError, GraderFault
+from autograder.exercise import require_topic
 from autograder.own_topics import use_course
 
 BROKEN_PIPE = 141  # as a shell says of a command that SIGPIPE ended
@@ -32,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if getattr(options, "course", None):
             use_course(options.course)
+        if getattr(options, "chapter", None):
+            require_topic(options.chapter)
         with _temporary_files(options):
             status = options.run(options)
             sys.stdout.flush()
@@ -94,7 +97,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(starts_kernels=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for group in (own, course, marks, evidence, handback):
+    for group in (own, course, marks, extras):
         group.add_to(commands)
     return parser
 

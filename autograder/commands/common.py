@@ -15,20 +15,24 @@ from autograder.files import printable
 from autograder.tables import number_in
 
 
+def add_command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    about: str,
+    **defaults: Any,
+) -> argparse.ArgumentParser:
+    """Add a command about one chapter of a course."""
+    parser = commands.add_parser(name, help=about)
+    parser.add_argument("chapter")
+    add_course(parser)
+    parser.set_defaults(run=run, **defaults)
+    return parser
+
+
 def add_course(parser: argparse.ArgumentParser) -> None:
     """The option that says where the course is."""
-    parser.add_argument("--course", type=course_folder, required=True, metavar="DIR")
-
-
-def course_folder(text: str) -> Path:
-    """A folder whose path can be part of the address of a gradebook."""
-    try:
-        str(Path(text).resolve()).encode()
-    except UnicodeEncodeError:
-        raise argparse.ArgumentTypeError(
-            f"the path of {text!a} is not text in UTF-8; rename the folder"
-        ) from None
-    return Path(text)
+    parser.add_argument("--course", type=Path, required=True, metavar="DIR")
 
 
 def progress_bar(unit: str) -> Callable[[Any, int], Any]:

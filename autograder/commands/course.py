@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.commands.common import (
+    add_command,
     add_course,
-    course_folder,
     positive,
     progress_bar,
     say,
@@ -23,19 +23,13 @@ from autograder.exercise import require_topic
 def add_to(commands: Any) -> None:
     """Add these commands to the parser of the command line."""
     course = commands.add_parser("course", help="make an nbgrader course of the book")
-    course.add_argument("folder", type=course_folder, metavar="DIR")
+    course.add_argument("folder", type=Path, metavar="DIR")
     course.add_argument("chapters", nargs="*", help="which ones; all if none is named")
     course.set_defaults(run=_course)
-    collect = commands.add_parser("collect", help="take in what an LMS has packed")
-    collect.add_argument("chapter")
-    collect.add_argument("archive", type=Path)
-    add_course(collect)
-    collect.add_argument(
-        "--from",
-        dest="system",
-        choices=["canvas", "moodle", "gradescope"],
-        help="whose archive it is, where a class list of your own leaves it open",
+    collect = add_command(
+        commands, "collect", _collect, "take in what an LMS has packed"
     )
+    collect.add_argument("archive", type=Path)
     collect.add_argument(
         "--roster",
         type=Path,
@@ -43,7 +37,6 @@ def add_to(commands: Any) -> None:
         metavar="FILE",
         help="who is in the class, as the LMS exports it, or a CSV of your own",
     )
-    collect.set_defaults(run=_collect)
     deadlines = commands.add_parser(
         "deadlines", help="due dates, extensions and excuses, from a table"
     )
@@ -68,16 +61,15 @@ def add_to(commands: Any) -> None:
         metavar="ADDRESS",
         help="examine on this dask.distributed scheduler",
     )
-    feedback = commands.add_parser("feedback", help="make the pages for students")
-    feedback.add_argument("chapter")
-    add_course(feedback)
+    feedback = add_command(
+        commands, "feedback", _feedback, "make the pages for students"
+    )
     feedback.add_argument(
         "--jobs",
         type=positive,
         metavar="N",
         help="pages made at once; one for each processor if it is not said",
     )
-    feedback.set_defaults(run=_feedback)
 
 
 def _course(options: argparse.Namespace) -> int:
@@ -91,20 +83,18 @@ def _course(options: argparse.Namespace) -> int:
 
 
 def _collect(options: argparse.Namespace) -> int:
-    require_topic(options.chapter)
     from autograder.lms.collect import planned
     from autograder.marks.class_list import add_students
     from autograder.release.settings import settings_of
 
     course = options.course.resolve()
     settings = settings_of(course)
-    given = (options.chapter, options.archive, course, options.roster, options.system)
-    with planned(*given) as plan:
+    with planned(options.chapter, options.archive, course, options.roster) as plan:
         # What the gradebook refuses must not be in submitted/ already.
         add_students(settings.gradebook, settings.course_id, plan.roster.people)
-        done = plan.write()
-    say("\n".join(done.lines()))
-    return GraderFault.exit_status if done.unkept else 0
+        plan.write()
+    say("\n".join(plan.lines()))
+    return GraderFault.exit_status if plan.unkept else 0
 
 
 def _deadlines(options: argparse.Namespace) -> int:
@@ -174,7 +164,6 @@ def _place(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def _feedback(options: argparse.Namespace) -> int:
-    require_topic(options.chapter)
     from autograder.handback.returned import write_archives
     from autograder.reporting.feedback import make_feedback
 

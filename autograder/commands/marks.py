@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from autograder.commands.common import (
-    add_course,
-    course_folder,
+    add_command,
     points_given,
     positive,
     say,
 )
 from autograder.errors import AutograderError
-from autograder.exercise import require_topic
 
 
 def add_to(commands: Any) -> None:
     """Add these commands to the parser of the command line."""
-    report = commands.add_parser("report", help="what the class got wrong, as a page")
-    report.add_argument("chapter")
-    add_course(report)
-    report.set_defaults(run=_report)
-    regrade = commands.add_parser(
-        "regrade", help="give points back to all who lost them for one cause"
+    add_command(commands, "report", _report, "what the class got wrong, as a page")
+    regrade = add_command(
+        commands,
+        "regrade",
+        _regrade,
+        "give points back to all who lost them for one cause",
     )
-    regrade.add_argument("chapter")
     cause = regrade.add_mutually_exclusive_group()
     cause.add_argument("--mistake", metavar="NAME", help="what they did wrong")
     cause.add_argument("--case", metavar="TITLE", help="the case that they failed")
@@ -41,13 +37,10 @@ def add_to(commands: Any) -> None:
     regrade.add_argument("--exercise", metavar="NAME", help="where several have one")
     regrade.add_argument("--why", default="", help="the reason, which students read")
     regrade.add_argument("--yes", action="store_true", help="do not ask first")
-    regrade.add_argument("--course", type=course_folder, default=Path(), metavar="DIR")
-    regrade.set_defaults(run=_regrade)
-    changes = commands.add_parser("changes", help="every change of a mark, and why")
-    changes.add_argument("chapter")
+    changes = add_command(
+        commands, "changes", _changes, "every change of a mark, and why"
+    )
     changes.add_argument("--student", metavar="NAME", help="of this one only")
-    add_course(changes)
-    changes.set_defaults(run=_changes)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -56,7 +49,6 @@ def _report(options: argparse.Namespace) -> int:
     from autograder.reporting.classreport import write_class_report
 
     course = options.course
-    require_topic(options.chapter)
     report, notes = report_on_class(course, options.chapter)
     paths = write_class_report(course, report)
     tables, more = write_lms_tables(course, report)
@@ -68,7 +60,6 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _regrade(options: argparse.Namespace) -> int:
-    require_topic(options.chapter)
     from autograder.marks.regrade import open_regrade
     from autograder.marks.rules import CASE, MISTAKE
 
@@ -118,7 +109,6 @@ def _agreed() -> bool:
 
 
 def _changes(options: argparse.Namespace) -> int:
-    require_topic(options.chapter)
     from autograder.marks.audit import AuditLog
     from autograder.marks.gradebook import ChapterMarks
     from autograder.release.settings import settings_of

@@ -20,6 +20,7 @@ import nbformat
 
 from autograder.errors import GraderFault
 from autograder.exercise import load_topic
+from autograder.explain.steps import OPERATORS, mark_parameters
 from autograder.extras.similar import Graded
 from autograder.files import Unusable, write_atomically
 from autograder.grading.examine import examine
@@ -37,10 +38,6 @@ from autograder.sandbox.limits import Limits
 ASKED = 3  # questions for each student
 MAX_CODE = 20_000  # characters of an answer that is asked about
 SHOWN = 60  # lines of an answer
-OTHER_NAMES = {"sum": "mean", "mean": "sum", "max": "min", "amax": "amin"}
-OTHER_NAMES |= {"tril": "triu", "triu": "tril", "zeros": "ones", "exp": "exp2"}
-OTHER_SIGNS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div}
-OTHER_SIGNS |= {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 
 
 @dataclass(frozen=True)
@@ -77,86 +74,29 @@ class Sheet:
     note: str = ""
 
 
-def _swapped(node: ast.AST) -> ast.AST | None:
-    """The factors of a matrix product, the other way round."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        return ast.BinOp(node.right, node.op, node.left)
-    return None
-
-
-def _undivided(node: ast.AST) -> ast.AST | None:
-    """A quotient without its division."""
-    divided = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div)
-    return node.left if divided else None
-
-
-def _unshifted(node: ast.AST) -> ast.AST | None:
-    """A difference without what is subtracted."""
-    shifted = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)
-    return node.left if shifted else None
-
-
-def _other_sign(node: ast.AST) -> ast.AST | None:
-    """Another operator of the same family, of arithmetic or of comparison."""
-    if isinstance(node, ast.BinOp) and type(node.op) in OTHER_SIGNS:
-        return ast.BinOp(node.left, OTHER_SIGNS[type(node.op)](), node.right)
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER_SIGNS:
-        ops = [OTHER_SIGNS[type(node.ops[0])](), *node.ops[1:]]
-        return ast.Compare(node.left, ops, node.comparators)
-    return None
-
-
-def _other_axis(node: ast.AST) -> ast.AST | None:
-    """The other of the last two axes, and no kept dimension where one was kept."""
-    if isinstance(node, ast.keyword) and node.arg in ("axis", "dim"):
-        other = ast.Constant(-2 if ast.unparse(node.value) == "-1" else -1)
-        return ast.keyword(node.arg, other)
-    if isinstance(node, ast.keyword) and node.arg in ("keepdims", "keepdim"):
-        return ast.keyword(node.arg, ast.Constant(False))
-    return None
-
-
-def _other_name(node: ast.AST) -> ast.AST | None:
-    """Another function of the same family."""
-    if isinstance(node, ast.Attribute) and node.attr in OTHER_NAMES:
-        return ast.Attribute(node.value, OTHER_NAMES[node.attr])
-    return None
-
-
-def _untransposed(node: ast.AST) -> ast.AST | None:
-    """An array in place of its transpose, or a number in place of its root."""
-    if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
-        return node.value
-    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    name = node.func.attr if called else ""
-    if name in ("transpose", "swapaxes", "permute") and len(node.args) > 1:
-        return node.func.value
-    return node.args[0] if name == "sqrt" and node.args else None
-
-
-OPERATORS: list[Callable[[ast.AST], ast.AST | None]] = [
-    *(_swapped, _undivided, _unshifted, _other_sign),
-    *(_other_axis, _other_name, _untransposed),
-]
-
-
 def edits(answer: str, name: str, chance: random.Random) -> Iterator[Edit]:
-    """All edits of one line each of the definition of a name, in any order."""
+    """Edits of one line each of the definition of a name, in any order.
+
+    They are those by which wrong answers are explained, of expressions in one line.
+    """
     tree = parsed(answer) if len(answer) <= MAX_CODE else None
     lines = lines_in(answer)
-    own = [d for d in getattr(tree, "body", []) if getattr(d, "name", None) == name]
-    nodes = [node for definition in own for node in ast.walk(definition)]
-    found = [(node, new) for node in nodes for make in OPERATORS if (new := make(node))]
-    found = [(node, new) for node, new in found if node.lineno == node.end_lineno]
+    found = []
+    for definition in getattr(tree, "body", []):
+        if getattr(definition, "name", None) == name:
+            mark_parameters(definition)
+            for node in ast.walk(definition):
+                if isinstance(node, ast.expr) and node.lineno == node.end_lineno:
+                    for operator in OPERATORS.get(type(node), ()):
+                        found += [(node, new) for _, new in operator(node)]
     for node, new in chance.sample(found, len(found)):
         line, text = node.lineno, lines[node.lineno - 1].encode()
-        old = text[node.col_offset : node.end_col_offset].decode()
         put = ast.unparse(new)
         put = f"({put})" if isinstance(new, ast.BinOp | ast.Compare) else put
         after = text[: node.col_offset].decode() + put
         after += text[node.end_col_offset :].decode()
         source = "\n".join([*lines[: line - 1], after, *lines[line:]])
-        if put != old and parsed(source) is not None:
+        if parsed(source) is not None:
             yield Edit(line, after.strip(), source)
 
 

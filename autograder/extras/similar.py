@@ -8,13 +8,10 @@ detectors that are made for it, Dolos and JPlag.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -30,9 +27,9 @@ from autograder.reasons import Reason
 from autograder.release.course import master_text
 from autograder.reporting.pages import templates
 
+MOST = 30  # pairs that are shown
 MOST_SHARING = 0.25  # of the class: what more of it share is no evidence
 _DIGITS = re.compile(r"\d[\d.e+-]*")
-_DATE = (1980, 1, 1, 0, 0, 0)  # the first that an archive can hold
 
 
 class CannotCompare(AutograderError):
@@ -131,12 +128,10 @@ def in_words(pair: Pair) -> str:
     )
 
 
-def write_page(
-    course: Path, report: ClassReport, pairs: Sequence[Pair], most: int
-) -> Path:
+def write_page(course: Path, report: ClassReport, pairs: Sequence[Pair]) -> Path:
     """Write the pairs with what they share, and both answers, side by side."""
     path = course / "reports" / f"{report.chapter}_similar.html"
-    graded, shown = Graded(course, report.chapter), pairs[:most]
+    graded, shown = Graded(course, report.chapter), pairs[:MOST]
     students = {student for pair in shown for student in pair.students}
     answers = {student: graded.answers_of(student) for student in students}
     page = (
@@ -193,19 +188,13 @@ class Graded:
             return []  # it was removed, or somebody changed it
 
 
-def write_exports(course: Path, folder: Path, report: ClassReport) -> dict[str, Path]:
+def write_exports(course: Path, folder: Path, report: ClassReport) -> None:
     """Write the submissions of a chapter for Dolos and JPlag, into a new folder.
 
-    Each becomes one Python file, without stubs. ``dolos.zip`` holds them with
-    ``info.csv``; ``jplag/`` holds a folder for each. The code that everybody was given,
-    references too, is beside them: ``base.py`` for Dolos (``--ignore``), and
-    ``jplag-base/`` for JPlag (``-bc``).
+    Each becomes one Python file in ``submissions/``, without stubs. ``base/`` holds the
+    code that everybody was given, references too, which both leave out of account.
 
-    Source: https://dolos.ugent.be/docs/adding-metadata.html;
-    https://github.com/jplag/JPlag/wiki.
-
-    Returns:
-        What was written, by the detector that reads it.
+    Source: https://dolos.ugent.be/docs; https://github.com/jplag/JPlag/wiki.
 
     Raises:
         CannotCompare: the folder exists and is not empty.
@@ -213,20 +202,14 @@ def write_exports(course: Path, folder: Path, report: ClassReport) -> dict[str, 
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CannotCompare(f"{folder} exists; name a folder that is new or empty")
-    graded, chapter = Graded(course, report.chapter), report.chapter
+    graded = Graded(course, report.chapter)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    base = "\n\n".join([*graded.given, *_references(course, chapter)]) + "\n"
-    _write(folder / "base.py", base)
-    _write(folder / "jplag-base" / "base.py", base)
-    texts = {r["student"]: graded.all_of(r["student"]) for r in report.examined}
-    for student, text in texts.items():
-        _write(folder / "jplag" / student / f"{chapter}.py", text)
-    with zipfile.ZipFile(folder / "dolos.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, "info.csv", _info(texts))
-        for student, text in texts.items():
-            _add(archive, f"submissions/{student}.py", text)
-    return {"for Dolos": folder / "dolos.zip", "for JPlag": folder / "jplag"}
+    given = [*graded.given, *_references(course, report.chapter)]
+    write_atomically(folder / "base" / "base.py", "\n\n".join(given) + "\n")
+    for student in (r["student"] for r in report.examined):
+        text = graded.all_of(student).encode("utf-8", "replace")
+        write_atomically(folder / "submissions" / f"{student}.py", text)
 
 
 def _references(course: Path, chapter: str) -> list[str]:
@@ -237,25 +220,3 @@ def _references(course: Path, chapter: str) -> list[str]:
         return [source(cell) for cell in cells if cell.get("cell_type") == "code"]
     except (Unusable, KeyError, TypeError, AttributeError):
         return []
-
-
-def _info(students: Iterable[str]) -> str:
-    """The table of Dolos; a blank keeps a spreadsheet from taking a name for more."""
-    table = io.StringIO()
-    writer = csv.writer(table)
-    writer.writerow(["filename", "full_name"])
-    for name in students:
-        writer.writerow([f"submissions/{name}.py", " " * (name[0] in "=+-@") + name])
-    return table.getvalue()
-
-
-def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
-    """Add a file, the same bytes whenever it is written."""
-    info = zipfile.ZipInfo(name, _DATE)
-    info.external_attr = 0o600 << 16
-    archive.writestr(info, text.encode("utf-8", "replace"), zipfile.ZIP_DEFLATED)
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", errors="replace")

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import secrets
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ from autograder.marks.reports import report_in, report_path
 from autograder.marks.rules import Rule, credited
 from autograder.marks.scores import Marks
 from autograder.notebooks import read_notebook
-from autograder.release.settings import CourseError
 from autograder.submissions.submitted import Submission, handed_in, read, read_secret
 from autograder.submissions.timestamps import time_of
 
@@ -104,13 +102,12 @@ def some(names: list[str]) -> str:
 class ChapterSubmissions:
     """The submissions to one chapter.
 
-    ``points`` are those of its exercises, as released; ``before`` is what the gradebook
-    held when the run began, by student; ``rules`` give points back for one cause.
+    ``before`` is what the gradebook held when the run began, by student; ``rules`` give
+    points back for one cause.
     """
 
     course: Path
     job: Job
-    points: dict[str, float]
     marks: ChapterMarks
     before: dict[str, Marks]
     outcome: Outcome
@@ -123,17 +120,8 @@ class ChapterSubmissions:
     def note_missing(self, name: str) -> None:
         """Record that a student has handed in nothing.
 
-        Marks that are in the gradebook stay; but a zero for nothing, as former versions
-        gave it, is taken back.
+        Marks that are in the gradebook stay.
         """
-        path = report_path(self.course, self.job.chapter, name)
-        report = report_in(path) or {}
-        zero = str(report.get("refused")).startswith("nothing was submitted")
-        if zero and self.marks.withdraw(name):
-            self.outcome.changes.append(f"{name}: 0 -> not handed in")
-            path.unlink(missing_ok=True)
-            shutil.rmtree(self._kept_notebook(name).parent, ignore_errors=True)
-            self.before.pop(name, None)
         known = name in self.before
         (self.outcome.unchanged if known else self.outcome.missing).append(name)
 
@@ -198,7 +186,6 @@ class ChapterSubmissions:
         kept = []
         told: dict[str, dict[str, str]] = {}
         for submission, report, notebook in examined:
-            self._require_same_points(report)
             with self._unless_in_the_way(submission.student):
                 changed = self._rewritten(submission, report, notebook)
                 self._keep(submission, notebook)
@@ -303,16 +290,6 @@ class ChapterSubmissions:
                 if old != new:
                     line = f"{student}: late penalty {old:g} -> {new:g}"
                     self.outcome.changes.append(line)
-
-    def _require_same_points(self, report: dict) -> None:
-        given = {e["name"]: e["max_score"] for e in report["exercises"]}
-        if given != self.points:
-            wrong = sorted(dict(given.items() ^ self.points.items()))
-            raise CourseError(
-                f"the release of {self.job.chapter} has other points than the grader "
-                f"gives for {', '.join(wrong)}: it was changed, or released from "
-                "another version of the book; release it again"
-            )
 
 
 def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:

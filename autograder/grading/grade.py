@@ -14,8 +14,6 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from autograder.errors import GraderFault
 from autograder.files import printable
 from autograder.grading.chapter import SHOWN, ChapterSubmissions, Outcome
@@ -24,10 +22,9 @@ from autograder.grading.worker import Job
 from autograder.grading.workers import Pool
 from autograder.marks.audit import AuditLog
 from autograder.marks.deadlines import deadlines_of
-from autograder.marks.gradebook import ChapterMarks, longest_name
+from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.rules import read_rules
 from autograder.marks.whole_class import expected_of
-from autograder.notebooks import points_in
 from autograder.release.course import master_text
 from autograder.release.settings import settings_of
 from autograder.sandbox.limits import Limits
@@ -121,8 +118,7 @@ def grade_chapters(
     course = course.resolve()
     settings = settings_of(course)
     masters = {chapter: master_text(course, chapter) for chapter in chapters}
-    longest = longest_name(settings.gradebook)
-    names, refused = students(course / "submitted", longest)
+    names, refused = students(course / "submitted")
     names = _some_of(names, only)
     deadlines = {chapter: deadlines_of(course, chapter) for chapter in masters}
     with contextlib.ExitStack() as stack:
@@ -140,12 +136,9 @@ def grade_chapters(
             log.find(before)
             if (said := deadlines[chapter]) is not None:
                 marks.set_deadlines(said)
-            points = points_in(nbformat.reads(master, as_version=4))
             outcome = Outcome(refused=dict(refused))
             rules = read_rules(course, chapter)
-            parts.append(
-                ChapterSubmissions(course, job, points, marks, before, outcome, rules)
-            )
+            parts.append(ChapterSubmissions(course, job, marks, before, outcome, rules))
         waiting = []
         for part in parts:
             for name in names:

@@ -17,13 +17,7 @@ from typing import Any
 
 from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
 from autograder.lms.roster import Person, Roster
-from autograder.lms.upload_ids import (
-    HandedIn,
-    kept_roster,
-    kept_worksheet,
-    people_in,
-    read_upload_ids,
-)
+from autograder.lms.upload_ids import kept_list, people_in, read_upload_ids
 from autograder.marks.reports import ClassReport
 from autograder.tables import Kept, number_in, write_csv
 
@@ -33,6 +27,7 @@ MOODLE_COLUMNS = [
     *("Grade can be changed", "Last modified (submission)", "Last modified (grade)"),
     "Feedback comments",
 ]
+Rows = tuple[list[str], list[list[Any]]]  # a header, and what is below it
 _ASSIGNMENT_ID = re.compile(r"\s*\(\d+\)$")
 
 
@@ -42,162 +37,119 @@ def write_lms_tables(
     """Write the tables of a chapter into ``reports/``.
 
     Returns:
-        What was written: ``canvas``, ``moodle`` and ``gradescope``; and what an
-        instructor has to know about them.
+        What was written: ``canvas``, ``gradescope`` and, where a class list has
+        Moodle's numbers, ``moodle``; and what an instructor has to know about them.
 
     Raises:
         BadTable: a class list was changed, and cannot be used any more.
     """
-    folder, chapter = course / "reports", report.chapter
-    paths = {
-        "canvas": folder / f"{chapter}_canvas.csv",
-        "moodle": folder / f"{chapter}_moodle.csv",
-        "gradescope": folder / f"{chapter}_gradescope.csv",
-    }
-    people, uploads = people_in(course, chapter), read_upload_ids(course, chapter)
-    notes: list[str] = []
-    _canvas(paths["canvas"], report, kept_roster(course), people, uploads, notes)
-    _moodle(paths["moodle"], report, kept_worksheet(course, chapter), uploads, notes)
-    rows = [_grades_row(s, report, people, uploads) for s in report.everybody]
-    columns = ["Name", "SID", "Email", "Total Score", "Max Points", "Status"]
-    write_csv(paths["gradescope"], [*columns, "Submission ID"], rows)
+    chapter, people = report.chapter, people_in(course, report.chapter)
+    lists = {s: kept_list(course, chapter, s) for s in (CANVAS, MOODLE)}
+    paths, notes = {}, []
+    for system, (header, rows) in {
+        CANVAS: _canvas(report, lists[CANVAS], people, notes),
+        MOODLE: _moodle(report, lists[MOODLE], people, notes),
+        GRADESCOPE: _gradescope(course, report, people),
+    }.items():
+        if rows:
+            paths[system] = course / "reports" / f"{chapter}_{system}.csv"
+            write_csv(paths[system], header, rows)
     return paths, notes
 
 
 def _canvas(
-    path: Path,
     report: ClassReport,
-    roster: Roster | None,
+    listed: Roster | None,
     people: Mapping[str, Person],
-    uploads: Mapping[str, HandedIn],
     notes: list[str],
-) -> None:
+) -> Rows:
     """The gradebook as Canvas imports it; its second row holds the points."""
-    column, points = report.chapter, None
-    if roster is not None and roster.system == CANVAS:
-        column, points = _assignment(roster, report.chapter)
-    most = f"{report.max_score:g}"
+    column, points = _assignment(listed, report.chapter)
     if points and points != report.max_score:
         notes.append(
             f"Canvas has {column} out of {points:g} points, and the marks are "
-            f"out of {most}: change it in Canvas before you import them"
+            f"out of {report.max_score:g}: change it in Canvas before you import them"
         )
     rows: list[list[Any]] = [["    Points Possible", "", "", "", "", report.max_score]]
     for student in report.everybody:
+        name, ids = _known(student, people)
+        first = [ids.get(kind, "") for kind in ("canvas", "sis_user", "sis_login")]
+        if not any(first):
+            first[-1] = student
         mark = "EX" if student in report.excused else report.score_of(student, "")
-        rows.append([*_canvas_ids(student, people, uploads), mark])
-    write_csv(path, [*CANVAS_COLUMNS, column], rows)
+        rows.append([name, *first, ids.get("section", ""), mark])
+    return [*CANVAS_COLUMNS, column], rows
 
 
-def _canvas_ids(
-    student: str, people: Mapping[str, Person], uploads: Mapping[str, HandedIn]
-) -> list[str]:
-    """Name, ID, SIS User ID, SIS Login ID and Section of a student."""
-    person, entry = people.get(student), uploads.get(student)
-    ids = dict(person.ids) if person else {}
-    if entry and entry.system == CANVAS and entry.person.isdigit():
-        ids.setdefault("canvas", entry.person)
-    known = ids.get("canvas") or ids.get("sis_user") or ids.get("sis_login")
-    login = ids.get("sis_login", "") if known else student
-    name = person.name if person else entry.name if entry else ""
-    first = [name or student, ids.get("canvas", ""), ids.get("sis_user", "")]
-    return [*first, login, ids.get("section", "")]
+def _known(student: str, people: Mapping[str, Person]) -> tuple[str, dict[str, str]]:
+    """Name and ids of a student, as far as a class list has them."""
+    person = people.get(student)
+    return (person.name or student, person.ids) if person else (student, {})
 
 
-def _assignment(roster: Roster, chapter: str) -> tuple[str, float | None]:
+def _assignment(listed: Roster | None, chapter: str) -> tuple[str, float | None]:
     """What Canvas calls the assignment of a chapter, and its points if it says."""
-    for column in roster.table.columns:
+    for column in listed.table.columns if listed else ():
         title = _ASSIGNMENT_ID.sub("", column).strip().casefold()
         if re.sub(r"[\s-]+", "_", title) == chapter:
-            rows = [r for r in roster.table.rows if r["Student"] == "Points Possible"]
+            rows = [r for r in listed.table.rows if r["Student"] == "Points Possible"]
             return column, number_in(rows[0][column]) if rows else None
     return chapter, None
 
 
 def _moodle(
-    path: Path,
     report: ClassReport,
     worksheet: Roster | None,
-    uploads: Mapping[str, HandedIn],
+    people: Mapping[str, Person],
     notes: list[str],
-) -> None:
-    """The grading worksheet, filled in; without ids of Moodle, a table of grades."""
-    in_moodle = {s: entry for s, entry in uploads.items() if entry.system == MOODLE}
-    if worksheet is not None:
-        _filled_in(path, report, worksheet, in_moodle, notes)
-        return
-    if not in_moodle:
-        rows = [[s, report.score_of(s, "")] for s in report.everybody]
-        write_csv(path, ["username", report.chapter], rows)
-        return
-    rows = []
-    for student, entry in sorted(in_moodle.items()):
-        score = report.score_of(student, "")
-        identity = [f"Participant {entry.person}", entry.name, entry.email, ""]
-        rows.append([*identity, score, report.max_score, "Yes", "", "-", ""])
-    write_csv(path, MOODLE_COLUMNS, rows)
-
-
-def _filled_in(
-    path: Path,
-    report: ClassReport,
-    worksheet: Roster,
-    in_moodle: Mapping[str, HandedIn],
-    notes: list[str],
-) -> None:
-    """The worksheet as Moodle gave it, with grades out of the most that it takes."""
-    students = {entry.person: student for student, entry in in_moodle.items()}
-    named = {p.ids["moodle"]: p.student for p in worksheet.people} | students
-    columns, rows, scales = worksheet.table.columns, [], set()
-    strange: set[str] = set()  # maxima that are no numbers
+) -> Rows:
+    """The grading worksheet, filled in, with grades out of the most that it takes."""
+    if worksheet is None:
+        return MOODLE_COLUMNS, [
+            [f"Participant {p.ids['moodle']}", p.name, p.ids.get("email", ""), ""]
+            + [report.score_of(p.student, ""), report.max_score, "Yes", "", "-", ""]
+            for p in people.values()
+            if p.ids.get("moodle")
+        ]
+    columns, rows, maxima = worksheet.table.columns, [], set()
+    students = {person.ids["moodle"]: person.student for person in worksheet.people}
     for row in worksheet.table.rows:
-        number = re.search(r"\d+$", row["Identifier"])
-        student = named.get(number[0] if number else "", "")
+        student = students[row["Identifier"].removeprefix("Participant ")]
         cells, score = dict(row.cells), report.score_of(student, None)
         if score is not None:
-            most = row["Maximum Grade"]
-            scale = _scale(most, report.max_score)
-            scales.add(scale)
-            strange |= {most} if number_in(most or "0") is None else set()
-            cells["Grade"] = round(score * scale, 2)
+            most = number_in(row["Maximum Grade"]) or report.max_score
+            maxima.add(row["Maximum Grade"] or f"{most:g}")
+            cells["Grade"] = round(score * most / report.max_score, 2)
         if "Feedback comments" in columns:
             cells["Feedback comments"] = Kept(row["Feedback comments"])
         rows.append([cells.get(column, "") for column in columns])
-    if scales - {1.0}:
-        notes.append(
-            f"Moodle takes another maximum than {report.max_score:g} points: the "
-            "grades in its worksheet are shares of that"
-        )
-    if strange:
-        notes.append(
-            f"Moodle's worksheet says {min(strange)!r} where the maximum grade "
-            f"belongs, so its grades are out of {report.max_score:g}: set that maximum "
-            "in Moodle before you import them"
-        )
-    write_csv(path, columns, rows)
+    for most in sorted(maxima):
+        number = number_in(most)
+        if number is None:
+            notes.append(
+                f"Moodle's worksheet says {most!r} where the maximum grade belongs, so "
+                f"its grades are out of {report.max_score:g}: set that maximum in "
+                "Moodle before you import them"
+            )
+        elif number != report.max_score:
+            notes.append(
+                f"Moodle takes another maximum than {report.max_score:g} points: the "
+                "grades in its worksheet are shares of that"
+            )
+    return columns, rows
 
 
-def _scale(most: str, max_score: float) -> float:
-    """What a point is worth where a system takes another maximum."""
-    maximum = number_in(most)
-    return maximum / max_score if maximum and max_score else 1.0
-
-
-def _grades_row(
-    student: str,
-    report: ClassReport,
-    people: Mapping[str, Person],
-    uploads: Mapping[str, HandedIn],
-) -> list[Any]:
-    """A student in Gradescope's table of grades, with the state in words."""
-    person, entry = people.get(student), uploads.get(student)
-    ids = person.ids if person else {}
-    theirs = entry if entry and entry.system == GRADESCOPE else None
-    sid = ids.get("sid") or (
-        theirs.person if theirs and "@" not in theirs.person else ""
-    )
-    name = person.name if person else entry.name if entry else ""
-    email = ids.get("email") or (entry.email if entry else "")
-    number = theirs.place.removeprefix("submission_") if theirs else ""
-    score, state = report.score_of(student, ""), report.state_of(student)
-    return [name or student, sid, email, score, report.max_score, state, number]
+def _gradescope(
+    course: Path, report: ClassReport, people: Mapping[str, Person]
+) -> Rows:
+    """The columns of Gradescope's own table of grades, with the state in words."""
+    uploads, rows = read_upload_ids(course, report.chapter), []
+    for student in report.everybody:
+        name, ids = _known(student, people)
+        entry = uploads.get(student)
+        number = entry.place if entry and entry.system == GRADESCOPE else ""
+        score, state = report.score_of(student, ""), report.state_of(student)
+        marks = [score, report.max_score, state, number.removeprefix("submission_")]
+        rows.append([name, ids.get("sid", ""), ids.get("email", ""), *marks])
+    columns = ["Name", "SID", "Email", "Total Score", "Max Points", "Status"]
+    return [*columns, "Submission ID"], rows

@@ -29,8 +29,7 @@ from urllib3 import Retry
 
 from autograder.errors import AutograderError
 from autograder.files import plain_file
-from autograder.lms.names import CANVAS
-from autograder.lms.upload_ids import kept_roster, read_upload_ids
+from autograder.lms.upload_ids import people_in
 from autograder.marks.reports import ClassReport
 
 NEEDED = {"client_id", "token_url", "line_items_url", "key_file"}
@@ -103,14 +102,10 @@ def pass_back(
 
 
 def user_ids(course: Path, chapter: str) -> dict[str, str]:
-    """The platform's ids, from class lists and archives of Canvas; others have none."""
-    collected = read_upload_ids(course, chapter).items()
-    found = {s: e.person for s, e in collected if e.system == CANVAS}
-    roster = kept_roster(course)
-    for person in roster.people if roster else ():
-        if user := person.ids.get("lti_user") or person.ids.get("canvas"):
-            found[person.student] = user
-    return found
+    """The platform's ids, as class lists have them; who has none there is left out."""
+    people = people_in(course, chapter).items()
+    found = {s: p.ids.get("lti_user") or p.ids.get("canvas") for s, p in people}
+    return {student: user for student, user in found.items() if user}
 
 
 def _changes(

@@ -8,9 +8,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import stat
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,8 +26,16 @@ _ENTRY = b"PK\1\2"  # with which each file begins in the list of a ZIP archive
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-class NoArchive(AutograderError):
-    """There is no archive that can be opened."""
+class NothingCollected(AutograderError):
+    """There is nothing that could be collected.
+
+    Attributes:
+        lines: what was left out, and why.
+    """
+
+    def __init__(self, message: str, lines: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = [f"not collected: {line}" for line in lines]
 
 
 @dataclass(frozen=True)
@@ -39,13 +46,11 @@ class Member:
         parts: its folders and its name.
         size: bytes, as the archive says.
         open: opens it.
-        is_link: whether it only points to another place.
     """
 
     parts: tuple[str, ...]
     size: int
     open: Callable[[], IO[bytes]]
-    is_link: bool = False
 
     @property
     def is_note(self) -> bool:
@@ -61,10 +66,6 @@ class Member:
         Raises:
             ValueError: it cannot be read, or not within the limit.
         """
-        if self.is_link:
-            raise ValueError("it is a link")
-        if ".." in self.parts:
-            raise ValueError("its path leads out of the archive")
         if self.size > limit:
             raise ValueError(f"it has more than {limit / 2**20:.0f} MB")
         try:
@@ -82,11 +83,11 @@ def members_of(source: Path) -> Iterator[list[Member]]:
     """The files in an archive, or in a folder with what was in one.
 
     Raises:
-        NoArchive: it cannot be opened.
+        NothingCollected: it cannot be opened.
     """
     with contextlib.ExitStack() as stack:
         if not source.exists():
-            raise NoArchive(f"there is no archive {source}")
+            raise NothingCollected(f"there is no archive {source}")
         try:
             if source.is_dir():
                 found = list(_in_folder(source))
@@ -94,7 +95,7 @@ def members_of(source: Path) -> Iterator[list[Member]]:
                 archive = zipfile.ZipFile(source, metadata_encoding="utf-8")
                 found = _in_zip(stack.enter_context(archive))
         except (zipfile.BadZipFile, EOFError, ValueError):
-            raise NoArchive(
+            raise NothingCollected(
                 f"{source} is no archive, or a damaged one: give the ZIP file that the "
                 "system packed, or a folder with what was in it"
             ) from None
@@ -117,12 +118,7 @@ def in_upload(content: bytes) -> list[Member]:
 
 def _in_zip(archive: zipfile.ZipFile) -> list[Member]:
     return [
-        Member(
-            _parts(info.filename),
-            info.file_size,
-            partial(_open, archive, info),
-            stat.S_ISLNK(info.external_attr >> 16),
-        )
+        Member(_parts(info.filename), info.file_size, partial(_open, archive, info))
         for info in archive.infolist()
         if not info.is_dir()
     ]
@@ -136,10 +132,9 @@ def _open(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
 
 def _in_folder(folder: Path) -> Iterator[Member]:
     for path in sorted(folder.rglob("*")):
-        if path.is_file() or path.is_symlink():
+        if path.is_file() and not path.is_symlink():  # to a file of the instructor's
             parts = path.relative_to(folder).parts
-            size = path.lstat().st_size
-            yield Member(parts, size, partial(path.open, "rb"), path.is_symlink())
+            yield Member(parts, path.stat().st_size, partial(path.open, "rb"))
 
 
 def _parts(name: str) -> tuple[str, ...]:

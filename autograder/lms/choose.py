@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -41,23 +41,15 @@ from autograder.submissions.titles import other_chapter
 _NOTEBOOK = re.compile(r"\.ipynb(?:\.(?:json|txt))?$", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What is taken of one person.
+def choose(
+    uploads: Sequence[Upload], chapter: str
+) -> tuple[Upload | None, dict[str, Member], list[str]]:
+    """The notebook of a chapter among a person's files, with modules beside it.
 
-    Attributes:
-        best: the notebook; None if there is none of the chapter.
-        files: it and the modules beside it, by the names under which they are kept.
-        left_out: what is not taken, with the reason.
+    Returns:
+        The notebook, if there is one of the chapter; it and the modules, by the names
+        under which they are kept; and what is not taken, with the reason.
     """
-
-    best: Upload | None
-    files: dict[str, Member]
-    left_out: list[str]
-
-
-def choose(uploads: Sequence[Upload], chapter: str) -> Choice:
-    """The notebook of a chapter among a person's files, with modules beside it."""
     left: list[str] = []
     found = [file for upload in uploads for file in _opened(upload, left)]
     if len(found) > MAX_MEMBERS:
@@ -78,10 +70,9 @@ def choose(uploads: Sequence[Upload], chapter: str) -> Choice:
     if not notebooks:
         left = left or [f"{file.shown()}: is no notebook" for file in found]
         nothing = f"{uploads[0].shown()}: no notebook is in it"
-        return Choice(None, {}, left or [nothing])
+        return None, {}, left or [nothing]
     best = notebooks[0][1]
-    files = {f"{chapter}.ipynb": best.member, **_modules(best, found)}
-    return Choice(best, files, left)
+    return best, {f"{chapter}.ipynb": best.member, **_modules(best, found)}, left
 
 
 def _opened(upload: Upload, left: list[str]) -> list[Upload]:

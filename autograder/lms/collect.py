@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from autograder.files import printable, write_atomically
-from autograder.lms.archives import Member, members_of
+from autograder.lms.archives import Member, NothingCollected, members_of
 from autograder.lms.choose import choose
-from autograder.lms.names import GRADESCOPE
-from autograder.lms.owners import NothingCollected, Upload, owners_of
+from autograder.lms.owners import Upload, owners_of
 from autograder.lms.roster import Person, Roster, read_roster
 from autograder.lms.upload_ids import (
     HandedIn,
-    keep_roster,
+    keep_list,
     read_upload_ids,
     write_upload_ids,
 )
@@ -26,56 +26,7 @@ from autograder.submissions.submitted import folder_of, handed_in
 MAX_TOLD = 5  # lines about what one person handed in
 
 
-@dataclass
-class Collected:
-    """What collecting did.
-
-    Attributes:
-        chapter: of which.
-        system: whose archive it was.
-        new: students of whom there was nothing yet.
-        changed: students whose submission is another one now.
-        same: students whose submission was there already.
-        late: those whom the system calls late.
-        missing: those whom the class list names, and who have handed in nothing.
-        useless: those who handed in something of which nothing could be collected.
-        unkept: how many submissions could not be written.
-        left_out: what was not collected, with the reason.
-    """
-
-    chapter: str
-    system: str
-    new: list[str] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
-    same: list[str] = field(default_factory=list)
-    late: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    useless: list[str] = field(default_factory=list)
-    unkept: int = 0
-    left_out: list[str] = field(default_factory=list)
-
-    def lines(self) -> list[str]:
-        """What to tell an instructor; what was left out comes last."""
-        count = len(self.new) + len(self.changed) + len(self.same)
-        found = [
-            f"{self.chapter}: {count} collected from {self.system.title()}: "
-            f"{len(self.new)} new, {len(self.changed)} changed, {len(self.same)} as "
-            "before"
-        ]
-        for what, names in (
-            ("late", self.late),
-            ("not handed in", self.missing),
-            ("handed in, but not collected", self.useless),
-        ):
-            if names:
-                found.append(f"  {what}: {', '.join(sorted(names))}")
-        found += [f"  not collected: {line}" for line in self.left_out]
-        if self.unkept:
-            found.append(f"{self.unkept} not kept: make room and call again")
-        return found
-
-
-class _Taken(NamedTuple):
+class Taken(NamedTuple):
     """What is taken of a student: how a system knows it, its files, and when."""
 
     entry: HandedIn
@@ -85,73 +36,96 @@ class _Taken(NamedTuple):
 
 @dataclass
 class Plan:
-    """What collecting will do; so far, nothing of the course has changed.
+    """What collecting will do, and then what it did.
 
     Attributes:
+        chapter: of which.
+        course: its folder.
+        system: whose archive it is.
         roster: the class list.
-        done: what has been done so far, and what is left out.
         came: students of whom something is in the archive.
-        uploads: how a system knows the submissions, by student.
+        uploads: how a system knows the submissions so far, by student.
+        left_out: what is not collected, with the reason.
         taken: what is to be written, by student.
+        done: students whose submission is ``new``, ``changed`` or ``as before``.
+        unkept: how many submissions could not be written.
     """
 
     chapter: str
     course: Path
+    system: str
     roster: Roster
-    done: Collected
     came: set[str]
     uploads: dict[str, HandedIn]
-    taken: dict[str, _Taken] = field(default_factory=dict)
+    left_out: list[str]
+    taken: dict[str, Taken] = field(default_factory=dict)
+    done: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    unkept: int = 0
 
-    def write(self) -> Collected:
+    def take(self, person: Person, uploads: Sequence[Upload]) -> None:
+        """Plan to keep the notebook of a person, if there is one of the chapter."""
+        student = person.student
+        best, files, left = choose(uploads, self.chapter)
+        self.left_out += left[:MAX_TOLD]
+        if more := len(left[MAX_TOLD:]):
+            self.left_out.append(f"{uploads[0].shown()}: {more} more of this person")
+        self.came.add(student)
+        if best is None:
+            return
+        late = any(upload.named.late for upload in uploads)
+        late = late or "late" in person.ids.get("status", "").casefold()
+        entry = HandedIn(self.system, best.place, best.named.upload, late)
+        before = self.uploads.get(student)
+        if before and before.system == entry.system and before.upload > entry.upload:
+            why = f"{student} handed in a later one, which was collected before"
+            self.left_out.append(f"{best.shown()}: {why}")
+            return
+        self.taken[student] = Taken(entry, files, best.named.time)
+
+    def write(self) -> None:
         """Put the notebooks where grading looks for them, and keep what they were."""
-        submitted, done = self.course / "submitted", self.done
         for student, (entry, files, time) in self.taken.items():
-            folder = folder_of(submitted, student) / self.chapter
+            folder = folder_of(self.course / "submitted", student) / self.chapter
             try:
                 state = _write(folder, self.chapter, files, time)
             except (OSError, ValueError) as error:
                 why = f"it cannot be kept: {getattr(error, 'strerror', error)}"
-                done.left_out.append(f"{printable(entry.place)}: {why}")
-                done.unkept += 1
+                self.left_out.append(f"{printable(entry.place)}: {why}")
+                self.unkept += 1
                 continue
-            getattr(done, state).append(student)
+            self.done[state].append(student)
             self.uploads[student] = entry
-            if entry.late:
-                done.late.append(student)
         write_upload_ids(self.course, self.chapter, self.uploads)
-        keep_roster(self.course, self.chapter, self.roster)
-        for person in self.roster.people:
-            if not handed_in(submitted, person.student, self.chapter):
-                came = person.student in self.came
-                (done.useless if came else done.missing).append(person.student)
-        return done
+        keep_list(self.course, self.chapter, self.roster)
 
-    def take(self, person: Person, uploads: Sequence[Upload]) -> None:
-        """Plan to keep the notebook of a person, if there is one of the chapter."""
-        student, said = person.student, self.done.left_out
-        choice = choose(uploads, self.chapter)
-        said += choice.left_out[:MAX_TOLD]
-        if len(choice.left_out) > MAX_TOLD:
-            more = f"{len(choice.left_out) - MAX_TOLD} more of this person"
-            said.append(f"{uploads[0].shown()}: {more}")
-        self.came.add(student)
-        if choice.best is None:
-            return
-        late = any(upload.named.late for upload in uploads)
-        entry = _entry(self.done.system, person, choice.best, late)
-        before = self.uploads.get(student)
-        if before and before.system == entry.system and before.upload > entry.upload:
-            why = f"{student} handed in a later one, which was collected before"
-            said.append(f"{choice.best.shown()}: {why}")
-            return
-        self.taken[student] = _Taken(entry, choice.files, choice.best.named.time)
+    def lines(self) -> list[str]:
+        """What to tell an instructor; what was left out comes last."""
+        collected = {student for state in self.done.values() for student in state}
+        counts = [f"{len(self.done[s])} {s}" for s in ("new", "changed", "as before")]
+        found = [
+            f"{self.chapter}: {len(collected)} collected from {self.system.title()}: "
+            + ", ".join(counts)
+        ]
+        nothing = {
+            person.student
+            for person in self.roster.people
+            if not handed_in(self.course / "submitted", person.student, self.chapter)
+        }
+        for what, names in (
+            ("late", {s for s in collected if self.uploads[s].late}),
+            ("not handed in", nothing - self.came),
+            ("handed in, but not collected", nothing & self.came),
+        ):
+            if names:
+                found.append(f"  {what}: {', '.join(sorted(names))}")
+        found += [f"  not collected: {line}" for line in self.left_out]
+        if self.unkept:
+            found.append(f"{self.unkept} not kept: make room and call again")
+        return found
 
 
 @contextlib.contextmanager
-def planned(
-    chapter: str, archive: Path, course: Path, roster: Path, system: str | None = None
-) -> Iterator[Plan]:
+def planned(chapter: str, archive: Path, course: Path, roster: Path) -> Iterator[Plan]:
     """Find the notebook of each person, with modules beside it; nothing is changed.
 
     Args:
@@ -159,51 +133,33 @@ def planned(
         archive: as a system packed it, or a folder with what was in it.
         course: folder of the course.
         roster: the class list.
-        system: ``canvas``, ``moodle`` or ``gradescope``, where a class list by hand
-            leaves it open; found out if None.
 
     Raises:
-        NoArchive: the archive cannot be opened.
-        NothingCollected: there is nothing of use in it.
+        NothingCollected: the archive cannot be opened, or has nothing of use.
         BadTable: the class list cannot be used.
     """
     listed = read_roster(roster)
     people = {person.student: person for person in listed.people}
     with members_of(archive) as members:
-        owners = owners_of(members, listed, system)
+        owners = owners_of(members, listed)
         left = [f"{printable(w)[:300]}: {why}" for w, why in owners.left_out.items()]
-        done = Collected(chapter, owners.system, left_out=left)
-        uploads = read_upload_ids(course, chapter)
-        plan = Plan(chapter, course, listed, done, owners.unclear, uploads)
+        before = read_upload_ids(course, chapter)
+        found = owners.system, listed, owners.unclear, before, left
+        plan = Plan(chapter, course, *found)
         for student, files in owners.uploads.items():
             plan.take(people[student], files)
         if not plan.taken:
             raise NothingCollected(
                 f"{archive}: nothing in it is a new notebook of {chapter} by somebody "
                 f"in {roster}, named as {owners.system.title()} names what it packs",
-                done.left_out,
+                plan.left_out,
             )
         yield plan
 
 
-def _entry(system: str, person: Person, best: Upload, late: bool) -> HandedIn:
-    """What is kept of a submission."""
-    named = best.named
-    email = named.email or person.ids.get("email", "")
-    return HandedIn(
-        system,
-        (email or named.id) if system == GRADESCOPE else named.id,
-        person.name or named.name,
-        best.place,
-        named.upload,
-        late or "late" in person.ids.get("status", "").casefold(),
-        email,
-    )
-
-
 def _write(folder: Path, chapter: str, files: Mapping[str, Member], time: str) -> str:
     """Put files into a folder, in their order; what that made of the submission."""
-    state = "same" if (folder / f"{chapter}.ipynb").exists() else "new"
+    state = "as before" if (folder / f"{chapter}.ipynb").exists() else "new"
     contents = {name: member.read(MAX_FILE_BYTES) for name, member in files.items()}
     if time:  # last, so that no earlier notebook is marked late
         contents["timestamp.txt"] = time.encode()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
-from autograder.errors import AutograderError
+from autograder.lms.archives import NothingCollected
 
 METADATA = "submission_metadata.yml"
 MAX_LIST = 64 * 2**20  # bytes
@@ -16,12 +15,7 @@ MAX_TEXT = 1000  # characters of a name or an address
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class BadList(AutograderError):
-    """The list of the class cannot be read."""
-
-
-@dataclass(frozen=True)
-class Submitter:
+class Submitter(NamedTuple):
     """Somebody who handed in a submission, alone or with others."""
 
     name: str
@@ -34,7 +28,7 @@ def submitters(content: bytes) -> dict[str, list[Submitter]]:
     """Who handed in each submission, by the name of its folder.
 
     Raises:
-        BadList: it cannot be read, or is not what Gradescope writes.
+        NothingCollected: it cannot be read, or is not what Gradescope writes.
     """
     try:
         data = yaml.load(content, Loader=_LOADER)  # noqa: S506
@@ -48,18 +42,11 @@ def submitters(content: bytes) -> dict[str, list[Submitter]]:
             ]
             for folder, entry in data.items()
         }
-    except (RecursionError, MemoryError):
-        raise BadList(f"{METADATA} is nested too deeply, or too large") from None
-    except (
-        yaml.YAMLError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:
-        why = str(error) if type(error) is ValueError else "its form is another one"
-        what = f"{METADATA} is not the list that Gradescope writes"
-        raise BadList(f"{what}: {why}") from None
+    except Exception as error:  # of the reader, or of a form that is another one
+        why = f": {error}" if type(error) is ValueError else ""
+        raise NothingCollected(
+            f"{METADATA} is not the list that Gradescope writes{why}"
+        ) from None
 
 
 def _text(value: Any) -> str:

@@ -20,8 +20,6 @@ _FORMS = {
     ),
     # Jane Doe_4321_assignsubmission_file_/masking.ipynb, or all of it in one name.
     MOODLE: re.compile(r"_(?P<id>[0-9]+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?"),
-    # submission_501/masking.ipynb; submission_metadata.yml says whose that is.
-    GRADESCOPE: re.compile(r"submission_(?P<id>[0-9]+)"),
 }
 
 
@@ -30,12 +28,11 @@ class Named:
     """What the name of an upload says.
 
     Attributes:
-        id: of the person; in Gradescope, of the submission.
+        id: of the person; Gradescope's names have none.
         name: of the person, as the system writes it.
         file: what the student called the file, if it is part of the name.
         upload: number of the upload, 0 if the system gives none.
         late: whether the system says so.
-        email: of the person, if the system tells.
         time: when it was handed in, if the system tells.
     """
 
@@ -44,7 +41,6 @@ class Named:
     file: str = ""
     upload: int = 0
     late: bool = False
-    email: str = ""
     time: str = ""
 
 
@@ -55,9 +51,7 @@ def readings(part: str, system: str) -> list[Named]:
     """
     if len(part) > MAX_NAME:
         return []
-    starts = (
-        [0] if system == GRADESCOPE else [m.start() for m in re.finditer("_", part)]
-    )
+    starts = [match.start() for match in re.finditer("_", part)]
     matches = [_FORMS[system].fullmatch(part, start) for start in starts]
     return [_named(part[: match.start()], match) for match in matches if match]
 

@@ -1,10 +1,8 @@
 """Who is in the class: a list as a system exports it, or one written by hand.
 
-* Canvas: the gradebook's export, with ``Student`` and ``ID``;
-* Moodle: the grading worksheet of an assignment, with ``Identifier``; its numbers hold
-  for that assignment alone;
-* Gradescope: the roster, with ``SID`` and ``Email``;
-* by hand: ``student``, nbgrader's id, and any of ``OWN``.
+* Canvas: the gradebook's export; Moodle: the grading worksheet of an assignment, whose
+  numbers hold for that assignment alone; Gradescope: the roster;
+* by hand: ``student``, nbgrader's id, and any of the other columns in ``FORMS``.
 
 A cell with an id is that id as a whole: nothing is cut off it.
 """
@@ -15,7 +13,6 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,11 +22,35 @@ from autograder.submissions.submitted import bad_name
 from autograder.tables import BadTable, Row, Table, read_table
 
 BY_HAND = "by hand"
-OWN = (
-    *("name", "email", "canvas_id", "moodle_id", "sis_user_id", "sis_login_id"),
-    *("section", "sid", "lti_user_id"),
-)
-_UNIQUE = ("canvas_id", "moodle_id", "email", "sid", "sis_login_id", "lti_user_id")
+PARTICIPANT = "Participant "  # before a number of Moodle's
+# Columns that tell a form from others. None may have an empty cell, but for SID.
+_HEADS = {
+    CANVAS: ("Student", "ID"),
+    MOODLE: ("Identifier",),
+    GRADESCOPE: ("SID", "Email"),
+    BY_HAND: ("student",),
+}
+# What the columns of a form say of a person.
+FORMS = {
+    CANVAS: {
+        **{"name": "Student", "canvas": "ID", "sis_user": "SIS User ID"},
+        **{"sis_login": "SIS Login ID", "section": "Section"},
+    },
+    MOODLE: {
+        **{"moodle": "Identifier", "name": "Full name", "email": "Email address"},
+        "status": "Status",
+    },
+    GRADESCOPE: {"name": "Name", "sid": "SID", "email": "Email"},
+    BY_HAND: {
+        **{"student": "student", "name": "name", "email": "email"},
+        **{"canvas": "canvas_id", "moodle": "moodle_id", "sis_user": "sis_user_id"},
+        **{"sis_login": "sis_login_id", "section": "section", "sid": "sid"},
+        "lti_user": "lti_user_id",
+    },
+}
+_NUMBERS = ("canvas", "moodle")
+_UNIQUE = ("canvas", "moodle", "email", "sid", "sis_login", "lti_user")
+_NO_IDS = ("name", "section", "status")
 # What a spreadsheet makes of a number that it takes for one to reckon with.
 _REWRITTEN = re.compile(r"[0-9]+[.,]0*|[0-9]+(?:[.,][0-9]+)?[eE][+-][0-9]+")
 _UNFIT = re.compile(r"[/\\*?\[\]]|^\.+")  # separators, patterns, hidden names
@@ -42,8 +63,7 @@ class Person:
     Attributes:
         student: nbgrader's id.
         name: as people read it.
-        ids: what systems call them: ``canvas``, ``moodle``, ``sid``, ``email``,
-            ``sis_user``, ``sis_login``, ``section``, ``lti_user``.
+        ids: what else a list says, by the names in ``FORMS``.
     """
 
     student: str
@@ -84,19 +104,13 @@ class Roster:
             known: ``name``, ``canvas``, ``moodle``, ``sid`` and ``email``, as far as
                 they are known.
         """
-        name, email = known["name"], known.get("email", "")
         number = known.get("canvas") or known.get("moodle") or known.get("sid") or ""
-        first, _, last = name.rpartition(" ")
-        cells = {
-            CANVAS: {"Student": name, "ID": number},
-            MOODLE: {"Identifier": f"Participant {number}", "Full name": name},
-            GRADESCOPE: {"Name": name, "First Name": first, "Last Name": last}
-            | {"SID": number, "Email": email},
-            BY_HAND: {
-                column: known.get(column.removesuffix("_id"), "") for column in OWN
-            }
-            | {"student": email or _named(name, number)},
-        }[self.system]
+        known["student"] = known.get("email") or _named(known["name"], number)
+        if self.system == MOODLE:
+            known["moodle"] = PARTICIPANT + number
+        first, _, last = known["name"].rpartition(" ")
+        cells = {"First Name": first, "Last Name": last}
+        cells |= {c: known.get(kind, "") for kind, c in FORMS[self.system].items()}
         text = io.StringIO()
         csv.writer(text).writerow([cells.get(c, "") for c in self.table.columns])
         return text.getvalue().strip()
@@ -110,9 +124,14 @@ def read_roster(path: Path) -> Roster:
         BadTable: something in it is wrong; then nothing of it is used.
     """
     table = read_table(path)
-    system, people_in = _form(table)
+    system = _system(table)
+    for kind in _UNIQUE:
+        list(table.unique(FORMS[system].get(kind, "")))
     people, first = [], {}
-    for row, person in people_in(table):
+    for row in table.rows:
+        if not _is_student(row):
+            continue
+        person = _person(table, row, system)
         if why := bad_name(person.student):
             table.problem(row, "", f"{person.student!r} cannot name a folder: {why}")
         same = first.setdefault(person.student.casefold(), row.number)
@@ -126,110 +145,64 @@ def read_roster(path: Path) -> Roster:
     return Roster(system, people, table)
 
 
-def _form(table: Table) -> tuple[str, Callable[[Table], Iterator[tuple[Row, Person]]]]:
-    """Whose form a table has, and how its people are read."""
-    columns = set(table.columns)
-    if {"Student", "ID"} <= columns:
-        return CANVAS, _in_canvas
-    if "Identifier" in columns:
-        return MOODLE, _in_moodle
-    if {"SID", "Email"} <= columns:
-        return GRADESCOPE, _in_gradescope
-    if "student" in columns:
-        return BY_HAND, _by_hand
-    raise BadTable(
-        table.path,
-        [
-            "row 1: no form that is known: Canvas has the columns Student and ID, "
-            "Moodle (in English) Identifier, Gradescope SID and Email, and a list by "
-            "hand student"
-        ],
-    )
-
-
-def _needed(table: Table, row: Row, column: str) -> str:
-    if not row[column]:
-        table.problem(row, column, "it is empty")
-    return row[column]
-
-
-def _number(table: Table, row: Row, column: str, before: str = "") -> str:
-    """The number that a cell is, as a whole, or behind a word such as Participant."""
-    text = row[column].removeprefix(before)
-    if row[column] and not re.fullmatch("[0-9]+", text):
-        what = f"{row[column]!r} is no number in digits alone, such as {before}12345"
-        table.problem(row, column, what + _advice(text))
-    return text
-
-
-def _id(table: Table, row: Row, column: str) -> str:
-    """An id that may be any text but one that a spreadsheet has rewritten."""
-    if advice := _advice(row[column]):
-        table.problem(row, column, f"{row[column]!r} is no id{advice}")
-    return row[column]
-
-
-def _advice(text: str) -> str:
-    if not _REWRITTEN.fullmatch(text):
-        return ""
-    return ": a spreadsheet has rewritten it; give the file as the system exported it"
-
-
-def _in_canvas(table: Table) -> Iterator[tuple[Row, Person]]:
-    for row in table.unique("ID"):
-        title = row["Student"]
-        if title == "Points Possible" or not (title or row["ID"]):
-            continue  # rows about the columns
-        if title == "Student, Test":  # whom Canvas shows teachers
-            continue
-        _needed(table, row, "ID")
-        number, name = _number(table, row, "ID"), _needed(table, row, "Student")
-        ids = {
-            "canvas": number,
-            "sis_user": row["SIS User ID"],
-            "sis_login": row["SIS Login ID"],
-            "section": row["Section"],
-        }
-        yield row, Person(safe(ids["sis_login"]) or _named(name, number), name, ids)
-
-
-def _in_moodle(table: Table) -> Iterator[tuple[Row, Person]]:
-    for row in table.unique("Identifier"):
-        _needed(table, row, "Identifier")
-        number = _number(table, row, "Identifier", "Participant ")
-        name, email = row["Full name"], row["Email address"]
-        ids = {"moodle": number, "email": email, "status": row["Status"]}
-        yield (
-            row,
-            Person(safe(email) or _named(name or "Participant", number), name, ids),
+def _system(table: Table) -> str:
+    """Whose form a table has."""
+    fitting = [s for s, head in _HEADS.items() if set(head) <= set(table.columns)]
+    if not fitting:
+        raise BadTable(
+            table.path,
+            [
+                "row 1: no form that is known: Canvas has the columns Student and ID, "
+                "Moodle (in English) Identifier, Gradescope SID and Email, and a list "
+                "by hand student"
+            ],
         )
+    known = [*FORMS[BY_HAND].values(), ""]
+    for column in table.columns if fitting == [BY_HAND] else ():
+        if column not in known:
+            what = f"an unknown column; there are {', '.join(known[:-1])}"
+            table.problem(1, column, what)
+    return fitting[0]
 
 
-def _in_gradescope(table: Table) -> Iterator[tuple[Row, Person]]:
-    list(table.unique("SID"))
-    for row in table.unique("Email"):
-        if row["Role"] and row["Role"].casefold() != "student":
-            continue
-        name = row["Name"] or f"{row['First Name']} {row['Last Name']}".strip()
-        sid, email = _id(table, row, "SID"), _needed(table, row, "Email")
-        yield row, Person(safe(email), name, {"sid": sid, "email": email})
+def _is_student(row: Row) -> bool:
+    """Whether a row is about a student: not about columns, teachers or nobody."""
+    if row["Student"] in ("Points Possible", "Student, Test"):
+        return False
+    if "Student" in row.cells and not (row["Student"] or row["ID"]):
+        return False  # Canvas says there how marks are posted
+    return row["Role"].casefold() in ("", "student")
 
 
-def _by_hand(table: Table) -> Iterator[tuple[Row, Person]]:
-    for column in table.columns:
-        if column and column not in ("student", *OWN):
-            known = ", ".join(("student", *OWN))
-            table.problem(1, column, f"an unknown column; there are {known}")
-    for column in _UNIQUE:
-        list(table.unique(column))
-    for row in table.rows:
-        for column in ("canvas_id", "moodle_id"):
-            _number(table, row, column)
-        for column in ("student", "sid", "lti_user_id"):
-            _id(table, row, column)
-        ids = {column.removesuffix("_id"): row[column] for column in OWN[1:]}
-        student = _needed(table, row, "student")
-        yield row, Person(student, row["name"] or student, ids)
+def _person(table: Table, row: Row, system: str) -> Person:
+    """Who a row is about."""
+    ids = {
+        kind: _value(table, row, kind, column, system)
+        for kind, column in FORMS[system].items()
+    }
+    student, name = ids.pop("student", ""), ids.pop("name")
+    if system == BY_HAND:
+        return Person(student, name or student, ids)
+    name = name or f"{row['First Name']} {row['Last Name']}".strip()
+    number = ids.get("canvas") or ids.get("moodle") or ""
+    login = safe(ids.get("sis_login") or ids.get("email") or "")
+    return Person(login or _named(name or PARTICIPANT, number), name, ids)
+
+
+def _value(table: Table, row: Row, kind: str, column: str, system: str) -> str:
+    """What a cell says, if no spreadsheet has rewritten it."""
+    text = row[column]
+    value = text.removeprefix(PARTICIPANT) if kind == "moodle" else text
+    if not text:
+        if column in _HEADS[system] and column != "SID":
+            table.problem(row, column, "it is empty")
+    elif kind not in _NO_IDS and _REWRITTEN.fullmatch(value):
+        what = f"{text!r} is no id: a spreadsheet has rewritten it; give the file as "
+        table.problem(row, column, f"{what}the system exported it")
+    elif kind in _NUMBERS and not re.fullmatch("[0-9]+", value):
+        what = f"{text!r} is no number in digits alone, such as 12345"
+        table.problem(row, column, what)
+    return value
 
 
 def _named(name: str, number: str) -> str:

@@ -1,20 +1,20 @@
-"""The ids of people and uploads in a system, with which marks and pages go back.
+"""Class lists and names of uploads, with which marks and pages go back.
 
-``collected/CHAPTER.json`` has for each student the system's ids of the person and the
-file; ``collected/roster.csv`` and ``collected/CHAPTER_worksheet.csv`` are class
-lists, as they were given.
+``collected/CHAPTER.json`` has for each student what the system called the upload.
+Beside it are the class lists, as they were given: Canvas's, Gradescope's and one by
+hand hold for the course, Moodle's worksheet for its chapter.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from autograder.errors import AutograderError
 from autograder.files import write_atomically
-from autograder.lms.names import MOODLE
-from autograder.lms.roster import Person, Roster, read_roster
+from autograder.lms.names import CANVAS, GRADESCOPE, MOODLE
+from autograder.lms.roster import BY_HAND, Person, Roster, read_roster
 
 
 class BadIds(AutograderError):
@@ -27,21 +27,15 @@ class HandedIn:
 
     Attributes:
         system: which one.
-        person: its id of the person.
-        name: what it calls the person.
         place: its name of the file, or of the folder.
         upload: its number of the upload; 0 if it gives none.
         late: whether it says so.
-        email: of the person, if it tells.
     """
 
     system: str
-    person: str
-    name: str
     place: str
     upload: int = 0
     late: bool = False
-    email: str = ""
 
 
 def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:
@@ -52,16 +46,16 @@ def read_upload_ids(course: Path, chapter: str) -> dict[str, HandedIn]:
             marks.
     """
     path = _ids_path(course, chapter)
-    known = {field.name for field in fields(HandedIn)}
+    names = [field.name for field in fields(HandedIn)]
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return {
-            student: HandedIn(**{k: v for k, v in entry.items() if k in known})
+            student: HandedIn(**{n: entry[n] for n in names})
             for student, entry in data.items()
         }
     except FileNotFoundError:
         return {}
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise BadIds(
             f"{path} does not hold the ids that `collect` wrote: restore a copy of it, "
             "or remove it and collect the archives of the chapter again"
@@ -74,47 +68,46 @@ def write_upload_ids(course: Path, chapter: str, uploads: dict[str, HandedIn]) -
     write_atomically(_ids_path(course, chapter), json.dumps(data, indent=1))
 
 
-def keep_roster(course: Path, chapter: str, roster: Roster) -> None:
-    """Keep a class list for the exports of a chapter or, if it holds, of the course."""
-    path = _worksheet(course, chapter) if roster.system == MOODLE else _roster(course)
+def keep_list(course: Path, chapter: str, roster: Roster) -> None:
+    """Keep a class list, in place of the last one of its system."""
+    path = _list_path(course, chapter, roster.system)
     write_atomically(path, roster.table.path.read_bytes())
 
 
-def kept_worksheet(course: Path, chapter: str) -> Roster | None:
-    """Moodle's worksheet of a chapter, if there is one.
+def kept_list(course: Path, chapter: str, system: str) -> Roster | None:
+    """The class list of a system, if there is one.
 
     Raises:
         BadTable: it was changed, and something in it is wrong.
     """
-    path = _worksheet(course, chapter)
+    path = _list_path(course, chapter, system)
     return read_roster(path) if path.exists() else None
 
 
-def kept_roster(course: Path) -> Roster | None:
-    """The class list of the course, if there is one.
+def people_in(course: Path, chapter: str = "") -> dict[str, Person]:
+    """Everybody whom a class list names, by student, with the ids of all lists.
+
+    Args:
+        course: folder of the course.
+        chapter: whose worksheet of Moodle is read too.
 
     Raises:
-        BadTable: it was changed, and something in it is wrong.
+        BadTable: a list was changed, and something in it is wrong.
     """
-    path = _roster(course)
-    return read_roster(path) if path.exists() else None
-
-
-def people_in(course: Path, chapter: str) -> dict[str, Person]:
-    """Everybody whom a class list names, by student."""
-    lists = [kept_roster(course), kept_worksheet(course, chapter)]
-    return {
-        person.student: person for found in lists if found for person in found.people
-    }
+    found: dict[str, Person] = {}
+    for system in (CANVAS, GRADESCOPE, MOODLE, BY_HAND):
+        listed = kept_list(course, chapter, system)
+        for person in listed.people if listed else ():
+            known = found.get(person.student, person)
+            ids = {k: v for k, v in person.ids.items() if v}
+            found[person.student] = replace(person, ids={**known.ids, **ids})
+    return found
 
 
 def _ids_path(course: Path, chapter: str) -> Path:
     return course / "collected" / f"{chapter}.json"
 
 
-def _worksheet(course: Path, chapter: str) -> Path:
-    return course / "collected" / f"{chapter}_worksheet.csv"
-
-
-def _roster(course: Path) -> Path:
-    return course / "collected" / "roster.csv"
+def _list_path(course: Path, chapter: str, system: str) -> Path:
+    held = {MOODLE: f"{chapter}_worksheet", BY_HAND: "roster"}.get(system, system)
+    return course / "collected" / f"{held}.csv"

@@ -1,21 +1,19 @@
 """Every change of a mark, in a file that only grows: ``changes/CHAPTER.jsonl``.
 
-A line is written before the gradebook commits the change, and removed if that fails.
-When a run is killed in between, or somebody marks by hand, the log and the gradebook
-differ; the next run finds the difference and logs it as found.
+A line is written before the gradebook commits the change. Where that fails, a run is
+killed in between, or somebody marks by hand, the log and the gradebook differ; the next
+run finds the difference and logs it as found.
 """
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
 
 from autograder.files import printable
 from autograder.marks.scores import Marks
@@ -66,7 +64,6 @@ class AuditLog:
     def __init__(self, course: Path, chapter: str) -> None:
         self.path = course / "changes" / f"{chapter}.jsonl"
         self._noted: list[Change] = []
-        self._ends: tuple[int, int] | None = None
 
     def changes(self) -> list[Change]:
         """All changes so far; a line that was cut off by a crash is passed over."""
@@ -94,61 +91,37 @@ class AuditLog:
         if not self._noted:
             return
         self.path.parent.mkdir(exist_ok=True)
-        with self.path.open("ab+", buffering=0) as file:
-            start = file.seek(0, os.SEEK_END)
-            text = "".join(map(_text, self._noted)).encode()
-            if start and not _ends_a_line(file, start):
-                text = b"\n" + text  # a crash cut the last line off
-            while text:  # where the disk is full, the beginning may be written
-                text = text[file.write(text) :]
-                self._ends = start, file.tell()
-            os.fsync(file.fileno())
+        text = "".join(map(_text, self._noted)).encode()
+        with self.path.open("ab+") as file:
+            if file.tell():  # a crash may have cut the last line off
+                file.seek(-1, os.SEEK_END)
+                text = text if file.read() == b"\n" else b"\n" + text
+            file.write(text)
+        self.forget()
+
+    def forget(self) -> None:
+        """Write nothing of what was noted: the change was not made."""
         self._noted = []
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Take back what is written in the block if the block fails."""
-        self._noted, self._ends = [], None
-        try:
-            yield
-        except BaseException:
-            if self._ends is not None:
-                start, end = self._ends
-                if self.path.stat().st_size == end:  # nobody else has gone on
-                    os.truncate(self.path, start)
-            raise
-        finally:
-            self._noted, self._ends = [], None
-
-    def find(self, marks: Mapping[str, Marks]) -> int:
-        """Log what the gradebook holds and this log does not know.
-
-        Args:
-            marks: what the gradebook holds, by student.
-
-        Returns:
-            How many changes were found.
-        """
+    def find(self, marks: Mapping[str, Marks]) -> None:
+        """Log what the gradebook holds, by student, and this log does not know."""
         began = not self.path.exists()
         known = {(c.student, c.what): c.after for c in self.changes()}
-        with self.transaction():
-            for student, theirs in marks.items():
-                held = {**theirs.scores, PENALTY: theirs.late_penalty}
-                for what, after in held.items():
-                    before = known.pop((student, what), None)
-                    if before is None and _is_nothing(theirs, what):
-                        continue
-                    by_hand = what in theirs.by_hand
-                    why = "by hand" if by_hand else "not by this grader's own commands"
-                    why = f"found: {why}, since the last run"
-                    why = "found when this log began" if began else why
-                    self.note(student, what, before, after, why, UNKNOWN)
-            for (student, what), before in known.items():
-                why = "found: no longer in the gradebook"
-                self.note(student, what, before, None, why, UNKNOWN)
-            found = len(self._noted)
-            self.write()
-        return found
+        for student, theirs in marks.items():
+            held = {**theirs.scores, PENALTY: theirs.late_penalty}
+            for what, after in held.items():
+                before = known.pop((student, what), None)
+                if before is None and _is_nothing(theirs, what):
+                    continue
+                by_hand = what in theirs.by_hand
+                why = "by hand" if by_hand else "not by this grader's own commands"
+                why = f"found: {why}, since the last run"
+                why = "found when this log began" if began else why
+                self.note(student, what, before, after, why, UNKNOWN)
+        for (student, what), before in known.items():
+            why = "found: no longer in the gradebook"
+            self.note(student, what, before, None, why, UNKNOWN)
+        self.write()
 
 
 def _is_nothing(marks: Marks, what: str) -> bool:
@@ -172,15 +145,8 @@ def account() -> str:
         return f"account {os.getuid()}"
 
 
-def _ends_a_line(file: IO[bytes], end: int) -> bool:
-    file.seek(end - 1)
-    return file.read(1) == b"\n"
-
-
 def _text(change: Change) -> str:
-    values = (change.when, change.who, change.student, change.what)
-    entry = (*values, change.before, change.after, change.why)
-    pairs = dict(zip(_KEYS, entry, strict=True))
+    pairs = dict(zip(_KEYS, astuple(change), strict=True))
     return json.dumps(pairs, ensure_ascii=False) + "\n"
 
 
@@ -188,14 +154,9 @@ def _change(line: str) -> Change | None:
     """What a line says; None if it is no line of ours."""
     try:
         entry = json.loads(line)
-        when, who, student, what, before, after, why = (entry[key] for key in _KEYS)
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return Change(*(entry[key] for key in _KEYS))
+    except (ValueError, KeyError, TypeError):
         return None
-    if not all(isinstance(text, str) for text in (when, who, student, what, why)):
-        return None
-    if not all(n is None or isinstance(n, int | float) for n in (before, after)):
-        return None
-    return Change(when, who, student, what, before, after, why)
 
 
 def _shown(points: float | None) -> str:

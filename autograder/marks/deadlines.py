@@ -106,14 +106,12 @@ def _read(
             path, [f"row 1: no column {missing[0]}; there have to be {wanted}"]
         )
     found: dict[str, Deadlines] = {}
-    first: dict[tuple[str, str], int] = {}
     rows: dict[tuple[str, str], Row] = {}
     for row in table.rows:
         student, chapter = row["student"], row["chapter"]
         student = "" if student in EVERYBODY else student
-        if first.setdefault((student, chapter), row.number) != row.number:
-            number = first[student, chapter]
-            table.problem(row, "student", f"row {number} is about the same")
+        if same := rows.get((student, chapter)):
+            table.problem(row, "student", f"row {same.number} is about the same")
         try:
             require_topic(chapter)
         except UnknownExercise as error:
@@ -204,11 +202,8 @@ def _days_later(due: datetime, days: timedelta, zone: tzinfo | None) -> datetime
         days: how many.
         zone: whose clocks; those of this machine if None.
     """
-    try:
-        local = due.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None) + days
-        return _plain(local.replace(tzinfo=zone))
-    except OverflowError:  # the last day that there is
-        return datetime.max
+    local = due.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None) + days
+    return _plain(local.replace(tzinfo=zone))
 
 
 def _plain(when: datetime) -> datetime:

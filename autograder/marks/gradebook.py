@@ -15,7 +15,6 @@ from nbgrader.api import (
     Grade,
     Gradebook,
     MissingEntry,
-    Student,
     SubmittedNotebook,
 )
 from sqlalchemy import make_url, select
@@ -177,11 +176,11 @@ class ChapterMarks:
         book, log, chapter = self._gradebook, self._log, self.chapter
         book.db.remove()
         try:
-            with writing(), contextlib.ExitStack() as stack:
-                connection = stack.enter_context(book.engine.connect())
-                if log is not None:
-                    stack.enter_context(log.transaction())
-                stack.enter_context(connection.begin())
+            with (
+                writing(),
+                book.engine.connect() as connection,
+                connection.begin(),
+            ):
                 book.db.configure(bind=connection, expire_on_commit=False)
                 yield book
                 book.db.commit()  # of the session, to the transaction
@@ -196,6 +195,8 @@ class ChapterMarks:
                 f"release it again with `python -m autograder course DIR {chapter}`"
             ) from error
         finally:
+            if log is not None:
+                log.forget()
             book.db.remove()
             book.db.configure(bind=book.engine, expire_on_commit=True)
 
@@ -278,30 +279,6 @@ class ChapterMarks:
                 assignment.duedate = deadlines.due.replace(tzinfo=None)
             self._extensions = deadlines.extensions(assignment.duedate)
 
-    def withdraw(self, student: str) -> bool:
-        """Take a submission out again, unless somebody marked it by hand.
-
-        Returns:
-            Whether it is gone.
-
-        Raises:
-            GradebookError: it cannot be removed.
-        """
-        chapter = self.chapter
-        with self._transaction() as book:
-            try:
-                notebook = book.find_submission_notebook(chapter, chapter, student)
-            except MissingEntry:
-                return True
-            if any(grade.manual_score is not None for grade in notebook.grades):
-                return False
-            for name, grade in self._by_cell(Grade, notebook).items():
-                exercise = name.removeprefix("check-")
-                before, why = _counting(grade), "nothing was handed in"
-                self._note(student, exercise, before, None, why)
-            book.remove_submission(chapter, student)
-        return True
-
     def assign_penalties(self, students: Iterable[str]) -> None:
         """Recompute the late penalties of some students from nbgrader's settings.
 
@@ -356,12 +333,6 @@ def _counting(grade: Grade) -> float | None:
     """The score of a grade as nbgrader counts it; None while there is none."""
     score = grade.auto_score if grade.manual_score is None else grade.manual_score
     return None if score is None else score + (grade.extra_credit or 0.0)
-
-
-def longest_name(url: str) -> int:
-    """Characters that a gradebook takes for the name of a student."""
-    declared = Student.__table__.c.id.type.length
-    return 2**31 if make_url(url).get_backend_name() == "sqlite" else declared
 
 
 def _is_missing(url: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 
 from nbgrader.api import InvalidEntry, MissingEntry
 from sqlalchemy.exc import SQLAlchemyError
@@ -21,35 +22,24 @@ _STRANGER = "it holds something that nbgrader never writes; restore a copy"
 
 
 @contextlib.contextmanager
-def reading() -> Iterator[None]:
-    """Turn what is raised in the block, which reads, into a ``GradebookError``."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise GradebookError(
-            f"the gradebook cannot be read: {first_line(error)} (one of an older "
-            "nbgrader is brought up to date by `nbgrader db upgrade`)"
-        ) from error
-    except _STRANGE as error:
-        raise GradebookError(
-            f"the gradebook cannot be read: {_STRANGER} ({first_line(error)})"
-        ) from error
-
-
-@contextlib.contextmanager
-def writing() -> Iterator[None]:
-    """Turn what is raised in the block, which writes, into a ``GradebookError``."""
+def _told(done: str, hint: str) -> Iterator[None]:
+    """Turn what is raised in the block into a ``GradebookError``."""
     try:
         yield
     except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
-        raise GradebookError(
-            f"the gradebook cannot be written: {first_line(error)}; "
-            "run the same command again when it can"
-        ) from error
+        said = f"{first_line(error)}; {hint}"
+        raise GradebookError(f"the gradebook cannot be {done}: {said}") from error
     except _STRANGE as error:
-        raise GradebookError(
-            f"the gradebook cannot be written: {_STRANGER} ({first_line(error)})"
-        ) from error
+        said = f"{_STRANGER} ({first_line(error)})"
+        raise GradebookError(f"the gradebook cannot be {done}: {said}") from error
+
+
+reading = partial(
+    _told,
+    "read",
+    "one of an older nbgrader is brought up to date by `nbgrader db upgrade`",
+)
+writing = partial(_told, "written", "run the same command again when it can")
 
 
 def first_line(error: BaseException) -> str:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import AutograderError
-from autograder.exercise import Topic, load_topic
 from autograder.files import printable
 from autograder.interrupts import held_back
 from autograder.marks.audit import AuditLog, account, now
 from autograder.marks.gradebook import ChapterMarks
 from autograder.marks.reports import read_reports
 from autograder.marks.rules import (
-    CASE,
     MISTAKE,
     Rule,
     credited,
@@ -41,13 +39,10 @@ class Effects:
     Attributes:
         changes: marks before and after, by student, late penalties included.
         by_hand: students whose mark by hand stays as it is.
-        left: students whose gradebook entry is not what their report says, so that they
-            are left as they are until ``grade`` has looked at them.
     """
 
     changes: dict[str, tuple[float, float]] = field(default_factory=dict)
     by_hand: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
 
     def lines(self) -> list[str]:
         """The list of who changes by how much."""
@@ -57,8 +52,6 @@ class Effects:
         ]
         for student in sorted(self.by_hand):
             lines.append(f"  {student}: marked by hand, and stays; look at it again")
-        for student in sorted(self.left):
-            lines.append(f"  {student}: differs from its report, and stays; grade it")
         total = sum(after - before for before, after in self.changes.values())
         number = len(self.changes)
         changed = "1 mark changes" if number == 1 else f"{number} marks change"
@@ -77,7 +70,6 @@ class Regrade:
 
     course: Path
     chapter: str
-    topic: Topic
     rules: list[Rule]
     reports: Mapping[str, Mapping[str, Any]]
     marks: ChapterMarks
@@ -139,9 +131,6 @@ class Regrade:
             GradebookError: the gradebook cannot be used.
         """
         found, changing = Effects(), self._changing(rules)
-        for student in [s for s in changing if self._differs(s)]:
-            found.left.append(student)
-            del changing[student]
         after = self.marks.as_if_regraded(changing.items())
         for student in changing:
             old, new = self.held[student], after[student]
@@ -163,9 +152,7 @@ class Regrade:
         with held_back():  # rules without their marks, or the reverse
             keep_rules(self.course, self.chapter, rules)
             try:
-                changing = self._changing(rules)
-                changing = {s: r for s, r in changing.items() if not self._differs(s)}
-                self.marks.regrade(changing.items(), why)
+                self.marks.regrade(self._changing(rules).items(), why)
             except BaseException:
                 keep_rules(self.course, self.chapter, self.rules)
                 raise
@@ -179,49 +166,34 @@ class Regrade:
             and _scores(report, self.rules) != _scores(report, rules)
         }
 
-    def _differs(self, student: str) -> bool:
-        """Whether the gradebook has other scores than the report with the rules."""
-        held = self.held[student].auto_scores
-        scores = _scores(self.reports[student], self.rules)
-        return any(held.get(name) != score for name, score in scores.items())
-
     def _find(self, kind: str, name: str, exercise: str | None) -> tuple[str, str]:
-        """The exercise and the exact name of a mistake or a case."""
-        known = self._known(kind)
-        if exercise is not None and exercise not in known:
-            near = _near(exercise, known)
-            what = f"{self.chapter} has no exercise {printable(exercise)!r}{near}"
-            raise NoSuchCause(f"{what}; there are {', '.join(known)}")
-        pairs = [
-            (e, n) for e, names in known.items() for n in names if exercise in (None, e)
-        ]
-        found = [pair for pair in pairs if _plain(pair[1]) == _plain(name)]
+        """The exercise and the exact name of a mistake or a case in the reports."""
+        known = [pair for pair in self._known(kind) if exercise in (None, pair[0])]
+        found = [pair for pair in known if _plain(pair[1]) == _plain(name)]
         if len(found) > 1:
             which = " or ".join(f"--exercise {e}" for e, _ in found)
             raise NoSuchCause(f"several exercises have a {kind} {name!r}: add {which}")
         if not found:
-            near = _near(name, [n for _, n in pairs])
+            there = {_plain(one): one for _, one in known}
+            near = difflib.get_close_matches(_plain(name), there, n=NEAR, cutoff=0.5)
+            names = " or ".join(there[n] for n in near)
             raise NoSuchCause(
-                f"{exercise or self.chapter} has no {kind} {printable(name)!r}"
-                + (near or "; the class report lists them")
+                f"{exercise or self.chapter} has no {kind} {printable(name)!r} by "
+                "which anybody lost points; "
+                + (f"did you mean {names}?" if names else "the class report lists them")
             )
         return found[0]
 
-    def _known(self, kind: str) -> dict[str, list[str]]:
-        """Names of mistakes or cases by exercise: of the book, and in the reports."""
-        known: dict[str, list[str]] = {}
-        for name, exercise in self.topic.exercises.items():
-            known[name] = [case.title for case in exercise.cases]
-            if kind == MISTAKE:
-                known[name] = [mistake.name for mistake in self.topic.mistakes(name)]
+    def _known(self, kind: str) -> list[tuple[str, str]]:
+        """Exercises with the names of mistakes, or of cases, in the reports."""
+        found = []
         for report in self.reports.values():
             for e in report["exercises"]:
-                names = known.setdefault(e["name"], [])
-                told = [e["mistake"]] if e["mistake"] else []
-                if kind == CASE:
-                    told = [case["title"] for case in e["cases"]]
-                names += [n for n in dict.fromkeys(told) if n not in names]
-        return known
+                told = [case["title"] for case in e["cases"] if not case["passed"]]
+                if kind == MISTAKE:
+                    told = [e["mistake"]] if e["mistake"] else []
+                found += [(e["name"], name) for name in told]
+        return list(dict.fromkeys(found))
 
 
 @contextmanager
@@ -243,8 +215,7 @@ def open_regrade(course: Path, chapter: str) -> Iterator[Regrade]:
     ) as marks:
         held = marks.read()
         log.find(held)
-        topic = load_topic(chapter)
-        yield Regrade(course, chapter, topic, rules, reports, marks, held)
+        yield Regrade(course, chapter, rules, reports, marks, held)
 
 
 def _scores(report: Mapping[str, Any], rules: Sequence[Rule]) -> dict[str, float]:
@@ -254,10 +225,3 @@ def _scores(report: Mapping[str, Any], rules: Sequence[Rule]) -> dict[str, float
 def _plain(name: str) -> str:
     """A name as people write it: underscores, case and blanks do not matter."""
     return " ".join(name.replace("_", " ").casefold().split())
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    by_plain = {_plain(one): one for one in known}
-    near = difflib.get_close_matches(_plain(name), by_plain, n=NEAR, cutoff=0.5)
-    near = near or [one for one in by_plain if _plain(name) in one][:NEAR]
-    return f"; did you mean {' or '.join(by_plain[n] for n in near)}?" if near else ""

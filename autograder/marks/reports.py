@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.errors import AutograderError
 from autograder.files import Unusable, plain_file
-from autograder.reasons import Reason
+from autograder.judge import Report
 from autograder.shell import command
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ HANDED_IN, LATE = "handed in", "late"
 LOW = 0.5  # a share of the points below which somebody may need help
 MISSING, EXCUSED = "not handed in", "excused"
 WAITING = "to be graded"
-_NUMBERS = ("score", "max_score")
-_WORDS = {"name", "message", "mistake", "cases"}
-_OF_A_CASE = {"title", "points", "passed", "message"}
 
 
 class NoReports(AutograderError):
@@ -167,35 +164,15 @@ def report_in(path: Path) -> dict[str, Any] | None:
     """The content of a file if it is a report, undamaged, and not some other file."""
     try:
         report = json.loads(plain_file(path, MAX_REPORT))
-        numbers = [report["score"], report["max_score"]]
-        numbers += [e[key] for e in report["exercises"] for key in _NUMBERS]
-        cases = [case for e in report["exercises"] for case in e["cases"]]
-        numbers += [case["points"] for case in cases]
+        exercises = [Report.from_dict(exercise) for exercise in report["exercises"]]
+        numbers = [n for e in exercises for n in (e.score, e.max_score)]
+        numbers += [report["score"], report["max_score"]]
         if report["student"] != path.stem or not all(map(math.isfinite, numbers)):
             return None
-        if not all(set(exercise) >= _WORDS for exercise in report["exercises"]):
-            return None
-        if "refused" not in report or not all(set(c) >= _OF_A_CASE for c in cases):
-            return None
-        exercises = [_with_reasons(exercise) for exercise in report["exercises"]]
         notes = [str(note) for note in report["notes"]]
-        return {**report, "exercises": exercises, "notes": notes}
+        return {**report, "refused": report["refused"], "notes": notes}
     except (Unusable, ValueError, KeyError, TypeError, RecursionError):
         return None  # the next run writes it anew
-
-
-def _with_reasons(exercise: dict[str, Any]) -> dict[str, Any]:
-    """An exercise of a report; one of an older version does not give reasons.
-
-    Raises:
-        ValueError: there is no such reason.
-    """
-
-    def of(entry: dict[str, Any]) -> dict[str, Any]:
-        return {**entry, "reason": Reason(entry.get("reason", ""))}
-
-    cases = [of(case) for case in exercise["cases"]]
-    return {"own_helper": False, **of(exercise), "cases": cases}
 
 
 def _with_marks(report: dict[str, Any], marks: Marks) -> dict[str, Any]:

@@ -171,13 +171,9 @@ def _worth(rule: Rule, exercise: Mapping[str, Any]) -> float:
 def _was_answered(exercise: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
     """Whether an answer that counts for something failed in a case.
 
-    Nothing is said of the cases of one that was refused for a call.
+    A stub does not count, nor one value for all cases. Nothing is said of the cases of
+    an answer that was refused for a call.
     """
-    if case["passed"] or not case["message"] or not was_tried(case):
+    if case["passed"] or not case["message"] or case["reason"] in _UNTRIED:
         return False
     return Reason.NOTHING_RETURNED not in (exercise["reason"], case["reason"])
-
-
-def was_tried(case: Mapping[str, Any]) -> bool:
-    """Whether there was an answer to a case: no stub, and not one value for all."""
-    return case["reason"] not in _UNTRIED

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.lms.upload_ids import kept_roster, people_in, read_upload_ids
+from autograder.lms.upload_ids import people_in, read_upload_ids
 from autograder.marks.class_list import students_in
 from autograder.marks.deadlines import Deadlines, deadlines_of
 from autograder.marks.gradebook import ChapterMarks
@@ -60,13 +60,8 @@ def report_on_class(course: Path, chapter: str) -> tuple[ClassReport, list[str]]
     longer = {*deadlines.longer, *deadlines.until}
     longer |= {s for s, found in marks.items() if found.until}
     uploads = read_upload_ids(course, chapter).items()
-    called = {s for s, entry in uploads if entry.late} & reported
-    late = called - longer | {s for s, found in marks.items() if found.late}
-    if spared := sorted(called & longer - late):
-        notes.append(
-            f"marked as late by the LMS, but extended here: {', '.join(spared)}; the "
-            "archive has no times, so look there whether it was long enough"
-        )
+    late = {s for s, entry in uploads if entry.late} - longer
+    late |= {s for s, found in marks.items() if found.late}
     return replace(
         report,
         missing=sorted(class_ - excused - marked - reported - waiting),
@@ -138,9 +133,7 @@ def everybody(course: Path) -> set[str]:
         BadTable: a class list was changed, and cannot be used any more.
     """
     settings = settings_of(course.resolve())
-    found = students_in(settings.gradebook, settings.course_id)
-    if roster := kept_roster(course):
-        found |= {person.student for person in roster.people}
+    found = students_in(settings.gradebook, settings.course_id) | set(people_in(course))
     try:
         return found | set(students(course / "submitted")[0])
     except NothingSubmitted:

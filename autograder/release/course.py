@@ -75,25 +75,16 @@ def master_text(course: Path, chapter: str) -> str:
             f"the course has no release of {chapter} ({path} is missing): run "
             f"`{command('course', course, chapter)}`"
         )
-    try:
-        text = path.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4)
-        nbformat.validate(notebook)
-        notebook.metadata.kernelspec.name  # noqa: B018 (the notebook is compared with it)
-    except _NO_NOTEBOOK as error:
-        raise CourseError(
-            f"{path} is no notebook ({type(error).__name__}): release it again with "
-            f"`{command('course', course, chapter)}`"
-        ) from error
-    _require_our_tests(notebook, path)
-    return text
+    notebook = _notebook_in(path, "release it again with `autograder course`")
+    _require_ours(notebook, chapter, path)
+    return path.read_text(encoding="utf-8")
 
 
-def _require_our_tests(notebook: NotebookNode, path: Path) -> None:
-    """Make sure that a notebook has no tests that this grader would not run.
+def _require_ours(notebook: NotebookNode, chapter: str, path: Path) -> None:
+    """Make sure that a notebook has the tests and points that this grader gives.
 
     Raises:
-        CourseError: it has.
+        CourseError: it has a test of the instructor's own, or other points.
     """
     for name in tests_in(notebook):
         if not name.startswith("check-"):
@@ -101,21 +92,14 @@ def _require_our_tests(notebook: NotebookNode, path: Path) -> None:
                 f"{path}: {name} is a test of your own, and this grader asks only the "
                 "exercises of the book: make it a manually graded cell, or take it out"
             )
-
-
-def _require_our_points(source: NotebookNode, chapter: str, path: Path) -> None:
-    """Make sure that exercises have the points that the grader gives.
-
-    Raises:
-        CourseError: some have others.
-    """
-    given = points_in(source)
-    for name, exercise in load_topic(chapter).exercises.items():
-        if given.get(name, exercise.points) != exercise.points:
+    exercises = load_topic(chapter).exercises
+    for name, given in points_in(notebook).items():
+        ours = exercises[name].points if name in exercises else 0
+        if given != ours:
             raise CourseError(
-                f"{path}: {name} has {given[name]:g} points, and the grader gives "
-                f"{exercise.points:g}: put them back; to weigh a chapter, do so where "
-                "you add up the marks"
+                f"{path}: {name} has {given:g} points, and the grader gives {ours:g}: "
+                "put them back, or release the chapter again; to weigh a chapter, do "
+                "so where you add up the marks"
             )
 
 
@@ -161,9 +145,8 @@ def make_course(folder: Path, names: list[str] | None = None) -> list[str]:
     for name in names:
         path = folder / "source" / name / f"{name}.ipynb"
         if path.exists():
-            kept = _source_in(path)
-            _require_our_tests(kept, path)
-            _require_our_points(kept, name, path)
+            kept = _notebook_in(path, "put it right, or remove it to get the book's")
+            _require_ours(kept, name, path)
         else:
             write_atomically(path, nbformat.writes(source_notebook(name)) + "\n")
         if cases := cases_of(name):
@@ -219,8 +202,8 @@ def _way_on(chapter: str) -> str:
     )
 
 
-def _source_in(path: Path) -> NotebookNode:
-    """A notebook in ``source/``, which an instructor may have changed.
+def _notebook_in(path: Path, what_to_do: str) -> NotebookNode:
+    """A notebook of a course, which an instructor may have changed.
 
     Raises:
         CourseError: it is none.
@@ -228,11 +211,11 @@ def _source_in(path: Path) -> NotebookNode:
     try:
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)
+        notebook.metadata.kernelspec.name  # noqa: B018 (submissions are compared with it)
     except _NO_NOTEBOOK as error:
         raise CourseError(
-            f"{path} is no notebook ({type(error).__name__}): put it right, or remove "
-            "it to get that of the book"
-        ) from None
+            f"{path} is no notebook ({type(error).__name__}): {what_to_do}"
+        ) from error
     return notebook
 
 

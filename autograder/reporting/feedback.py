@@ -15,7 +15,6 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,6 @@ from autograder.reporting.feedback_page import (
     TEMPLATE,
     TEMPLATES,
     PageMaker,
-    make_in_worker,
     page_of,
     start_worker,
 )
@@ -42,7 +40,6 @@ from autograder.shell import command
 __all__ = ["NoFeedback", "Pages", "make_feedback", "page_of"]
 
 PAGES_A_WORKER = 10  # fewer take less time than it takes to start a process for them
-KEPT_EVERY = 20  # pages; what is made after that, a run that is killed makes again
 
 
 class NoFeedback(AutograderError):
@@ -113,8 +110,6 @@ def make_feedback(
         else:
             stale.append(student)
             before.pop(student, None)
-    keep = partial(_keep_state, state, before)
-    keep()
     jobs = min(jobs or processors(), -(-len(stale) // PAGES_A_WORKER))
     maker = PageMaker(course, settings.gradebook, chapter)
     try:
@@ -125,10 +120,8 @@ def make_feedback(
                     pages.made.append(student)
                 else:
                     pages.failed[student] = why
-                if len(pages.made) % KEPT_EVERY == 0:
-                    keep()
     finally:
-        keep()
+        write_atomically(state, json.dumps(before, indent=1))
     return pages
 
 
@@ -150,9 +143,9 @@ def _made(
         yield ((student, maker.make(student)) for student in students)
         return
     context = multiprocessing.get_context("spawn")  # there is one on every system
-    with ProcessPoolExecutor(jobs, context, start_worker, (maker,)) as executor:
+    with ProcessPoolExecutor(jobs, context, start_worker) as executor:
         try:
-            yield zip(students, executor.map(make_in_worker, students), strict=True)
+            yield zip(students, executor.map(maker.make, students), strict=True)
         except BrokenProcessPool:
             raise GraderFault(
                 "a process that makes pages was ended from outside: call the command "
@@ -182,7 +175,3 @@ def _read_state(path: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return state if isinstance(state, dict) else {}
-
-
-def _keep_state(path: Path, state: dict[str, Any]) -> None:
-    write_atomically(path, json.dumps(state, indent=1))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +15,7 @@ from jinja2 import Environment, FileSystemBytecodeCache
 from nbconvert.exporters import HTMLExporter
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import GenerateFeedback
-from nbgrader.converters.base import NbGraderException
 from nbgrader.utils import temp_attrs
-from traitlets import TraitError
 from traitlets.config import Config
 
 from autograder.errors import SubmissionFault
@@ -71,29 +67,25 @@ class PageMaker:
         page = page_of(self.course, student, self.chapter)
         try:
             with reading_limit(PAGE_SECONDS):
-                why = self._convert(student)
-        except SubmissionFault:
-            page.unlink(missing_ok=True)  # half of it, perhaps
-            return f"it takes more than {PAGE_SECONDS:g} s to make"
-        if page.is_file() and not why:
+                self._convert(student)
             return None
-        reason = f": {why}; mend that, and call the command again" if why else ""
-        return f"{FAILED}{reason}"
+        except SubmissionFault:
+            why = f"it takes more than {PAGE_SECONDS:g} s to make"
+        except Exception as error:  # settings, templates and hooks are anybody's
+            kind = f"{type(error).__name__}: {first_line(error)}"
+            said = getattr(error, "strerror", None) or kind
+            why = f"{FAILED}: {said}; mend that, and call the command again"
+        page.unlink(missing_ok=True)  # half of it, perhaps
+        return why
 
-    def _convert(self, student: str) -> str:
-        """Have nbgrader make a page; what keeps it from that, if something does."""
-        failed: list[Exception] = []
-        try:
-            coursedir = self._api.coursedir
-            converter = _Converter(coursedir=coursedir, parent=self._api)
-            converter.failed = failed
-            converter.update_config(_template(converter.config))
-            chosen = {"assignment_id": self.chapter, "student_id": _pattern(student)}
-            with temp_attrs(coursedir, **chosen):
-                converter.start()
-        except (NbGraderException, TraitError, OSError) as error:
-            return _reason((failed or [error])[0])
-        return ""
+    def _convert(self, student: str) -> None:
+        """Have nbgrader make a page."""
+        coursedir = self._api.coursedir
+        converter = _Converter(coursedir=coursedir, parent=self._api)
+        converter.update_config(_template(converter.config))
+        chosen = {"assignment_id": self.chapter, "student_id": student}
+        with temp_attrs(coursedir, **chosen):
+            converter.start()
 
     @cached_property
     def _api(self) -> NbGraderAPI:
@@ -105,37 +97,10 @@ class PageMaker:
         return api
 
 
-def _pattern(student: str) -> str:
-    """What nbgrader, which takes blanks off the ends of a pattern, finds a name by."""
-    bare = student.strip()
-    start, end = student.split(bare) if bare else (student, "")
-    return "".join([*(f"[{c}]" for c in start), bare, *(f"[{c}]" for c in end)])
-
-
-def _reason(error: Exception) -> str:
-    """What an error says, in a line."""
-    if isinstance(error, OSError) and error.strerror:
-        where = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror}{where}"
-    said = first_line(error)
-    kind = type(error).__name__
-    return said if isinstance(error, NbGraderException) else f"{kind}: {said}"
-
-
-_makers: list[PageMaker] = []  # that of this process, if it was started for pages
-
-
-def start_worker(maker: PageMaker) -> None:
+def start_worker() -> None:
     """Leave interrupts to the process that asks for pages, and end when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
-    _makers[:] = [maker]
-
-
-def make_in_worker(student: str) -> str | None:
-    """Make the page of a student; see ``PageMaker.make``."""
-    (maker,) = _makers
-    return maker.make(student)
 
 
 class _Exporter(HTMLExporter):
@@ -148,42 +113,22 @@ class _Exporter(HTMLExporter):
 
 
 class _Converter(GenerateFeedback):
-    """nbgrader's converter, told by us which page is out of date.
-
-    Attributes:
-        failed: where the errors go that keep it from making a page; nbgrader itself
-            only logs them.
-    """
-
-    failed: list[Exception]
+    """nbgrader's converter, told by us which page is out of date."""
 
     def _exporter_class_default(self) -> type[HTMLExporter]:
         return _Exporter
 
-    def init_destination(self, assignment_id: str, student_id: str) -> bool:
-        shutil.rmtree(self._format_dest(assignment_id, student_id), ignore_errors=True)
-        return True
-
-    def init_assignment(self, assignment_id: str, student_id: str) -> None:
-        with self._kept():
-            super().init_assignment(assignment_id, student_id)
-
-    def convert_single_notebook(self, notebook_filename: str) -> None:
-        with self._kept():
-            super().convert_single_notebook(notebook_filename)
-
-    def set_permissions(self, assignment_id: str, student_id: str) -> None:
-        with self._kept():
-            super().set_permissions(assignment_id, student_id)
-
-    @contextlib.contextmanager
-    def _kept(self) -> Iterator[None]:
-        """Keep an error in the block."""
-        try:
-            yield
-        except Exception as error:
-            self.failed.append(error)
-            raise
+    def convert_notebooks(self) -> None:
+        """Make the page of one student anew; nbgrader would only log an error."""
+        chosen = self.coursedir.assignment_id, self.coursedir.student_id
+        shutil.rmtree(self._format_dest(*chosen), ignore_errors=True)
+        self.notebooks = [path for found in self.assignments.values() for path in found]
+        self.run_pre_convert_hook()
+        self.init_assignment(*chosen)
+        for notebook in self.notebooks:
+            self.convert_single_notebook(notebook)
+        self.set_permissions(*chosen)
+        self.run_post_convert_hook()
 
 
 def _template(theirs: Config) -> Config:

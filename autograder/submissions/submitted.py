@@ -27,7 +27,8 @@ from autograder.submissions.titles import likeness
 
 _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
 _NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
-MAX_NAME = 216  # bytes, so that files may be named after a student
+MAX_NAME = 128  # characters, as nbgrader declares the column
+MAX_BYTES = 216  # of a name, so that files may be named after a student
 MOST_COPIES = 3  # that are read to find work in them
 
 
@@ -67,14 +68,8 @@ class Submission:
         return report.get("submission") == self.digest
 
 
-def students(
-    submitted: Path, longest: int = MAX_NAME
-) -> tuple[list[str], dict[str, str]]:
+def students(submitted: Path) -> tuple[list[str], dict[str, str]]:
     """Names of the folders that can be graded, and of those that cannot, with why.
-
-    Args:
-        submitted: the folder of all submissions.
-        longest: characters that a gradebook takes for a name.
 
     Raises:
         NothingSubmitted: there are no folders.
@@ -87,7 +82,7 @@ def students(
             continue  # a file such as .DS_Store
         if not folder:
             refused[printable(entry.name)] = "not a folder"
-        elif why := bad_name(name := _composed(entry.name), longest):
+        elif why := bad_name(name := _composed(entry.name)):
             dots = "..." if len(entry.name) > 40 else ""
             refused[printable(entry.name[:40]) + dots] = f"{why}: rename the folder"
         elif named.setdefault(name, entry.name) != entry.name:
@@ -106,20 +101,18 @@ def students(
     return usable, refused
 
 
-def bad_name(name: str, longest: int = MAX_NAME) -> str | None:
+def bad_name(name: str) -> str | None:
     """Why a name cannot be that of a student; ``None`` if it can.
 
-    Args:
-        name: of a folder, which is also nbgrader's id of the student.
-        longest: characters that a gradebook takes for a name.
+    It is that of a folder, and nbgrader's id of the student.
     """
     if _BAD_NAME.search(name):
         return (
             "the name has a path separator, a control or glob character, a leading dot "
             "or bytes that are no text"
         )
-    if len(name.encode()) > MAX_NAME or len(name) > longest:
-        return f"the name has more than {min(longest, MAX_NAME)} characters or bytes"
+    if len(name) > MAX_NAME or len(name.encode()) > MAX_BYTES:
+        return f"the name has more than {MAX_NAME} characters or {MAX_BYTES} bytes"
     return None
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from autograder.exercise import load_topic
+from autograder.files import write_atomically
+from autograder.marks.gradebook import ChapterMarks
+from autograder.marks.reports import report_path
 from autograder.reasons import Reason
+from autograder.release.settings import settings_of
 
 
 def exercise(
@@ -68,3 +75,28 @@ def report(
         "own": {},
         "exercises": list(exercises),
     }
+
+
+def report_on(
+    student: str, chapter: str, failing: Collection[str] = ()
+) -> dict[str, Any]:
+    """The report on somebody who fails cases with these titles, and no others."""
+    exercises = [
+        exercise(
+            name,
+            {case.title: case.title not in failing for case in asked.cases},
+            {case.title: case.points for case in asked.cases},
+        )
+        for name, asked in load_topic(chapter).exercises.items()
+    ]
+    return report(student, exercises)
+
+
+def record(course: Path, chapter: str, reports: Sequence[dict[str, Any]]) -> None:
+    """Have reports and marks in a course, as ``grade`` leaves them."""
+    settings = settings_of(course)
+    with ChapterMarks(settings.gradebook, settings.course_id, chapter) as book:
+        book.write((said["student"], said, None) for said in reports)
+    for said in reports:
+        path = report_path(course, chapter, said["student"])
+        write_atomically(path, json.dumps({**said, "seconds": 0.1}))

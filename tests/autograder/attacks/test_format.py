@@ -170,7 +170,7 @@ NAMES = {
     "$(touch pwned)": True,
     "-rf": True,
     "=cmd()": True,
-    "o" * 200: True,
+    "o" * 120: True,
     "..": None,  # cannot be made
     ".hidden": False,
     "a*b": False,

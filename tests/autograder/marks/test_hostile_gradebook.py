@@ -5,7 +5,6 @@ The oracle is sqlite3, which puts in what a person with an editor could.
 
 from __future__ import annotations
 
-import json
 import shutil
 import signal
 import sqlite3
@@ -15,15 +14,12 @@ import nbformat
 import pytest
 
 from autograder.__main__ import main
-from autograder.exercise import load_topic
 from autograder.marks.gradebook import ChapterMarks
-from autograder.marks.reports import report_path
 from autograder.marks.rules import read_rules
-from autograder.release.settings import settings_of
 from classroom.submissions import hand_in, submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.test_grade import nbgrader
-from tests.autograder.made_up import exercise, report
+from tests.autograder.made_up import record, report_on
 
 pytestmark = pytest.mark.usefixtures("attacker")
 STUDENTS = ("student01", "student02")
@@ -38,22 +34,7 @@ def marked(released_course, tmp_path_factory, master, right):
     course = tmp_path_factory.mktemp("marked") / "course"
     shutil.copytree(released_course, course)
     hand_in(course, TOPIC, dict.fromkeys(STUDENTS, submission(master, right)))
-    exercises = [
-        exercise(
-            name,
-            {case.title: case.title != CASE for case in asked.cases},
-            {case.title: case.points for case in asked.cases},
-        )
-        for name, asked in load_topic(TOPIC).exercises.items()
-    ]
-    reports = [report(student, exercises) for student in STUDENTS]
-    settings = settings_of(course)
-    with ChapterMarks(settings.gradebook, settings.course_id, TOPIC) as marks:
-        marks.write((said["student"], said, None) for said in reports)
-    for said in reports:
-        path = report_path(course, TOPIC, said["student"])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**said, "seconds": 1.0}))
+    record(course, TOPIC, [report_on(student, TOPIC, [CASE]) for student in STUDENTS])
     return course
 
 
@@ -84,10 +65,7 @@ def scores(course):
 HOSTILE = {
     "a text as a score": "update grade set auto_score = 'full'",
     "an infinite score": "update grade set manual_score = 9e999",
-    "no sum of scores": "update grade set manual_score = -9e999, extra_credit = 9e999",
-    "a text as a penalty": "update submitted_notebook set late_submission_penalty='x'",
     "a time that is none": "update submitted_assignment set timestamp = 'yesterday'",
-    "a due date that is none": "update assignment set duedate = 'yesterday'",
 }
 
 
@@ -136,16 +114,6 @@ def test_an_interrupt_leaves_no_rule_without_its_marks(course, monkeypatch, caps
     assert "interrupted; what was finished is kept" in line
     assert [rule.name for rule in read_rules(course, TOPIC)] == [CASE]
     assert scores(course) != before
-
-
-def test_a_command_without_memory_says_so_in_a_line(course, monkeypatch, capsys):
-    def short(*_):
-        raise MemoryError
-
-    monkeypatch.setattr("autograder.marks.audit.AuditLog.changes", short)
-    assert main(["changes", TOPIC, "--course", str(course)]) == 3
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "too little memory" in line
 
 
 def test_a_question_that_is_added_after_grading_gets_a_way_on(course, capsys):
