@@ -82,11 +82,6 @@ def variance_wide(dot_product_variance, rng):
     return dot_product_variance(64, 400, generator(rng))
 
 
-@dot_product_variance.case(title="vectors of a single number", points=1)
-def variance_narrow(dot_product_variance, rng):
-    return dot_product_variance(1, 7, generator(rng))
-
-
 @dot_product_variance.case(title="a second call draws new pairs", points=1)
 def variance_twice(dot_product_variance, rng):
     own = generator(rng)
@@ -109,11 +104,6 @@ def jacobian_drawn(softmax_jacobian, rng):
 @softmax_jacobian.case(title="one weight has everything: nothing reacts", points=1)
 def jacobian_one_hot(softmax_jacobian, rng):
     return softmax_jacobian(np.eye(4)[int(rng.integers(4))])
-
-
-@softmax_jacobian.case(title="a single weight", points=1)
-def jacobian_single(softmax_jacobian, rng):
-    return softmax_jacobian(np.ones(1))
 
 
 # attention_entropy
@@ -184,8 +174,3 @@ def gradient_large(score_gradient_norm, rng):
     K[:, 0] = 2000.0
     apart = K * np.where(np.arange(6) < 3, 1, -1)[:, None]  # some of either sign
     return [score_gradient_norm(*of, 1.0) for of in ((q, K), (-q, K), (q, apart))]
-
-
-@score_gradient_norm.case(title="a single key always has all the weight", points=1)
-def gradient_one_key(score_gradient_norm, rng):
-    return score_gradient_norm(*query_and_keys(rng, 1, 3), 0.5)

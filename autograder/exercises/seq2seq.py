@@ -65,12 +65,6 @@ def context_of_random_states(context_vector, rng):
     return context_vector(0.7 * tensor(rng, b, h), tensor(rng, b, t, h))
 
 
-@context_vector.case(title="as many sequences as tokens as features", points=1)
-def context_of_a_cube(context_vector, rng):
-    (n,) = sizes(rng, 1)
-    return context_vector(0.7 * tensor(rng, n, n), tensor(rng, n, n, n))
-
-
 @context_vector.case(title="padding is not attended to, in any row", points=2)
 def context_with_padding(context_vector, rng):
     b, t, h = *sorted(sizes(rng, 2, 4, 9)), 3
@@ -180,16 +174,6 @@ def loss_with_padding(sequence_loss, rng):
         )
         for pad in (0, v - 1, v // 2)
     ]
-
-
-@sequence_loss.case(title="padding in front and in between is left out too", points=1)
-def loss_with_padding_anywhere(sequence_loss, rng):
-    b, t, v = sizes(rng, 3)
-    pad = int(rng.integers(1, v))
-    targets = rng.choice(np.delete(np.arange(v), pad), (b, t))
-    targets[0, 0] = targets[0, 2] = targets[1, 1] = pad
-    targets[-1] = pad
-    return sequence_loss(1.5 * tensor(rng, b, t, v), torch.from_numpy(targets), pad)
 
 
 @sequence_loss.case(title="nothing but padding: 0, and no NaN in gradients", points=1)

@@ -143,13 +143,6 @@ def embedding_tokens(PatchEmbedding, rng):
     return embedding(tensor(rng, 4, 3, 6, 6))
 
 
-@PatchEmbedding.case(title="one channel, sizes drawn at random", points=1)
-def embedding_drawn(PatchEmbedding, rng):
-    p, patches, E = drawn(rng, 2, 4), drawn(rng, 2, 3), drawn(rng, 5, 9)
-    embedding = fill(PatchEmbedding(p * patches, p, 1, E), rng)
-    return embedding(tensor(rng, 2, 1, p * patches, p * patches))
-
-
 @PatchEmbedding.case(title="names and shapes of the parameters", points=1)
 def embedding_names(PatchEmbedding, rng):
     p, C, E = drawn(rng, 2, 4), drawn(rng, 2, 4), drawn(rng, 5, 9)
@@ -209,11 +202,6 @@ def grid_square(sinusoidal_encoding_2d, rng):
     return sinusoidal_encoding_2d(size, size, 4 * drawn(rng, 2, 9))
 
 
-@sinusoidal_encoding_2d.case(title="a single row", points=1)
-def grid_row(sinusoidal_encoding_2d, rng):
-    return sinusoidal_encoding_2d(1, drawn(rng, 3, 300), 8)
-
-
 # interpolate_positions
 
 # Sixteen products in single precision are a little less exact.
@@ -247,11 +235,6 @@ def positions_smaller(interpolate_positions, rng):
 )
 def positions_reshaped(interpolate_positions, rng):
     return interpolate_positions(positions_for(rng, (3, 8)), (3, 8), (6, 4))
-
-
-@interpolate_positions.case(title="square grids, from 4 x 4 to 6 x 6", **CUBIC)
-def positions_square(interpolate_positions, rng):
-    return interpolate_positions(positions_for(rng, (4, 4), 3), (4, 4), (6, 6))
 
 
 @interpolate_positions.case(

@@ -22,10 +22,6 @@ def jacobian(weights):
 
 # dot_product_variance -----------------------------------------------------------------
 
-DRAWN = """queries = rng.standard_normal((num_samples, d))
-    keys = rng.standard_normal((num_samples, d))
-"""
-
 
 @edit(dot_product_variance, "queries * keys", "queries * queries")
 def variance_of_a_vector_with_itself():
@@ -58,12 +54,6 @@ def variance_of_the_terms():
     d of them, and it is the sum whose variance grows."""
 
 
-@edit(dot_product_variance, ".var()", ".var() / d")
-def variance_divided_by_width():
-    """You divided the variance by d. This function measures the raw dot product; the
-    scale that follows from it comes later."""
-
-
 @edit(dot_product_variance, "(queries * keys).sum(axis=1).var()", "d")
 def variance_from_theory():
     """You returned the value that theory predicts. The function measures, so that
@@ -84,18 +74,6 @@ def variance_with_own_generator():
 def variance_over_the_wrong_axis():
     """You summed over the samples and not over the features. That gives one number per
     feature, and its variance grows with the number of samples."""
-
-
-@edit(dot_product_variance, "(queries * keys).sum(axis=1)", "(queries @ keys.T)")
-def variance_of_all_pairs():
-    """You compared every query with every key. The pairs that share a vector are not
-    independent of each other; each query has one key of its own."""
-
-
-@edit(dot_product_variance, DRAWN, DRAWN.replace("standard_normal", "random"))
-def variance_of_uniform_numbers():
-    """You drew from a uniform distribution. The entries are standard normal, with mean
-    0 and variance 1, or the result is not d."""
 
 
 @mistake(dot_product_variance)
@@ -124,16 +102,9 @@ def jacobian_of_sigmoids(weights):
 
 
 @mistake(softmax_jacobian)
-def jacobian_as_a_vector(weights):
-    """You returned the diagonal as a vector. Every weight depends on every score, so
-    there are N times N derivatives."""
-    return weights * (1 - weights)
-
-
-@mistake(softmax_jacobian)
 def jacobian_outer_only(weights):
     """You forgot the diagonal part. A rising score lifts its own weight, so the
-    diagonal is positive."""
+    diagonal is positive, and only so does each row sum to zero."""
     return -np.outer(weights, weights)
 
 
@@ -145,31 +116,10 @@ def jacobian_added(weights):
 
 
 @mistake(softmax_jacobian)
-def jacobian_negated(weights):
-    """Your signs are the other way round. A rising score lifts its own weight and
-    lowers the others."""
-    return -jacobian(weights)
-
-
-@mistake(softmax_jacobian)
 def jacobian_without_diag(weights):
     """You subtracted the outer product from the vector of weights, which NumPy
     stretches over all rows. The weights belong on the diagonal only."""
     return weights - np.outer(weights, weights)
-
-
-@mistake(softmax_jacobian)
-def jacobian_of_identity(weights):
-    """You put ones on the diagonal. The diagonal part is the weight itself: a weight
-    near zero hardly reacts."""
-    return np.eye(len(weights)) - np.outer(weights, weights)
-
-
-@mistake(softmax_jacobian)
-def jacobian_with_inner_product(weights):
-    """You subtracted the inner product where the outer one belongs. The inner product
-    is one number; each pair of weights needs its own."""
-    return np.diag(weights) - weights @ weights
 
 
 @mistake(softmax_jacobian)
@@ -187,16 +137,7 @@ def jacobian_without_first_factor(weights):
     return np.eye(len(weights)) - weights[:, None]
 
 
-@mistake(softmax_jacobian)
-def jacobian_without_second_factor(weights):
-    """Each row lacks a factor: the derivative of a_i with respect to score j is a_i
-    times (delta_ij - a_j), and yours is only the difference in the brackets."""
-    return np.eye(len(weights)) - weights
-
-
 # attention_entropy --------------------------------------------------------------------
-
-SUM = "-(weights * logarithms).sum(axis=-1)"
 
 
 @edit(attention_entropy, "np.log(", "np.log2(")
@@ -235,24 +176,6 @@ def entropy_of_columns():
 def entropy_of_everything():
     """You summed over everything. Each query has a distribution of its own, so there is
     one entropy per row, not one for the batch."""
-
-
-@edit(attention_entropy, "axis=-1", "axis=-1, keepdims=True")
-def entropy_keepdims():
-    """You kept the last axis with length one. The result has one number per row, and
-    the axis of the keys is gone."""
-
-
-@edit(attention_entropy, SUM, f"{SUM} / np.log(weights.shape[-1])")
-def entropy_relative():
-    """You divided by log N. That is a useful relative measure, but the entropy in nats
-    runs from 0 to log N."""
-
-
-@edit(attention_entropy, SUM, f"np.exp({SUM})")
-def entropy_perplexity():
-    """You returned the exponential of the entropy, the effective number of keys. The
-    task asks for the entropy itself."""
 
 
 @edit(attention_entropy, "weights * logarithms", "logarithms")
@@ -301,28 +224,6 @@ def gradient_unscaled(q, K, scale):
     return np.linalg.norm(jacobian(softmax(K @ q)))
 
 
-@mistake(score_gradient_norm)
-def gradient_divided(q, K, scale):
-    """You divided by the scale. It is a factor such as 1/sqrt(d), so the scores are
-    multiplied by it."""
-    return np.linalg.norm(jacobian(softmax(K @ q / scale))) / scale
-
-
-@mistake(score_gradient_norm)
-def gradient_scaled_twice(q, K, scale):
-    """You applied a 1/sqrt(d) of your own besides the scale. The caller says how to
-    scale, and may want none."""
-    own = scale / np.sqrt(len(q))
-    return own * np.linalg.norm(jacobian(softmax(own * (K @ q))))
-
-
-@edit(score_gradient_norm, IN_FRONT, "scale**2 * np.linalg.norm(jacobian)")
-def gradient_chain_rule_twice():
-    """The scale is a factor twice besides its place in the softmax. The raw score
-    reaches the softmax through one multiplication, so the chain rule brings one such
-    factor along."""
-
-
 @edit(score_gradient_norm, "scale * (K @ q)", "scale**2 * (K @ q)")
 def gradient_scale_squared_in_the_softmax():
     """The scores in your softmax are multiplied by the scale twice, as when query and
@@ -339,16 +240,10 @@ def gradient_overflow(q, K, scale):
         return scale * np.linalg.norm(jacobian(weights))
 
 
-@edit(score_gradient_norm, "norm(jacobian)", "norm(jacobian, 2)")
-def gradient_spectral_norm():
-    """You returned the largest singular value. The Frobenius norm is the square root of
-    the sum of all squared derivatives."""
-
-
 @edit(score_gradient_norm, IN_FRONT, "scale**2 * (jacobian**2).sum()")
 def gradient_squared_norm():
     """You returned the squared norm. The Frobenius norm is the square root of the sum
-    of all squared derivatives."""
+    of all squared derivatives, so that twice the slope is twice the norm."""
 
 
 @edit(score_gradient_norm, "norm(jacobian)", "norm(np.diag(jacobian))")

@@ -19,7 +19,6 @@ from solutions.multi_head import (
 )
 
 B, N, T, HEADS, E = 2, 3, 5, 4, 8
-D = E // HEADS
 
 
 @pytest.fixture
