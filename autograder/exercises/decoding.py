@@ -158,17 +158,6 @@ def decode_stops(greedy_decode, rng):
     return {"ids": ids, "the longest prefix": max(lengths, default=0)}
 
 
-@greedy_decode.case(title="the same start in all rows", points=1)
-def decode_conditioned_rows(greedy_decode, rng):
-    batch, length = different(rng, 2, 4, 9)
-    model = PrefixModel(rng, 11, 0)
-    source = 3 * rng.standard_normal((batch, 11))  # what an encoder would have read
-    source[:, 0] -= 99.0  # none of them ends
-    start_ids = np.full(batch, 1)
-    ids = greedy_decode(lambda p: model.logits(p) + source, start_ids, 0, length)
-    return ids
-
-
 @greedy_decode.case(title="a start that has the id of the end ends nothing", points=1)
 def decode_after_the_end(greedy_decode, rng):
     batch, length = different(rng, 2, 4, 9)
@@ -219,20 +208,6 @@ def found(beam_search, model, *arguments):
     """The ids as an array, whether they come as one or as a list; and the score."""
     ids, score = beam_search(noted(model)[0], *arguments)
     return np.asarray(ids), score
-
-
-@beam_search.case(title="a beam of one is greedy", points=1)
-def beam_of_one(beam_search, rng):
-    start, end, (a, b, c, *_) = names(rng, 9)
-    branches = {
-        (): {a: near(rng, 0.6), b: near(rng, 0.3)},
-        (a,): {b: near(rng, 0.5), c: near(rng, 0.3)},
-        (a, b): {end: near(rng, 0.6)},
-        (b,): {c: near(rng, 0.9)},
-    }
-    model = TreeModel(rng, 9, start, end, branches)
-    results = [found(beam_search, model, start, end, 1, length) for length in (1, 2, 5)]
-    return results
 
 
 @beam_search.case(title="finds what greedy misses: the better second choice", points=2)

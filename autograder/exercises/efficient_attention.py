@@ -144,14 +144,6 @@ def causal_long(causal_linear_attention, rng):
     return causal_linear_attention(*attention_inputs(rng, 2, N=n, T=n, d=3, d_v=2))
 
 
-@causal_linear_attention.case(title="one token, one feature", points=1)
-def causal_small(causal_linear_attention, rng):
-    return (
-        causal_linear_attention(*attention_inputs(rng, 2, N=1, T=1, d=3, d_v=5)),
-        causal_linear_attention(*attention_inputs(rng, 2, N=4, T=4, d=1, d_v=1)),
-    )
-
-
 # online_softmax_sum
 
 

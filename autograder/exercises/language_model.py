@@ -283,14 +283,6 @@ def encode_in_order(bpe_encode, rng):
     }
 
 
-@bpe_encode.case(title="some of the merges do not occur in the text", points=1)
-def encode_few(bpe_encode, rng):
-    (a, b, _, d), merges = drawn_merges(rng)
-    pieces = [a + b, d + d, b + a, a + d, b]
-    text = "".join(pieces[int(i)] for i in [*rng.permutation(5), 0, 1])
-    return array(bpe_encode(text, merges))
-
-
 @bpe_encode.case(title="letters of several bytes, which may be merged", points=1)
 def encode_bytes(bpe_encode, rng):
     text = "".join(rng.choice(list("äöß日€😀 "), 30))

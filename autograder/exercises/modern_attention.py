@@ -459,21 +459,6 @@ def delta_square(delta_rule_step, rng):
     return delta_rule_step(state, key, value, rng.uniform(0.2, 0.8))
 
 
-@delta_rule_step.case(title="a key of norm one is overwritten, another kept", points=1)
-def delta_overwrites(delta_rule_step, rng):
-    state, key, value = memory(rng)
-    key = key / np.linalg.norm(key)
-    other = normal(rng, len(key))
-    other -= (other @ key) * key  # orthogonal to the key
-    after = delta_rule_step(state, key, value, 1.0)
-    again = delta_rule_step(after, key, -value, 1.0)
-    return {
-        "what the key finds": key @ after,
-        "what another key finds": other @ after,
-        "what the key finds after a second step": key @ again,
-    }
-
-
 @delta_rule_step.case(
     title="beta of zero changes nothing, a small one little", points=1
 )

@@ -134,26 +134,12 @@ def entropy_zeros(attention_entropy, rng):
     return {"entropy": attention_entropy(weights), "`weights` after the call": weights}
 
 
-@attention_entropy.case(
-    title="one-hot weights have none, equal ones the most", points=1
-)
-def entropy_extremes(attention_entropy, rng):
-    one_hot = np.eye(6)[rng.permutation(6)[:4]]
-    return attention_entropy(one_hot), attention_entropy(np.full((2, 7), 1 / 7))
-
-
 # score_gradient_norm
 
 
 @score_gradient_norm.case(title="six keys, scale 1/sqrt(d)", points=2)
 def gradient_scaled(score_gradient_norm, rng):
     return score_gradient_norm(*query_and_keys(rng, 6, 4), 0.5)
-
-
-@score_gradient_norm.case(title="no scale", points=1)
-def gradient_unscaled(score_gradient_norm, rng):
-    q, K = query_and_keys(rng, 5, 3)
-    return score_gradient_norm(0.5 * q, K, 1.0)
 
 
 @score_gradient_norm.case(title="sizes and scale drawn at random", points=2)

@@ -135,13 +135,6 @@ def reduced_distinct(reduced_rank_score, rng):
     return reduced_rank_score(*reduced_inputs(rng, 3, 5, 6, 7, 2))
 
 
-@reduced_rank_score.case(
-    title="both states equally wide, so that only the values can tell", points=1
-)
-def reduced_same_width(reduced_rank_score, rng):
-    return reduced_rank_score(*reduced_inputs(rng, 3, 5, 6, 6, 2))
-
-
 @reduced_rank_score.case(title="all sizes equal: full rank", points=1)
 def reduced_square(reduced_rank_score, rng):
     return reduced_rank_score(*reduced_inputs(rng, 4, 4, 4, 4, 4))

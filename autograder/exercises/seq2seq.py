@@ -158,13 +158,6 @@ def decoder_gradients(AttentionDecoder, rng):
 # sequence_loss ------------------------------------------------------------------------
 
 
-@sequence_loss.case(title="without padding: the mean over all tokens", points=1)
-def loss_without_padding(sequence_loss, rng):
-    b, t, v = sizes(rng, 3)
-    targets = torch.from_numpy(rng.integers(1, v, (b, t)))
-    return sequence_loss(1.5 * tensor(rng, b, t, v), targets, 0)
-
-
 @sequence_loss.case(title="rows of different length, any padding id", points=3)
 def loss_with_padding(sequence_loss, rng):
     b, t, v = sorted(sizes(rng, 3))

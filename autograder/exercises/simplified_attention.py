@@ -189,12 +189,6 @@ def attend_to_a_square(attend, rng):
     return attend(rng.standard_normal(n), rng.standard_normal((n, n)))
 
 
-@attend.case(title="a single input is returned whole", points=1)
-def attend_to_a_single_input(attend, rng):
-    (d,) = sizes(rng, 1)
-    return attend(rng.standard_normal(d), rng.standard_normal((1, d)))
-
-
 @attend.case(title="a very long query picks one input, without overflow", points=1)
 def attend_with_a_long_query(attend, rng):
     n, d = sizes(rng, 2)
@@ -243,13 +237,6 @@ def lookup_is_exact_when_cold(soft_lookup, rng):
     keys, values = separated_keys(rng, n, d, step=0.02), rng.standard_normal((n, d_v))
     keys[keys[:, 0].argmax(), 1:] += 9.0  # the best key is not the nearest
     return soft_lookup(query, keys, values, temperature=1e-5)
-
-
-@soft_lookup.case(title="at a very high temperature the values are averaged", points=1)
-def lookup_is_the_mean_when_hot(soft_lookup, rng):
-    n, d, d_v = sizes(rng, 3)
-    query, keys = rng.standard_normal(d), rng.standard_normal((n, d))
-    return soft_lookup(query, keys, rng.standard_normal((n, d_v)), temperature=1e8)
 
 
 # break_softmax ------------------------------------------------------------------------

@@ -368,12 +368,6 @@ def count_drawn(transformer_parameter_count, rng):
     return transformer_parameter_count(*(int(n) for n in rng.integers(2, 40, 4)))
 
 
-@transformer_parameter_count.case(title="an encoder of one layer alone", points=1)
-def count_encoder(transformer_parameter_count, rng):
-    d_model, d_ff = (int(size) for size in rng.integers(2, 900, 2))
-    return transformer_parameter_count(d_model, d_ff, 1, 0)
-
-
 @transformer_parameter_count.case(title="a decoder of one layer alone", points=1)
 def count_decoder(transformer_parameter_count, rng):
     d_model, d_ff = (int(size) for size in rng.integers(2, 900, 2))

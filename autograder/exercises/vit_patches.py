@@ -95,12 +95,6 @@ def patchify_square(patchify, rng):
     return patchify(rng.standard_normal((3, 3, 9, 9)), 3)
 
 
-@patchify.case(title="patches of one pixel, and one patch as large as the image")
-def patchify_extremes(patchify, rng):
-    images = rng.standard_normal((2, 3, 4, 4))
-    return patchify(images, 1), patchify(images, 4)
-
-
 @patchify.case(title="a height that p does not divide is a ValueError")
 def patchify_height(patchify, rng):
     return patchify(rng.standard_normal((2, 3, 6, 16)), 4)  # 16 divides 6 * 16
@@ -235,16 +229,6 @@ def positions_smaller(interpolate_positions, rng):
 )
 def positions_reshaped(interpolate_positions, rng):
     return interpolate_positions(positions_for(rng, (3, 8)), (3, 8), (6, 4))
-
-
-@interpolate_positions.case(
-    title="the same grid changes nothing; then its double", **CUBIC
-)
-def positions_same(interpolate_positions, rng):
-    grid = drawn_grid(rng, 3, 6)
-    positions, double = positions_for(rng, grid), tuple(2 * n for n in grid)
-    same = interpolate_positions(positions, grid, grid)
-    return same, interpolate_positions(positions, grid, double)
 
 
 # break_patchify -----------------------------------------------------------------------
