@@ -158,6 +158,14 @@ def decode_stops(greedy_decode, rng):
     return {"ids": ids, "the longest prefix": max(lengths, default=0)}
 
 
+@greedy_decode.case(title="a single sequence, and a single token", points=1)
+def decode_one(greedy_decode, rng):
+    model = ScriptedModel(rng, [4])
+    one = greedy_decode(noted(model)[0], model.start_ids, model.end_id, 8)
+    model = ScriptedModel(rng, [1, 3, NEVER])
+    return one, greedy_decode(noted(model)[0], model.start_ids, model.end_id, 1)
+
+
 @greedy_decode.case(title="a start that has the id of the end ends nothing", points=1)
 def decode_after_the_end(greedy_decode, rng):
     batch, length = different(rng, 2, 4, 9)

@@ -119,6 +119,15 @@ def linear_square(linear_attention, rng):
     return linear_attention(*attention_inputs(rng, N=4, T=4, d=4, d_v=4))
 
 
+@linear_attention.case(title="one query, one key, one feature", points=1)
+def linear_small(linear_attention, rng):
+    return (
+        linear_attention(*attention_inputs(rng, 2, N=1, T=6, d=3, d_v=2)),
+        linear_attention(*attention_inputs(rng, 3, N=4, T=1, d=2, d_v=5)),
+        linear_attention(*attention_inputs(rng, 2, N=3, T=4, d=1, d_v=1)),
+    )
+
+
 @linear_attention.case(title="never as many numbers as queries times keys", points=2)
 def linear_memory(linear_attention, rng):
     inputs = attention_inputs(rng, N=310, T=290, d=3, d_v=2)
@@ -142,6 +151,14 @@ def causal_square(causal_linear_attention, rng):
 def causal_long(causal_linear_attention, rng):
     n = int(rng.integers(40, 60))
     return causal_linear_attention(*attention_inputs(rng, 2, N=n, T=n, d=3, d_v=2))
+
+
+@causal_linear_attention.case(title="one token, one feature", points=1)
+def causal_small(causal_linear_attention, rng):
+    return (
+        causal_linear_attention(*attention_inputs(rng, 2, N=1, T=1, d=3, d_v=5)),
+        causal_linear_attention(*attention_inputs(rng, 2, N=4, T=4, d=1, d_v=1)),
+    )
 
 
 # online_softmax_sum
@@ -201,6 +218,16 @@ def online_hidden(online_softmax_sum, rng):
     )
 
 
+@online_softmax_sum.case(title="one block of all keys, blocks of one key", points=1)
+def online_sizes(online_softmax_sum, rng):
+    scores, values = rng.standard_normal((4, 4)), rng.standard_normal((4, 4))
+    return [
+        online_softmax_sum(*blocks_of([4], scores, values)),
+        online_softmax_sum(*blocks_of([1] * 4, scores, values)),
+        online_softmax_sum(*blocks_of([1], scores[:1, :1], values[:1])),
+    ]
+
+
 @online_softmax_sum.case(title="no more than a few blocks are kept", points=1)
 def online_memory(online_softmax_sum, rng):
     scores, values = rng.standard_normal((64, 600)), rng.standard_normal((600, 2))
@@ -253,6 +280,17 @@ def blockwise_large(blockwise_attention, rng):
     return [
         blockwise_attention(query, key, value, 4, causal) for causal in (False, True)
     ]
+
+
+@blockwise_attention.case(title="one sequence, all sizes equal, one token", points=1)
+def blockwise_square(blockwise_attention, rng):
+    square = attention_inputs(rng, N=4, T=4, d=4, d_v=4)
+    single = attention_inputs(rng, 2, N=1, T=1, d=3, d_v=2)
+    return (
+        blockwise_attention(*square, 2),
+        blockwise_attention(*square, 2, True),
+        blockwise_attention(*single, 3, True),
+    )
 
 
 @blockwise_attention.case(title="never as many numbers as queries times keys", points=2)

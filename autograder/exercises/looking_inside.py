@@ -235,6 +235,13 @@ def patching_parts(patching_effect, rng):
     return patching_effect(run, clean, corrupted, list(PARTS))
 
 
+@patching_effect.case(title="the better metric of either input", points=1)
+def patching_both_ways(patching_effect, rng):
+    run, _, clean, corrupted = patching(rng)
+    there = patching_effect(run, clean, corrupted, list(PARTS))
+    return there, patching_effect(run, corrupted, clean, list(PARTS))
+
+
 @patching_effect.case(title="which runs are made: 2, and one for each name", points=2)
 def patching_runs(patching_effect, rng):
     run, runs, clean, corrupted = patching(rng)

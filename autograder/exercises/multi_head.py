@@ -226,11 +226,17 @@ def layer_without_keys(MultiHeadAttention, rng):
     return layer(MultiHeadAttention, rng)(*three(rng), mask)
 
 
-@MultiHeadAttention.case(title="all parameters are found, and learn", **LOOSE)
+@MultiHeadAttention.case(title="gradients reach all parameters and inputs", **LOOSE)
 def layer_gradients(MultiHeadAttention, rng):
     made = layer(MultiHeadAttention, rng)
-    made(*three(rng))[0].square().sum().backward()
-    return {name: p.grad for name, p in sorted(made.named_parameters())}
+    inputs = [x.requires_grad_() for x in three(rng)]
+    made(*inputs)[0].square().sum().backward()
+    names = "query", "key", "value"
+    found = {
+        f"the gradient of `{name}`": x.grad
+        for name, x in zip(names, inputs, strict=True)
+    }
+    return found | {name: p.grad for name, p in sorted(made.named_parameters())}
 
 
 @MultiHeadAttention.case(title="twelve features in five heads: ValueError")

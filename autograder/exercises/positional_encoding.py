@@ -122,6 +122,12 @@ def rotary_base(rotary_embedding, rng):
     return rotary_embedding(x, drawn_positions(rng, 5), base)
 
 
+@rotary_embedding.case(title="no batch, positions in any order", points=1)
+def rotary_unordered(rotary_embedding, rng):
+    positions = rng.permutation(7)
+    return rotary_embedding(rng.standard_normal((7, 4)), positions, base=100.0)
+
+
 @rotary_embedding.case(
     title="scores of queries and keys, all moved by the same offset", points=2
 )

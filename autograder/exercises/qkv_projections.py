@@ -133,6 +133,15 @@ def attention_large(attention, rng):
     return attention(queries, keys, rng.standard_normal((6, 2)))
 
 
+@attention.case(title="a single key gets all the weight", points=1)
+def attention_one_key(attention, rng):
+    return attention(
+        rng.standard_normal((3, 2)),
+        rng.standard_normal((1, 2)),
+        rng.standard_normal((1, 4)),
+    )
+
+
 @attention.case(title="queries, keys and values are unchanged", points=1)
 def attention_unchanged(attention, rng):
     n_queries, n_keys, d_k, d_v = different(rng, 4, 2, 7)

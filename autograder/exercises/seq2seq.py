@@ -169,6 +169,16 @@ def loss_with_padding(sequence_loss, rng):
     ]
 
 
+@sequence_loss.case(title="padding in front and in between is left out too", points=1)
+def loss_with_padding_anywhere(sequence_loss, rng):
+    b, t, v = sizes(rng, 3)
+    pad = int(rng.integers(1, v))
+    targets = rng.choice(np.delete(np.arange(v), pad), (b, t))
+    targets[0, 0] = targets[0, 2] = targets[1, 1] = pad
+    targets[-1] = pad
+    return sequence_loss(1.5 * tensor(rng, b, t, v), torch.from_numpy(targets), pad)
+
+
 @sequence_loss.case(title="nothing but padding: 0, and no NaN in gradients", points=1)
 def loss_of_nothing(sequence_loss, rng):
     b, t, v = sizes(rng, 3)

@@ -239,6 +239,20 @@ def lookup_is_exact_when_cold(soft_lookup, rng):
     return soft_lookup(query, keys, values, temperature=1e-5)
 
 
+@soft_lookup.case(title="one entry, one feature, values of one number", points=1)
+def lookup_of_single_things(soft_lookup, rng):
+    n, d, d_v = sizes(rng, 3)
+    return [
+        soft_lookup(
+            rng.standard_normal(features),
+            rng.standard_normal((entries, features)),
+            rng.standard_normal((entries, width)),
+            temperature=0.5,
+        )
+        for entries, features, width in [(1, d, d_v), (n, 1, d_v), (n, d, 1)]
+    ]
+
+
 # break_softmax ------------------------------------------------------------------------
 
 break_softmax.version("right for a vector of scores, of shape (N,)")

@@ -141,6 +141,11 @@ def norm_cube(layer_norm, rng):
     return layer_norm(*norm_inputs(rng, 4, 4, 4))
 
 
+@layer_norm.case(title="two features, and a single token without a batch", points=1)
+def norm_single(layer_norm, rng):
+    return layer_norm(*norm_inputs(rng, 2, 3, 2)), layer_norm(*norm_inputs(rng, 7))
+
+
 @layer_norm.case(title="a tiny variance, where eps decides", points=1)
 def norm_tiny(layer_norm, rng):
     x, weight, bias = norm_inputs(rng, 2, 3, 6)
@@ -210,6 +215,13 @@ def encoder_layer_masks(EncoderLayer, rng):
         return trained, layer.eval()(x, mask=mask, padding_mask=padded)
 
 
+@EncoderLayer.case(title="each mask alone, normalised after", points=1, **LOOSE)
+def encoder_layer_each_mask(EncoderLayer, rng):
+    layer = fill(EncoderLayer(6, 2, 7), rng)
+    x, padded = tensor(rng, 3, 4, 6), padding(4, 2, 3, 1)
+    return layer(x, mask=some(rng, 4)), layer(x, padding_mask=padded)
+
+
 @EncoderLayer.case(
     title="a different activation and a different eps", points=1, **LOOSE
 )
@@ -254,6 +266,16 @@ def decoder_layer_masks(DecoderLayer, rng):
     with torch.no_grad():
         evaluated = layer.eval()(x, memory, mask=mask, memory_padding_mask=padded)
     return trained, evaluated
+
+
+@DecoderLayer.case(
+    title="each mask alone, with as many tokens as the memory has", points=1, **LOOSE
+)
+def decoder_layer_each_mask(DecoderLayer, rng):
+    layer = fill(DecoderLayer(6, 2, 7), rng)
+    x, memory = tensor(rng, 3, 4, 6), tensor(rng, 3, 4, 6)
+    masked = layer(x, memory, mask=some(rng, 4))
+    return masked, layer(x, memory, memory_padding_mask=padding(4, 2, 3, 1))
 
 
 @DecoderLayer.case(

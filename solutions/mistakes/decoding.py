@@ -201,6 +201,12 @@ def each_its_own_best():
     for the places in the next beam."""
 
 
+@edit(beam_search, "max(beam, key=score)", "max(ended or beam, key=score)")
+def only_ended_may_win():
+    """You took the best hypothesis among those that have ended. At max_length one that
+    was cut off may have the best score, and then it is the answer."""
+
+
 # KVCache ------------------------------------------------------------------------------
 
 

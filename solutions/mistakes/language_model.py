@@ -167,6 +167,16 @@ def never_stops():
     position of one text, and takes an entry of the vocabulary for it."""
 
 
+@edit(
+    train_bpe,
+    "itertools.pairwise(ids)",
+    "p for p in itertools.pairwise(ids) if not set(p) & set(b' \\n')",
+)
+def within_words():
+    """You counted no pair that has a space or a line end in it. Many tokenizers cut the
+    text into words first; this one does not, so a space is a byte like all others."""
+
+
 @edit(train_bpe, 'list(text.encode("utf-8"))', "[ord(letter) for letter in text]")
 def characters_not_bytes():
     """You began with the numbers of the characters in Unicode. These go far beyond 255

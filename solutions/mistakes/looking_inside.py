@@ -105,6 +105,12 @@ def divided_by_the_whole_length():
     get one half."""
 
 
+@edit(induction_score, "1 - period", "1 - weights.shape[-1] // 2")
+def half_the_length_as_period():
+    """The result does not depend on `period`: half the length was used in its
+    place. That is right for two copies of a block and for nothing else."""
+
+
 @edit(induction_score, "[..., 1:]", "[..., 1 : period + 1]")
 def first_repetition_only():
     """Queries from the third copy on were left out. They can find what followed
@@ -154,6 +160,13 @@ def before_the_projection():
 def projection_of_the_first_head():
     """All heads went through the output projection of the first. Each has a part of
     its own, W_O[head], so the others land in the wrong directions."""
+
+
+@edit(head_contributions, "@ W_O", "@ W_O.sum(axis=0)")
+def projections_summed():
+    """All heads went through the sum of the heads' parts of the output projection,
+    as in an einsum with one letter for the heads of the values and a different one
+    for those of W_O."""
 
 
 @edit(
@@ -312,6 +325,16 @@ def relative_to_clean():
 @edit(
     patching_effect,
     "(patched_metric - corrupted_metric) / gap",
+    "abs((patched_metric - corrupted_metric) / gap)",
+)
+def effects_without_sign():
+    """Your effects have no sign. An activation can push the metric further away
+    from the clean one, and its effect is then below zero."""
+
+
+@edit(
+    patching_effect,
+    "(patched_metric - corrupted_metric) / gap",
     "min(1.0, max(0.0, (patched_metric - corrupted_metric) / gap))",
 )
 def effects_cut_off():
@@ -339,6 +362,12 @@ def patches_pile_up(run, clean, corrupted, names):
 def everything_at_once():
     """All named activations are replaced in one run. That says what they do
     together, and every name gets the same number."""
+
+
+@edit(patching_effect, ": activations[name]", ": 0 * activations[name]")
+def zeros_put_in():
+    """You replaced activations by zeros. That is an ablation: it tests what breaks
+    without an activation, and never uses the clean one."""
 
 
 @edit(

@@ -347,6 +347,12 @@ def one_too_many():
     `window - 1` tokens before it remain."""
 
 
+@edit(sliding_window_mask, "< window", "< max(window - 1, 1)")
+def one_too_few():
+    """Each query sees one token too few. Beside the token itself there are `window - 1`
+    tokens before it."""
+
+
 @edit(sliding_window_mask, ">= 0", "> 0")
 def without_itself():
     """A token does not see itself, and the first one sees nothing at all. The window

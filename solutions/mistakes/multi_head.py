@@ -74,6 +74,14 @@ def split_heads_before_the_batch():
     masks and merging count on it."""
 
 
+@mistake(split_heads)
+def split_copies(x, num_heads):
+    """You gave every head all features. Heads divide the width of the model among them,
+    E / h features each; otherwise h heads would cost h times as much."""
+    divide(x.shape[-1], num_heads)
+    return np.stack([x] * num_heads, axis=1)
+
+
 # merge_heads
 
 
@@ -88,6 +96,13 @@ def merge_by_reshaping_only():
 def merge_by_adding():
     """You added the heads. Their slices belong side by side, so that the output
     projection can treat each head differently; a sum has thrown that away."""
+
+
+@mistake(merge_heads)
+def merge_by_averaging(x):
+    """You averaged the heads. Their slices belong side by side, so that the output
+    projection can treat each head differently; a mean has thrown that away."""
+    return x.mean(axis=1)
 
 
 @edit(merge_heads, ".swapaxes(1, 2)", ".transpose(0, 2, 3, 1)")
@@ -282,6 +297,13 @@ def count_times_heads(embed_dim, num_heads):
     """You multiplied by the number of heads. Each head has only E / h features, so h of
     them need as many parameters as one head of full width."""
     return 3 * num_heads * (embed_dim**2 + embed_dim) + embed_dim**2 + embed_dim
+
+
+@mistake(projection_parameter_count)
+def count_all_times_heads(embed_dim, num_heads):
+    """You multiplied all four projections by the number of heads. Each head has only
+    E / h features of each, and the heads share one output projection."""
+    return 4 * num_heads * (embed_dim**2 + embed_dim)
 
 
 @mistake(projection_parameter_count)

@@ -85,6 +85,13 @@ def multiplied_by_the_wavelength():
     at random."""
 
 
+@edit(sinusoidal_encoding, "[:, None]", "[:, None] / length")
+def divided_by_the_length():
+    """You divided the positions by the length. The code of position 3 then depends on
+    how long the sequence happens to be, and what was learned at one length is wrong at
+    every other."""
+
+
 # shift_matrix
 
 BLOCK = "[[cosine, sine], [-sine, cosine]]"
@@ -123,6 +130,12 @@ def one_angle_for_all():
 def sign_ignored():
     """You ignored the sign of the offset. Moving back by three has to undo moving
     forward by three, so the two matrices must differ."""
+
+
+@edit(shift_matrix, "(-even / dim)", "(-2 * even / dim)")
+def shift_exponent_doubled():
+    """You doubled the exponent of the frequency. The matrix must use the frequencies of
+    the encoding, otherwise it shifts a table that nobody has."""
 
 
 @edit(shift_matrix, "(-even / dim)", "(-even / 2 / dim)")

@@ -54,6 +54,12 @@ def variance_of_the_terms():
     d of them, and it is the sum whose variance grows."""
 
 
+@edit(dot_product_variance, ".var()", ".var() / d")
+def variance_divided_by_width():
+    """You divided the variance by d. This function measures the raw dot product; the
+    scale that follows from it comes later."""
+
+
 @edit(dot_product_variance, "(queries * keys).sum(axis=1).var()", "d")
 def variance_from_theory():
     """You returned the value that theory predicts. The function measures, so that
@@ -74,6 +80,12 @@ def variance_with_own_generator():
 def variance_over_the_wrong_axis():
     """You summed over the samples and not over the features. That gives one number per
     feature, and its variance grows with the number of samples."""
+
+
+@edit(dot_product_variance, "(queries * keys).sum(axis=1)", "(queries @ keys.T)")
+def variance_of_all_pairs():
+    """You compared every query with every key. The pairs that share a vector are not
+    independent of each other; each query has one key of its own."""
 
 
 @mistake(dot_product_variance)
@@ -102,6 +114,13 @@ def jacobian_of_sigmoids(weights):
 
 
 @mistake(softmax_jacobian)
+def jacobian_as_a_vector(weights):
+    """You returned the diagonal as a vector. Every weight depends on every score, so
+    there are N times N derivatives."""
+    return weights * (1 - weights)
+
+
+@mistake(softmax_jacobian)
 def jacobian_outer_only(weights):
     """You forgot the diagonal part. A rising score lifts its own weight, so the
     diagonal is positive, and only so does each row sum to zero."""
@@ -123,6 +142,13 @@ def jacobian_without_diag(weights):
 
 
 @mistake(softmax_jacobian)
+def jacobian_of_identity(weights):
+    """You put ones on the diagonal. The diagonal part is the weight itself: a weight
+    near zero hardly reacts."""
+    return np.eye(len(weights)) - np.outer(weights, weights)
+
+
+@mistake(softmax_jacobian)
 def jacobian_with_elementwise_product(weights):
     """You multiplied the weights with themselves one by one, where each has to meet
     each. An array with a single axis has no transpose, so weights * weights.T does the
@@ -135,6 +161,13 @@ def jacobian_without_first_factor(weights):
     """Each row lacks its own weight as a factor. The derivative of a_i is a_i times
     (delta_ij - a_j): what happens to a weight is proportional to that weight."""
     return np.eye(len(weights)) - weights[:, None]
+
+
+@mistake(softmax_jacobian)
+def jacobian_without_second_factor(weights):
+    """Each row lacks a factor: the derivative of a_i with respect to score j is a_i
+    times (delta_ij - a_j), and yours is only the difference in the brackets."""
+    return np.eye(len(weights)) - weights
 
 
 # attention_entropy --------------------------------------------------------------------
@@ -222,6 +255,14 @@ def gradient_unscaled(q, K, scale):
     """You left out the scale. It acts on the scores before the softmax, and on the
     derivative through the chain rule."""
     return np.linalg.norm(jacobian(softmax(K @ q)))
+
+
+@mistake(score_gradient_norm)
+def gradient_scaled_twice(q, K, scale):
+    """You applied a 1/sqrt(d) of your own besides the scale. The caller says how to
+    scale, and may want none."""
+    own = scale / np.sqrt(len(q))
+    return own * np.linalg.norm(jacobian(softmax(own * (K @ q))))
 
 
 @edit(score_gradient_norm, "scale * (K @ q)", "scale**2 * (K @ q)")

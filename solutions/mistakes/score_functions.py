@@ -58,6 +58,14 @@ def cosine_is_dot(S, H):
 
 
 @mistake(cosine_score)
+def cosine_decoder_length_only(S, H):
+    """You divided by the length of the decoder state only. The length of the encoder
+    state still counts then, and long states win every comparison."""
+    own = lengths(S)[:, None]
+    return S @ H.T / np.where(own > 0, own, 1.0)
+
+
+@mistake(cosine_score)
 def cosine_squared_lengths(S, H):
     """You divided by the squared lengths: the square root is missing. A state that is
     ten times as long then scores a tenth, where the cosine ignores length."""
@@ -199,6 +207,13 @@ def additive_tanh_last(S, H, W_a, V_a, v_a):
 
 
 @mistake(additive_score)
+def additive_v_inside(S, H, W_a, V_a, v_a):
+    """You multiplied the hidden numbers by v_a before the tanh, and summed afterwards.
+    The weights of a sum stand outside: v_a . tanh(...) weighs what tanh gives."""
+    return np.tanh(hidden_layer(S, H, W_a, V_a) * v_a).sum(axis=-1)
+
+
+@mistake(additive_score)
 def additive_exchanged(S, H, W_a, V_a, v_a):
     """You exchanged W_a and V_a. W_a acts on encoder states and V_a on decoder states;
     when both have the same width only the values tell."""
@@ -226,6 +241,13 @@ def additive_without_v(S, H, W_a, V_a, v_a):
     """You summed the hidden layer without v_a. That vector is learned: it says how much
     each hidden number counts, and in which direction."""
     return np.tanh(hidden_layer(S, H, W_a, V_a)).sum(axis=2)
+
+
+@mistake(additive_score)
+def additive_rectified(S, H, W_a, V_a, v_a):
+    """You cut off negative hidden numbers instead of applying tanh. The additive score
+    is defined with tanh, which keeps the sign and bounds the size."""
+    return np.maximum(hidden_layer(S, H, W_a, V_a), 0.0) @ v_a
 
 
 @mistake(additive_score)
@@ -275,6 +297,13 @@ def count_reduced_as_full(score, s, h, k=None, r=None):
     """You counted the full (s, h) matrix for reduced rank. It is never built or stored;
     what is learned are its two thin factors."""
     return s * h if score == "reduced_rank" else count(score, s, h, k, r)
+
+
+@mistake(parameter_count)
+def count_product_of_factors(score, s, h, k=None, r=None):
+    """You counted k * s * h numbers for reduced rank. Its two matrices are separate, so
+    their sizes are added and not multiplied."""
+    return k * s * h if score == "reduced_rank" else count(score, s, h, k, r)
 
 
 @mistake(parameter_count)

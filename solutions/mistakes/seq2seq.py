@@ -61,6 +61,16 @@ def masked_after_the_softmax():
     of the competition before the softmax."""
 
 
+@mistake(context_vector)
+def mask_added(state, encoder_states, source_mask=None):
+    """You added the mask to the scores, which moves the allowed ones by one and hides
+    nothing. Only a score of minus infinity gives a weight of zero."""
+    scores = dot_scores(state, encoder_states)
+    if source_mask is not None:
+        scores = scores + source_mask
+    return weigh(scores, encoder_states)
+
+
 @edit(context_vector, "torch.where(source_mask, weights, 0.0)", "weights")
 def empty_row_is_nan():
     """A row whose mask allows nothing became NaN, because a softmax of minus infinities
@@ -143,6 +153,17 @@ class OutputLooksAgain(RightDecoder):
         _, state, weights = super().forward(token, state, encoder_states, source_mask)
         context, _ = self.look(state, encoder_states, source_mask)
         return self.write(state, context), state, weights
+
+
+@mistake(AttentionDecoder)
+class OutputReadsTheOldState(RightDecoder):
+    """Your output reads the state from before the step, so it does not know the token
+    that was just read. Give it the state that the cell returns."""
+
+    def forward(self, token, state, encoder_states, source_mask=None):
+        context, weights = self.look(state, encoder_states, source_mask)
+        new = self.move(state, self.embedding(token), context)
+        return self.write(state, context), new, weights
 
 
 @mistake(AttentionDecoder)

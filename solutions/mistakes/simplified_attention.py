@@ -143,6 +143,14 @@ def products_not_summed():
     input."""
 
 
+@mistake(alignment_scores)
+def summed_over_inputs(q, X):
+    """You summed over the inputs instead of the features, so there is one number per
+    feature. Each input gets one score."""
+    right.alignment_scores(q, X)
+    return (X * q).sum(axis=0) / np.sqrt(X.shape[1])
+
+
 @edit(
     alignment_scores,
     "X @ q / np.sqrt(q.shape[-1])",
@@ -185,6 +193,14 @@ def inputs_weighted_with_scores():
 def attends_without_scale():
     """You left out the square root of D when you computed the scores. The wider the
     vectors, the closer your weights come to picking a single input."""
+
+
+@mistake(attend)
+def scaled_after_softmax(q, X):
+    """You scaled the weights after the softmax, so they no longer sum to one and the
+    output shrinks. The scale belongs to the scores, before the softmax."""
+    y, a = right.attend(q * np.sqrt(len(q)), X)
+    return y / np.sqrt(len(q)), a / np.sqrt(len(q))
 
 
 @edit(attend, "softmax(alignment_scores(q, X))", "alignment_scores(q, X)")

@@ -118,6 +118,16 @@ def summed():
 
 @edit(
     sequence_cross_entropy,
+    "losses[targets != pad_id].mean()",
+    "losses[targets != pad_id].sum() / len(targets)",
+)
+def divided_by_sequences():
+    """You divided the sum by the number of sequences, not by the number of tokens. Long
+    batches then have a larger loss than short ones."""
+
+
+@edit(
+    sequence_cross_entropy,
     "-(1 - label_smoothing) * true - label_smoothing * even",
     "-true",
 )

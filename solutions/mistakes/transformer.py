@@ -253,6 +253,12 @@ def MemoryNormalised():
     norm2 is for the queries, or for the sum."""
 
 
+@edit(DecoderLayer, "self.multihead_attn(\n", "self.self_attn(\n")
+def OneAttentionForBoth():
+    """You use self_attn for the memory as well. The two attentions learn different
+    things, and each has weights of its own."""
+
+
 @edit(
     DecoderLayer,
     DECODER_STEPS,

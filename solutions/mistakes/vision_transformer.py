@@ -86,6 +86,13 @@ def EpsForgottenAtTheEnd():
     little, eps decides how much is left of the difference."""
 
 
+@edit(VisionTransformer, "layer_norm_eps=eps", "layer_norm_eps=1e-5")
+def EpsForgottenInTheLayers():
+    """You passed eps to the last norm but not to the layers, whose norms keep torch's
+    default. Where tokens differ little, eps decides how much is left of the
+    difference."""
+
+
 # contrastive_loss
 
 MEAN = "float(np.mean(losses))"
@@ -350,6 +357,14 @@ def both_outputs_from_attention():
     """You took 'attention.output.dense' for the second map of the feed-forward layer as
     well. Two names end in 'output.dense': the one inside the attention is its output
     projection."""
+
+
+@edit(
+    convert_huggingface_vit, 'old + "attention.output.dense."', 'old + "output.dense."'
+)
+def both_outputs_from_feed_forward():
+    """You took the second map of the feed-forward layer for the output projection of
+    the attention. Two names end in 'output.dense'; look at what stands before."""
 
 
 @edit(convert_huggingface_vit, 'name.split(".")[3] for', 'name.split(".")[3][0] for')
