@@ -83,6 +83,8 @@ def test_a_row_without_keys_is_zero_and_arises_without_a_warning(rng, hidden_row
     mask[hidden_rows] = False
     with np.errstate(all="raise", under="ignore"):
         weights = masked_softmax(rng.standard_normal((2, 3, 5)), mask)
+        output, _ = scaled_dot_product_attention(*rng.random((3, 3, 3)), mask[:, :3])
+    assert (output[hidden_rows] == 0).all()
     assert (weights[:, hidden_rows] == 0).all()
     assert_allclose(weights.sum(axis=-1), np.tile(mask.any(axis=-1), (2, 1)))
 

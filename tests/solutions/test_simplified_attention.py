@@ -48,8 +48,9 @@ def by_torch(query, keys, values, scale=None):
     return F.scaled_dot_product_attention(*given, scale=scale)[0, 0].numpy()
 
 
-def test_attend_agrees_with_torch(rng):
-    q, X = rng.standard_normal(8), rng.standard_normal((5, 8))
+@pytest.mark.parametrize("size", [1.0, 1e4])
+def test_attend_agrees_with_torch(rng, size):
+    q, X = size * rng.standard_normal(8), rng.standard_normal((5, 8))
     y, a = attend(q, X)
     np.testing.assert_allclose(y, by_torch(q, X, X), rtol=1e-10)
     one_hot = np.eye(5)  # the output is then the weights

@@ -25,6 +25,7 @@ def rng(request):
 def test_position_t_receives_target_t_minus_one():
     targets = np.array([[5, 6, 7, 2], [8, 9, 2, 0]])
     assert shift_right(targets, START).tolist() == [[1, 5, 6, 7], [1, 8, 9, 2]]
+    assert targets.tolist() == [[5, 6, 7, 2], [8, 9, 2, 0]]
 
 
 # sequence_cross_entropy
