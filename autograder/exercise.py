@@ -11,6 +11,7 @@ import ast
 import difflib
 import importlib
 import inspect
+import linecache
 import pkgutil
 import re
 import sys
@@ -179,7 +180,10 @@ def edit(
                 f"{exercise.name}; an edit replaces what occurs once"
             )
         changed = documentation + code.replace(old, new)
-        implementation = redefined(reference, changed, f"<{named.__name__}>")
+        file = f"<{named.__name__} of {exercise.name}>"
+        implementation = redefined(reference, changed, file)
+        lines = changed.splitlines(keepends=True)
+        linecache.cache[file] = (len(changed), None, lines, file)  # for getsource
         hint = _hint(exercise, named)
         return Mistake(named.__name__, exercise.name, hint, implementation)
 

@@ -33,8 +33,9 @@ def merge_pair(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
     """
     first, second = pair
     merged, done, i = [], 0, 0  # ids[:done] are in merged
-    for _ in range(ids.count(first)):
-        i = ids.index(first, i) + 1  # faster than a look at each id
+    left = ids.count(first)
+    while left > 0:
+        i, left = ids.index(first, i) + 1, left - 1  # faster than a look at each id
         if i > done and ids[i : i + 1] == [second]:  # empty at the end
             merged += [*ids[done : i - 1], new_id]
             done = i + 1

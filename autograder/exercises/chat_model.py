@@ -73,14 +73,6 @@ def dequantise_matrix(dequantise, rng):
     return dequantise(blocks_of(rng, drawn(rng, 4, 7), 3))
 
 
-@dequantise.case(title="one weight has code 15 and all others 0", points=1)
-def dequantise_one(dequantise, rng):
-    blocks = blocks_of(rng, 2)
-    blocks["codes"] = 0
-    blocks["codes"][drawn(rng, 0, 1), drawn(rng, 1, 15)] = 15 << 4 * drawn(rng, 0, 1)
-    return dequantise(blocks)
-
-
 @dequantise.case(title="sums that float16 would round", points=1)
 def dequantise_large(dequantise, rng):
     blocks = blocks_of(rng, 4)
@@ -228,9 +220,3 @@ def generate_no_waste(generate, rng):
     forward, calls, prompt = small_model(rng)
     ids = generate(forward, prompt, NEVER, 4, largest)
     return {"ids": ids, "number of calls": len(calls)}
-
-
-@generate.case(title="a single id", points=1)
-def generate_one(generate, rng):
-    forward, _, prompt = small_model(rng)
-    return generate(forward, prompt, NEVER, 1, largest)

@@ -166,26 +166,6 @@ def decode_one(greedy_decode, rng):
     return one, greedy_decode(noted(model)[0], model.start_ids, model.end_id, 1)
 
 
-@greedy_decode.case(title="an end at the last position that is allowed", points=1)
-def decode_to_the_last_place(greedy_decode, rng):
-    length = int(rng.integers(4, 9))
-    model = ScriptedModel(rng, [length, 2, length + 1])
-    call, lengths = noted(model, length_of)
-    ids = greedy_decode(call, model.start_ids, model.end_id, length)
-    return {"ids": ids, "the longest prefix": max(lengths, default=0)}
-
-
-@greedy_decode.case(title="the same start in all rows", points=1)
-def decode_conditioned_rows(greedy_decode, rng):
-    batch, length = different(rng, 2, 4, 9)
-    model = PrefixModel(rng, 11, 0)
-    source = 3 * rng.standard_normal((batch, 11))  # what an encoder would have read
-    source[:, 0] -= 99.0  # none of them ends
-    start_ids = np.full(batch, 1)
-    ids = greedy_decode(lambda p: model.logits(p) + source, start_ids, 0, length)
-    return ids
-
-
 @greedy_decode.case(title="a start that has the id of the end ends nothing", points=1)
 def decode_after_the_end(greedy_decode, rng):
     batch, length = different(rng, 2, 4, 9)
@@ -238,42 +218,6 @@ def found(beam_search, model, *arguments):
     return np.asarray(ids), score
 
 
-def searches(beam_search, rng, structures, length_penalty):
-    """Searches in models whose structure is known to tell mistakes apart.
-
-    The structures are those of seeds that were chosen for it; the names of the tokens
-    and the exact probabilities are drawn.
-    """
-    results = []
-    for seed in structures:
-        own = np.random.default_rng(seed)
-        vocab_size, beam_size = int(own.integers(5, 8)), int(own.integers(2, 5))
-        model = PrefixModel(own, vocab_size, end_id=1, end_bonus=0.3)
-        order = rng.permutation(vocab_size)
-        model.table[order] = model.table.copy()
-        noise = 0.002 * rng.standard_normal(model.output.shape)
-        model.output[:, order] = model.output + noise
-        model.bonus[order] = model.bonus.copy()
-        start_id, end_id = order[:2].tolist()
-        arguments = start_id, end_id, beam_size, 7, length_penalty
-        results.append(found(beam_search, model.log_probs, *arguments))
-    return results
-
-
-@beam_search.case(title="a beam of one is greedy", points=1)
-def beam_of_one(beam_search, rng):
-    start, end, (a, b, c, *_) = names(rng, 9)
-    branches = {
-        (): {a: near(rng, 0.6), b: near(rng, 0.3)},
-        (a,): {b: near(rng, 0.5), c: near(rng, 0.3)},
-        (a, b): {end: near(rng, 0.6)},
-        (b,): {c: near(rng, 0.9)},
-    }
-    model = TreeModel(rng, 9, start, end, branches)
-    results = [found(beam_search, model, start, end, 1, length) for length in (1, 2, 5)]
-    return results
-
-
 @beam_search.case(title="finds what greedy misses: the better second choice", points=2)
 def beam_in_a_garden_path(beam_search, rng):
     results = []
@@ -307,14 +251,6 @@ def beam_of_siblings(beam_search, rng):
         found(beam_search, model, start, end, 2, 5, penalty) for penalty in (0.0, 1.0)
     ]
     return results
-
-
-@beam_search.case(title="with a length penalty", points=2)
-def beam_with_penalty(beam_search, rng):
-    return [
-        *searches(beam_search, rng, (4, 5, 183, 242), 1.0),
-        *searches(beam_search, rng, (9, 53), 0.6),
-    ]
 
 
 @beam_search.case(title="the length penalty decides who stays, at every step", points=2)
@@ -421,13 +357,6 @@ def cache_grows(KVCache, rng):
     ]
 
 
-@KVCache.case(title="as many sequences as heads as new tokens as features", points=2)
-def cache_of_a_cube(KVCache, rng):
-    (n,) = different(rng, 1, 2, 4)
-    cache = KVCache()
-    return [cache.append(*keys_and_values(rng, n, n, n, n, n)) for _ in range(3)]
-
-
 @KVCache.case(title="forgets everything at reset, sizes included", points=2)
 def cache_resets(KVCache, rng):
     b, h, d, d_v = different(rng, 4, 3, 9)
@@ -518,11 +447,6 @@ def attend_to_random_tokens(cached_attention, rng, counts):
 @cached_attention.case(title="one token after the other", points=3)
 def attend_token_by_token(cached_attention, rng):
     return attend_to_random_tokens(cached_attention, rng, [1] * 5)
-
-
-@cached_attention.case(title="all tokens at once, into an empty cache", points=2)
-def attend_at_once(cached_attention, rng):
-    return attend_to_random_tokens(cached_attention, rng, different(rng, 1, 5, 9))
 
 
 @cached_attention.case(title="several new tokens behind those in the cache", points=3)

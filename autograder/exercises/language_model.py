@@ -187,14 +187,6 @@ def merge_short(merge_pair, rng):
     return {name: array(merge_pair(ids, (a, b), 512)) for name, ids in short.items()}
 
 
-@merge_pair.case(title="the sequence that is given stays as it is", points=1)
-def merge_unchanged(merge_pair, rng):
-    a, b, c = other_ids(rng, 3)
-    ids = [c, a, b, a, b, *[c] * int(rng.integers(1, 5)), a]
-    merged = array(merge_pair(ids, (a, b), 600))
-    return {"the shorter sequence": merged, "`ids` after the call": array(ids)}
-
-
 # train_bpe ----------------------------------------------------------------------------
 
 
@@ -252,13 +244,6 @@ def learn_bytes(train_bpe, rng):
     return array(train_bpe(text, 8))
 
 
-@train_bpe.case(title="pairs across blanks and line ends", points=1)
-def learn_across_words(train_bpe, rng):
-    c, a, b, d = letters(rng, 4)
-    text = f"{a} {b}\n" * 6 + f"{c} {d}" + f"{b}\n{a}" * 3
-    return array(train_bpe(text, 5))
-
-
 # bpe_encode and bpe_decode ------------------------------------------------------------
 
 
@@ -298,14 +283,6 @@ def encode_in_order(bpe_encode, rng):
     }
 
 
-@bpe_encode.case(title="some of the merges do not occur in the text", points=1)
-def encode_few(bpe_encode, rng):
-    (a, b, _, d), merges = drawn_merges(rng)
-    pieces = [a + b, d + d, b + a, a + d, b]
-    text = "".join(pieces[int(i)] for i in [*rng.permutation(5), 0, 1])
-    return array(bpe_encode(text, merges))
-
-
 @bpe_encode.case(title="letters of several bytes, which may be merged", points=1)
 def encode_bytes(bpe_encode, rng):
     text = "".join(rng.choice(list("äöß日€😀 "), 30))
@@ -318,15 +295,6 @@ def encode_blanks(bpe_encode, rng):
     return array(
         bpe_encode(f"{c} " + f"{a}{b}{c} {a} " * int(rng.integers(2, 5)), merges)
     )
-
-
-@bpe_encode.case(title="without merges: bytes; and nothing for an empty text", points=1)
-def encode_plain(bpe_encode, rng):
-    _, merges = drawn_merges(rng)
-    return {
-        "the bytes": array(bpe_encode(words(rng, 5) + "é", [])),
-        "the ids of an empty text": array(bpe_encode("", merges)),
-    }
 
 
 def characters(text, which="the text"):
@@ -470,18 +438,6 @@ def perplexity_with_padding(perplexity, rng):
     return found
 
 
-@perplexity.case(title="one sequence of one token", points=1)
-def perplexity_of_one(perplexity, rng):
-    return perplexity(*logits_and_targets(rng, 1, 1))
-
-
-@perplexity.case(title="equal logits: as many as there are tokens", points=1)
-def perplexity_of_no_idea(perplexity, rng):
-    logits, targets = logits_and_targets(rng)
-    even = perplexity(np.full_like(logits, rng.normal()), targets)
-    return even, perplexity(logits * 0.1, targets)
-
-
 @perplexity.case(title="logits in the thousands, targets among the largest", points=1)
 def perplexity_of_sure_logits(perplexity, rng):
     logits, targets = logits_and_targets(rng)
@@ -513,12 +469,6 @@ def distributions(rng, rows, *probabilities):
 UNEVEN = (0.36, 0.26, 0.16, 0.1, 0.06, 0.04, 0.02)
 
 
-@filter_logits.case(title="neither top_k nor top_p: nothing is cut", points=1)
-def filter_nothing(filter_logits, rng):
-    logits = rng.standard_normal(sizes(rng, 2))
-    return filter_logits(logits), filter_logits(logits, top_p=0.4)
-
-
 @filter_logits.case(title="top_k in each row; a k above V keeps all", points=2)
 def filter_top_k(filter_logits, rng):
     logits = distributions(rng, 5, *UNEVEN)
@@ -535,12 +485,6 @@ def filter_top_k_ties(filter_logits, rng):
 def filter_top_p(filter_logits, rng):
     logits = distributions(rng, 5, *UNEVEN)
     return [filter_logits(logits, top_p=p) for p in (0.3, 0.5, 0.7, 0.85, 0.99)]
-
-
-@filter_logits.case(title="top_p below the largest probability keeps it", points=1)
-def filter_top_p_small(filter_logits, rng):
-    sure = distributions(rng, 3, 0.9, 0.05, 0.03, 0.02)
-    return filter_logits(sure, top_p=0.5), filter_logits(sure, top_p=0.01)
 
 
 @filter_logits.case(title="top_p with equal ones: the first in the vocabulary")

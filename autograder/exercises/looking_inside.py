@@ -127,13 +127,6 @@ def induction_of_copies(induction_score, rng):
     return induction_score(maps(rng, 3, n, n), period)
 
 
-@induction_score.case(title="weights under a causal mask", points=1)
-def induction_causal(induction_score, rng):
-    period = drawn(rng, 4, 6)
-    n = 2 * period + 1
-    return induction_score(earlier_only(rng, 2, n, n), period)
-
-
 @induction_score.case(title="a single map, less than two copies", points=1)
 def induction_of_one(induction_score, rng):
     period = drawn(rng, 5, 7)
@@ -196,12 +189,6 @@ def attribution_shifted(logit_attribution, rng):
     return logit_attribution(contributions, W_U + 3 * normal(rng, 4, 1), targets)
 
 
-@logit_attribution.case(title="two sequences with different targets", points=1)
-def attribution_targets(logit_attribution, rng):
-    contributions, W_U, _ = added(rng, 2, 3, 6, 5, 12)
-    return logit_attribution(contributions, W_U, rng.permutation(12).reshape(2, 6))
-
-
 # patching_effect
 
 PARTS = ("first", "second", "third")
@@ -246,12 +233,6 @@ def patching(rng):
 def patching_parts(patching_effect, rng):
     run, _, clean, corrupted = patching(rng)
     return patching_effect(run, clean, corrupted, list(PARTS))
-
-
-@patching_effect.case(title="some of the parts, in another order", points=1)
-def patching_some(patching_effect, rng):
-    run, _, clean, corrupted = patching(rng)
-    return patching_effect(run, clean, corrupted, ["third", "first"])
 
 
 @patching_effect.case(title="the better metric of either input", points=1)

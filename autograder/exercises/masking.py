@@ -208,16 +208,6 @@ def attention_masked(scaled_dot_product_attention, rng):
     return scaled_dot_product_attention(*inputs, drawn_mask(rng, 2, 1, 4, 5))
 
 
-@scaled_dot_product_attention.case(
-    title="cross-attention to padded keys: no query is early or late", points=1
-)
-def attention_cross(scaled_dot_product_attention, rng):
-    inputs = attention_inputs(rng, 3, N=4, T=6, d_k=5, d_v=2)
-    seen = np.array([[1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0], [1] * 6], dtype=bool)
-    mask = seen[rng.permutation(3), None]  # (B, 1, T)
-    return scaled_dot_product_attention(*inputs, mask=mask)
-
-
 @scaled_dot_product_attention.case(title="a query without keys gets zeros", points=2)
 def attention_full_row(scaled_dot_product_attention, rng):
     inputs = attention_inputs(rng, 2, 3)

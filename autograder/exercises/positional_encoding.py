@@ -65,11 +65,6 @@ def encoding_drawn(sinusoidal_encoding, rng):
     return sinusoidal_encoding(drawn(rng, 50, 90), 2 * drawn(rng, 3, 10))
 
 
-@sinusoidal_encoding.case(title="more features than positions", points=1)
-def encoding_wide(sinusoidal_encoding, rng):
-    return sinusoidal_encoding(drawn(rng, 5, 30), 2 * drawn(rng, 40, 64))
-
-
 @sinusoidal_encoding.case(title="one pair: a sine and a cosine", points=1)
 def encoding_one_pair(sinusoidal_encoding, rng):
     return sinusoidal_encoding(drawn(rng, 10, 900), 2)
@@ -94,11 +89,6 @@ def shift_forward(shift_matrix, rng):
 @shift_matrix.case(title="backward by 1 to 30 positions", points=2)
 def shift_backward(shift_matrix, rng):
     return shift_matrix(-drawn(rng, 1, 30), 2 * drawn(rng, 3, 8))
-
-
-@shift_matrix.case(title="by nothing", points=1)
-def shift_by_nothing(shift_matrix, rng):
-    return shift_matrix(0, 2 * drawn(rng, 2, 80))
 
 
 @shift_matrix.case(title="there and back again, in two steps", points=1)

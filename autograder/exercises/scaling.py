@@ -82,11 +82,6 @@ def variance_wide(dot_product_variance, rng):
     return dot_product_variance(64, 400, generator(rng))
 
 
-@dot_product_variance.case(title="vectors of a single number", points=1)
-def variance_narrow(dot_product_variance, rng):
-    return dot_product_variance(1, 7, generator(rng))
-
-
 @dot_product_variance.case(title="a second call draws new pairs", points=1)
 def variance_twice(dot_product_variance, rng):
     own = generator(rng)
@@ -109,11 +104,6 @@ def jacobian_drawn(softmax_jacobian, rng):
 @softmax_jacobian.case(title="one weight has everything: nothing reacts", points=1)
 def jacobian_one_hot(softmax_jacobian, rng):
     return softmax_jacobian(np.eye(4)[int(rng.integers(4))])
-
-
-@softmax_jacobian.case(title="a single weight", points=1)
-def jacobian_single(softmax_jacobian, rng):
-    return softmax_jacobian(np.ones(1))
 
 
 # attention_entropy
@@ -144,26 +134,12 @@ def entropy_zeros(attention_entropy, rng):
     return {"entropy": attention_entropy(weights), "`weights` after the call": weights}
 
 
-@attention_entropy.case(
-    title="one-hot weights have none, equal ones the most", points=1
-)
-def entropy_extremes(attention_entropy, rng):
-    one_hot = np.eye(6)[rng.permutation(6)[:4]]
-    return attention_entropy(one_hot), attention_entropy(np.full((2, 7), 1 / 7))
-
-
 # score_gradient_norm
 
 
 @score_gradient_norm.case(title="six keys, scale 1/sqrt(d)", points=2)
 def gradient_scaled(score_gradient_norm, rng):
     return score_gradient_norm(*query_and_keys(rng, 6, 4), 0.5)
-
-
-@score_gradient_norm.case(title="no scale", points=1)
-def gradient_unscaled(score_gradient_norm, rng):
-    q, K = query_and_keys(rng, 5, 3)
-    return score_gradient_norm(0.5 * q, K, 1.0)
 
 
 @score_gradient_norm.case(title="sizes and scale drawn at random", points=2)
@@ -184,8 +160,3 @@ def gradient_large(score_gradient_norm, rng):
     K[:, 0] = 2000.0
     apart = K * np.where(np.arange(6) < 3, 1, -1)[:, None]  # some of either sign
     return [score_gradient_norm(*of, 1.0) for of in ((q, K), (-q, K), (q, apart))]
-
-
-@score_gradient_norm.case(title="a single key always has all the weight", points=1)
-def gradient_one_key(score_gradient_norm, rng):
-    return score_gradient_norm(*query_and_keys(rng, 1, 3), 0.5)

@@ -89,15 +89,6 @@ def cosine_distinct(cosine_score, rng):
     return cosine_score(*states(rng, 3, 5, 4, 4))
 
 
-@cosine_score.case(title="as many states as features, sizes drawn at random", points=1)
-def cosine_drawn(cosine_score, rng):
-    t_dec, t_enc, width = different(rng, 3, 2, 9)
-    return (
-        cosine_score(*states(rng, width, width, width, width)),
-        cosine_score(*states(rng, t_dec, t_enc, width, width)),
-    )
-
-
 @cosine_score.case(title="long and short states: only the direction counts", points=1)
 def cosine_lengths(cosine_score, rng):
     S, H = states(rng, 4, 3, 6, 6)
@@ -144,21 +135,9 @@ def reduced_distinct(reduced_rank_score, rng):
     return reduced_rank_score(*reduced_inputs(rng, 3, 5, 6, 7, 2))
 
 
-@reduced_rank_score.case(
-    title="both states equally wide, so that only the values can tell", points=1
-)
-def reduced_same_width(reduced_rank_score, rng):
-    return reduced_rank_score(*reduced_inputs(rng, 3, 5, 6, 6, 2))
-
-
 @reduced_rank_score.case(title="all sizes equal: full rank", points=1)
 def reduced_square(reduced_rank_score, rng):
     return reduced_rank_score(*reduced_inputs(rng, 4, 4, 4, 4, 4))
-
-
-@reduced_rank_score.case(title="sizes drawn at random", points=1)
-def reduced_drawn(reduced_rank_score, rng):
-    return reduced_rank_score(*reduced_inputs(rng, *different(rng, 5, 2, 9)))
 
 
 @reduced_rank_score.case(title="no (s, h) matrix is built on the way", points=1)
@@ -183,11 +162,6 @@ def additive_distinct(additive_score, rng):
 )
 def additive_square(additive_score, rng):
     return additive_score(*additive_inputs(rng, 4, 4, 4, 4, 4))
-
-
-@additive_score.case(title="sizes drawn at random", points=1)
-def additive_drawn(additive_score, rng):
-    return additive_score(*additive_inputs(rng, *different(rng, 5, 2, 9)))
 
 
 @additive_score.case(title="long states, where tanh is nearly 1", points=1)

@@ -65,12 +65,6 @@ def context_of_random_states(context_vector, rng):
     return context_vector(0.7 * tensor(rng, b, h), tensor(rng, b, t, h))
 
 
-@context_vector.case(title="as many sequences as tokens as features", points=1)
-def context_of_a_cube(context_vector, rng):
-    (n,) = sizes(rng, 1)
-    return context_vector(0.7 * tensor(rng, n, n), tensor(rng, n, n, n))
-
-
 @context_vector.case(title="padding is not attended to, in any row", points=2)
 def context_with_padding(context_vector, rng):
     b, t, h = *sorted(sizes(rng, 2, 4, 9)), 3
@@ -164,13 +158,6 @@ def decoder_gradients(AttentionDecoder, rng):
 
 
 # sequence_loss ------------------------------------------------------------------------
-
-
-@sequence_loss.case(title="without padding: the mean over all tokens", points=1)
-def loss_without_padding(sequence_loss, rng):
-    b, t, v = sizes(rng, 3)
-    targets = torch.from_numpy(rng.integers(1, v, (b, t)))
-    return sequence_loss(1.5 * tensor(rng, b, t, v), targets, 0)
 
 
 @sequence_loss.case(title="rows of different length, any padding id", points=3)

@@ -189,17 +189,6 @@ def attend_to_a_square(attend, rng):
     return attend(rng.standard_normal(n), rng.standard_normal((n, n)))
 
 
-@attend.case(title="many features: the scale is part of the scores", points=1)
-def attend_with_many_features(attend, rng):
-    return attend(rng.standard_normal(100), rng.standard_normal((6, 100)))
-
-
-@attend.case(title="a single input is returned whole", points=1)
-def attend_to_a_single_input(attend, rng):
-    (d,) = sizes(rng, 1)
-    return attend(rng.standard_normal(d), rng.standard_normal((1, d)))
-
-
 @attend.case(title="a very long query picks one input, without overflow", points=1)
 def attend_with_a_long_query(attend, rng):
     n, d = sizes(rng, 2)
@@ -250,13 +239,6 @@ def lookup_is_exact_when_cold(soft_lookup, rng):
     return soft_lookup(query, keys, values, temperature=1e-5)
 
 
-@soft_lookup.case(title="at a very high temperature the values are averaged", points=1)
-def lookup_is_the_mean_when_hot(soft_lookup, rng):
-    n, d, d_v = sizes(rng, 3)
-    query, keys = rng.standard_normal(d), rng.standard_normal((n, d))
-    return soft_lookup(query, keys, rng.standard_normal((n, d_v)), temperature=1e8)
-
-
 @soft_lookup.case(title="one entry, one feature, values of one number", points=1)
 def lookup_of_single_things(soft_lookup, rng):
     n, d, d_v = sizes(rng, 3)
@@ -269,15 +251,6 @@ def lookup_of_single_things(soft_lookup, rng):
         )
         for entries, features, width in [(1, d, d_v), (n, 1, d_v), (n, d, 1)]
     ]
-
-
-@soft_lookup.case(title="query, keys and values are unchanged", points=1)
-def lookup_leaves_inputs_alone(soft_lookup, rng):
-    n, d, d_v = sizes(rng, 3)
-    query = rng.standard_normal((d, 2))[:, 1]  # views: not contiguous
-    keys = rng.standard_normal((d, n)).T
-    values = rng.standard_normal((2 * n, d_v))[::2]
-    return soft_lookup(query, keys, values, 2.0), query, keys, values
 
 
 # break_softmax ------------------------------------------------------------------------

@@ -98,27 +98,9 @@ def losses_with_padding(sequence_cross_entropy, rng, *smoothing):
     return losses
 
 
-@sequence_cross_entropy.case(title="without padding: mean over all tokens", points=1)
-def loss_without_padding(sequence_cross_entropy, rng):
-    b, t, v = different(rng, 3, 3, 9)
-    logits = 1.5 * rng.standard_normal((b, t, v))
-    return sequence_cross_entropy(logits, rng.integers(1, v, (b, t)), 0)
-
-
 @sequence_cross_entropy.case(title="padding is left out, whatever its id", points=2)
 def loss_with_padding(sequence_cross_entropy, rng):
     return losses_with_padding(sequence_cross_entropy, rng)
-
-
-@sequence_cross_entropy.case(title="label smoothing without padding", points=1)
-def smoothed_loss_without_padding(sequence_cross_entropy, rng):
-    b, t, v = different(rng, 3, 3, 9)
-    targets = rng.integers(1, v, (b, t))
-    logits = 1.5 * rng.standard_normal((b, t, v))
-    return [
-        sequence_cross_entropy(logits, targets, 0, label_smoothing=smoothing)
-        for smoothing in (0.1, 0.4, 1.0)
-    ]
 
 
 @sequence_cross_entropy.case(title="label smoothing with padding", points=2)

@@ -175,11 +175,6 @@ def feed_forward_batch(feed_forward, rng):
     )
 
 
-@feed_forward.case(title="a single token without a batch", points=1)
-def feed_forward_single(feed_forward, rng):
-    return feed_forward(rng.standard_normal(6), *feed_forward_weights(rng, 6, 9))
-
-
 @feed_forward.case(title="as many hidden units as features", points=1)
 def feed_forward_square(feed_forward, rng):
     return feed_forward(
@@ -341,12 +336,6 @@ def encoder_norm(Encoder, rng):
     return encoder(tensor(rng, 3, 4, 5))
 
 
-@Encoder.case(title="three layers without a final norm", points=1, **LOOSE)
-def encoder_plain(Encoder, rng):
-    encoder = fill(Encoder(AddingLayer(4), 3), rng)
-    return encoder(tensor(rng, 2, 5, 4))
-
-
 @Encoder.case(
     title="masks reach every layer, in training and in evaluation", points=2, **LOOSE
 )
@@ -399,12 +388,6 @@ def encoder_names(Encoder, rng):
 @transformer_parameter_count.case(title="sizes drawn at random", points=2)
 def count_drawn(transformer_parameter_count, rng):
     return transformer_parameter_count(*(int(n) for n in rng.integers(2, 40, 4)))
-
-
-@transformer_parameter_count.case(title="an encoder of one layer alone", points=1)
-def count_encoder(transformer_parameter_count, rng):
-    d_model, d_ff = (int(size) for size in rng.integers(2, 900, 2))
-    return transformer_parameter_count(d_model, d_ff, 1, 0)
 
 
 @transformer_parameter_count.case(title="a decoder of one layer alone", points=1)

@@ -248,11 +248,6 @@ def convert_twelve_layers(convert_huggingface_vit, rng):
     return convert_huggingface_vit(dict(sorted(published(rng, 12, E=3).items())))
 
 
-@convert_huggingface_vit.case(title="as many hidden features as features", points=1)
-def convert_square(convert_huggingface_vit, rng):
-    return convert_huggingface_vit(published(rng, 1, E=4, M=4, C=4, classes=4))
-
-
 @convert_huggingface_vit.case(title="patches of 3 x 3 in one channel", points=1)
 def convert_grey(convert_huggingface_vit, rng):
     E = drawn(rng, 5, 8)

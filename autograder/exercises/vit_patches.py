@@ -95,12 +95,6 @@ def patchify_square(patchify, rng):
     return patchify(rng.standard_normal((3, 3, 9, 9)), 3)
 
 
-@patchify.case(title="patches of one pixel, and one patch as large as the image")
-def patchify_extremes(patchify, rng):
-    images = rng.standard_normal((2, 3, 4, 4))
-    return patchify(images, 1), patchify(images, 4)
-
-
 @patchify.case(title="a height that p does not divide is a ValueError")
 def patchify_height(patchify, rng):
     return patchify(rng.standard_normal((2, 3, 6, 16)), 4)  # 16 divides 6 * 16
@@ -141,13 +135,6 @@ def unpatchify_small(unpatchify, rng):
 def embedding_tokens(PatchEmbedding, rng):
     embedding = fill(PatchEmbedding(6, 2, 3, 5), rng)
     return embedding(tensor(rng, 4, 3, 6, 6))
-
-
-@PatchEmbedding.case(title="one channel, sizes drawn at random", points=1)
-def embedding_drawn(PatchEmbedding, rng):
-    p, patches, E = drawn(rng, 2, 4), drawn(rng, 2, 3), drawn(rng, 5, 9)
-    embedding = fill(PatchEmbedding(p * patches, p, 1, E), rng)
-    return embedding(tensor(rng, 2, 1, p * patches, p * patches))
 
 
 @PatchEmbedding.case(title="names and shapes of the parameters", points=1)
@@ -209,11 +196,6 @@ def grid_square(sinusoidal_encoding_2d, rng):
     return sinusoidal_encoding_2d(size, size, 4 * drawn(rng, 2, 9))
 
 
-@sinusoidal_encoding_2d.case(title="a single row", points=1)
-def grid_row(sinusoidal_encoding_2d, rng):
-    return sinusoidal_encoding_2d(1, drawn(rng, 3, 300), 8)
-
-
 # interpolate_positions
 
 # Sixteen products in single precision are a little less exact.
@@ -247,21 +229,6 @@ def positions_smaller(interpolate_positions, rng):
 )
 def positions_reshaped(interpolate_positions, rng):
     return interpolate_positions(positions_for(rng, (3, 8)), (3, 8), (6, 4))
-
-
-@interpolate_positions.case(title="square grids, from 4 x 4 to 6 x 6", **CUBIC)
-def positions_square(interpolate_positions, rng):
-    return interpolate_positions(positions_for(rng, (4, 4), 3), (4, 4), (6, 6))
-
-
-@interpolate_positions.case(
-    title="the same grid changes nothing; then its double", **CUBIC
-)
-def positions_same(interpolate_positions, rng):
-    grid = drawn_grid(rng, 3, 6)
-    positions, double = positions_for(rng, grid), tuple(2 * n for n in grid)
-    same = interpolate_positions(positions, grid, grid)
-    return same, interpolate_positions(positions, grid, double)
 
 
 # break_patchify -----------------------------------------------------------------------

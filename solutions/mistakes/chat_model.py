@@ -35,15 +35,11 @@ def upper_bits_not_shifted():
     0 to 240 in steps of 16; a code is between 0 and 15."""
 
 
-@edit(dequantise, "scale * codes + offset", "scale * codes - offset")
-def offset_subtracted():
-    """The offset was subtracted. It is the weight of code 0 and is added."""
-
-
 @edit(dequantise, "scale * codes + offset", "scale * (codes + offset)")
 def offset_scaled():
     """You added the offset before you multiplied by the scale. The offset is a weight
-    already; only the code is multiplied."""
+    already, that of code 0; only the code counts steps of the scale, so only it is
+    multiplied."""
 
 
 @edit(dequantise, "scale * codes + offset", "scale * (codes - 8.0)")
@@ -55,25 +51,13 @@ def codes_around_zero():
 @edit(dequantise, "scale * codes + offset", "scale * codes")
 def offset_left_out():
     """The offset was left out, so no weight of a block with a positive scale is
-    negative."""
+    negative. A code counts steps of the scale, and the offset says where they begin."""
 
 
 @edit(dequantise, "np.float32", "np.float16")
 def computed_in_half_precision():
-    """The product and the sum were rounded to float16. Convert scale and offset to
-    float32 before you compute with them."""
-
-
-@edit(dequantise, "scale * codes + offset", "scale.flat[0] * codes + offset")
-def one_scale_for_all():
-    """You used the scale of the first block for all of them. Each block of 32 weights
-    has its own."""
-
-
-@edit(dequantise, ".reshape(*blocks.shape[:-1], -1)", ".ravel()")
-def rows_lost():
-    """The rows of the matrix were lost. Only the axis of the blocks grows, by a factor
-    of 32; all axes in front of it stay."""
+    """The product and the sum were rounded to float16, which adds an error to that of
+    the four bits. Convert scale and offset to float32 before you compute with them."""
 
 
 # halves_from_neighbours
@@ -84,7 +68,8 @@ def rows_lost():
 )
 def heads_not_separated():
     """You reordered all rows at once, so the heads got mixed. The even rows of *each
-    head* come first, then its odd ones."""
+    head* come first, then its odd ones, because a rotation pairs features of one head.
+    """
 
 
 @edit(
@@ -111,17 +96,6 @@ def columns_reordered(weight, num_heads):
     rows; the columns are features of the token."""
     order = np.r_[0 : weight.shape[1] : 2, 1 : weight.shape[1] : 2]
     return weight[:, order]
-
-
-@edit(halves_from_neighbours, "pairs.swapaxes(1, 2)", "pairs.swapaxes(0, 2)")
-def head_and_member_swapped():
-    """The axis of the heads moved as well. The rows of a head stay consecutive; only
-    their order within the head changes."""
-
-
-@edit(halves_from_neighbours, "pairs.swapaxes(1, 2)", "pairs")
-def nothing_reordered():
-    """Two reshapes without a swap between them return the rows as they were."""
 
 
 @edit(halves_from_neighbours, "pairs.swapaxes(1, 2)", "pairs[..., ::-1, :, :]")
@@ -154,23 +128,19 @@ def own_turn_closed():
 @edit(chat_prompt, "{end}\\n", "{end}")
 def no_line_break_between_turns():
     """There is no line break after the end token. The template has one after every
-    message."""
+    message, and the model was trained on texts that have it."""
 
 
 @edit(chat_prompt, "{role}\\n{text}", "{role} {text}")
 def space_after_the_role():
-    """Role and text are separated by a space. The template has a line break there."""
-
-
-@edit(chat_prompt, "{role}\\n{text}", "{role}: {text}")
-def colon_after_the_role():
-    """You wrote the role as in a play, with a colon. The model was trained with a line
-    break after the role."""
+    """Role and text are separated by a space. The template has a line break there, and
+    a model answers best to texts of the form that it was trained on."""
 
 
 @edit(chat_prompt, "{start}{role}\\n", "{role}\\n")
 def start_token_missing():
-    """The messages have no start token; it is in front of each role."""
+    """The messages have no start token. It is in front of each role, and tells the
+    model that a role follows, and not one more word of the text."""
 
 
 @edit(chat_prompt, "for role, text in messages", "for role, text in messages[-1:]")
@@ -182,13 +152,13 @@ def last_message_alone():
 @edit(chat_prompt, "{text}{end}", "{text.strip()}{end}")
 def text_stripped():
     """You removed spaces and line breaks around a text. The template copies each text
-    as it is."""
+    as it is: what a user wrote may be code, in which spaces count."""
 
 
 @edit(chat_prompt, '"".join(turns)', '"\\n".join(turns)')
 def empty_lines_between_turns():
     """There is an empty line between the messages, because each ends with a line break
-    already."""
+    already. The model never saw such a text in training."""
 
 
 @mistake(chat_prompt)
@@ -208,12 +178,6 @@ def everything_again():
     been given, so the text is now in its memory several times."""
 
 
-@edit(generate, "forward(ids[-1:])", "forward(ids)")
-def all_new_ids_again():
-    """Each step gave the model all new ids, not only the newest. The earlier ones are
-    in its memory already."""
-
-
 @edit(generate, "choose(logits[-1])", "choose(logits[0])")
 def first_row_of_the_logits():
     """You read the first row of the logits. In the prompt, it predicts the second
@@ -228,7 +192,8 @@ def always_the_largest():
 
 @edit(generate, "ids[-1] == end_id or ", "")
 def end_ignored():
-    """Generation went on after the end token. The answer is complete there."""
+    """Generation went on after the end token. The answer is complete there, and what
+    comes after it means nothing."""
 
 
 @edit(
@@ -243,17 +208,14 @@ def end_dropped():
 
 @edit(generate, "            return ids\n", "            return prompt_ids + ids\n")
 def prompt_returned():
-    """The result begins with the prompt. Only the new ids are asked for."""
-
-
-@edit(generate, "len(ids) == max_new", "len(ids) > max_new")
-def one_id_too_many():
-    """One id too many was generated: stop as soon as there are `max_new`."""
+    """The result begins with the prompt. Only the new ids are asked for: they are the
+    answer, and the caller has the prompt."""
 
 
 @edit(generate, "len(ids) == max_new", "len(ids) + len(prompt_ids) >= max_new")
 def prompt_counted():
-    """You counted the prompt. `max_new` limits the new ids alone."""
+    """You counted the prompt. `max_new` limits the new ids alone, or a long question
+    would leave no room for an answer."""
 
 
 @mistake(generate)
@@ -281,16 +243,3 @@ def a_call_for_nothing(forward, prompt_ids, end_id, max_new, choose):
         if ids[-1] == end_id:
             break
     return ids
-
-
-@mistake(generate)
-def last_id_of_the_prompt_again(forward, prompt_ids, end_id, max_new, choose):
-    """The last id of the prompt was given to the model twice, once at the end of the
-    prompt and once as the first step."""
-    forward(prompt_ids)
-    ids = []
-    while True:
-        logits = forward([[*prompt_ids, *ids][-1]])
-        ids.append(choose(logits[-1]))
-        if ids[-1] == end_id or len(ids) == max_new:
-            return ids

@@ -68,26 +68,10 @@ def only_the_last_token():
     earlier tokens only if they are in the prefix."""
 
 
-@edit(
-    greedy_decode,
-    "prefix = start_ids[:, None]",
-    "prefix = np.full((len(start_ids), 1), start_ids[0])",
-)
-def one_start_for_all():
-    """You began every row with the start of the first row. Each row has a start of its
-    own, for example the language to translate into."""
-
-
 @edit(greedy_decode, "prefix.shape[1] <= max_length", "prefix.shape[1] < max_length")
 def start_counted():
     """You stopped one token early: the start counted towards max_length, which is the
     number of tokens to generate."""
-
-
-@edit(greedy_decode, "argmax", "argmin")
-def least_probable():
-    """You took the least probable token at every step. The largest logit belongs to the
-    most probable one."""
 
 
 @mistake(greedy_decode)
@@ -203,12 +187,6 @@ def start_in_the_length():
     its own; the length is that of the ids that are returned."""
 
 
-@edit(beam_search, "len(ids)", "max(1, len(ids) - (ids[-1] == end_id))")
-def end_not_in_the_length():
-    """You did not count the end when you divided by the length. Its log-probability is
-    in the sum, so it counts."""
-
-
 @edit(beam_search, "if not growing:", "if ended:")
 def stops_with_an_end_in_the_beam():
     """You stopped as soon as one hypothesis had ended and returned the best of the beam
@@ -238,12 +216,6 @@ def joined_along_heads():
     that grows is the third, the tokens."""
 
 
-@edit(KVCache, "axis=2", "axis=0")
-def joined_along_batch():
-    """You joined the new tokens along the batch. Each sequence keeps its own row; the
-    axis that grows is the third, the tokens."""
-
-
 @edit(KVCache, "np.concatenate(pair,", "np.concatenate(pair[::-1],")
 def joined_in_front():
     """You put the new tokens in front of the old ones. The causal mask counts from the
@@ -267,18 +239,6 @@ def replaces():
     only, and the text before it is forgotten."""
 
 
-@edit(KVCache, "return self._keys, self._values", "return self._values, self._keys")
-def returns_exchanged():
-    """You exchanged keys and values in what you return. The keys come first; exchanged,
-    they can have the same shape and no error appears."""
-
-
-@edit(KVCache, "self._keys.shape[2]", "self._keys.shape[1]")
-def counts_heads():
-    """Your length is not that of the tokens but of a different axis. The tokens are the
-    third of the four."""
-
-
 @mistake(KVCache)
 class CountsCalls(right.KVCache):
     """You counted how often something was appended. The length is the number of tokens,
@@ -296,33 +256,6 @@ class CountsCalls(right.KVCache):
         result = super().append(key, value)
         self.calls += 1
         return result
-
-
-@mistake(KVCache)
-class ResetForgetsTheValues(right.KVCache):
-    """Your reset forgets the tokens that were counted, and the next append still joins
-    its keys and values to the old ones. Both arrays have to go."""
-
-    def __init__(self):
-        super().__init__()
-        self.before = 0
-
-    @property
-    def length(self):
-        return super().length - self.before
-
-    def reset(self):
-        if hasattr(self, "before"):
-            self.before = super().length
-        else:
-            super().reset()
-
-    def append(self, key, value):
-        if self._keys is not None:
-            value = np.concatenate([self._values, value], axis=2)
-            key = np.concatenate([self._keys, key], axis=2)
-        self._keys, self._values = key, value
-        return key, value
 
 
 @mistake(KVCache)
@@ -410,16 +343,6 @@ def hidden_from_itself_until_nan():
 def one_key_too_many():
     """Your mask lets each token see one token of its own future. Within a chunk, token
     i attends to the new tokens 0 to i."""
-
-
-@edit(
-    cached_attention,
-    "keys, values = cache",
-    "cache.append(key, value)\n    keys, values = cache",
-)
-def appended_twice():
-    """You added the new tokens to the cache twice. Every token then counts double, and
-    the positions of all that follow are wrong."""
 
 
 @edit(

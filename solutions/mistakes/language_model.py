@@ -265,12 +265,6 @@ def unicode_numbers():
     several bytes in UTF-8, and ids from 256 on are those of merges."""
 
 
-@edit(bpe_encode, "256 + i", "257 + i")
-def numbered_from_257():
-    """You gave merge number i the id 257 + i. The bytes have the ids 0 to 255, so the
-    first merge makes 256; as it is, later merges do not find the ids that they join."""
-
-
 # bpe_decode ---------------------------------------------------------------------------
 
 
@@ -328,12 +322,6 @@ def no_mask():
 def mask_in_training_only():
     """Your causal mask is used in training only. A model that is evaluated or generates
     must not see later tokens either: its perplexity would be far too good."""
-
-
-@edit(LanguageModel, ".tril()", ".triu()")
-def mask_the_wrong_way_round():
-    """Your mask is the wrong way round: each token sees itself and later ones. True
-    means "may attend", and the lower triangle is the past."""
 
 
 @edit(LanguageModel, ".tril()", ".triu(1)")
@@ -402,12 +390,6 @@ def layers_in_a_list():
     no optimiser trains them. An nn.ModuleList registers them."""
 
 
-@edit(LanguageModel, "embedding.weight.T  #", "embedding.weight.T.softmax(0)  #")
-def softmax_of_the_weight():
-    """You applied a softmax to the shared weight. The logits are plain dot products of
-    hidden vectors and embeddings; the loss and the sampling have the softmax."""
-
-
 @edit(
     LanguageModel,
     "        nn.init.normal_(self.embedding.weight, std=0.02)  #",
@@ -447,13 +429,6 @@ def mean_of_exponentials():
     logarithms."""
 
 
-@edit(perplexity, "np.exp(losses.mean())", "1 / np.exp(-losses).mean()")
-def inverse_of_the_mean_probability():
-    """You averaged the probabilities of the targets and divided one by the mean. It is
-    their logarithms that are averaged, so that others that were sure do not make up for
-    one token that was thought impossible."""
-
-
 @mistake(perplexity)
 def mean_over_sequences(logits, targets, pad_id=None):
     """You averaged each sequence first, and then the sequences. A token of a short
@@ -482,12 +457,6 @@ def divided_by_all():
 def padding_zero_counted():
     """Padding whose id is 0 counts as a token; any other id is left out, as it should
     be. In Python 0 is false: ask whether pad_id is None."""
-
-
-@edit(perplexity, "losses.mean()", "-losses.mean()")
-def upside_down():
-    """Your result is below 1: the sign of the mean is missing. You have the geometric
-    mean of the probabilities, and the perplexity is one over it."""
 
 
 @mistake(perplexity)
@@ -690,27 +659,11 @@ def in_order_of_probability(logits, uniform, temperature=1.0):
     return np.take_along_axis(order, found[:, None], axis=-1)[:, 0]
 
 
-@edit(sample_tokens, "uniform[:, None]", "uniform[0]")
-def one_number_for_all():
-    """You used the first random number for all rows, so rows with equal distributions
-    get equal tokens. Each row has a number of its own."""
-
-
 @edit(sample_tokens, "np.minimum(ids, last)", "ids")
 def beyond_the_vocabulary():
     """Where rounding keeps the sum of all probabilities below the random number, you
     chose an id that does not exist, or one that was cut. Choose the last one that has a
     probability."""
-
-
-@edit(
-    sample_tokens,
-    "logits.argmax(axis=-1)",
-    "logits.shape[-1] - 1 - logits[:, ::-1].argmax(axis=-1)",
-)
-def last_of_the_largest():
-    """At temperature 0 you chose the last of several equally large logits. The first
-    one is wanted, as argmax returns it."""
 
 
 @edit(sample_tokens, "(logits - largest)", "logits")

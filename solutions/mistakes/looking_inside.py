@@ -11,7 +11,6 @@ from autograder.exercises.looking_inside import (
     patching_effect,
     previous_token_score,
 )
-from solutions import looking_inside as right
 
 # previous_token_score
 
@@ -25,16 +24,6 @@ def attention_to_itself():
     """The score is the weight that queries put on their own position. A head that
     only attends to itself moves nothing between positions; the previous token is
     one column further left."""
-
-
-@edit(
-    previous_token_score,
-    "np.diagonal(weights, -1, -2, -1)",
-    "np.diagonal(weights, 1, -2, -1)",
-)
-def attention_to_the_next():
-    """You read weights[i, i + 1], or swapped rows and columns. Under a causal mask
-    that diagonal is empty, so every head gets a score of zero. Rows are queries."""
 
 
 @edit(
@@ -70,30 +59,6 @@ def proportion_of_queries(weights):
     the weights themselves."""
     largest = weights.argmax(-1)[..., 1:]
     return (largest == np.arange(largest.shape[-1])).mean(-1)
-
-
-@edit(previous_token_score, ".mean(", ".max(")
-def best_query():
-    """You took the largest weight on a previous token. One query that happens to
-    attend there is enough for a high score; the mean includes all of them."""
-
-
-@edit(previous_token_score, ".mean(", ".sum(")
-def weights_not_averaged():
-    """The weights were summed and not averaged, so the score grows with the length
-    of the text. It should be between 0 and 1."""
-
-
-@edit(previous_token_score, ".mean(axis=-1)", ".mean()")
-def all_maps_together():
-    """You returned one score for all maps. Heads do different things, so each map
-    needs a score of its own."""
-
-
-@edit(previous_token_score, "weights, -1, -2, -1", "weights, -1")
-def diagonal_of_the_first_axes():
-    """The diagonal was taken along the first two axes, which is NumPy's default.
-    They count sequences and heads here; queries and keys are the last two."""
 
 
 @mistake(previous_token_score)
@@ -173,29 +138,6 @@ def all_earlier_copies(weights, period):
     return (weights * found).sum((-2, -1)) / (n - period)
 
 
-@mistake(induction_score)
-def queries_swapped_with_keys(weights, period):
-    """Rows and columns are swapped: you read how much earlier queries attend to
-    later keys, which a causal mask forbids, so all scores would be zero."""
-    return right.induction_score(weights.swapaxes(-1, -2), period)
-
-
-@edit(induction_score, ".mean(axis=-1)", ".mean()")
-def one_score_for_all():
-    """You returned one score for all maps. Which heads are induction heads is the
-    question, so each map needs a score of its own."""
-
-
-@edit(
-    induction_score,
-    ".mean(axis=-1)",
-    ".sum(axis=-1) / (weights.shape[-1] - period + 1)",
-)
-def one_query_more_in_the_divisor():
-    """The sum is right, and the divisor is one too large: it counts the whole
-    diagonal. Its first query has no earlier copy, so n - period queries remain."""
-
-
 # head_contributions
 
 
@@ -238,39 +180,11 @@ def average_of_the_maps():
 @edit(
     head_contributions,
     "weights @ values @ W_O",
-    "weights @ values @ W_O / weights.shape[1]",
-)
-def mean_in_place_of_sum():
-    """Your contributions were divided by the number of heads, so they sum to the
-    mean. The layer adds its heads to the residual stream and does not average
-    them."""
-
-
-@edit(
-    head_contributions,
-    "weights @ values @ W_O",
-    "(weights @ values @ W_O).swapaxes(1, 2)",
-)
-def heads_after_queries():
-    """Heads and queries are swapped in the result. It is (B, h, N, E), so that
-    result[:, i] is all that head i adds."""
-
-
-@edit(
-    head_contributions,
-    "weights @ values @ W_O",
     "np.full_like(weights, 1 / weights.shape[-1]) @ values @ W_O",
 )
 def mean_of_the_values():
     """The weights have no effect: you averaged the values evenly. Where a head
     attends decides what it adds."""
-
-
-@edit(head_contributions, "@ W_O", "@ W_O[::-1]")
-def projections_in_reverse():
-    """The parts of the output projection are in a different order from the heads.
-    Every shape fits; only a sum that is compared with the layer's output shows
-    it."""
 
 
 @mistake(head_contributions)
@@ -299,19 +213,6 @@ def mean_not_subtracted():
     changes no probability, and still gets a large attribution."""
 
 
-@edit(logit_attribution, "axis=1, keepdims=True", "axis=0, keepdims=True")
-def mean_over_features():
-    """The mean was subtracted along the features of the unembedding. The logits to
-    be compared are those of different tokens, which are its columns: take the mean
-    over axis 1."""
-
-
-@edit(logit_attribution, "W_U.mean(axis=1, keepdims=True)", "W_U.mean()")
-def mean_of_the_whole_matrix():
-    """You subtracted one number from the whole unembedding. Each feature has a mean
-    of its own over the vocabulary."""
-
-
 def picked(contributions, W_U, targets):
     """(B, h, N) the logit of the target that each head adds."""
     return (contributions * W_U.T[targets][:, None]).sum(axis=-1)
@@ -323,14 +224,6 @@ def mean_over_heads(contributions, W_U, targets):
     at each position. The mean to subtract is over the vocabulary, for each head."""
     found = picked(contributions, W_U, targets)
     return found - found.mean(axis=1, keepdims=True)
-
-
-@mistake(logit_attribution)
-def mean_over_positions(contributions, W_U, targets):
-    """You subtracted the mean over the positions. That hides what a head does
-    everywhere; the mean to subtract is over the vocabulary, at each position."""
-    found = picked(contributions, W_U, targets)
-    return found - found.mean(axis=-1, keepdims=True)
 
 
 @edit(
@@ -373,18 +266,6 @@ def best_token_of_each_head(contributions, W_U, targets):
     the token that the head promotes most, and often a wrong one."""
     logits = contributions @ W_U
     return logits.max(axis=-1) - logits.mean(axis=-1)
-
-
-@edit(logit_attribution, "[targets]", "[np.broadcast_to(targets[:1], targets.shape)]")
-def targets_of_the_first_sequence():
-    """All sequences got the targets of the first. Each has its own row of
-    targets."""
-
-
-@edit(logit_attribution, ".sum(axis=-1)", ".sum(axis=(1, 3))")
-def heads_summed():
-    """You summed over the heads, which gives the attribution of the whole layer. To
-    tell the heads apart, keep their axis."""
 
 
 # patching_effect
@@ -527,41 +408,11 @@ def normalised_twice():
     and the ids of the last layer differ from the model's prediction."""
 
 
-@edit(logit_lens, "norm(hidden)", "norm(hidden.cumsum(axis=0))")
-def layers_summed():
-    """You summed the layers first. The residual stream is that sum already: each
-    layer's state contains all that the layers before it have added."""
-
-
-@edit(logit_lens, "norm(hidden)", "norm(np.diff(hidden, axis=0, prepend=0))")
-def changes_decoded():
-    """You decoded what each layer adds. The lens shows what the model would predict
-    if it ended there, which takes the whole state."""
-
-
 @edit(logit_lens, "@ W_U", "@ (W_U / np.linalg.norm(W_U, axis=0))")
 def nearest_direction():
     """You looked for the most similar column of the unembedding, by cosine. The
     model uses dot products, in which a token with a large norm has larger
     logits."""
-
-
-@edit(logit_lens, "(norm(hidden) @ W_U)", "np.abs(norm(hidden) @ W_U)")
-def largest_absolute_value():
-    """The logit with the largest absolute value was chosen. A very negative logit
-    belongs to a token that is ruled out."""
-
-
-@edit(logit_lens, ".argmax(", ".argmin(")
-def least_likely_token():
-    """You returned the token with the smallest logit, which is the least likely
-    one."""
-
-
-@edit(logit_lens, "norm(hidden)", "norm(hidden[:, :, -1])")
-def last_position_alone():
-    """Only the last position was decoded. Every position of every sequence predicts
-    a token of its own: the result is (L, B, N)."""
 
 
 @edit(logit_lens, ".argmax(axis=-1)", "")

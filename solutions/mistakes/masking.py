@@ -49,12 +49,6 @@ def causal_one_ahead():
     very token it has to predict, so the model would learn to copy it."""
 
 
-@edit(causal_mask, ", dtype=bool", "")
-def causal_numbers():
-    """The pattern is right, but its entries are numbers and not truth values. A mask of
-    ones and zeros invites arithmetic with the scores, so make it boolean."""
-
-
 @edit(causal_mask, TRIANGLE, f"np.where({TRIANGLE}, 0.0, -np.inf)")
 def causal_additive():
     """You returned zeros and minus infinities, which is the additive form of the mask.
@@ -65,18 +59,6 @@ def causal_additive():
 def causal_nothing_hidden():
     """Your mask allows everything, the future too. Query i may attend to key j only if
     j is not larger than i."""
-
-
-@edit(causal_mask, TRIANGLE, f"{TRIANGLE}[None]")
-def causal_with_batch():
-    """You added a dimension for the batch. The mask is (n, n), and broadcasting adds
-    the dimensions that it needs in front."""
-
-
-@edit(causal_mask, TRIANGLE, f"{TRIANGLE}[:, ::-1]")
-def causal_mirrored():
-    """You mirrored the triangle left to right, so the first query sees only the last
-    key. Query i may attend to the keys from the first one up to its own."""
 
 
 # padding_mask -------------------------------------------------------------------------
@@ -112,37 +94,16 @@ def padding_to_the_longest():
     max_length columns, or it does not fit the scores."""
 
 
-@mistake(padding_mask)
-def padding_transposed(lengths, max_length):
-    """You returned one row per position. Sequences are rows here: the mask is (B,
-    T)."""
-    return np.arange(max_length)[:, None] < lengths
-
-
-@mistake(padding_mask)
-def padding_numbers(lengths, max_length):
-    """The pattern is right, but its entries are numbers and not truth values. A mask of
-    ones and zeros invites arithmetic with the scores, so make it boolean."""
-    return (np.arange(max_length) < lengths[:, None]).astype(float)
-
-
 @edit(padding_mask, "lengths[:, None]", "np.maximum(lengths, 1)[:, None]")
 def padding_never_empty():
     """You gave empty sequences one token. A length of 0 is legal and its row is False
     throughout, or the padding would be read as if it were a word."""
 
 
-@mistake(padding_mask)
-def padding_with_heads(lengths, max_length):
-    """You added dimensions for heads and queries. The padding mask itself is (B, T);
-    combine_masks puts it on its axes among the scores."""
-    return (np.arange(max_length) < lengths[:, None])[:, None, None, :]
-
-
 @edit(padding_mask, "< lengths[:, None]", "== lengths[:, None] - 1")
 def padding_last_token_only():
-    """You marked only the last real token of each sequence. All tokens up to it may be
-    attended to."""
+    """You marked only the last real token of each sequence. All tokens up to it are
+    words, so all of them may be attended to."""
 
 
 @mistake(padding_mask)
@@ -163,39 +124,11 @@ def combine_or():
     token and it must not lie in the future."""
 
 
-@edit(combine_masks, "[:, None, None, :]", "[:, None, :]")
-def combine_without_heads():
-    """You left out the dimension for the heads. The scores are (B, h, N, T), so a mask
-    (B, N, T) would be lined up with the heads, or fail."""
-
-
 @mistake(combine_masks)
 def combine_heads_first(padding, causal):
     """You put the dimension for the heads in front of the batch. Scores are (B, h, N,
-    T): batch first, then heads."""
+    T), batch first, then heads: the masks would go to the wrong sentences, or fail."""
     return (padding[:, None, :] & causal)[None]
-
-
-@edit(combine_masks, "padding[:, None, None, :]", "(padding | True)[:, None, None, :]")
-def combine_causal_only():
-    """You left the padding out. A key that is padding has to be hidden from every
-    query, however early it stands."""
-
-
-@edit(combine_masks, "& causal", "& (causal | True)")
-def combine_padding_only():
-    """You left the causal mask out, or it was always True. Each query must be kept from
-    the keys after it, padding or not."""
-
-
-@edit(
-    combine_masks,
-    "padding[:, None, None, :] & causal",
-    "~(padding[:, None, None] & causal)",
-)
-def combine_inverted():
-    """Your result is True where a key is hidden. In this book True means: may attend,
-    in the masks that come in and in the one that you return."""
 
 
 @edit(combine_masks, "padding[:, None, None, :] & ", "~padding[:, None, None, :] & ~")
@@ -204,34 +137,10 @@ def combine_inverts_inputs():
     allowed, so neither has to be inverted."""
 
 
-@edit(combine_masks, "padding[:", "~padding[:")
-def combine_padding_inverted():
-    """You inverted the padding mask, as torch's layer wants it. Here True means allowed
-    in both masks, so you left only the padding visible."""
-
-
-@edit(combine_masks, "& causal", "& ~causal")
-def combine_causal_inverted():
-    """You inverted the causal mask, so only the future is visible. True means allowed
-    in both masks."""
-
-
 @edit(combine_masks, "[:, None, None, :]", "[:, None, :, None]")
 def combine_padding_of_queries():
     """You put the padding along the queries. Padding is hidden as a key, so it belongs
     to the last dimension; the output of a padded query is simply not used."""
-
-
-@edit(combine_masks, "& causal", "* 1.0 * causal")
-def combine_numbers():
-    """The pattern is right, but its entries are numbers and not truth values. Combine
-    truth values with and, so that the result is a mask again."""
-
-
-@edit(combine_masks, "& causal", "& causal.T")
-def combine_causal_transposed():
-    """You transposed the causal mask, so that its rows are keys. Rows are queries, in
-    the mask as in the scores."""
 
 
 # masked_softmax -----------------------------------------------------------------------
@@ -287,14 +196,14 @@ def full_row_nan():
 
 @edit(masked_softmax, HIDDEN, "np.where(mask, scores, -1e9)")
 def large_negative_number():
-    """You used -1e9 in place of minus infinity. A fully masked row then looks like any
-    other and gets equal weights."""
+    """You filled in a number such as -1e9 where minus infinity belongs. A fully masked
+    row then looks like any other and gets equal weights."""
 
 
 @edit(masked_softmax, HIDDEN, "scores")
 def mask_unused():
     """You accepted the mask and never used it. All keys share the weight, hidden or
-    not."""
+    not, so a token reads padding and its own future."""
 
 
 @edit(masked_softmax, "raised.sum(axis=-1", "raised.sum(axis=-2")
@@ -349,7 +258,7 @@ def attention_masked_after_softmax():
 @mistake(scaled_dot_product_attention)
 def attention_full_row_nan(query, key, value, mask=None):
     """A query that may attend to nothing comes out as NaN. Its weights and its output
-    have to be 0."""
+    have to be 0, or the NaN spreads to every token in the next layer."""
     scores = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
     weights = softmax(np.where(True if mask is None else mask, scores, -np.inf))
     return weights @ value, weights
@@ -357,8 +266,8 @@ def attention_full_row_nan(query, key, value, mask=None):
 
 @mistake(scaled_dot_product_attention)
 def attention_large_negative_number(query, key, value, mask=None):
-    """You used -1e9 in place of minus infinity. A query that may attend to nothing then
-    reads the mean of everything that is hidden from it."""
+    """You filled in a number such as -1e9 where minus infinity belongs. A query that
+    may attend to nothing then reads the mean of everything that is hidden from it."""
     scores = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
     weights = softmax(np.where(True if mask is None else mask, scores, -1e9))
     return weights @ value, weights
@@ -403,13 +312,6 @@ def attention_softmax_over_queries(query, key, value, mask=None):
     scores = query @ key.swapaxes(-2, -1) / np.sqrt(query.shape[-1])
     weights = np.where(mask, softmax(np.where(mask, scores, -np.inf), axis=-2), 0.0)
     return weights @ value, weights
-
-
-@edit(
-    scaled_dot_product_attention, "weights @ value, weights", "weights, weights @ value"
-)
-def attention_results_exchanged():
-    """You returned the weights first. The order is output, then weights."""
 
 
 # break_masked_softmax -----------------------------------------------------------------

@@ -26,30 +26,6 @@ def cache_keys_only():
     head: the keys, to compute the weights, and the values that they average."""
 
 
-@edit(kv_cache_bytes, "num_layers * num", "num")
-def cache_of_one_layer():
-    """The result does not depend on the number of layers. Each layer projects its own
-    input to keys and values, so no two layers can use one cache."""
-
-
-@edit(kv_cache_bytes, " * num_kv_heads", "")
-def cache_of_one_head():
-    """The result does not depend on the number of heads. Every key-value head keeps
-    `head_dim` features of each token; `head_dim` is not the width of the model."""
-
-
-@edit(kv_cache_bytes, " * batch", "")
-def cache_batch_ignored():
-    """The result does not depend on the batch. Sequences that are decoded together have
-    different tokens, so each one fills a cache of its own."""
-
-
-@edit(kv_cache_bytes, " * bytes_per_value", "")
-def cache_in_values():
-    """The result is a number of values, whatever the precision. The memory that they
-    take depends on `bytes_per_value`."""
-
-
 @edit(kv_cache_bytes, "bytes_per_value", "2")
 def cache_always_two_bytes():
     """Every value is counted as two bytes. That is the default only: caches are also
@@ -101,13 +77,6 @@ def root_missing():
     halve the result, where a norm should leave it unchanged."""
 
 
-@edit(rms_norm, ", axis=-1, keepdims=True", "")
-def over_tokens():
-    """One root mean square is taken for all tokens together. Tokens then influence each
-    other, and in generation each one would depend on the text after it: every token is
-    normalised on its own."""
-
-
 @edit(
     rms_norm,
     "np.mean(np.square(x), axis=-1, keepdims=True)",
@@ -116,12 +85,6 @@ def over_tokens():
 def square_of_the_mean():
     """The mean was taken before the square, so the divisor is the absolute value of the
     mean. A token whose features cancel each other is blown up; square first."""
-
-
-@edit(rms_norm, "axis=-1", "axis=max(-2, -x.ndim)")
-def along_tokens():
-    """The mean does not run along the features. The last axis holds the features of one
-    token; the axis before it would mix different tokens."""
 
 
 @edit(rms_norm, " * weight", "")
@@ -142,20 +105,7 @@ def eps_after_the_root():
     the square root of 1e-6 is a thousand times as large as 1e-6."""
 
 
-@edit(rms_norm, " + eps", "")
-def eps_ignored():
-    """`eps` has no effect. A token of zeros is then divided by zero, and weights
-    trained with one eps do not give the same outputs with another."""
-
-
 # swiglu
-
-
-@mistake(swiglu)
-def gate_and_features_swapped(x, W_gate, W_up, W_down):
-    """The silu is applied to x W_up. Both products have the same shape, so nothing
-    fails, but weights trained the other way round give different outputs."""
-    return right.swiglu(x, W_up, W_gate, W_down)
 
 
 @edit(swiglu, "gate * sigmoid", "sigmoid")
@@ -237,12 +187,6 @@ def without_minus():
     the two sines has a minus sign."""
 
 
-@edit(rotary_half, "base ** (-np.arange(half) / half)", "np.ones(half)")
-def one_speed():
-    """All pairs rotate at one speed. Two distances that differ by about 6.28 positions
-    then cannot be told apart; slower pairs are there for long distances."""
-
-
 @edit(rotary_half, "-np.arange(half) / half", "-np.arange(half) / half / 2")
 def exponent_halved():
     """The speeds fall half as fast as they should: the exponent is -i/d, where i counts
@@ -253,7 +197,7 @@ def exponent_halved():
 @edit(rotary_half, "-np.arange(half) / half", "-2 * np.arange(half) / half")
 def exponent_doubled():
     """The speeds fall twice as fast as they should, as if i in base^(-2i/d) counted
-    features and not pairs."""
+    features and not pairs. Most pairs then hardly turn, and tell no distances apart."""
 
 
 @edit(rotary_half, "-np.arange(half) / half", "-np.arange(half) / max(half - 1, 1)")
@@ -261,12 +205,6 @@ def last_pair_reaches_the_base():
     """The exponents are spread so that the last pair's speed is one over the base, as
     from a linspace between 0 and 1. The formula divides the number of a pair by that of
     all pairs, and the last pair stays a step short."""
-
-
-@edit(rotary_half, "base **", "10000.0 **")
-def base_ignored():
-    """The argument `base` has no effect. Models for long contexts use larger bases, so
-    that their slowest pairs do not come full circle."""
 
 
 @edit(rotary_half, "positions[:, None]", "np.arange(x.shape[-2])[:, None]")
@@ -309,18 +247,6 @@ def power_upside_down():
     d-2 to see what the slowest pair becomes."""
 
 
-@edit(rescale_rotary, "base * factor", "base / factor")
-def base_made_smaller():
-    """You made the base smaller, so all pairs rotate faster, and a long text reaches
-    even more angles that training never had. A larger base slows them down."""
-
-
-@edit(rescale_rotary, "-np.arange(0, dim, 2) / dim", "np.arange(0, dim, 2) / dim")
-def periods():
-    """Your frequencies grow from pair to pair: the sign of the exponent is missing, and
-    you have their inverses. The slowest pair is the last one."""
-
-
 @edit(rescale_rotary, "-np.arange(0, dim, 2) / dim", "-np.arange(0, dim, 2) * 2 / dim")
 def exponent_doubled_again():
     """The exponent is doubled: 2i already counts features in steps of two, so the last
@@ -345,19 +271,6 @@ def heads_in_turn(query, key, value, mask=None):
     if h % g:
         raise ValueError("the heads cannot be grouped")
     key, value = np.tile(key, (1, h // g, 1, 1)), np.tile(value, (1, h // g, 1, 1))
-    return right.grouped_query_attention(query, key, value, mask)
-
-
-@mistake(grouped_query_attention)
-def values_in_turn(query, key, value, mask=None):
-    """Keys and values do not belong together: the keys of a head are those of its
-    group, and its values those of heads in turn, 0, 1, 0, 1. Both are shared by groups
-    of consecutive heads."""
-    h, g = query.shape[1], key.shape[1]
-    if h % g:
-        raise ValueError("the heads cannot be grouped")
-    key = np.repeat(key, h // g, axis=1)
-    value = np.tile(value, (1, h // g, 1, 1))
     return right.grouped_query_attention(query, key, value, mask)
 
 
@@ -387,16 +300,6 @@ def scaled_by_whole_width():
 def scaled_by_value_width():
     """You divided by the square root of the width of the values. A score is a dot
     product of a query and a key, so it is their d that sets the scale."""
-
-
-@edit(
-    grouped_query_attention,
-    "np.where(allowed, scores, -np.inf)",
-    "np.where(allowed, -np.inf, scores)",
-)
-def mask_of_hidden():
-    """The mask works the other way round: `True` hides a key. In this book `True` means
-    that a query may attend."""
 
 
 @edit(grouped_query_attention, "-np.inf", "0.0")
@@ -466,16 +369,6 @@ def both_sides():
     causal within its window as well."""
 
 
-@edit(
-    sliding_window_mask,
-    "np.arange(n)[:, None] - np.arange(n)",
-    "np.arange(n) - np.arange(n)[:, None]",
-)
-def future_only():
-    """The mask is transposed: each token sees itself and those after it. Rows are
-    queries, and columns are keys."""
-
-
 @edit(sliding_window_mask, " & (distance < window)", "")
 def no_limit():
     """The window has no effect: the mask is the causal one. Tokens that are `window`
@@ -490,16 +383,6 @@ def no_limit():
 def blocks():
     """The text is cut into blocks, and tokens see only their own block. The window
     slides: each token sees as many tokens back as the one before it did."""
-
-
-@edit(
-    sliding_window_mask,
-    "(distance >= 0) & (distance < window)",
-    "(distance < 0) | (distance >= window)",
-)
-def true_hides():
-    """The mask is inverted: `True` marks hidden keys. In this book `True` means that a
-    query may attend."""
 
 
 # softmax_with_sink
@@ -540,12 +423,6 @@ def sink_without_exponential():
     there; a negative sink could even make the sum negative."""
 
 
-@edit(softmax_with_sink, "sink[:, None, None]", "np.zeros_like(sink)[:, None, None]")
-def sink_of_zero():
-    """Every sink counts as a score of 0, so that 1 is added to the sum. Here each head
-    has learned a sink of its own."""
-
-
 @edit(softmax_with_sink, "np.exp(sink - largest)", "np.exp(sink)")
 def sink_shift_forgotten():
     """The largest score was subtracted from the scores and not from the sink. The sink
@@ -570,14 +447,8 @@ def unstable():
 
 @edit(softmax_with_sink, "sink[:, None, None]", "sink[0]")
 def sink_of_the_first_head():
-    """All heads use the first head's sink. Each head has its own, along the axis of the
-    heads."""
-
-
-@edit(softmax_with_sink, "sink[:, None, None]", "sink.mean()")
-def mean_of_the_sinks():
-    """All heads have the mean of the sinks. Each head has learned a sink of its own:
-    give it the axes of the scores, as with sink[:, None, None]."""
+    """All heads use the first head's sink. Each head has learned its own, along the
+    axis of the heads, because some need a place to rest more than others."""
 
 
 def _with_column(scores, sink):
@@ -593,21 +464,11 @@ def _with_column(scores, sink):
 
 @mistake(latent_scores)
 def makes_all_keys(query, latent, W_up):
-    """The scores are right, but the keys of all heads were made on the way. For a long
-    text they are the very memory that the latent vectors save: use another order of the
-    products."""
+    """The scores are right, but keys were made on the way, of all heads or of one head
+    after the other. For a long text they are the very memory that the latent vectors
+    save: use another order of the products."""
     keys = latent @ W_up  # (h, T, d)
     return query @ keys.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
-
-
-@mistake(latent_scores)
-def makes_keys_of_one_head(query, latent, W_up):
-    """The scores are right, but keys were made on the way, one head after the other. At
-    the peak that is still a key for each token; the latent vectors can be used as they
-    are."""
-    heads = zip(query, W_up, strict=True)
-    scores = [q @ (latent @ W).T for q, W in heads]
-    return np.stack(scores) / np.sqrt(query.shape[-1])
 
 
 @edit(latent_scores, " / np.sqrt(query.shape[-1])", "")
@@ -628,18 +489,6 @@ def first_projection_for_all():
     that each head reads from it are not."""
 
 
-@edit(latent_scores, "absorbed @ latent.T", "latent @ np.swapaxes(absorbed, -1, -2)")
-def queries_not_absorbed():
-    """The result has a row for each token and a column for each query. A row belongs to
-    a query, because the softmax that follows runs over the tokens."""
-
-
-@edit(latent_scores, "np.swapaxes(W_up, -1, -2)", "W_up.mean(axis=0).T")
-def mean_projection():
-    """The heads share one projection, the mean of all. Then they can differ in their
-    queries only, as in multi-query attention."""
-
-
 # delta_rule_step
 
 
@@ -647,18 +496,6 @@ def mean_projection():
 def value_added():
     """The value is added without subtracting what the key found before. The key then
     finds a sum of the old value and the new one, which is what the rule corrects."""
-
-
-@edit(delta_rule_step, "value - key", "value + key")
-def error_added():
-    """The error has the wrong sign: old and new value are added, where the old one has
-    to go."""
-
-
-@edit(delta_rule_step, "state + beta", "state - beta")
-def stepped_away():
-    """The step goes away from the value: the sign of the correction is wrong. The key
-    should find something closer to the value than before."""
 
 
 @edit(delta_rule_step, "beta * np", "np")
@@ -687,24 +524,8 @@ def everything_decays():
     orthogonal to it keep what they have."""
 
 
-@edit(
-    delta_rule_step,
-    "error = value",
-    "key = key / np.linalg.norm(key)\n    error = value",
-)
-def key_normalised():
-    """The key was divided by its norm. The caller decides about that: the key is used
-    as it is."""
-
-
 @edit(delta_rule_step, "np.outer(key, error)", "np.outer(key, error) / (key @ key)")
 def step_divided_by_the_squared_norm():
     """The correction was divided by the squared norm of the key. A step of one would
     then correct the whole error for a key of any norm; here it does so for keys of norm
     one, and the key is used as it is."""
-
-
-@edit(delta_rule_step, "state + beta", "beta")
-def correction_only():
-    """The old state is missing from the result, which holds the correction alone.
-    Everything stored under other keys would be lost."""

@@ -23,39 +23,39 @@ def divide(features, num_heads):
 # split_heads
 
 
-@mistake(split_heads)
-def split_by_reshaping_only(x, num_heads):
+@edit(
+    split_heads,
+    "B, N, num_heads, E // num_heads).swapaxes(1, 2)",
+    "B, num_heads, N, E // num_heads)",
+)
+def split_by_reshaping_only():
     """You reshaped (B, N, E) to (B, h, N, d) in one step. A reshape keeps the order in
     memory, so a head gets pieces of a few tokens instead of a slice of each token.
     Split the last axis first, then swap two axes."""
-    B, N, E = x.shape
-    return x.reshape(B, num_heads, N, divide(E, num_heads))
 
 
-@mistake(split_heads)
-def split_without_transposing(x, num_heads):
+@edit(split_heads, ".swapaxes(1, 2)", "")
+def split_without_transposing():
     """You split the features and left the heads behind the tokens, as (B, N, h, d).
     Attention works on the last two axes, which must be the tokens and features of one
     head."""
-    B, N, E = x.shape
-    return x.reshape(B, N, num_heads, divide(E, num_heads))
 
 
-@mistake(split_heads)
-def split_interleaved(x, num_heads):
+@edit(
+    split_heads,
+    "num_heads, E // num_heads).swapaxes(1, 2)",
+    "E // num_heads, num_heads).transpose(0, 3, 1, 2)",
+)
+def split_interleaved():
     """You split the features into (d, h) and not into (h, d), so head i takes every
     h-th feature. A head is a slice of neighbouring features; with any other choice,
     weights from elsewhere do not fit."""
-    B, N, E = x.shape
-    return x.reshape(B, N, divide(E, num_heads), num_heads).transpose(0, 3, 1, 2)
 
 
-@mistake(split_heads)
-def split_into_slices_of_that_width(x, num_heads):
+@edit(split_heads, "num_heads, E // num_heads)", "E // num_heads, num_heads)")
+def split_into_slices_of_that_width():
     """You took num_heads for the width of a head. It is the number of heads; the width
     of each is the number of features divided by it."""
-    B, N, E = x.shape
-    return x.reshape(B, N, divide(E, num_heads), num_heads).swapaxes(1, 2)
 
 
 @mistake(split_heads)
@@ -68,21 +68,10 @@ def split_dropping_the_rest(x, num_heads):
     return x[..., : d * num_heads].reshape(B, N, num_heads, d).swapaxes(1, 2)
 
 
-@mistake(split_heads)
-def split_the_tokens(x, num_heads):
-    """You split the tokens and not the features: each head sees all features of some
-    of the tokens, so most words can never meet. A head needs a slice of every token."""
-    B, N, E = x.shape
-    divide(E, num_heads)
-    return x.reshape(B, num_heads, N // num_heads, E)
-
-
-@mistake(split_heads)
-def split_heads_before_the_batch(x, num_heads):
+@edit(split_heads, ".swapaxes(1, 2)", ".transpose(2, 0, 1, 3)")
+def split_heads_before_the_batch():
     """You put the heads in front of the batch, as (h, B, N, d). The batch stays first:
     masks and merging count on it."""
-    B, N, E = x.shape
-    return x.reshape(B, N, num_heads, divide(E, num_heads)).transpose(2, 0, 1, 3)
 
 
 @mistake(split_heads)
@@ -96,20 +85,17 @@ def split_copies(x, num_heads):
 # merge_heads
 
 
-@mistake(merge_heads)
-def merge_by_reshaping_only(x):
+@edit(merge_heads, ".swapaxes(1, 2)", "")
+def merge_by_reshaping_only():
     """You reshaped (B, h, N, d) to (B, N, h * d) without swapping heads and tokens
     first. A row then holds several tokens of one head instead of all heads of one
     token."""
-    B, h, N, d = x.shape
-    return x.reshape(B, N, h * d)
 
 
-@mistake(merge_heads)
-def merge_by_adding(x):
+@edit(merge_heads, "x.swapaxes(1, 2).reshape(B, N, h * d)", "x.sum(axis=1)")
+def merge_by_adding():
     """You added the heads. Their slices belong side by side, so that the output
     projection can treat each head differently; a sum has thrown that away."""
-    return x.sum(axis=1)
 
 
 @mistake(merge_heads)
@@ -119,43 +105,22 @@ def merge_by_averaging(x):
     return x.mean(axis=1)
 
 
-@mistake(merge_heads)
-def merge_interleaved(x):
+@edit(merge_heads, ".swapaxes(1, 2)", ".transpose(0, 2, 3, 1)")
+def merge_interleaved():
     """You joined the features as (d, h) and not as (h, d): the heads are shuffled like
     two halves of a pack of cards. All of the first head comes first, then the next."""
-    B, h, N, d = x.shape
-    return x.transpose(0, 2, 3, 1).reshape(B, N, d * h)
 
 
-@mistake(merge_heads)
-def merge_along_the_tokens(x):
+@edit(merge_heads, ".swapaxes(1, 2).reshape(B, N, h * d)", ".reshape(B, h * N, d)")
+def merge_along_the_tokens():
     """You joined the heads along the tokens, which makes h times as many tokens. The
     slices are features of one token, and the model's width is where they came from."""
-    B, h, N, d = x.shape
-    return x.reshape(B, h * N, d)
 
 
-@mistake(merge_heads)
-def merge_wrong_axes(x):
+@edit(merge_heads, ".swapaxes(1, 2)", ".swapaxes(2, 3)")
+def merge_wrong_axes():
     """You swapped the tokens with the features of a head, and not with the heads. The
     features of one token are no longer in one row."""
-    B, h, N, d = x.shape
-    return x.swapaxes(2, 3).reshape(B, N, h * d)
-
-
-@mistake(merge_heads)
-def merge_without_joining(x):
-    """You swapped the right axes and kept all four of them. The last two, heads and
-    features, have to become one."""
-    return x.swapaxes(1, 2)
-
-
-@mistake(merge_heads)
-def merge_last_head_first(x):
-    """You joined the heads in reverse order. Head i fills the features from i * d on,
-    where split_heads took them."""
-    B, h, N, d = x.shape
-    return x[:, ::-1].swapaxes(1, 2).reshape(B, N, h * d)
 
 
 # multi_head_attention
@@ -218,17 +183,6 @@ def attention_of_keys():
     belongs to query i: multiply the queries by the transposed keys."""
 
 
-@edit(multi_head_attention, "else mask,", "else ~mask,")
-def attention_mask_inverted():
-    """Your mask is used the wrong way round: True means that attention is allowed here,
-    and you hide what is True."""
-
-
-@edit(multi_head_attention, "True if mask is None else mask", "True")
-def attention_mask_ignored():
-    """You accept a mask and never use it. Where it is False, the weight must be 0."""
-
-
 @edit(
     multi_head_attention,
     "np.maximum(weights.sum(axis=-1, keepdims=True), 1.0)",
@@ -286,11 +240,6 @@ def layer_keys_by_the_query_projection():
 def layer_merged_by_reshaping():
     """You merged the heads with a single reshape. A row then holds several tokens of
     one head; swap heads and tokens before you join the features."""
-
-
-@edit(MultiHeadAttention, "h = self.num_heads\n", "h, mask = self.num_heads, None\n")
-def layer_mask_ignored():
-    """You accept a mask and never use it. Where it is False, the weight must be 0."""
 
 
 @edit(
@@ -359,7 +308,8 @@ def count_all_times_heads(embed_dim, num_heads):
 
 @mistake(projection_parameter_count)
 def count_one_head(embed_dim, num_heads):
-    """You counted one head only. There are h of them side by side."""
+    """You counted one head only. There are h of them side by side, each with matrices
+    of its own, so that each can look for something else."""
     d = embed_dim // num_heads
     return 3 * (embed_dim * d + d) + embed_dim * d + embed_dim
 
@@ -376,20 +326,6 @@ def count_without_biases(embed_dim, num_heads):
     """You forgot the biases: each of the four projections has one number for each of
     its outputs."""
     return 4 * embed_dim**2
-
-
-@mistake(projection_parameter_count)
-def count_without_output_bias(embed_dim, num_heads):
-    """Your count is too small by embed_dim, which is one bias. All four projections
-    have one: those of queries, keys and values, and that of the output."""
-    return 4 * embed_dim**2 + 3 * embed_dim
-
-
-@mistake(projection_parameter_count)
-def count_output_bias_of_each_head(embed_dim, num_heads):
-    """You counted a bias of the output projection for every head. Each head has rows of
-    its weight, but the products are summed, and one bias is added to the sum."""
-    return 4 * embed_dim**2 + 3 * embed_dim + num_heads * embed_dim
 
 
 @mistake(projection_parameter_count)

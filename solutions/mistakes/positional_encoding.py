@@ -55,12 +55,6 @@ def last_pair_reaches_the_base():
     differ here, and their tables are not interchangeable."""
 
 
-@edit(sinusoidal_encoding, "10000.0", "1000.0")
-def base_of_a_thousand():
-    """You used a base of 1000. The base sets the longest wavelength, and everybody who
-    reads your table expects 10000."""
-
-
 @edit(sinusoidal_encoding, "np.arange(length)", "np.arange(1, length + 1)")
 def positions_from_one():
     """You counted the positions from 1. The first position is 0, whose sines are 0 and
@@ -82,12 +76,6 @@ def halves_side_by_side():
 def cosine_before_sine():
     """You exchanged sine and cosine. The even components are sines, so the first row
     begins 0, 1, 0, 1."""
-
-
-@edit(sinusoidal_encoding, "10000.0 ** (-doubled / dim)", "np.ones(dim // 2)")
-def one_frequency():
-    """You gave all pairs the same frequency. Each pair needs its own, from fast to
-    slow, like the digits of a counter; one alone repeats after six positions."""
 
 
 @edit(sinusoidal_encoding, "(-doubled / dim)", "(doubled / dim)")
@@ -114,12 +102,6 @@ def shifted_backwards():
     """Your matrix moves in the opposite direction: it leads from position i to position
     i - offset. Check the sign of the two sines against sin(a + b), with the sine of a
     pair standing first."""
-
-
-@edit(shift_matrix, BLOCK, "[[cosine, sine], [sine, cosine]]")
-def reflected():
-    """You gave both sines the same sign. That block is no rotation; cos(a + b) has a
-    minus where sin(a + b) has a plus."""
 
 
 @edit(shift_matrix, BLOCK, "[[cosine, 0], [0, cosine]]")
@@ -236,23 +218,10 @@ def rotary_exponent_halved():
     the pairs reach down to nearly 1/base; yours stop at its square root."""
 
 
-@edit(rotary_embedding, "(-doubled / d)", "(doubled / d)")
-def rotary_exponent_positive():
-    """The exponent lacks its minus sign, or you multiply by the power where you should
-    divide: later pairs then turn faster and faster. The first pair is the fastest, and
-    the last one turns slowest."""
-
-
 @edit(rotary_embedding, "base ** (-doubled / d)", "np.ones(d // 2)")
 def one_speed():
     """You turned every pair at the same speed. Then the score repeats after six
     positions; each pair needs a frequency of its own, from fast to slow."""
-
-
-@edit(rotary_embedding, "cosine - second", "cosine + second")
-def pairs_mirrored():
-    """You gave both sines the same sign. That mirrors a pair and does not turn it, so
-    lengths and scores are no longer kept."""
 
 
 @edit(

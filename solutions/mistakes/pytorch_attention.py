@@ -48,22 +48,10 @@ def separate_bias_order():
     come first, then keys, then values, though all thirds have the same length."""
 
 
-@edit(in_projection, "else bias.chunk(3)", "else bias.reshape(-1, 3).T")
-def separate_bias_in_steps_of_three():
-    """You took every third number of the bias for each projection. The bias is three
-    blocks of E numbers, one after the other: cut it into thirds."""
-
-
 @edit(in_projection, "F.linear(value, w_v, b_v)", "value")
 def separate_raw_values():
     """You passed the values on as they came. They are projected too, to the width of
-    the layer."""
-
-
-@edit(in_projection, "if bias is None else", "if False else")
-def separate_bias_needed():
-    """You use a bias without asking whether there is one. Without it the projections
-    are plain products."""
+    the layer: what a token passes on is learned, as what it is found by is."""
 
 
 # in_projection_packed
@@ -110,13 +98,6 @@ def packed_always_self(query, key, value, weight, bias=None):
 
 
 @mistake(in_projection_packed)
-def packed_values_from_keys(query, key, value, weight, bias=None):
-    """You made the values from the keys' input. The two are one tensor in most models
-    and need not be."""
-    return linear_thirds(query, key, key, weight, bias)
-
-
-@mistake(in_projection_packed)
 def packed_interleaved(query, key, value, weight, bias=None):
     """You took every third row, as if the rows were interleaved. The three matrices are
     stacked, each as one block of E rows, and so are the three parts of the bias."""
@@ -136,7 +117,8 @@ def packed_transposed(query, key, value, weight, bias=None):
 
 @mistake(in_projection_packed)
 def packed_no_bias(query, key, value, weight, bias=None):
-    """You left out the bias. Each third of it belongs to one projection."""
+    """You left out the bias. Each third of it belongs to one projection; without it, a
+    query cannot prefer some keys whatever its token is."""
     return linear_thirds(query, key, value, weight, None)
 
 
@@ -245,11 +227,3 @@ def layer_zero_key_ignored():
 def layer_appended_keys_hidden():
     """You hide the appended keys. No mask speaks about them, so they stay visible to
     every query."""
-
-
-@edit(
-    TorchMultiheadAttention, "if average_attn_weights:", "if not average_attn_weights:"
-)
-def layer_average_the_wrong_way_round():
-    """You return the weights of each head where their average is wanted, and the other
-    way round. The average is the default of torch's layer."""

@@ -105,36 +105,6 @@ def layer_weights_transposed():
     is (in, out) and stands on the right of the tokens, so it needs no transpose."""
 
 
-@edit(attention_layer, "Q @ W_Q, X @ W_K, X @ W_V", "X @ W_Q, X @ W_K, X @ W_V")
-def layer_never_uses_the_queries():
-    """You took the queries from X and never used Q. In cross-attention the queries come
-    from Q, so there is one output for each of its rows."""
-
-
-@edit(attention_layer, "Q @ W_Q, X @ W_K, X @ W_V", "Q @ W_Q, Q @ W_K, Q @ W_V")
-def layer_attends_to_the_queries():
-    """You took keys and values from Q. Q holds the tokens that attend; the tokens that
-    are attended to, and give keys and values, are those of X."""
-
-
-@edit(attention_layer, "Q @ W_Q, X @ W_K, X @ W_V", "X @ W_Q, Q @ W_K, Q @ W_V")
-def layer_sides_swapped():
-    """You swapped the two sides: the queries come from X, the keys and values from Q.
-    The result must have one row for each row of Q."""
-
-
-@edit(attention_layer, "Q @ W_Q, X @ W_K", "Q @ W_K, X @ W_Q")
-def layer_query_and_key_weights_swapped():
-    """You swapped W_Q and W_K. The shapes hide it when D_Q equals D_X, but each token
-    then searches for what it should be found by."""
-
-
-@edit(attention_layer, "Q @ W_Q", "Q @ W_K")
-def layer_one_weight_for_queries_and_keys():
-    """You projected queries and keys with the same weight. What a token searches for
-    and what it is found by need their own projections."""
-
-
 @edit(attention_layer, "X @ W_K, X @ W_V", "X @ W_V, X @ W_K")
 def layer_keys_and_values_swapped():
     """You swapped keys and values: the values were matched and the keys averaged.
@@ -160,16 +130,6 @@ def layer_scale_by_token_width(Q, X, W_Q, W_K, W_V):
     E = Q @ W_Q @ (X @ W_K).T / np.sqrt(X.shape[1])
     A = np.exp(E - E.max(axis=1, keepdims=True))
     A = A / A.sum(axis=1, keepdims=True)
-    return A @ X @ W_V, A
-
-
-@mistake(attention_layer)
-def layer_softmax_over_queries(Q, X, W_Q, W_K, W_V):
-    """You normalised over the queries, so columns sum to one. Each query divides its
-    own weight among the keys, so rows must sum to one."""
-    E = Q @ W_Q @ (X @ W_K).T / np.sqrt(W_K.shape[1])
-    A = np.exp(E - E.max(axis=0))
-    A = A / A.sum(axis=0)
     return A @ X @ W_V, A
 
 
@@ -208,12 +168,6 @@ def content_in_the_match():
     attracts or repels every reader. Leave the last column out of queries and keys."""
 
 
-@edit(choose_projections, "20 * W_Q", "-20 * W_Q")
-def sign_turned_round():
-    """A match lowers the score, so each reader avoids the book they want. Query and key
-    of one subject have to point in the same direction."""
-
-
 @edit(choose_projections, "W_K, W_V\n", "W_K, 20 * W_V\n")
 def firmness_in_the_values():
     """The values are multiplied, so readers get a multiple of the book. How firm a
@@ -245,18 +199,6 @@ def columns_scores_of_rows():
     """In each of your columns a key chooses among the queries: the scores have queries
     as rows, or W_Q and W_K are swapped. A column belongs to one query, which chooses
     among the keys."""
-
-
-@edit(self_attention_columns, "return values @ A, A", "return values @ A, A.T")
-def columns_weights_as_rows():
-    """Your outputs are right, but you returned the weights with a row for each query.
-    In the column convention the weights are transposed too: columns sum to one."""
-
-
-@edit(self_attention_columns, "return values @ A, A", "return (values @ A).T, A.T")
-def columns_everything_as_rows():
-    """You computed with rows and returned rows. The numbers are right, but outputs and
-    weights have to be transposed back into columns."""
 
 
 @edit(self_attention_columns, "values @ A, A", "values @ A.T, A")

@@ -22,10 +22,6 @@ def jacobian(weights):
 
 # dot_product_variance -----------------------------------------------------------------
 
-DRAWN = """queries = rng.standard_normal((num_samples, d))
-    keys = rng.standard_normal((num_samples, d))
-"""
-
 
 @edit(dot_product_variance, "queries * keys", "queries * queries")
 def variance_of_a_vector_with_itself():
@@ -92,12 +88,6 @@ def variance_of_all_pairs():
     independent of each other; each query has one key of its own."""
 
 
-@edit(dot_product_variance, DRAWN, DRAWN.replace("standard_normal", "random"))
-def variance_of_uniform_numbers():
-    """You drew from a uniform distribution. The entries are standard normal, with mean
-    0 and variance 1, or the result is not d."""
-
-
 @mistake(dot_product_variance)
 def variance_drawn_pair_by_pair(d, num_samples, rng):
     """You drew query and key of one pair after the other. All queries come first, then
@@ -133,7 +123,7 @@ def jacobian_as_a_vector(weights):
 @mistake(softmax_jacobian)
 def jacobian_outer_only(weights):
     """You forgot the diagonal part. A rising score lifts its own weight, so the
-    diagonal is positive."""
+    diagonal is positive, and only so does each row sum to zero."""
     return -np.outer(weights, weights)
 
 
@@ -142,13 +132,6 @@ def jacobian_added(weights):
     """You added the outer product. A higher score takes weight away from the others, so
     it is subtracted, and each row of the Jacobian sums to zero."""
     return np.diag(weights) + np.outer(weights, weights)
-
-
-@mistake(softmax_jacobian)
-def jacobian_negated(weights):
-    """Your signs are the other way round. A rising score lifts its own weight and
-    lowers the others."""
-    return -jacobian(weights)
 
 
 @mistake(softmax_jacobian)
@@ -163,13 +146,6 @@ def jacobian_of_identity(weights):
     """You put ones on the diagonal. The diagonal part is the weight itself: a weight
     near zero hardly reacts."""
     return np.eye(len(weights)) - np.outer(weights, weights)
-
-
-@mistake(softmax_jacobian)
-def jacobian_with_inner_product(weights):
-    """You subtracted the inner product where the outer one belongs. The inner product
-    is one number; each pair of weights needs its own."""
-    return np.diag(weights) - weights @ weights
 
 
 @mistake(softmax_jacobian)
@@ -195,8 +171,6 @@ def jacobian_without_second_factor(weights):
 
 
 # attention_entropy --------------------------------------------------------------------
-
-SUM = "-(weights * logarithms).sum(axis=-1)"
 
 
 @edit(attention_entropy, "np.log(", "np.log2(")
@@ -235,24 +209,6 @@ def entropy_of_columns():
 def entropy_of_everything():
     """You summed over everything. Each query has a distribution of its own, so there is
     one entropy per row, not one for the batch."""
-
-
-@edit(attention_entropy, "axis=-1", "axis=-1, keepdims=True")
-def entropy_keepdims():
-    """You kept the last axis with length one. The result has one number per row, and
-    the axis of the keys is gone."""
-
-
-@edit(attention_entropy, SUM, f"{SUM} / np.log(weights.shape[-1])")
-def entropy_relative():
-    """You divided by log N. That is a useful relative measure, but the entropy in nats
-    runs from 0 to log N."""
-
-
-@edit(attention_entropy, SUM, f"np.exp({SUM})")
-def entropy_perplexity():
-    """You returned the exponential of the entropy, the effective number of keys. The
-    task asks for the entropy itself."""
 
 
 @edit(attention_entropy, "weights * logarithms", "logarithms")
@@ -302,25 +258,11 @@ def gradient_unscaled(q, K, scale):
 
 
 @mistake(score_gradient_norm)
-def gradient_divided(q, K, scale):
-    """You divided by the scale. It is a factor such as 1/sqrt(d), so the scores are
-    multiplied by it."""
-    return np.linalg.norm(jacobian(softmax(K @ q / scale))) / scale
-
-
-@mistake(score_gradient_norm)
 def gradient_scaled_twice(q, K, scale):
     """You applied a 1/sqrt(d) of your own besides the scale. The caller says how to
     scale, and may want none."""
     own = scale / np.sqrt(len(q))
     return own * np.linalg.norm(jacobian(softmax(own * (K @ q))))
-
-
-@edit(score_gradient_norm, IN_FRONT, "scale**2 * np.linalg.norm(jacobian)")
-def gradient_chain_rule_twice():
-    """The scale is a factor twice besides its place in the softmax. The raw score
-    reaches the softmax through one multiplication, so the chain rule brings one such
-    factor along."""
 
 
 @edit(score_gradient_norm, "scale * (K @ q)", "scale**2 * (K @ q)")
@@ -339,16 +281,10 @@ def gradient_overflow(q, K, scale):
         return scale * np.linalg.norm(jacobian(weights))
 
 
-@edit(score_gradient_norm, "norm(jacobian)", "norm(jacobian, 2)")
-def gradient_spectral_norm():
-    """You returned the largest singular value. The Frobenius norm is the square root of
-    the sum of all squared derivatives."""
-
-
 @edit(score_gradient_norm, IN_FRONT, "scale**2 * (jacobian**2).sum()")
 def gradient_squared_norm():
     """You returned the squared norm. The Frobenius norm is the square root of the sum
-    of all squared derivatives."""
+    of all squared derivatives, so that twice the slope is twice the norm."""
 
 
 @edit(score_gradient_norm, "norm(jacobian)", "norm(np.diag(jacobian))")

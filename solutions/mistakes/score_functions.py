@@ -51,15 +51,6 @@ def cosine_guards_decoder_only(S, H):
 
 
 @mistake(cosine_score)
-def cosine_guards_encoder_only(S, H):
-    """You guarded against zero encoder states and forgot the decoder states. Either
-    vector may be zero, so both lengths need the guard."""
-    own = lengths(H)
-    with np.errstate(invalid="ignore"):
-        return S @ H.T / np.outer(lengths(S), np.where(own > 0, own, 1.0))
-
-
-@mistake(cosine_score)
 def cosine_is_dot(S, H):
     """You did not divide by the lengths at all. The cosine compares directions, so a
     state ten times as long must score the same."""
@@ -79,14 +70,6 @@ def cosine_squared_lengths(S, H):
     """You divided by the squared lengths: the square root is missing. A state that is
     ten times as long then scores a tenth, where the cosine ignores length."""
     product = np.outer((S**2).sum(axis=1), (H**2).sum(axis=1))
-    return S @ H.T / np.where(product > 0, product, 1.0)
-
-
-@mistake(cosine_score)
-def cosine_sum_of_absolutes(S, H):
-    """You measured length as the sum of absolute values. Only the Euclidean length, the
-    root of the sum of squares, makes a state score 1 with itself."""
-    product = np.outer(np.abs(S).sum(axis=1), np.abs(H).sum(axis=1))
     return S @ H.T / np.where(product > 0, product, 1.0)
 
 
@@ -114,20 +97,6 @@ def cosine_large_epsilon(S, H):
     return S @ H.T / (np.outer(lengths(S), lengths(H)) + 0.01)
 
 
-@mistake(cosine_score)
-def cosine_distance(S, H):
-    """You returned one minus the cosine, a distance. A score is large where the match
-    is good."""
-    return 1 - cosine(S, H)
-
-
-@mistake(cosine_score)
-def cosine_transposed(S, H):
-    """Your scores have a row for each encoder state. The decoder states ask, so they
-    belong to the rows."""
-    return cosine(H, S)
-
-
 # general_score
 
 
@@ -136,13 +105,6 @@ def general_transposed_weight(S, H, W_a):
     """You transposed W_a. Its rows belong to the decoder's features and its columns to
     the encoder's; when both have the same width only the values tell."""
     return S @ W_a.T @ H.T
-
-
-@mistake(general_score)
-def general_transposed(S, H, W_a):
-    """Your scores have a row for each encoder state. The decoder states ask, so they
-    belong to the rows."""
-    return (S @ W_a @ H.T).T
 
 
 @mistake(general_score)
@@ -167,27 +129,6 @@ def general_scaled(S, H, W_a):
 
 
 @mistake(general_score)
-def general_weight_on_both(S, H, W_a):
-    """You put W_a on both sides, which treats the two states alike. It stands between
-    them once, so that the encoder states stay as they are."""
-    return (S @ W_a) @ (H @ W_a.T @ W_a).T
-
-
-@mistake(general_score)
-def general_softmax(S, H, W_a):
-    """You applied a softmax. Turning scores into weights is the next step of attention,
-    not part of the score."""
-    return softmax(S @ W_a @ H.T)
-
-
-@mistake(general_score)
-def general_normalised(S, H, W_a):
-    """You normalised the states before comparing them. This score keeps their lengths;
-    only the cosine divides them out."""
-    return (S @ W_a @ H.T) / np.outer(lengths(S), lengths(H))
-
-
-@mistake(general_score)
 def general_with_tanh(S, H, W_a):
     """You put a tanh behind the matrix. This score is bilinear: twice the state is
     twice the score. The nonlinearity belongs to the additive score."""
@@ -199,15 +140,6 @@ def general_reshaped_weight(S, H, W_a):
     """W_a was given its transposed shape by reshape, which keeps the order of the
     numbers and so moves them to other features. A transpose swaps the axes: W_a.T."""
     return S @ W_a.reshape(W_a.shape[::-1]).T @ H.T
-
-
-@mistake(general_score)
-def general_diagonal_only(S, H, W_a):
-    """Only the diagonal of W_a has an effect. Each of its numbers says how much a
-    feature of one state and a feature of the other count together, and all pairs of
-    features belong to the score."""
-    k = min(W_a.shape)
-    return (S[:, :k] * np.diag(W_a)) @ H[:, :k].T
 
 
 # reduced_rank_score
@@ -236,24 +168,10 @@ def reduced_one_projection(S, H, U_a, V_a):
 
 
 @mistake(reduced_rank_score)
-def reduced_other_projection(S, H, U_a, V_a):
-    """You used V_a for both states. Each side has its own projection, and U_a is the
-    one for decoder states."""
-    return (S @ V_a.T) @ (H @ V_a.T).T
-
-
-@mistake(reduced_rank_score)
 def reduced_scaled(S, H, U_a, V_a):
     """You divided by the square root of k. The scores of this chapter are not scaled,
     and learned matrices can take up any factor."""
     return (S @ U_a.T) @ (H @ V_a.T).T / np.sqrt(len(U_a))
-
-
-@mistake(reduced_rank_score)
-def reduced_transposed(S, H, U_a, V_a):
-    """Your scores have a row for each encoder state. The decoder states ask, so they
-    belong to the rows."""
-    return (H @ V_a.T) @ (S @ U_a.T).T
 
 
 @mistake(reduced_rank_score)
@@ -268,20 +186,6 @@ def reduced_ignores_weights(S, H, U_a, V_a):
     """You left both states unprojected and ignored the learned matrices. They decide
     which k mixtures of features are compared."""
     return S @ H.T
-
-
-@mistake(reduced_rank_score)
-def reduced_with_tanh(S, H, U_a, V_a):
-    """You put a tanh behind the projections. This score is bilinear: twice the state is
-    twice the score."""
-    return np.tanh(S @ U_a.T) @ np.tanh(H @ V_a.T).T
-
-
-@mistake(reduced_rank_score)
-def reduced_added(S, H, U_a, V_a):
-    """You added the projected features instead of multiplying them. A score is the dot
-    product of the two projected states."""
-    return (S @ U_a.T).sum(axis=1)[:, None] + (H @ V_a.T).sum(axis=1)
 
 
 # additive_score
@@ -333,13 +237,6 @@ def additive_tanh_of_each(S, H, W_a, V_a, v_a):
 
 
 @mistake(additive_score)
-def additive_multiplied(S, H, W_a, V_a, v_a):
-    """You multiplied the two projections where they should be added. The name says it:
-    the hidden layer is tanh of a sum."""
-    return np.tanh((S @ V_a.T)[:, None] * (H @ W_a.T)[None]) @ v_a
-
-
-@mistake(additive_score)
 def additive_without_v(S, H, W_a, V_a, v_a):
     """You summed the hidden layer without v_a. That vector is learned: it says how much
     each hidden number counts, and in which direction."""
@@ -351,13 +248,6 @@ def additive_rectified(S, H, W_a, V_a, v_a):
     """You cut off negative hidden numbers instead of applying tanh. The additive score
     is defined with tanh, which keeps the sign and bounds the size."""
     return np.maximum(hidden_layer(S, H, W_a, V_a), 0.0) @ v_a
-
-
-@mistake(additive_score)
-def additive_transposed(S, H, W_a, V_a, v_a):
-    """Your scores have a row for each encoder state. The decoder states ask, so they
-    belong to the rows."""
-    return (np.tanh(hidden_layer(S, H, W_a, V_a)) @ v_a).T
 
 
 @mistake(additive_score)
@@ -410,13 +300,6 @@ def count_reduced_as_full(score, s, h, k=None, r=None):
 
 
 @mistake(parameter_count)
-def count_one_factor(score, s, h, k=None, r=None):
-    """You counted one of the two thin matrices only. Both sides have a projection to k
-    features, and both are learned."""
-    return k * s if score == "reduced_rank" else count(score, s, h, k, r)
-
-
-@mistake(parameter_count)
 def count_product_of_factors(score, s, h, k=None, r=None):
     """You counted k * s * h numbers for reduced rank. Its two matrices are separate, so
     their sizes are added and not multiplied."""
@@ -435,15 +318,6 @@ def count_dot_by_width(score, s, h, k=None, r=None):
     """You counted a number per feature for dot and cosine. They learn nothing: the
     numbers that they multiply are the states themselves."""
     return s if score in ("dot", "cosine") else count(score, s, h, k, r)
-
-
-@mistake(parameter_count)
-def count_bias_of_hidden_layer(score, s, h, k=None, r=None):
-    """You counted r numbers too many for the additive score, as for a bias of its
-    hidden layer. It has none: learned are the entries of the two matrices and of
-    v_a."""
-    more = (r or 0) if score == "additive" else 0
-    return count(score, s, h, k, r) + more
 
 
 @mistake(parameter_count)

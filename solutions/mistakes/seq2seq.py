@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from autograder.exercise import mistake
+from autograder.exercise import edit, mistake
 from autograder.exercises.seq2seq import (
     AttentionDecoder,
     context_vector,
@@ -29,51 +29,36 @@ def weigh(scores, encoder_states, source_mask=None):
     return torch.einsum("bt,bth->bh", weights, encoder_states), weights
 
 
-@mistake(context_vector)
-def scaled_scores(state, encoder_states, source_mask=None):
+@edit(context_vector, ".squeeze(1)  # (B, T)", ".squeeze(1) / state.shape[-1] ** 0.5")
+def scaled_scores():
     """You divided the scores by the square root of the width. This chapter uses the
     plain dot product; the scale belongs to a later chapter, and here it makes the
     weights flatter than asked for."""
-    scores = dot_scores(state, encoder_states) / state.shape[-1] ** 0.5
-    return weigh(scores, encoder_states, source_mask)
 
 
-@mistake(context_vector)
-def mask_not_used(state, encoder_states, source_mask=None):
+@edit(context_vector, "if source_mask is None", "if True")
+def mask_not_used():
     """You took the mask and never used it, so the decoder also reads padding. Then the
     translation of a line depends on how long the other lines of its batch are."""
-    return weigh(dot_scores(state, encoder_states), encoder_states)
 
 
-@mistake(context_vector)
-def mask_inverted(state, encoder_states, source_mask=None):
-    """You hid the tokens that may be attended to and read the padding. In this book
-    True in a mask means *may attend*."""
-    hidden = None if source_mask is None else ~source_mask
-    return weigh(dot_scores(state, encoder_states), encoder_states, hidden)
-
-
-@mistake(context_vector)
-def masked_scores_are_zero(state, encoder_states, source_mask=None):
+@edit(
+    context_vector,
+    """scores.masked_fill(~source_mask, -torch.inf).softmax(dim=-1)
+        weights = torch.where(source_mask, weights, 0.0)""",
+    "(scores * source_mask).softmax(dim=-1)",
+)
+def masked_scores_are_zero():
     """You set the scores of padding to 0. A score of 0 is a score like any other and
     gets a weight above zero; what must become zero is the weight, while the others
     still sum to one."""
-    scores = dot_scores(state, encoder_states)
-    if source_mask is not None:
-        scores = scores * source_mask
-    return weigh(scores, encoder_states)
 
 
-@mistake(context_vector)
-def masked_after_the_softmax(state, encoder_states, source_mask=None):
+@edit(context_vector, "scores.masked_fill(~source_mask, -torch.inf)", "scores")
+def masked_after_the_softmax():
     """You set the weights of padding to zero after the softmax, so the rest of a row no
     longer sums to one and the context shrinks with every filler token. Take padding out
     of the competition before the softmax."""
-    context, weights = weigh(dot_scores(state, encoder_states), encoder_states)
-    if source_mask is not None:
-        weights = weights * source_mask
-        context = torch.einsum("bt,bth->bh", weights, encoder_states)
-    return context, weights
 
 
 @mistake(context_vector)
@@ -86,28 +71,11 @@ def mask_added(state, encoder_states, source_mask=None):
     return weigh(scores, encoder_states)
 
 
-@mistake(context_vector)
-def softmax_over_the_batch(state, encoder_states, source_mask=None):
-    """Your softmax runs over the sequences of the batch, so what one line reads depends
-    on its neighbours. The source tokens of one line compete with each other."""
-    scores = dot_scores(state, encoder_states)
-    if source_mask is not None:
-        scores = scores.masked_fill(~source_mask, -torch.inf)
-    weights = scores.softmax(dim=0)
-    if source_mask is not None:
-        weights = torch.where(source_mask, weights, 0.0)
-    return torch.einsum("bt,bth->bh", weights, encoder_states), weights
-
-
-@mistake(context_vector)
-def empty_row_is_nan(state, encoder_states, source_mask=None):
+@edit(context_vector, "torch.where(source_mask, weights, 0.0)", "weights")
+def empty_row_is_nan():
     """A row whose mask allows nothing became NaN, because a softmax of minus infinities
     is 0/0. Such a row has weights and context of zero, and one NaN would spoil the
     whole batch."""
-    scores = dot_scores(state, encoder_states)
-    if source_mask is not None:
-        scores = scores.masked_fill(~source_mask, -torch.inf)
-    return weigh(scores, encoder_states)
 
 
 @mistake(context_vector)
@@ -142,19 +110,10 @@ def exponential_overflows(state, encoder_states, source_mask=None):
     return torch.einsum("bt,bth->bh", weights, encoder_states), weights
 
 
-@mistake(context_vector)
-def plain_average(state, encoder_states, source_mask=None):
-    """You gave every source token the same weight, so the decoder state has no say. The
-    context is a weighted average whose weights come from the scores."""
-    scores = 0 * dot_scores(state, encoder_states)
-    return weigh(scores, encoder_states, source_mask)
-
-
-@mistake(context_vector)
-def weights_come_first(state, encoder_states, source_mask=None):
+@edit(context_vector, "return context, weights", "return weights, context")
+def weights_come_first():
     """You returned the weights before the context. The order is context, then weights,
     and where both have the same shape nothing but wrong numbers would tell you."""
-    return right.context_vector(state, encoder_states, source_mask)[::-1]
 
 
 # AttentionDecoder ---------------------------------------------------------------------
@@ -245,15 +204,6 @@ class MaskNotPassedOn(RightDecoder):
 
 
 @mistake(AttentionDecoder)
-class ProbabilitiesReturned(RightDecoder):
-    """You returned probabilities. The step gives logits; the loss and the choice of a
-    token do their own softmax, and a second one flattens everything."""
-
-    def write(self, state, context):
-        return super().write(state, context).softmax(-1)
-
-
-@mistake(AttentionDecoder)
 class NewStateAsks(RightDecoder):
     """You took the cell's step first and let the new state ask, so the cell had to work
     without the context of this step. The query is the state from before the step."""
@@ -262,16 +212,6 @@ class NewStateAsks(RightDecoder):
         state = self.move(state, self.embedding(token), torch.zeros_like(state))
         context, weights = self.look(state, encoder_states, source_mask)
         return self.write(state, context), state, weights
-
-
-@mistake(AttentionDecoder)
-class LastStateAsContext(RightDecoder):
-    """You gave the cell the last encoder state at every step: that is the bottleneck
-    again. The context is the mixture that this step's query asks for."""
-
-    def look(self, state, encoder_states, source_mask):
-        _, weights = super().look(state, encoder_states, source_mask)
-        return encoder_states[:, -1], weights
 
 
 @mistake(AttentionDecoder)
@@ -344,20 +284,6 @@ def mean_of_row_means(logits, targets, pad_id):
     counts = real.sum(1)
     means = rows / counts.clamp(min=1)
     return means.sum() / (counts > 0).sum().clamp(min=1)
-
-
-@mistake(sequence_loss)
-def divided_by_rows(logits, targets, pad_id):
-    """You divided by the number of rows, so long sequences weigh more and the loss
-    grows with the length. Divide by the number of tokens that are not padding."""
-    return (surprises(logits, targets) * (targets != pad_id)).sum() / len(targets)
-
-
-@mistake(sequence_loss)
-def summed(logits, targets, pad_id):
-    """You returned the sum, so the loss and its gradient grow with the size of the
-    batch. Divide by the number of tokens that are not padding."""
-    return (surprises(logits, targets) * (targets != pad_id)).sum()
 
 
 @mistake(sequence_loss)

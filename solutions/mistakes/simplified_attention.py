@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.break_exercise import hide
-from autograder.exercise import mistake
+from autograder.exercise import edit, mistake
 from autograder.exercises.simplified_attention import (
     alignment_scores,
     attend,
@@ -16,13 +16,11 @@ from solutions import simplified_attention as right
 # softmax ------------------------------------------------------------------------------
 
 
-@mistake(softmax)
-def exponential_overflows(scores):
+@edit(softmax, " - scores.max(axis=-1, keepdims=True)", "")
+def exponential_overflows():
     """You took the exponential of the scores as they are, and exp(1000) is infinite, so
     large scores end as NaN. Weights depend only on differences between scores: subtract
     one number from all scores of a row first, so that no exponent is large."""
-    exponentials = np.exp(scores)
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 @mistake(softmax)
@@ -34,145 +32,115 @@ def over_the_first_axis(scores):
     return exponentials / exponentials.sum(axis=0, keepdims=True)
 
 
-@mistake(softmax)
-def divided_by_the_sum_of_all_rows(scores):
+@edit(softmax, ".sum(axis=-1, keepdims=True)", ".sum()")
+def divided_by_the_sum_of_all_rows():
     """You divided by the sum of all exponentials of the array, so all rows together sum
     to one. Each row needs a sum of its own: sum over the last axis only, and keep that
     axis, so that the division fits."""
-    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum()
 
 
-@mistake(softmax)
-def one_maximum_for_all_rows(scores):
+@edit(softmax, ".max(axis=-1, keepdims=True)", ".max()")
+def one_maximum_for_all_rows():
     """You subtracted the largest score of the whole array, so a row that lies far below
     it becomes 0/0. Subtract the largest score of each row: then every row has one
     exponential that equals 1."""
-    exponentials = np.exp(scores - scores.max())
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(softmax)
-def divided_by_the_largest(scores):
+@edit(softmax, "scores - scores.max", "scores / scores.max")
+def divided_by_the_largest():
     """You divided the scores of a row by the largest of them. That keeps exponents
     small, but it changes the weights, and reverses their order where the largest score
     is negative. Weights depend on differences, and only subtracting preserves those."""
-    with np.errstate(all="ignore"):
-        e = np.exp(scores / scores.max(axis=-1, keepdims=True))
-        return e / e.sum(axis=-1, keepdims=True)
 
 
-@mistake(softmax)
-def shifted_in_the_numerator_alone(scores):
+@edit(softmax, "exponentials.sum", "np.exp(scores).sum")
+def shifted_in_the_numerator_alone():
     """You subtracted the largest score in the numerator but not in the denominator. The
     factor cancels only if it is in both, so your weights do not sum to one, and the
     denominator may still overflow."""
-    with np.errstate(all="ignore"):
-        e = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return e / np.exp(scores).sum(axis=-1, keepdims=True)
 
 
-@mistake(softmax)
-def mean_subtracted(scores):
+@edit(softmax, "scores.max", "scores.mean")
+def mean_subtracted():
     """You subtracted the mean, so a score far above the mean still overflows. Subtract
     the largest score of the row: then no exponent is positive."""
-    exponentials = np.exp(scores - scores.mean(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(softmax)
-def smallest_subtracted(scores):
-    """You subtracted the smallest score, so every other exponent is positive and a
-    large one overflows. Subtract the largest score of the row: then no exponent is
-    positive."""
-    exponentials = np.exp(scores - scores.min(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
-@mistake(softmax)
-def scores_clipped(scores):
+@edit(
+    softmax, "scores - scores.max(axis=-1, keepdims=True)", "np.clip(scores, -30, 30)"
+)
+def scores_clipped():
     """You clipped the scores at a limit, so all scores beyond it get equal weights. The
     exponential need not overflow: weights depend on differences, so subtract the
     largest score of a row from all of its scores."""
-    exponentials = np.exp(np.clip(scores, -30, 30))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(softmax)
-def scores_changed_in_place(scores):
+@edit(
+    softmax,
+    "shifted = scores - scores.max(axis=-1, keepdims=True)",
+    "shifted = scores\n    shifted -= scores.max(axis=-1, keepdims=True)",
+)
+def scores_changed_in_place():
     """You subtracted the largest score in place, so the caller's scores have changed.
     Compute the difference in a new array: the calling code may still need the
     scores."""
-    scores -= scores.max(axis=-1, keepdims=True)
-    exponentials = np.exp(scores)
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-@mistake(softmax)
-def never_normalised(scores):
+@edit(
+    softmax, "exponentials / exponentials.sum(axis=-1, keepdims=True)", "exponentials"
+)
+def never_normalised():
     """You returned the exponentials without dividing by their sum, so the weights do
     not sum to one. Divide each row by its sum: an average needs weights that sum to
     one."""
-    return np.exp(scores - scores.max(axis=-1, keepdims=True))
 
 
-@mistake(softmax)
-def exponential_forgotten(scores):
+@edit(softmax, "np.exp(shifted)", "scores")
+def exponential_forgotten():
     """You divided the scores themselves by their sum, so negative scores give negative
     weights and a sum near zero explodes. Take the exponential first: it is positive for
     every score."""
-    return scores / scores.sum(axis=-1, keepdims=True)
 
 
 # alignment_scores ---------------------------------------------------------------------
 
 
-@mistake(alignment_scores)
-def scale_missing(q, X):
+@edit(alignment_scores, " / np.sqrt(q.shape[-1])", "")
+def scale_missing():
     """You returned the plain dot products. Divide by the square root of the number of
     features: without it the scores grow with D, and the softmax that follows
     saturates."""
-    return right.alignment_scores(q, X) * np.sqrt(X.shape[1])
 
 
-@mistake(alignment_scores)
-def scaled_by_features(q, X):
+@edit(alignment_scores, "np.sqrt(q.shape[-1])", "q.shape[-1]")
+def scaled_by_features():
     """You divided by D where its square root belongs, so scores of long vectors are
     nearly all zero. A dot product of D independent terms spreads like the square root
     of D, and that is what the scale has to undo."""
-    return right.alignment_scores(q, X) / np.sqrt(X.shape[1])
 
 
-@mistake(alignment_scores)
-def scale_upside_down(q, X):
-    """You multiplied by the square root of D where you should divide. The scale has to
-    keep the scores of long vectors small; yours makes them larger still."""
-    return right.alignment_scores(q, X) * X.shape[1]
-
-
-@mistake(alignment_scores)
-def scaled_by_inputs(q, X):
+@edit(alignment_scores, "q.shape[-1]", "len(X)")
+def scaled_by_inputs():
     """You scaled by the number of inputs N, but a score compares the query with one
     input only. Its size depends on how many features are summed, so D belongs under the
     square root."""
-    return right.alignment_scores(q, X) * np.sqrt(X.shape[1] / X.shape[0])
 
 
-@mistake(alignment_scores)
-def cosine_in_place_of_dot(q, X):
+@edit(
+    alignment_scores,
+    "np.sqrt(q.shape[-1])",
+    "(np.linalg.norm(q) * np.linalg.norm(X, axis=1))",
+)
+def cosine_in_place_of_dot():
     """You divided by the norms of the vectors, which makes the score a cosine. The
     scaled dot product keeps the norms: a longer query asks more firmly."""
-    scores = right.alignment_scores(q, X) * np.sqrt(X.shape[1])
-    return scores / (np.linalg.norm(q) * np.linalg.norm(X, axis=1))
 
 
-@mistake(alignment_scores)
-def products_not_summed(q, X):
+@edit(alignment_scores, "X @ q", "X * q")
+def products_not_summed():
     """You multiplied query and inputs without summing over the features, so there is
     one number per feature. A score is the sum of these products: one number per
     input."""
-    right.alignment_scores(q, X)
-    return X * q / np.sqrt(X.shape[1])
 
 
 @mistake(alignment_scores)
@@ -183,69 +151,48 @@ def summed_over_inputs(q, X):
     return (X * q).sum(axis=0) / np.sqrt(X.shape[1])
 
 
-@mistake(alignment_scores)
-def weights_in_place_of_scores(q, X):
+@edit(
+    alignment_scores,
+    "X @ q / np.sqrt(q.shape[-1])",
+    "softmax(X @ q / np.sqrt(q.shape[-1]))",
+)
+def weights_in_place_of_scores():
     """You returned weights: the softmax is taken one step later. Scores may be negative
     and need not sum to one."""
-    return right.softmax(right.alignment_scores(q, X))
 
 
-@mistake(alignment_scores)
-def query_scaled_in_place(q, X):
-    """You scaled the query in place, so the caller's query is smaller after the call
-    and a second call gives different scores. Divide the result, or a copy."""
-    scores = right.alignment_scores(q, X)
-    q /= np.sqrt(X.shape[1])
-    return scores
-
-
-@mistake(alignment_scores)
-def first_feature_left_out(q, X):
+@edit(alignment_scores, "X @ q", "X[:, 1:] @ q[1:]")
+def first_feature_left_out():
     """The first feature of query and inputs takes no part in the scores. A dot product
     sums over all features, from index 0 on."""
-    right.alignment_scores(q, X)
-    return X[:, 1:] @ q[1:] / np.sqrt(len(q))
 
 
 # attend -------------------------------------------------------------------------------
 
 
-@mistake(attend)
-def weights_first(q, X):
+@edit(attend, "return y, a", "return a, y")
+def weights_first():
     """You returned the weights first and the output second. The output comes first,
     because it is the input of the next layer; the weights are there for inspection."""
-    y, a = right.attend(q, X)
-    return a, y
 
 
-@mistake(attend)
-def weights_not_returned(q, X):
+@edit(attend, "return y, a", "return y")
+def weights_not_returned():
     """You returned the output alone. Return the weights as well: they show where the
     query attended."""
-    return right.attend(q, X)[0]
 
 
-@mistake(attend)
-def inputs_weighted_with_scores(q, X):
+@edit(attend, "a @ X", "alignment_scores(q, X) @ X")
+def inputs_weighted_with_scores():
     """Your weights are right, but the output is a sum weighted with the scores, which
     can be negative and do not sum to one. Average the inputs with the weights that you
     return."""
-    _, a = right.attend(q, X)
-    return right.alignment_scores(q, X) @ X, a
 
 
-@mistake(attend)
-def attends_without_scale(q, X):
+@edit(attend, "alignment_scores(q, X)", "X @ q")
+def attends_without_scale():
     """You left out the square root of D when you computed the scores. The wider the
     vectors, the closer your weights come to picking a single input."""
-    return right.attend(q * np.sqrt(len(q)), X)
-
-
-@mistake(attend)
-def attends_with_square_of_scale(q, X):
-    """You divided by D where its square root belongs. The wider the vectors, the closer
-    your weights come to a plain average."""
-    return right.attend(q / np.sqrt(len(q)), X)
 
 
 @mistake(attend)
@@ -256,46 +203,30 @@ def scaled_after_softmax(q, X):
     return y / np.sqrt(len(q)), a / np.sqrt(len(q))
 
 
-@mistake(attend)
-def softmax_forgotten(q, X):
+@edit(attend, "softmax(alignment_scores(q, X))", "alignment_scores(q, X)")
+def softmax_forgotten():
     """You summed the inputs with the scores, without the softmax. Scores can be
     negative and do not sum to one, so your output is not an average of the inputs."""
-    scores = right.alignment_scores(q, X)
-    return scores @ X, scores
 
 
-@mistake(attend)
-def scores_returned_as_weights(q, X):
+@edit(attend, "return y, a", "return y, alignment_scores(q, X)")
+def scores_returned_as_weights():
     """Your output is right, but you returned the scores with it. The second result is
-    the weights, after the softmax."""
-    return right.attend(q, X)[0], right.alignment_scores(q, X)
+    the weights, after the softmax: they sum to one, and show what was read."""
 
 
-@mistake(attend)
-def best_input_only(q, X):
+@edit(attend, "a @ X", "X[a.argmax()]")
+def best_input_only():
     """You picked the input with the largest score. Attention mixes all inputs by their
     weights: with one winner a small change of the query either does nothing or changes
     everything."""
-    _, a = right.attend(q, X)
-    return X[a.argmax()], a
 
 
-@mistake(attend)
-def attends_with_scale_by_inputs(q, X):
+@edit(attend, "alignment_scores(q, X)", "X @ q / np.sqrt(len(X))")
+def attends_with_scale_by_inputs():
     """You scaled the scores by the number of inputs. A score compares the query with
     one input, and its size depends on how many features are summed: D belongs under the
     square root."""
-    scores = right.alignment_scores(q, X) * np.sqrt(X.shape[1] / X.shape[0])
-    a = right.softmax(scores)
-    return a @ X, a
-
-
-@mistake(attend)
-def inputs_transposed(q, X):
-    """You summed over the features instead of the inputs, which goes unnoticed when
-    there are as many features as inputs. Each weight belongs to one row of X."""
-    _, a = right.attend(q, X)
-    return X @ a, a
 
 
 @mistake(attend)
@@ -310,87 +241,58 @@ def overflows_for_long_queries(q, X):
 # soft_lookup --------------------------------------------------------------------------
 
 
-@mistake(soft_lookup)
-def temperature_upside_down(query, keys, values, temperature=1.0):
+@edit(soft_lookup, "/ temperature", "* temperature")
+def temperature_upside_down():
     """You multiplied by the temperature where you should divide, so heat sharpens and
     cold blurs. A low temperature must make differences between scores larger."""
-    return _lookup(query, keys, values, 1 / temperature)
 
 
-@mistake(soft_lookup)
-def temperature_ignored(query, keys, values, temperature=1.0):
+@edit(soft_lookup, " / temperature", "")
+def temperature_ignored():
     """The temperature has no effect on your answer. Divide the scores by it, before the
     softmax, so that it decides between looking up and averaging."""
-    return _lookup(query, keys, values, 1.0)
 
 
-@mistake(soft_lookup)
-def temperature_after_softmax(query, keys, values, temperature=1.0):
+@edit(
+    soft_lookup,
+    "alignment_scores(query, keys) / temperature)",
+    "alignment_scores(query, keys)) / temperature",
+)
+def temperature_after_softmax():
     """You divided by the temperature after the softmax, which only makes the result
     larger or smaller. Divide the scores: the weights then become more or less equal and
     still sum to one."""
-    return _lookup(query, keys, values, 1.0) / temperature
 
 
-@mistake(soft_lookup)
-def temperature_under_the_root(query, keys, values, temperature=1.0):
-    """You divided by the square root of the temperature, so it acts too weakly. The
-    scores are divided by the temperature itself; the only square root is that of D."""
-    return _lookup(query, keys, values, np.sqrt(temperature))
-
-
-@mistake(soft_lookup)
-def scaled_by_the_entries(query, keys, values, temperature=1.0):
+@edit(soft_lookup, "alignment_scores(query, keys)", "keys @ query / np.sqrt(len(keys))")
+def scaled_by_the_entries():
     """You scaled the scores by the square root of the number of entries. Dot products
     grow with the number of features, so the scale depends on D."""
-    entries, features = keys.shape
-    ratio = np.sqrt(entries / features)
-    return _lookup(query, keys, values, temperature * ratio)
 
 
-@mistake(soft_lookup)
-def keys_returned(query, keys, values, temperature=1.0):
+@edit(soft_lookup, "weights @ values", "weights @ keys")
+def keys_returned():
     """You averaged the keys. Keys are only compared with the query; the result is an
     average of the values."""
-    return _lookup(query, keys, keys, temperature)
 
 
-@mistake(soft_lookup)
-def weights_returned(query, keys, values, temperature=1.0):
+@edit(soft_lookup, "weights @ values", "weights")
+def weights_returned():
     """You returned the weights. They say how much each value counts: multiply them with
     the values and sum."""
-    return right.softmax(right.alignment_scores(query, keys) / temperature)
 
 
-@mistake(soft_lookup)
-def weights_returned_too(query, keys, values, temperature=1.0):
-    """You returned the output and the weights. A lookup returns what was found and
-    nothing else, like a dictionary: return the output alone."""
-    y = _lookup(query, keys, values, temperature)
-    return y, right.softmax(right.alignment_scores(query, keys) / temperature)
-
-
-@mistake(soft_lookup)
-def exact_lookup(query, keys, values, temperature=1.0):
+@edit(soft_lookup, "weights @ values", "values[weights.argmax()]")
+def exact_lookup():
     """You returned the value of the best key at every temperature. That is only the
     limit of a low temperature; above it the other values count as well."""
-    return values[right.alignment_scores(query, keys).argmax()]
 
 
-@mistake(soft_lookup)
-def lookup_without_scale(query, keys, values, temperature=1.0):
+@edit(soft_lookup, "alignment_scores(query, keys)", "keys @ query")
+def lookup_without_scale():
     """You compared without the factor 1/sqrt(D). Divide the scaled alignment scores by
     the temperature: otherwise a temperature means something different for each number
     of features."""
-    return _lookup(query, keys, values, temperature / np.sqrt(keys.shape[1]))
-
-
-@mistake(soft_lookup)
-def scaled_by_value_features(query, keys, values, temperature=1.0):
-    """You scaled by the number of features of the values. The dot product runs over the
-    features of query and keys, so their number belongs under the square root."""
-    ratio = np.sqrt(values.shape[1] / keys.shape[1])
-    return _lookup(query, keys, values, temperature * ratio)
 
 
 @mistake(soft_lookup)
@@ -400,13 +302,6 @@ def overflows_when_cold(query, keys, values, temperature=1.0):
     scores = right.alignment_scores(query, keys) / temperature
     weights = np.exp(scores) / np.exp(scores).sum()
     return weights @ values
-
-
-# what several mistakes share ----------------------------------------------------------
-
-
-def _lookup(query, keys, values, temperature):
-    return right.soft_lookup(query, keys, values, temperature)
 
 
 # break_softmax ------------------------------------------------------------------------

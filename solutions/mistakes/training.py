@@ -50,14 +50,6 @@ def first_overwritten(targets, start_id):
     return shifted
 
 
-@mistake(shift_right)
-def shifted_along_the_batch(targets, start_id):
-    """You shifted along the batch, so each sequence receives the tokens of another. The
-    second axis is the one that runs along a sequence."""
-    start = np.full_like(targets[:1], start_id)
-    return np.concatenate([start, targets[:-1]], axis=0)
-
-
 @edit(shift_right, "targets[:, :1], start_id", "targets[:, :1], 0")
 def starts_with_zero():
     """You put 0 in front and not the start that you were given. The id of the start
@@ -161,12 +153,6 @@ def smoothing_added():
     token."""
 
 
-@edit(sequence_cross_entropy, "log_probs.mean(axis=-1)", "log_probs.sum(axis=-1)")
-def smoothing_not_divided():
-    """You summed the even part over all tokens and did not divide it by their number.
-    Smoothing then outweighs the truth in any real vocabulary."""
-
-
 @mistake(sequence_cross_entropy)
 def softmax_twice(logits, targets, pad_id, label_smoothing=0.0):
     """You applied a softmax to what was already a softmax. The second one receives
@@ -192,13 +178,13 @@ def not_stable():
     the largest logit of each position first; the probabilities do not change."""
 
 
-# warmup_learning_rate -----------------------------------------------------------------
-
-
 @edit(warmup_learning_rate, "min(", "max(")
 def larger_term():
     """You took the larger of the two terms. The rate then starts very high and grows
     without end; it is the smaller one that rises first and falls later."""
+
+
+# warmup_learning_rate -----------------------------------------------------------------
 
 
 @edit(warmup_learning_rate, "step * warmup_steps**-1.5", "step // warmup_steps**1.5")
@@ -211,16 +197,6 @@ def rounded_down():
 def no_warmup():
     """You left the warm-up out: the rate is largest at the first step, when the
     gradients are least reliable. It should rise first."""
-
-
-@edit(
-    warmup_learning_rate,
-    "min(step**-0.5, step * warmup_steps**-1.5)",
-    "step * warmup_steps**-1.5",
-)
-def no_decay():
-    """You let the rate rise for ever. After the warm-up it falls with the square root
-    of the step, so that training can settle."""
 
 
 @edit(warmup_learning_rate, "min(step**-0.5", "min(warmup_steps**-0.5")
@@ -239,12 +215,6 @@ def divided_by_width():
 def without_width():
     """You left out the factor with the width of the model. Wider models need smaller
     steps, and this factor makes one schedule fit them all."""
-
-
-@edit(warmup_learning_rate, "d_model**-0.5", "d_model**0.5")
-def multiplied_by_width():
-    """You multiplied by the square root of the width, which makes steps larger for
-    wider models. They need smaller ones."""
 
 
 @edit(warmup_learning_rate, "warmup_steps**-1.5", "warmup_steps**-1")

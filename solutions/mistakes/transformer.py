@@ -38,12 +38,6 @@ def eps_left_out():
     NaN; with eps the result is the bias."""
 
 
-@edit(layer_norm, "variance + eps", "variance + 1e-5")
-def eps_ignored():
-    """You ignored the eps that you were given and always use 1e-5. Models differ in it,
-    and their weights expect the one that they were trained with."""
-
-
 def normalised_over(axis):
     """A layer norm over the wrong axis."""
 
@@ -85,25 +79,13 @@ def mean_left_in():
 @edit(layer_norm, "np.sqrt(variance + eps)", "(variance + eps)")
 def root_forgotten():
     """You divided by the variance. The result has variance 1 only if you divide by its
-    square root."""
-
-
-@edit(layer_norm, " * weight", "")
-def weight_left_out():
-    """You left out the weight, the learned factor of each feature."""
+    square root, and with it every layer sees inputs of one size."""
 
 
 @edit(layer_norm, " + bias", "")
 def bias_left_out():
-    """You left out the bias, the learned offset of each feature."""
-
-
-@edit(
-    layer_norm, "(variance + eps) * weight + bias", "(variance + eps) + bias * weight"
-)
-def weight_on_the_bias():
-    """The weight multiplies the bias in your version, and not the normalised token.
-    First the factor of each feature, then its offset."""
+    """You left out the bias, the learned offset of each feature. Without it every
+    feature is centred at zero, whatever the next layer needs."""
 
 
 # feed_forward
@@ -128,28 +110,10 @@ def relu_at_the_end(x, W_1, b_1, W_2, b_2):
     return np.maximum((x @ W_1 + b_1) @ W_2 + b_2, 0.0)
 
 
-@edit(feed_forward, "x @ W_1", "np.maximum(x, 0.0) @ W_1")
-def relu_of_the_tokens():
-    """You applied relu to the tokens as well. They go into the first map as they are,
-    negative features included."""
-
-
 @edit(feed_forward, "np.maximum(x @ W_1 + b_1, 0.0)", "np.maximum(x @ W_1, 0.0) + b_1")
 def bias_after_the_relu():
     """You added the first bias after relu. It belongs in front: it sets how much is
     needed to switch a hidden unit on."""
-
-
-@edit(feed_forward, "x @ W_1 + b_1", "x @ W_1")
-def first_bias_left_out():
-    """You left out b_1. Without it, each hidden unit switches on at zero, and none can
-    ask for two features at once."""
-
-
-@edit(feed_forward, " + b_2", "")
-def second_bias_left_out():
-    """You left out b_2, the offset of the output. A token for which every hidden unit
-    is off should give b_2."""
 
 
 @edit(feed_forward, "return hidden", "return x + hidden")
@@ -195,12 +159,6 @@ def OrdersExchanged():
     gradients are not."""
 
 
-@edit(EncoderLayer, "if self.norm_first", "if False")
-def AlwaysAfter():
-    """You normalise after each sum, whatever norm_first says. With norm_first the norm
-    stands before the sublayer, and the sum itself is left alone."""
-
-
 @edit(
     EncoderLayer,
     STEPS,
@@ -243,13 +201,7 @@ def MasksNotAdapted():
 @edit(EncoderLayer, "None if mask is None else ~mask", "None")
 def MaskIgnored():
     """The attention mask is accepted and never used. It has to reach the attention
-    together with the padding mask."""
-
-
-@edit(EncoderLayer, "None if padding_mask is None else ~padding_mask", "None")
-def PaddingMaskIgnored():
-    """The padding mask is accepted and never used. Filler tokens would then take part
-    in every average, and a sentence would depend on how much its batch was padded."""
+    together with the padding mask, or each token sees what it should not."""
 
 
 @edit(EncoderLayer, "self.activation(self.linear1(x))", "self.linear1(x)")
@@ -325,12 +277,6 @@ def NoResidualAroundCrossAttention():
     of each other is replaced by what they found in the memory."""
 
 
-@edit(DecoderLayer, "if self.norm_first", "if not self.norm_first")
-def DecoderOrdersExchanged():
-    """You exchanged the two orders: with norm_first you normalise after the sum,
-    without it before the sublayer."""
-
-
 @edit(
     DecoderLayer,
     "hidden = None if mask is None else ~mask",
@@ -346,12 +292,6 @@ def DecoderMasksNotAdapted():
 def DecoderMaskIgnored():
     """The mask is accepted and never used. In training, each token would see the
     answer that it should predict."""
-
-
-@edit(DecoderLayer, ", key_padding_mask=padding", "")
-def MemoryMaskIgnored():
-    """The padding mask of the memory is accepted and never used. A short input would
-    then be answered from its padding, too."""
 
 
 @edit(
@@ -373,8 +313,8 @@ def CausalByItself():
     "nn.ModuleList([deepcopy(layer)] * num_layers)",
 )
 def SharedLayer():
-    """All your layers are one and the same, so they share their weights. Copy the
-    pattern once for each layer."""
+    """All your layers are one and the same, so they share their weights, and a deep
+    stack learns no more than one layer. Copy the pattern once for each layer."""
 
 
 @edit(Encoder, "deepcopy(layer) for", "deepcopy(layer) if _ else layer for")
@@ -394,21 +334,10 @@ def PlainList():
     optimiser would train them and no file would hold them. Use nn.ModuleList."""
 
 
-@edit(Encoder, "range(num_layers))", "range(num_layers - 1))")
-def OneLayerTooFew():
-    """Your stack has one layer too few. The pattern is not part of it, so it takes as
-    many copies as there should be layers."""
-
-
-@edit(Encoder, "x if self.norm is None else self.norm(x)", "x")
-def NormUnused():
-    """You keep the final norm and never use it. A pre-norm stack needs it, because
-    nothing else normalises its sum."""
-
-
 @mistake(Encoder)
 class NormAfterEachLayer(nn.Module):
-    """You apply the final norm after every layer. It comes once, after the last one."""
+    """You apply the final norm after every layer. It comes once, after the last one: in
+    between, the residual has to pass untouched."""
 
     def __init__(self, layer, num_layers, norm=None):
         super().__init__()
@@ -490,12 +419,6 @@ def both_biases_narrow():
     is added in the wide middle and has d_ff."""
 
 
-@edit(transformer_parameter_count, "norm = 2 * d_model", "norm = d_model")
-def norms_without_bias():
-    """You counted one number per feature for a norm. It has two: a factor and an
-    offset."""
-
-
 ENDS = "encoder_layers * encoder_layer + norm + decoder_layers * decoder_layer + norm"
 
 
@@ -505,21 +428,10 @@ def no_final_norms():
     a layer."""
 
 
-@edit(transformer_parameter_count, ENDS, ENDS.replace(" + norm +", " +"))
-def one_final_norm():
-    """You counted one final norm. Encoder and decoder end with one each."""
-
-
 @edit(transformer_parameter_count, "2 * attention + feed", "attention + feed")
 def no_cross_attention_counted():
     """You counted one attention for a decoder layer. It has two: one among its own
     tokens and one to the memory."""
-
-
-@edit(transformer_parameter_count, "3 * norm", "2 * norm")
-def two_norms_in_the_decoder():
-    """You counted two norms for a decoder layer. It has three sublayers, and each has a
-    norm."""
 
 
 @edit(

@@ -29,7 +29,7 @@ def MeanOfPatches():
 @edit(VisionTransformer, READ, "self.norm(tokens[:, -1])")
 def LastToken():
     """You read the last token, which is the patch in the lower right corner. The class
-    token is the first one."""
+    token is the first one, and it alone gathers what the whole image says."""
 
 
 @edit(VisionTransformer, f"self.head({READ})", f"self.head({READ}).softmax(dim=-1)")
@@ -104,12 +104,6 @@ def texts_for_images_only():
     is looked for as well, in the columns of the table, and both are averaged."""
 
 
-@edit(contrastive_loss, "(logits, logits.T)", "(logits.T, logits.T)")
-def images_for_texts_only():
-    """You looked for an image for each text, and left out the other direction. A text
-    is looked for as well, in the rows of the table, and both are averaged."""
-
-
 @edit(contrastive_loss, MEAN, "float(np.sum(losses))")
 def directions_summed():
     """You added the two directions up. The loss is their mean, so a model that knows
@@ -128,12 +122,6 @@ def without_temperature():
     divisor no softmax over many texts can come near one."""
 
 
-@edit(contrastive_loss, "/ temperature", "* temperature")
-def multiplied_by_temperature():
-    """You multiplied by the temperature. The cosines are divided by it: a lower
-    temperature makes the distribution sharper."""
-
-
 @edit(
     contrastive_loss,
     "images / np.linalg.norm(images, axis=1, keepdims=True)",
@@ -141,16 +129,6 @@ def multiplied_by_temperature():
 )
 def images_not_normalised():
     """You did not normalise the images. The table holds cosines, so both sides are
-    divided by their norms before the product."""
-
-
-@edit(
-    contrastive_loss,
-    "texts / np.linalg.norm(texts, axis=1, keepdims=True)",
-    "texts",
-)
-def texts_not_normalised():
-    """You did not normalise the texts. The table holds cosines, so both sides are
     divided by their norms before the product."""
 
 
@@ -226,12 +204,6 @@ def first_head_followed():
     passes on comes from all of its heads, so their mean is followed."""
 
 
-@edit(attention_rollout, "attention.mean(axis=1)", "attention.max(axis=1)")
-def strongest_head():
-    """You took the strongest head at each place in place of the mean. All heads of a
-    layer are joined, so here they count alike."""
-
-
 @edit(attention_rollout, "axis=-1", "axis=-2")
 def columns_renormalised():
     """You divided by the sums of the columns. The shares that one token reads stand in
@@ -263,12 +235,6 @@ def rescaled_to_one():
     as it is, so that one can see how much of the image is left in the class token."""
 
 
-@edit(attention_rollout, ROW, "rollout[:, 0]")
-def own_share_kept():
-    """You kept the class token's own share. Only the patches make a map, so the first
-    entry is left out."""
-
-
 # vit_parameter_count
 
 
@@ -282,14 +248,6 @@ def class_token_uncounted():
 def positions_uncounted():
     """You left out the positions. They are learned, one vector for each patch and one
     for the class token."""
-
-
-@edit(
-    vit_parameter_count, "(image_size // patch_size) ** 2", "image_size // patch_size"
-)
-def patches_along_one_side():
-    """You counted the patches along one side of the image. The grid has as many rows as
-    columns, so their number is squared."""
 
 
 @edit(vit_parameter_count, "patch_size**2 * E", "patch_size * E")
@@ -323,14 +281,6 @@ def one_feed_forward_matrix():
     M and back again."""
 
 
-@edit(
-    vit_parameter_count, "E, M = embed_dim, mlp_dim", "E, M = embed_dim, 4 * embed_dim"
-)
-def four_times_as_wide():
-    """You took the feed-forward layer to be four times as wide as the model. Its width
-    is given as mlp_dim."""
-
-
 @edit(vit_parameter_count, "2 * norm)", "norm)")
 def one_norm_a_layer():
     """Your count is too small by 2 * embed_dim for each layer. Either one of its two
@@ -345,11 +295,6 @@ def final_norm_uncounted():
     position is."""
 
 
-@edit(vit_parameter_count, "E * num_classes + num_classes", "E * num_classes")
-def head_without_bias():
-    """You counted the head without its bias, one number for each class."""
-
-
 # convert_huggingface_vit
 
 ORDER = '("query", "key", "value")'
@@ -362,12 +307,6 @@ def packed_alphabetically():
     holds queries first, then keys, then values; every shape fits either way."""
 
 
-@edit(convert_huggingface_vit, ORDER, '("query", "value", "key")')
-def keys_and_values_exchanged():
-    """You packed queries, values, keys. The order is queries, keys, values; every shape
-    fits either way."""
-
-
 @edit(
     convert_huggingface_vit,
     "torch.cat(parts)",
@@ -375,7 +314,7 @@ def keys_and_values_exchanged():
 )
 def packed_row_by_row():
     """You interleaved queries, keys and values row by row. They are stacked as three
-    blocks of E rows."""
+    blocks of E rows; every shape fits either way, and only the answers show it."""
 
 
 @edit(convert_huggingface_vit, FLAT, '[patches + "weight"]')

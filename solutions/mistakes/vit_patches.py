@@ -73,12 +73,6 @@ def strips():
     inside a patch have to move behind the two that number the patches."""
 
 
-@edit(patchify, ORDER, "(0, 1, 2, 4, 3, 5)")
-def one_channel_at_a_time():
-    """You made patches of one colour each: the channels number patches in your result.
-    All the channels of a square belong to one patch."""
-
-
 @edit(patchify, "(H // p) * (W // p)", "H // p, W // p")
 def grid_not_flattened():
     """You kept rows and columns of patches as two axes. A transformer reads a sequence,
@@ -99,12 +93,6 @@ def patches_not_flattened():
 def remainder_dropped():
     """You cut off the pixels that do not fill a patch. Part of the image is then never
     seen, and no error says so; a size that p does not divide is a ValueError."""
-
-
-@edit(patchify, "C * p * p)", "C * p * p).swapaxes(1, 2)")
-def numbers_before_patches():
-    """You returned one patch per column, (B, C*p*p, N), as torch's unfold does. Tokens
-    are rows in this book, so the patches come before their values."""
 
 
 # unpatchify
@@ -129,16 +117,6 @@ def laid_by_columns():
     W/p of them make the top of the image."""
 
 
-@edit(
-    unpatchify,
-    "    rows, columns = height",
-    "    height, width = width, height\n    rows, columns = height",
-)
-def sides_exchanged():
-    """You exchanged height and width. The image comes out lying on its side whenever it
-    is not square, with its patches in the wrong places."""
-
-
 @edit(unpatchify, "height // p, width // p", "width // p, height // p")
 def grid_with_sides_exchanged():
     """You took the patches for a grid of W/p rows and H/p columns. Square images come
@@ -160,18 +138,6 @@ def patches_turned():
 def read_as_channels_last():
     """You read the numbers of a patch as (p, p, C), the layout of image files. They go
     (C, p, p), so your colours are mixed up with neighbouring pixels."""
-
-
-@edit(unpatchify, "C, height, width)", "C, height, width).transpose(0, 2, 3, 1)")
-def image_with_channels_last():
-    """Your image has its channels last. Torch's images are (B, C, H, W), and so is the
-    result that undoes patchify."""
-
-
-@edit(unpatchify, BACK, "(0, 3, 4, 1, 5, 2)")
-def grid_inside_the_patch():
-    """You set the axes of the patch before those of the grid, (p, H/p) in place of
-    (H/p, p). Neighbouring pixels of your image then come from different patches."""
 
 
 @edit(unpatchify, "values // p**2", "3")
@@ -202,14 +168,7 @@ def NoPositions():
 )
 def ClassTokenWithoutPosition():
     """You add positions to the patches only. The class token has a position of its own,
-    the first of the N + 1."""
-
-
-@edit(PatchEmbedding, "+ self.positions", "+ self.positions.roll(1, dims=1)")
-def PositionsOneTooLate():
-    """Every patch gets the position of the token before it, and the class token gets
-    the last one, as with row -1. Row 0 of the positions belongs to the class token, and
-    row i to patch i."""
+    the first of the N + 1, and published weights have a row for it."""
 
 
 @edit(PatchEmbedding, "num_patches + 1", "num_patches")
@@ -317,16 +276,10 @@ def inputs_before_outputs():
     (outputs, inputs, height, width): E comes first."""
 
 
-@edit(linear_to_conv, "weight.reshape", "weight.T.reshape")
-def weight_transposed_first():
-    """You reshaped the transposed weight. A linear layer stores (outputs, inputs), so
-    each row already is one kernel."""
-
-
 @edit(linear_to_conv, KERNEL, f"{KERNEL}.transpose(0, 2, 3, 1)")
 def kernel_with_channels_last():
     """You gave the kernel its channels last, (E, p, p, C). Torch's convolution wants
-    (E, C, p, p)."""
+    (E, C, p, p), and where C equals p no shape would tell you."""
 
 
 @edit(linear_to_conv, KERNEL, f"{KERNEL}[:, ::-1]")
@@ -404,15 +357,6 @@ def frequencies_of_the_full_width():
 
 
 @mistake(sinusoidal_encoding_2d)
-def cells_not_listed(height, width, dim):
-    """You left the grid as it is, with height and width as axes. Attention takes a list
-    of tokens, so the two have to be joined to one axis, row by row."""
-    rows = np.repeat(sines(height, dim // 2)[:, None], width, axis=1)
-    columns = np.repeat(sines(width, dim // 2)[None], height, axis=0)
-    return np.concatenate([rows, columns], axis=-1)
-
-
-@mistake(sinusoidal_encoding_2d)
 def sides_of_the_grid_exchanged(height, width, dim):
     """You exchanged height and width: your table describes a grid with as many rows as
     the image has columns. A square image hides it."""
@@ -444,12 +388,6 @@ def antialiased():
 def bilinear():
     """You interpolated linearly between two neighbours. Bicubic looks at four in each
     direction, and published models were fine-tuned with that."""
-
-
-@edit(interpolate_positions, '"bicubic", align_corners=False', '"nearest"')
-def nearest():
-    """You copied the nearest position. Several patches of a finer grid then share one
-    and cannot be told apart."""
 
 
 @edit(
@@ -506,12 +444,6 @@ def class_token_dropped():
 def class_position_zero():
     """You replaced the class token's position by zeros or by a mean. It is no patch:
     carry it over untouched."""
-
-
-@edit(interpolate_positions, SIZE, f"{SIZE}[::-1]")
-def new_grid_exchanged():
-    """The new grid has its sides exchanged: the result is for columns by rows. Sizes
-    are (rows, columns) everywhere, in old_grid, in new_grid and in F.interpolate."""
 
 
 # break_patchify -----------------------------------------------------------------------

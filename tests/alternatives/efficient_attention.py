@@ -24,12 +24,6 @@ def linear_einsum(query, key, value):
     return np.einsum("...nd,...dv,...n->...nv", q, state, scale)
 
 
-def linear_ones_column(query, key, value):
-    value = np.concatenate([value, np.ones_like(value[..., :1])], axis=-1)
-    both = features(query) @ (features(key).swapaxes(-2, -1) @ value)
-    return both[..., :-1] / both[..., -1:]
-
-
 def linear_key_by_key(query, key, value):
     q, k = features(query), features(key)
     top, bottom = 0, 0
@@ -45,11 +39,6 @@ def causal_cumsum(query, key, value):
     state = (k[..., :, None] * value[..., None, :]).cumsum(axis=-3)
     top = np.einsum("...nd,...ndv->...nv", q, state)
     return top / (q * k.cumsum(axis=-2)).sum(-1, keepdims=True)
-
-
-def causal_masked(query, key, value):
-    weights = np.tril(features(query) @ features(key).swapaxes(-2, -1))
-    return weights @ value / weights.sum(-1, keepdims=True)
 
 
 def causal_chunks(query, key, value, size=3):
@@ -130,8 +119,8 @@ def blockwise_queries_only(query, key, value, block_size, causal=False):
 
 ALTERNATIVES = {
     "attention_flops": [flops_short, flops_counted],
-    "linear_attention": [linear_einsum, linear_ones_column, linear_key_by_key],
-    "causal_linear_attention": [causal_cumsum, causal_masked, causal_chunks],
+    "linear_attention": [linear_einsum, linear_key_by_key],
+    "causal_linear_attention": [causal_cumsum, causal_chunks],
     "online_softmax_sum": [online_log_sum_exp, online_in_place],
     "blockwise_attention": [blockwise_keys_only, blockwise_queries_only],
 }

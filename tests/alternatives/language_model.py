@@ -14,14 +14,6 @@ from toolkit.decoder_block import Block
 # merge_pair
 
 
-def merge_by_recursion(ids, pair, new_id):
-    if len(ids) < 2:
-        return ids[:]
-    if (ids[0], ids[1]) == pair:
-        return [new_id, *merge_by_recursion(ids[2:], pair, new_id)]
-    return [ids[0], *merge_by_recursion(ids[1:], pair, new_id)]
-
-
 def merge_with_a_stack(ids, pair, new_id):
     stack = []
     for i in ids:
@@ -176,13 +168,6 @@ def perplexity_with_torch(logits, targets, pad_id=None):
     return loss.exp().item()
 
 
-def perplexity_with_logaddexp(logits, targets, pad_id=None):
-    counted = np.full(targets.shape, True) if pad_id is None else targets != pad_id
-    rows, ids = logits[counted], targets[counted]  # (n, V) and (n,)
-    losses = np.logaddexp.reduce(rows, axis=-1) - rows[np.arange(len(ids)), ids]
-    return np.exp(np.average(losses))
-
-
 # filter_logits
 
 
@@ -254,16 +239,12 @@ def sample_in_a_loop(logits, uniform, temperature=1.0):
 
 
 ALTERNATIVES = {
-    "merge_pair": [merge_by_recursion, merge_with_a_stack, merge_as_characters],
+    "merge_pair": [merge_with_a_stack, merge_as_characters],
     "train_bpe": [learn_with_dictionaries, learn_with_numpy],
     "bpe_encode": [encode_by_rank, encode_one_occurrence_at_a_time],
     "bpe_decode": [decode_from_the_last_merge, decode_by_recursion],
     "LanguageModel": [InOneStack, WithTiedLinear],
-    "perplexity": [
-        perplexity_in_a_loop,
-        perplexity_with_torch,
-        perplexity_with_logaddexp,
-    ],
+    "perplexity": [perplexity_in_a_loop, perplexity_with_torch],
     "filter_logits": [filter_row_by_row, filter_by_shifting],
     "sample_tokens": [sample_by_search, sample_in_a_loop],
 }

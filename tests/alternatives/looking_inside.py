@@ -9,19 +9,8 @@ def previous_by_index(weights):
     return weights[..., rows, rows - 1].mean(-1)
 
 
-def previous_from_a_flat_array(weights):
-    *leading, n, _ = weights.shape
-    flat = np.reshape(weights, (*leading, n * n))
-    return flat[..., n :: n + 1].mean(-1)
-
-
 def previous_with_torch(weights):
     return torch.from_numpy(weights).diagonal(-1, dim1=-2, dim2=-1).mean(-1)
-
-
-def induction_by_index(weights, period):
-    rows = np.arange(period, weights.shape[-1])
-    return weights[..., rows, rows - period + 1].mean(-1)
 
 
 def induction_in_a_loop(weights, period):
@@ -37,10 +26,6 @@ def induction_in_single_precision(weights, period):
 
 def contributions_einsum(weights, values, W_O):
     return np.einsum("bhnt,bhtd,hde->bhne", weights, values, W_O)
-
-
-def contributions_projected_first(weights, values, W_O):
-    return weights @ (values @ W_O)
 
 
 def contributions_of_a_layer_without_other_heads(weights, values, W_O):
@@ -66,12 +51,6 @@ def attribution_in_loops(contributions, W_U, targets):
         logits = contributions[b, h, n] @ W_U
         result[b, h, n] = logits[targets[b, n]] - logits.mean()
     return result
-
-
-def attribution_with_one_hot_targets(contributions, W_U, targets):
-    V = W_U.shape[1]
-    chosen = np.eye(V)[targets] - 1 / V  # (B, N, V)
-    return np.einsum("bhnv,bnv->bhn", contributions @ W_U, chosen)
 
 
 def effects_in_a_comprehension(run, clean, corrupted, names):
@@ -100,36 +79,14 @@ def lens_of_all_states_in_a_row(hidden, norm, W_U):
     return logits.argmax(0).reshape(hidden.shape[:3])
 
 
-def lens_with_probabilities(hidden, norm, W_U):
-    logits = torch.from_numpy(norm(hidden) @ W_U)
-    return logits.softmax(-1).argmax(-1)
-
-
 ALTERNATIVES = {
-    "previous_token_score": [
-        previous_by_index,
-        previous_from_a_flat_array,
-        previous_with_torch,
-    ],
-    "induction_score": [
-        induction_by_index,
-        induction_in_a_loop,
-        induction_in_single_precision,
-    ],
+    "previous_token_score": [previous_by_index, previous_with_torch],
+    "induction_score": [induction_in_a_loop, induction_in_single_precision],
     "head_contributions": [
         contributions_einsum,
-        contributions_projected_first,
         contributions_of_a_layer_without_other_heads,
     ],
-    "logit_attribution": [
-        attribution_of_all_logits,
-        attribution_in_loops,
-        attribution_with_one_hot_targets,
-    ],
+    "logit_attribution": [attribution_of_all_logits, attribution_in_loops],
     "patching_effect": [effects_in_a_comprehension, effects_corrupted_first],
-    "logit_lens": [
-        lens_layer_by_layer,
-        lens_of_all_states_in_a_row,
-        lens_with_probabilities,
-    ],
+    "logit_lens": [lens_layer_by_layer, lens_of_all_states_in_a_row],
 }

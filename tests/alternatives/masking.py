@@ -18,10 +18,6 @@ def causal_loops(n):
     return mask
 
 
-def causal_not_upper(n):
-    return ~np.triu(np.ones((n, n), dtype=bool), k=1)
-
-
 def causal_torch(n):
     return torch.ones(n, n, dtype=torch.bool).tril()
 
@@ -31,10 +27,6 @@ def padding_loops(lengths, max_length):
     for b, length in enumerate(lengths):
         mask[b, :length] = True
     return mask
-
-
-def padding_lists(lengths, max_length):
-    return np.array([[j < n for j in range(max_length)] for n in lengths])
 
 
 def padding_counted(lengths, max_length):
@@ -51,23 +43,10 @@ def combine_einsum(padding, causal):
     return both.astype(bool)[:, None]
 
 
-def combine_loops(padding, causal):
-    rows = [
-        [[[p and c for p, c in zip(keys, row, strict=True)] for row in causal]]
-        for keys in padding
-    ]
-    return np.array(rows)
-
-
 def softmax_lowest_number(scores, mask):
     filled = np.where(mask, scores, np.finfo(scores.dtype).min)
     raised = np.exp(filled - filled.max(-1, keepdims=True))
     return raised / raised.sum(-1, keepdims=True) * mask
-
-
-def softmax_nan_to_num(scores, mask):
-    filled = torch.where(torch.tensor(mask), torch.tensor(scores), -torch.inf)
-    return filled.softmax(dim=-1).nan_to_num(0.0).numpy()
 
 
 def softmax_log_space(scores, mask):
@@ -124,15 +103,10 @@ def break_masked_softmax_with_tensors():
 
 
 ALTERNATIVES = {
-    "causal_mask": [causal_comparison, causal_loops, causal_not_upper, causal_torch],
-    "padding_mask": [padding_loops, padding_lists, padding_counted],
-    "combine_masks": [combine_logical_and, combine_einsum, combine_loops],
-    "masked_softmax": [
-        softmax_lowest_number,
-        softmax_nan_to_num,
-        softmax_log_space,
-        softmax_rows,
-    ],
+    "causal_mask": [causal_comparison, causal_loops, causal_torch],
+    "padding_mask": [padding_loops, padding_counted],
+    "combine_masks": [combine_logical_and, combine_einsum],
+    "masked_softmax": [softmax_lowest_number, softmax_log_space, softmax_rows],
     "scaled_dot_product_attention": [
         attention_einsum,
         attention_query_by_query,

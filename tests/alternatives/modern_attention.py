@@ -1,7 +1,6 @@
 """Other right answers on attention in current models: loops, einsum, torch, float32."""
 
 import math
-import warnings
 
 import numpy as np
 import torch
@@ -68,18 +67,6 @@ def rotary_with_rotated_half(x, positions, base=10000.0):
     return (x * angles.cos() + rotated * angles.sin()).numpy()
 
 
-def rotary_pair_by_pair(x, positions, base=10000.0):
-    *_, count, d = x.shape
-    result = np.array(x)
-    for n in range(count):
-        for i in range(d // 2):
-            angle = float(positions[n]) * base ** (-2 * i / d)
-            a, b = x[..., n, i], x[..., n, i + d // 2]
-            result[..., n, i] = a * math.cos(angle) - b * math.sin(angle)
-            result[..., n, i + d // 2] = a * math.sin(angle) + b * math.cos(angle)
-    return result
-
-
 def rescale_through_wavelengths(dim, base, factor):
     larger = base * factor ** (1 + 2 / (dim - 2))
     wavelengths = [2 * math.pi * larger ** (2 * i / dim) for i in range(dim // 2)]
@@ -90,20 +77,6 @@ def rescale_by_stretching(dim, base, factor):
     """The stretch grows from 1 for the first pair to the factor for the last."""
     pairs = np.arange(dim // 2)
     return base ** (-2 * pairs / dim) / factor ** (pairs / (dim // 2 - 1))
-
-
-def grouped_with_repeated_keys(query, key, value, mask=None):
-    if query.shape[1] % key.shape[1]:
-        raise ValueError("the heads cannot be grouped")
-    times = query.shape[1] // key.shape[1]
-    key, value = np.repeat(key, times, axis=1), np.repeat(value, times, axis=1)
-    scores = np.einsum("bhnd,bhtd->bhnt", query, key) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores + np.where(mask, 0.0, -np.inf)
-    with np.errstate(invalid="ignore"), warnings.catch_warnings():
-        weights = np.exp(scores - scores.max(-1, keepdims=True))
-        weights = np.nan_to_num(weights / weights.sum(-1, keepdims=True))
-    return np.einsum("bhnt,bhtv->bhnv", weights, value)
 
 
 def grouped_head_by_head(query, key, value, mask=None):
@@ -173,15 +146,6 @@ def delta_as_a_projection(state, key, value, beta):
     return forget @ state + beta * np.outer(key, value)
 
 
-def delta_entry_by_entry(state, key, value, beta):
-    result = np.empty(state.shape)
-    for j in range(len(value)):
-        error = value[j] - sum(key * state[:, j])
-        for i in range(len(key)):
-            result[i, j] = state[i, j] + beta * key[i] * error
-    return result
-
-
 def delta_as_a_gradient(state, key, value, beta):
     state, key, value = as_tensors(state, key, value)
     state.requires_grad_()
@@ -194,23 +158,11 @@ ALTERNATIVES = {
     "kv_cache_bytes": [cache_bytes_in_steps, cache_bytes_of_shapes],
     "rms_norm": [rms_norm_torch, rms_norm_in_a_loop],
     "swiglu": [swiglu_torch, swiglu_with_logaddexp],
-    "rotary_half": [
-        rotary_as_complex_numbers,
-        rotary_with_rotated_half,
-        rotary_pair_by_pair,
-    ],
+    "rotary_half": [rotary_as_complex_numbers, rotary_with_rotated_half],
     "rescale_rotary": [rescale_through_wavelengths, rescale_by_stretching],
-    "grouped_query_attention": [
-        grouped_with_repeated_keys,
-        grouped_head_by_head,
-        grouped_torch,
-    ],
+    "grouped_query_attention": [grouped_head_by_head, grouped_torch],
     "sliding_window_mask": [window_of_two_triangles, window_in_a_loop],
     "softmax_with_sink": [sink_as_a_column, sink_torch],
     "latent_scores": [latent_einsum, latent_head_by_head],
-    "delta_rule_step": [
-        delta_as_a_projection,
-        delta_entry_by_entry,
-        delta_as_a_gradient,
-    ],
+    "delta_rule_step": [delta_as_a_projection, delta_as_a_gradient],
 }

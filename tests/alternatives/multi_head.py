@@ -12,11 +12,6 @@ def check_division(features, num_heads):
         raise ValueError(f"{features} features in {num_heads} heads")
 
 
-def split_by_stacking(x, num_heads):
-    check_division(x.shape[-1], num_heads)
-    return np.stack(np.split(x, num_heads, axis=-1), axis=1)
-
-
 def split_by_loops(x, num_heads):
     check_division(x.shape[-1], num_heads)
     d = x.shape[-1] // num_heads
@@ -39,10 +34,6 @@ def merge_by_concatenating(x):
 def merge_by_einsum(x):
     x = np.einsum("bhnd->bnhd", x)
     return x.reshape(*x.shape[:2], -1)
-
-
-def merge_by_hstack(x):
-    return np.stack([np.hstack(list(sequence)) for sequence in x])
 
 
 def attention_head_by_head(x, W_Q, W_K, W_V, W_O, num_heads, mask=None):
@@ -162,8 +153,8 @@ ALTERNATIVES = {
         break_split_heads_with_three_heads,
         break_split_heads_with_integers,
     ],
-    "split_heads": [split_by_stacking, split_by_loops, split_with_numpys_own_complaint],
-    "merge_heads": [merge_by_concatenating, merge_by_einsum, merge_by_hstack],
+    "split_heads": [split_by_loops, split_with_numpys_own_complaint],
+    "merge_heads": [merge_by_concatenating, merge_by_einsum],
     "multi_head_attention": [attention_head_by_head, attention_with_einsum],
     "MultiHeadAttention": [HeadByHead, WithViews],
     "projection_parameter_count": [count_head_by_head, count_by_building],

@@ -26,14 +26,6 @@ def encoding_by_loops(length, dim):
     return np.array(rows)
 
 
-def encoding_by_phase(length, dim):
-    """A cosine is a sine that is a quarter of a turn ahead."""
-    component = np.arange(dim)
-    exponent = (component - component % 2) / dim
-    angles = np.arange(length)[:, None] / np.power(10000.0, exponent)
-    return np.sin(angles + np.pi / 2 * (component % 2))
-
-
 def shift_by_diagonals(offset, dim):
     angles = offset * np.repeat(10000.0 ** (-np.arange(0, dim, 2) / dim), 2)
     upper = np.sin(angles)[:-1].copy()
@@ -50,15 +42,6 @@ def rotary_complex(x, positions, base=10000.0):
     angles = np.outer(positions, base ** (-np.arange(0, d, 2) / d))
     turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)
     return np.stack([turned.real, turned.imag], -1).reshape(x.shape)
-
-
-def rotary_by_crossing(x, positions, base=10000.0):
-    d = x.shape[-1]
-    frequencies = np.exp(-math.log(base) * np.arange(0, d, 2) / d)
-    angles = (positions[:, None] * frequencies).repeat(2, -1)
-    crossed = np.empty_like(x)
-    crossed[..., 0::2], crossed[..., 1::2] = -x[..., 1::2], x[..., 0::2]
-    return x * np.cos(angles) + crossed * np.sin(angles)
 
 
 def rotary_matrices(x, positions, base=10000.0):
@@ -86,7 +69,7 @@ ALTERNATIVES = {
         break_rotary_embedding_far_away,
         break_rotary_embedding_with_integers,
     ],
-    "sinusoidal_encoding": [encoding_by_slices, encoding_by_loops, encoding_by_phase],
+    "sinusoidal_encoding": [encoding_by_slices, encoding_by_loops],
     "shift_matrix": [shift_by_diagonals, shift_power_of_one_step],
-    "rotary_embedding": [rotary_complex, rotary_by_crossing, rotary_matrices],
+    "rotary_embedding": [rotary_complex, rotary_matrices],
 }

@@ -26,17 +26,6 @@ def packed_all_at_once(query, key, value, weight, bias=None):
     return tuple(wanted)
 
 
-def packed_by_view(query, key, value, weight, bias=None):
-    E = weight.shape[1]
-    w_q, w_k, w_v = weight.reshape(3, E, E).unbind()
-    b_q, b_k, b_v = (0, 0, 0) if bias is None else bias.reshape(3, E)
-    return (
-        torch.einsum("...d,ed->...e", query, w_q) + b_q,
-        torch.einsum("...d,ed->...e", key, w_k) + b_k,
-        torch.einsum("...d,ed->...e", value, w_v) + b_v,
-    )
-
-
 def separate_by_products(query, key, value, w_q, w_k, w_v, bias=None):
     E = len(w_q)
     bias = torch.zeros(3 * E).to(w_q) if bias is None else bias
@@ -247,6 +236,6 @@ class WithEinsum(Parameters):
 
 ALTERNATIVES = {
     "in_projection": [separate_by_products, separate_by_einsum],
-    "in_projection_packed": [packed_by_slices, packed_all_at_once, packed_by_view],
+    "in_projection_packed": [packed_by_slices, packed_all_at_once],
     "TorchMultiheadAttention": [HeadByHead, WithEinsum],
 }

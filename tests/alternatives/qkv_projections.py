@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import torch
 
 from solutions import qkv_projections as solutions
 
@@ -21,25 +20,11 @@ def attention_loops(queries, keys, values):
     return outputs, weights
 
 
-def attention_torch(queries, keys, values):
-    queries, keys, values = (torch.tensor(a) for a in (queries, keys, values))
-    outputs = torch.nn.functional.scaled_dot_product_attention(queries, keys, values)
-    scores = queries @ keys.T / math.sqrt(keys.shape[1])
-    return outputs.numpy(), torch.softmax(scores, dim=-1).numpy()
-
-
 def attention_logsumexp(queries, keys, values):
     scores = queries @ keys.T / keys.shape[1] ** 0.5
     total = np.logaddexp.reduce(scores, axis=-1)
     weights = np.exp(scores - total[:, None])
     return np.einsum("ij,jv->iv", weights, values), weights
-
-
-def attention_normalised_last(queries, keys, values):
-    scores = queries @ keys.T / keys.shape[1] ** 0.5
-    unnormalised = np.exp(scores - scores.max(1)[:, None])
-    total = unnormalised.sum(1)[:, None]
-    return [unnormalised @ values / total, unnormalised / total]
 
 
 def attention_in_single_precision(queries, keys, values):
@@ -60,12 +45,6 @@ def layer_query_by_query(Q, X, W_Q, W_K, W_V):
     return np.vstack([row[0] for row in rows]), np.vstack([row[1] for row in rows])
 
 
-def layer_einsum(Q, X, W_Q, W_K, W_V):
-    scores = np.einsum("ia,ak,bk,jb->ij", Q, W_Q, W_K, X) / math.sqrt(len(W_K.T))
-    weights = torch.from_numpy(scores).softmax(-1).numpy()
-    return np.einsum("ij,jb,bv->iv", weights, X, W_V), weights
-
-
 def columns_from_rows(X, W_Q, W_K, W_V):
     Y, A = solutions.attention_layer(X.T, X.T, W_Q.T, W_K.T, W_V.T)
     return Y.T, A.T
@@ -81,13 +60,6 @@ def columns_token_by_token(X, W_Q, W_K, W_V):
         A[:, i] = column / column.sum()
         Y[:, i] = values @ A[:, i]
     return Y, A
-
-
-def columns_row_scores_turned(X, W_Q, W_K, W_V):
-    queries, keys, values = W_Q.dot(X), W_K.dot(X), W_V.dot(X)
-    scores = torch.from_numpy(queries.T @ keys / np.sqrt(queries.shape[0]))
-    weights = scores.softmax(dim=1).numpy()
-    return (weights @ values.T).T, weights.T
 
 
 def choose_two_features():
@@ -107,34 +79,9 @@ def choose_other_order():
     return W_Q, W_K, [[0.0]] * 12 + [[1.0]]
 
 
-def choose_by_block():
-    empty = np.zeros((7, 6))
-    W_Q = np.concatenate([np.eye(6), empty])
-    W_K = np.concatenate([np.zeros((6, 6)), 30 * np.eye(6), np.zeros((1, 6))])
-    return [W_Q, W_K, (np.arange(13) == 12)[:, None]]
-
-
 ALTERNATIVES = {
-    "attention": [
-        attention_loops,
-        attention_torch,
-        attention_logsumexp,
-        attention_normalised_last,
-        attention_in_single_precision,
-    ],
-    "attention_layer": [
-        layer_one_bilinear_form,
-        layer_query_by_query,
-        layer_einsum,
-    ],
-    "choose_projections": [
-        choose_two_features,
-        choose_other_order,
-        choose_by_block,
-    ],
-    "self_attention_columns": [
-        columns_from_rows,
-        columns_token_by_token,
-        columns_row_scores_turned,
-    ],
+    "attention": [attention_loops, attention_logsumexp, attention_in_single_precision],
+    "attention_layer": [layer_one_bilinear_form, layer_query_by_query],
+    "choose_projections": [choose_two_features, choose_other_order],
+    "self_attention_columns": [columns_from_rows, columns_token_by_token],
 }

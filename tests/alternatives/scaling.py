@@ -23,12 +23,6 @@ def variance_loops(d, num_samples, rng):
     return sum((product - mean) ** 2 for product in products) / num_samples
 
 
-def variance_torch(d, num_samples, rng):
-    queries = torch.from_numpy(rng.standard_normal((num_samples, d)))
-    keys = torch.from_numpy(rng.standard_normal((num_samples, d)))
-    return torch.var((queries * keys).sum(1), correction=0)
-
-
 def jacobian_loops(weights):
     n = len(weights)
     jacobian = np.zeros((n, n))
@@ -36,10 +30,6 @@ def jacobian_loops(weights):
         for j in range(n):
             jacobian[i, j] = weights[i] * ((i == j) - weights[j])
     return jacobian
-
-
-def jacobian_broadcast(weights):
-    return weights[:, None] * (np.eye(len(weights)) - weights[None])
 
 
 def jacobian_torch(weights):
@@ -57,12 +47,6 @@ def entropy_tiny_epsilon(weights):
     return -(weights * np.log(weights + 1e-12)).sum(-1)
 
 
-def entropy_scipy(weights):
-    from scipy.stats import entropy
-
-    return entropy(weights, axis=-1)
-
-
 def gradient_from_parts(q, K, scale):
     scores = K @ q * scale
     weights = np.exp(scores - np.logaddexp.reduce(scores))
@@ -78,8 +62,8 @@ def gradient_autograd(q, K, scale):
 
 
 ALTERNATIVES = {
-    "dot_product_variance": [variance_einsum, variance_loops, variance_torch],
-    "softmax_jacobian": [jacobian_loops, jacobian_broadcast, jacobian_torch],
-    "attention_entropy": [entropy_masked, entropy_tiny_epsilon, entropy_scipy],
+    "dot_product_variance": [variance_einsum, variance_loops],
+    "softmax_jacobian": [jacobian_loops, jacobian_torch],
+    "attention_entropy": [entropy_masked, entropy_tiny_epsilon],
     "score_gradient_norm": [gradient_from_parts, gradient_autograd],
 }

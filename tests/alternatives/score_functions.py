@@ -15,12 +15,6 @@ def cosine_of_unit_vectors(S, H):
     return unit(S) @ unit(H).T
 
 
-def cosine_nan_to_num(S, H):
-    with np.errstate(all="ignore"):
-        scores = (S @ H.T) / np.linalg.norm(S, axis=1)[:, None]
-        return np.nan_to_num(scores / np.linalg.norm(H, axis=1))
-
-
 def cosine_torch(S, H):
     S, H = torch.tensor(S), torch.tensor(H)
     return F.cosine_similarity(S[:, None], H[None], dim=-1).numpy()
@@ -28,10 +22,6 @@ def cosine_torch(S, H):
 
 def general_einsum(S, H, W_a):
     return np.einsum("is,st,jt->ij", S, W_a, H)
-
-
-def general_encoder_first(S, H, W_a):
-    return S @ (H @ W_a.T).T
 
 
 def general_bilinear(S, H, W_a):
@@ -42,10 +32,6 @@ def general_bilinear(S, H, W_a):
 
 def reduced_from_left(S, H, U_a, V_a):
     return S @ U_a.T @ V_a @ H.T
-
-
-def reduced_columns(S, H, U_a, V_a):
-    return (U_a @ S.T).T @ (V_a @ H.T)
 
 
 def reduced_sum_over_rank(S, H, U_a, V_a):
@@ -69,16 +55,6 @@ def additive_concatenated(S, H, W_a, V_a, v_a):
         [np.repeat(S, len(H), axis=0), np.tile(H, (len(S), 1))], axis=1
     )
     return (np.tanh(pairs @ weight.T) @ v_a[:, None]).reshape(len(S), len(H))
-
-
-def additive_einsum(S, H, W_a, V_a, v_a):
-    hidden = np.tanh((V_a @ S.T)[:, :, None] + (W_a @ H.T)[:, None, :])
-    return np.einsum("r,rij->ij", v_a, hidden)
-
-
-def additive_exponentials(S, H, W_a, V_a, v_a):
-    twice = 2 * (np.expand_dims(S @ V_a.T, 1) + H @ W_a.T)
-    return ((1 - 2 / (np.exp(twice) + 1)) * v_a).sum(-1)
 
 
 def count_match(score, s, h, k=None, r=None):
@@ -106,18 +82,9 @@ def count_from_shapes(score, s, h, k=None, r=None):
 
 
 ALTERNATIVES = {
-    "cosine_score": [cosine_of_unit_vectors, cosine_nan_to_num, cosine_torch],
-    "general_score": [general_einsum, general_encoder_first, general_bilinear],
-    "reduced_rank_score": [
-        reduced_from_left,
-        reduced_columns,
-        reduced_sum_over_rank,
-    ],
-    "additive_score": [
-        additive_loops,
-        additive_concatenated,
-        additive_einsum,
-        additive_exponentials,
-    ],
+    "cosine_score": [cosine_of_unit_vectors, cosine_torch],
+    "general_score": [general_einsum, general_bilinear],
+    "reduced_rank_score": [reduced_from_left, reduced_sum_over_rank],
+    "additive_score": [additive_loops, additive_concatenated],
     "parameter_count": [count_match, count_from_shapes],
 }

@@ -89,16 +89,6 @@ class DecoderByHand(nn.Module):
         return logits, new, weights
 
 
-def loss_from_torch(logits, targets, pad_id):
-    if not (targets != pad_id).any():
-        return (0.0 * logits).sum()
-    return F.cross_entropy(
-        logits.reshape(-1, logits.shape[-1]),
-        targets.reshape(-1),
-        ignore_index=pad_id,
-    )
-
-
 def loss_of_selected_places(logits, targets, pad_id):
     real = targets != pad_id
     if real.sum() == 0:
@@ -123,5 +113,5 @@ ALTERNATIVES = {
         context_by_einsum_and_clamp,
     ],
     "AttentionDecoder": [DecoderWithManyTemporaries, DecoderByHand],
-    "sequence_loss": [loss_from_torch, loss_of_selected_places, loss_in_a_loop],
+    "sequence_loss": [loss_of_selected_places, loss_in_a_loop],
 }

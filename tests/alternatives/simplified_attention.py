@@ -24,22 +24,6 @@ def softmax_in_a_loop(scores):
     return np.array(weights).reshape(scores.shape)
 
 
-def softmax_from_torch(scores):
-    return torch.softmax(torch.tensor(scores), dim=-1)
-
-
-def softmax_from_scipy(scores):
-    return special.softmax(scores, axis=-1)
-
-
-def softmax_of_a_copy(scores):
-    scores = scores.copy()
-    scores -= scores.max(-1)[..., None]
-    np.exp(scores, out=scores)
-    scores /= scores.sum(-1)[..., None]
-    return scores
-
-
 def softmax_in_single_precision(scores):
     return F.softmax(torch.tensor(scores, dtype=torch.float32), -1).numpy()
 
@@ -61,20 +45,6 @@ def scores_by_einsum(q, X):
     return np.einsum("d,nd->n", q, X) * q.size**-0.5
 
 
-def scores_by_matmul(q, X):
-    (features,) = q.shape
-    return np.matmul(q / math.sqrt(features), X.T)
-
-
-def scores_from_torch(q, X):
-    q, X = torch.tensor(q), torch.tensor(X)
-    return (torch.mv(X, q) / math.sqrt(len(q))).numpy()
-
-
-def scores_by_broadcasting(q, X):
-    return (X * q).sum(1) / np.sqrt(X.shape[1])
-
-
 def scores_in_single_precision(q, X):
     q, X = q.astype(np.float32), X.astype(np.float32)
     return np.inner(X, q) / np.float32(len(q) ** 0.5)
@@ -91,13 +61,6 @@ def attend_in_a_loop(q, X):
 def attend_by_einsum(q, X):
     weights = special.softmax(np.einsum("d,nd", q, X) / np.sqrt(len(q)))
     return [np.einsum("n,nd->d", weights, X), weights]
-
-
-def attend_with_torch(q, X):
-    q, X = torch.tensor(q)[None], torch.tensor(X)
-    weights = torch.softmax(q @ X.T / X.shape[1] ** 0.5, dim=-1)
-    output = F.scaled_dot_product_attention(q[None], X[None], X[None])
-    return output[0, 0].numpy(), weights[0].numpy()
 
 
 def attend_in_single_precision(q, X):
@@ -129,12 +92,6 @@ def lookup_with_torch(query, keys, values, temperature=1.0):
     )[0, 0]
 
 
-def lookup_by_powers(query, keys, values, temperature=1.0):
-    scores = scores_by_broadcasting(query, keys)
-    powers = np.exp(scores - scores.max()) ** (1 / temperature)
-    return np.average(values, axis=0, weights=powers)
-
-
 def break_softmax_with_batches():
     return (np.array([[[-900.0, 900.0], [5.0, 5.0]]] * 3)[:1, :, ::-1],)
 
@@ -148,30 +105,14 @@ ALTERNATIVES = {
     "softmax": [
         softmax_with_logsumexp,
         softmax_in_a_loop,
-        softmax_from_torch,
-        softmax_from_scipy,
-        softmax_of_a_copy,
         softmax_in_single_precision,
         softmax_from_differences,
     ],
     "alignment_scores": [
         scores_in_a_loop,
         scores_by_einsum,
-        scores_by_matmul,
-        scores_from_torch,
-        scores_by_broadcasting,
         scores_in_single_precision,
     ],
-    "attend": [
-        attend_in_a_loop,
-        attend_by_einsum,
-        attend_with_torch,
-        attend_in_single_precision,
-    ],
-    "soft_lookup": [
-        lookup_in_a_loop,
-        lookup_of_a_cooled_query,
-        lookup_with_torch,
-        lookup_by_powers,
-    ],
+    "attend": [attend_in_a_loop, attend_by_einsum, attend_in_single_precision],
+    "soft_lookup": [lookup_in_a_loop, lookup_of_a_cooled_query, lookup_with_torch],
 }

@@ -12,12 +12,6 @@ def shift_in_a_loop(targets, start_id):
     return np.array(rows)
 
 
-def shift_by_rolling(targets, start_id):
-    shifted = np.roll(targets, 1, axis=-1)
-    shifted[..., 0] = start_id
-    return shifted
-
-
 def shift_by_padding(targets, start_id):
     return np.pad(targets, ((0, 0), (1, 0)), constant_values=start_id)[:, :-1]
 
@@ -30,19 +24,6 @@ def loss_by_definition(logits, targets, pad_id, label_smoothing=0.0):
     log_probs = logits - top - np.log(np.exp(logits - top).sum(-1, keepdims=True))
     real = targets != pad_id
     return -(truth * log_probs).sum(-1)[real].sum() / real.sum()
-
-
-def loss_in_a_loop(logits, targets, pad_id, label_smoothing=0.0):
-    total, count = 0.0, 0
-    for scores, ids in zip(logits, targets, strict=True):
-        for row, token in zip(scores, ids, strict=True):
-            if token == pad_id:
-                continue
-            log_probs = row - np.logaddexp.reduce(row)
-            total -= (1 - label_smoothing) * log_probs[token]
-            total -= label_smoothing * log_probs.mean()
-            count += 1
-    return total / count
 
 
 def loss_by_torch(logits, targets, pad_id, label_smoothing=0.0):
@@ -66,7 +47,7 @@ def rate_from_the_peak(step, d_model, warmup_steps):
 
 
 ALTERNATIVES = {
-    "shift_right": [shift_in_a_loop, shift_by_rolling, shift_by_padding],
-    "sequence_cross_entropy": [loss_by_definition, loss_in_a_loop, loss_by_torch],
+    "shift_right": [shift_in_a_loop, shift_by_padding],
+    "sequence_cross_entropy": [loss_by_definition, loss_by_torch],
     "warmup_learning_rate": [rate_in_two_parts, rate_from_the_peak],
 }

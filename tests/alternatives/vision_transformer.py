@@ -1,6 +1,5 @@
 """Other right answers to the exercises on the vision transformer."""
 
-import copy
 import math
 import re
 
@@ -58,63 +57,6 @@ class OwnLayers(nn.Module):
         return self.head(self.norm(x)[:, 0, :])
 
 
-class CopiedLayers(nn.Module):
-    def __init__(self, image_size, patch_size, channels, *sizes, eps=1e-6):
-        super().__init__()
-        embed_dim, num_layers, num_heads, mlp_dim, num_classes = sizes
-        layer = nn.TransformerEncoderLayer(
-            d_model=embed_dim,
-            nhead=num_heads,
-            dim_feedforward=mlp_dim,
-            dropout=0,
-            activation=F.gelu,
-            norm_first=True,
-            batch_first=True,
-            layer_norm_eps=eps,
-        )
-        self.embedding = PatchEmbedding(image_size, patch_size, channels, embed_dim)
-        self.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(embed_dim, eps=eps)
-        self.head = nn.Linear(embed_dim, num_classes)
-
-    def forward(self, images):
-        tokens = self.embedding(images)
-        for layer in self.layers:
-            tokens = layer(tokens)
-        class_token, _ = tokens.split([1, tokens.shape[1] - 1], dim=1)
-        return self.head(self.norm(class_token)).squeeze(1)
-
-
-class WithPlainFunctions(OwnLayers):
-    """Uses the parameters only, and writes every formula out."""
-
-    def forward(self, images):
-        x = self.embedding(images)
-        for layer in self.layers:
-            x = x + self.attend(layer.self_attn, self.normed(layer.norm1, x))
-            y = self.normed(layer.norm2, x) @ layer.linear1.weight.T
-            y = y + layer.linear1.bias
-            y = y * 0.5 * (1 + torch.erf(y / math.sqrt(2)))
-            x = x + y @ layer.linear2.weight.T + layer.linear2.bias
-        x = self.normed(self.norm, x[:, 0])
-        return torch.addmm(self.head.bias, x, self.head.weight.T)
-
-    def normed(self, norm, x):
-        x = x - x.mean(-1, keepdim=True)
-        x = x / torch.sqrt((x**2).mean(-1, keepdim=True) + norm.eps)
-        return x * norm.weight + norm.bias
-
-    def attend(self, attention, x):
-        B, N, E = x.shape
-        h = attention.num_heads
-        packed = x @ attention.in_proj_weight.T + attention.in_proj_bias
-        packed = packed.view(B, N, 3, h, E // h)
-        q, k, v = packed.permute(2, 0, 3, 1, 4)
-        weights = torch.softmax(q @ k.transpose(-1, -2) * (E // h) ** -0.5, dim=-1)
-        y = torch.einsum("bhij,bhjd->bihd", weights, v).reshape(B, N, E)
-        return attention.out_proj(y)
-
-
 class SequenceFirst(nn.Module):
     """Everything in the other order of axes, consistently."""
 
@@ -156,16 +98,6 @@ def contrastive_loops(images, texts, temperature):
     return total / (2 * len(images))
 
 
-def contrastive_geometric(images, texts, temperature):
-    """The logarithm of the geometric mean of the right pairs' probabilities."""
-    images = (images.T / np.sqrt((images**2).sum(1))).T
-    texts = (texts.T / np.sqrt((texts**2).sum(1))).T
-    logits = np.einsum("id,jd->ij", images, texts) / temperature
-    rows = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
-    columns = logits - np.logaddexp.reduce(logits, axis=0, keepdims=True)
-    return -np.trace(rows + columns) / (2 * len(logits))
-
-
 def rollout_halves(attentions):
     """Weights sum to one, so half of each is the same thing."""
     B, h, N, _ = attentions[0].shape
@@ -190,22 +122,12 @@ def rollout_loops(attentions):
     return np.stack(results)
 
 
-def rollout_heads_with_identity(attentions):
-    eye = torch.eye(attentions[0].shape[-1])
-    joint = None
-    for attention in map(torch.from_numpy, attentions):
-        attention = (attention + eye).sum(dim=1)
-        attention = attention / attention.sum(dim=2)[:, :, None]
-        joint = attention if joint is None else torch.matmul(attention, joint)
-    return joint[:, 0][:, 1:]
-
-
 def count_by_making_one(
     image_size, patch_size, channels, embed_dim, num_layers, mlp_dim, num_classes
 ):
     with torch.device("meta"):
         sizes = (embed_dim, num_layers, 1, mlp_dim, num_classes)
-        model = CopiedLayers(image_size, patch_size, channels, *sizes)
+        model = SequenceFirst(image_size, patch_size, channels, *sizes)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -218,16 +140,6 @@ def count_shapes(
     shapes += num_layers * [(mlp_dim, E), (mlp_dim,), (E, mlp_dim), (E,)]
     shapes += [(E,), (E,), (num_classes, E), (num_classes,)]
     return int(np.sum([np.prod(shape) for shape in shapes]))
-
-
-def count_factored(
-    image_size, patch_size, channels, embed_dim, num_layers, mlp_dim, num_classes
-):
-    E, M = embed_dim, mlp_dim
-    tokens = image_size * image_size // (patch_size * patch_size) + 1
-    per_layer = 4 * E * (E + 1) + 2 * E * M + M + 5 * E
-    first = E * (channels * patch_size * patch_size + 1 + 1 + tokens)
-    return first + num_layers * per_layer + 2 * E + num_classes * (E + 1)
 
 
 def convert_by_patterns(state_dict):
@@ -298,19 +210,10 @@ def convert_until_missing(state_dict):
     return result
 
 
-def convert_with_numpy(state_dict):
-    arrays = convert_until_missing(state_dict)
-    return {name: np.array(value) for name, value in sorted(arrays.items())}
-
-
 ALTERNATIVES = {
-    "VisionTransformer": [OwnLayers, CopiedLayers, WithPlainFunctions, SequenceFirst],
-    "contrastive_loss": [contrastive_torch, contrastive_loops, contrastive_geometric],
-    "attention_rollout": [rollout_halves, rollout_loops, rollout_heads_with_identity],
-    "vit_parameter_count": [count_by_making_one, count_shapes, count_factored],
-    "convert_huggingface_vit": [
-        convert_by_patterns,
-        convert_until_missing,
-        convert_with_numpy,
-    ],
+    "VisionTransformer": [OwnLayers, SequenceFirst],
+    "contrastive_loss": [contrastive_torch, contrastive_loops],
+    "attention_rollout": [rollout_halves, rollout_loops],
+    "vit_parameter_count": [count_by_making_one, count_shapes],
+    "convert_huggingface_vit": [convert_by_patterns, convert_until_missing],
 }

@@ -22,19 +22,6 @@ def patchify_loops(images, patch_size):
     return np.stack(patches, axis=1)
 
 
-def patchify_by_place(images, patch_size):
-    """Every value is fetched by its place."""
-    B, C, H, W = images.shape
-    p = patch_size
-    if (H // p * p, W // p * p) != (H, W):
-        raise ValueError(f"{H} x {W} is not divided by {p}")
-    n, m = np.arange(H * W // p**2), np.arange(C * p * p)
-    row = n[:, None] // (W // p) * p + m // p % p
-    column = n[:, None] % (W // p) * p + m % p
-    place = (m // p**2 * H + row) * W + column  # (N, C p p)
-    return images.reshape(B, -1)[:, place]
-
-
 def patchify_unfold(images, patch_size):
     if any(side % patch_size for side in images.shape[-2:]):
         raise ValueError("the patches do not fill the image")
@@ -89,19 +76,6 @@ class EmbeddingByConvolution(EmbeddingByUnfold):
         return torch.cat([first.expand(len(tokens), 1, -1), tokens], 1)
 
 
-class EmbeddingInPlace(EmbeddingByUnfold):
-    def forward(self, images):
-        p = self.patch_size
-        windows = images.unfold(2, p, p).unfold(3, p, p)  # (B, C, rows, columns, p, p)
-        patches = windows.permute(0, 2, 3, 1, 4, 5).flatten(3).flatten(1, 2)
-        size = (len(images), patches.shape[1] + 1, self.positions.size(2))
-        tokens = images.new_empty(size)
-        tokens[:, :1] = self.class_token
-        tokens[:, 1:] = patches @ self.projection.weight.T + self.projection.bias
-        tokens += self.positions
-        return tokens
-
-
 def conv_loops(weight, patch_size, channels):
     kernels = []
     for row in weight:
@@ -151,15 +125,6 @@ def positions_split(positions, old_grid, new_grid):
     return torch.cat((first, rest), dim=1)
 
 
-def positions_feature_by_feature(positions, old_grid, new_grid):
-    columns = []
-    for feature in positions[0].unbind(-1):
-        grid = feature[1:].reshape(1, 1, *old_grid)
-        new = F.interpolate(grid, size=new_grid, mode="bicubic").flatten()
-        columns.append(torch.cat([feature[:1], new]))
-    return torch.stack(columns, dim=-1)[None]
-
-
 def break_patchify_with_descending_values():
     return np.arange(32.0)[::-1].reshape(1, 2, 4, 4), 2
 
@@ -197,14 +162,10 @@ ALTERNATIVES = {
         break_patchify_with_descending_values,
         break_patchify_with_random_values,
     ],
-    "patchify": [patchify_loops, patchify_by_place, patchify_unfold],
+    "patchify": [patchify_loops, patchify_unfold],
     "unpatchify": [unpatchify_loops, unpatchify_strips],
-    "PatchEmbedding": [EmbeddingByUnfold, EmbeddingByConvolution, EmbeddingInPlace],
+    "PatchEmbedding": [EmbeddingByUnfold, EmbeddingByConvolution],
     "linear_to_conv": [conv_loops, conv_by_unpatchify],
     "sinusoidal_encoding_2d": [grid_by_loops, grid_by_broadcasting],
-    "interpolate_positions": [
-        positions_by_matrices,
-        positions_split,
-        positions_feature_by_feature,
-    ],
+    "interpolate_positions": [positions_by_matrices, positions_split],
 }

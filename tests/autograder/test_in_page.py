@@ -16,6 +16,7 @@ from solutions import simplified_attention as right
 
 STUB = "def softmax(scores):\n    raise NotImplementedError\n"
 ABOVE = ("alignment_scores", "softmax")
+BANK = "from solutions.mistakes.simplified_attention"
 SETUP = {
     "name": "setup 1",
     "kind": "setup",
@@ -43,8 +44,7 @@ def test_a_check_says_what_check_says_in_a_notebook(page, name):
     reference = getattr(right, name)
     answers = [(inspect.getsource(reference), reference)]
     for known in find_topic(name).mistakes(name):
-        called = f"{known.implementation.__module__} import {known.name}"
-        source = f"from {called}\n{name} = {known.name}.implementation"
+        source = f"{BANK} import {known.name}\n{name} = {known.name}.implementation"
         answers.append((source, known.implementation))
     above = [cell(STUB.replace("softmax", n), n) for n in ABOVE if n != name]
     for source, implementation in answers:
@@ -178,8 +178,7 @@ def test_a_value_cannot_put_code_into_the_page(page):
 
 def wrong_softmax(known: Mistake) -> str:
     """Code that answers softmax with a known mistake."""
-    module = known.implementation.__module__
-    return f"from {module} import {known.name}\nsoftmax = {known.name}.implementation"
+    return f"{BANK} import {known.name}\nsoftmax = {known.name}.implementation"
 
 
 def test_the_verdict_begins_with_the_mistake_and_shows_yours_beside_expected(page):

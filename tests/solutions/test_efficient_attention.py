@@ -78,28 +78,6 @@ def test_linear_attention_agrees_with_plain_loops(rng, causal):
         assert_allclose(result[b, h], linear_by_loops(*inputs, causal))
 
 
-def test_the_order_of_the_keys_matters_to_neither_sum(rng):
-    query, key, value = rng.standard_normal((3, 6, 4))
-    order = rng.permutation(6)
-    shuffled = linear_attention(query, key[order], value[order])
-    assert_allclose(shuffled, linear_attention(query, key, value))
-
-
-def test_the_last_causal_output_is_that_of_all_keys(rng):
-    query, key, value = rng.standard_normal((3, 2, 9, 4))
-    everything = linear_attention(query, key, value)
-    assert_allclose(
-        causal_linear_attention(query, key, value)[:, -1], everything[:, -1]
-    )
-
-
-def test_linear_attention_takes_memory_that_grows_with_the_length_only(rng):
-    def peak(n):
-        return peak_bytes(linear_attention, *rng.standard_normal((3, n, 4)))[1]
-
-    assert peak(4000) < 2.1 * peak(2000)
-
-
 @pytest.mark.parametrize("sizes", [[9], [1] * 9, [2, 3, 4], [4, 4, 1], [8, 1]])
 def test_one_pass_over_blocks_is_the_softmax(rng, sizes):
     scores = 3 * rng.standard_normal((2, 4, 9))
@@ -108,16 +86,6 @@ def test_one_pass_over_blocks_is_the_softmax(rng, sizes):
     blocks = np.split(scores, stops, axis=-1), np.split(values, stops, axis=-2)
     result = online_softmax_sum(*(iter(each) for each in blocks))
     assert_allclose(result, softmax(scores) @ values, **EXACT)
-
-
-def test_the_order_of_the_blocks_does_not_matter(rng):
-    scores = [
-        1000 * rng.standard_normal() + rng.standard_normal((4, 3)) for _ in "12345"
-    ]
-    values = [rng.standard_normal((3, 2)) for _ in "12345"]
-    forward = online_softmax_sum(scores, values)
-    assert np.isfinite(forward).all()
-    assert_allclose(forward, online_softmax_sum(scores[::-1], values[::-1]), **EXACT)
 
 
 def test_hidden_keys_give_zeros_or_nothing_and_no_warning(rng):
@@ -139,28 +107,19 @@ def test_blockwise_attention_is_torchs_attention(rng, n, t, size, causal):
     inputs = [rng.standard_normal((2, 3, *shape)) for shape in shapes]
     result = blockwise_attention(*inputs, size, causal)
     assert_allclose(result, by_torch(*inputs, is_causal=causal), **EXACT)
+    inputs[0] *= 1e4  # large scores neither overflow nor vanish
+    result = blockwise_attention(*inputs, size, causal)
+    assert_allclose(result, by_torch(*inputs, is_causal=causal), **EXACT)
 
 
-def test_large_scores_neither_overflow_nor_vanish(rng):
-    shapes = (7, 4), (9, 4), (9, 3)
-    inputs = [100 * rng.standard_normal(shape) for shape in shapes]
-    assert_allclose(blockwise_attention(*inputs, 2), by_torch(*inputs), **EXACT)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_memory_grows_with_the_length_and_not_with_its_square(rng, causal):
+@pytest.mark.parametrize(
+    ("function", "options"),
+    [(linear_attention, ()), (blockwise_attention, (64,))],
+)
+def test_memory_grows_with_the_length_and_not_with_its_square(rng, function, options):
     def peak(n):
         inputs = rng.standard_normal((3, n, 4))
-        return peak_bytes(blockwise_attention, *inputs, 64, causal)[1]
+        return peak_bytes(function, *inputs, *options)[1]
 
     assert peak(2048) < 2.2 * peak(1024)
     assert peak(2048) < 2048 * 2048  # bytes; the weights alone would take 8 times this
-
-
-def test_inputs_are_left_as_they_were(rng):
-    inputs = rng.standard_normal((3, 2, 6, 3))
-    before = inputs.copy()
-    linear_attention(*inputs)
-    causal_linear_attention(*inputs)
-    blockwise_attention(*inputs, 4, True)
-    assert (inputs == before).all()

@@ -41,14 +41,6 @@ def test_merging_is_replacing_in_a_text_where_each_id_is_a_character(rng):
         assert merge_pair(ids, pair, ord("Z")) == [ord(letter) for letter in text]
 
 
-def test_merging_gives_a_new_list_and_takes_a_pair_in_any_sequence():
-    ids = [1, 2, 1, 2]
-    assert merge_pair(ids, [1, 2], 9) == [9, 9]
-    assert ids == [1, 2, 1, 2]
-    assert merge_pair(ids, (3, 4), 9) == ids
-    assert merge_pair(ids, (3, 4), 9) is not ids
-
-
 def merges_by_definition(text, num_merges):
     """The rule word by word: every pair is counted by looking at every position."""
     ids, merges = list(text.encode()), []
@@ -66,8 +58,8 @@ def merges_by_definition(text, num_merges):
 
 def test_merges_are_those_of_the_definition(rng):
     assert train_bpe(TEXT, 40) == merges_by_definition(TEXT, 40)
-    for _ in range(20):
-        text = "".join(rng.choice(list("ab c"), 40))
+    drawn = ["".join(rng.choice(list("ab c"), 40)) for _ in range(20)]
+    for text in ("", "a", "aa", "aaa", *drawn):
         assert train_bpe(text, 99) == merges_by_definition(text, 99)
 
 
@@ -76,19 +68,6 @@ def test_the_example_of_the_paper_on_compression():
     a, b, c = map(ord, "abc")
     assert train_bpe("ababcabcd", 9) == [(a, b), (256, c)]
     assert bpe_encode("ababcabcd", [(a, b), (256, c)]) == [256, 257, 257, ord("d")]
-
-
-def test_overlapping_occurrences_count_and_one_is_not_enough():
-    assert train_bpe("aaa", 5) == [(97, 97)]
-    assert train_bpe("aa", 5) == train_bpe("a", 5) == train_bpe("", 5) == []
-    assert train_bpe("xyxy", 0) == []
-
-
-def test_no_pair_of_the_encoded_training_text_occurs_twice_when_learning_has_stopped():
-    merges = train_bpe(TEXT[:120], 10_000)
-    ids = bpe_encode(TEXT[:120], merges)
-    pairs = list(itertools.pairwise(ids))
-    assert len(set(pairs)) == len(pairs)
 
 
 def test_encoding_agrees_with_the_tokenizers_library():
@@ -114,14 +93,6 @@ def test_encoding_agrees_with_the_tokenizers_library():
         ids = theirs.encode(text).ids
         assert bpe_encode(text, merges) == ids
         assert bpe_decode(ids, merges) == theirs.decode(ids) == text
-
-
-def test_decoding_undoes_encoding_with_any_merges(rng):
-    letters = list("abc é日😀\n")
-    for _ in range(30):
-        merges = train_bpe("".join(rng.choice(letters, 60)), 20)
-        text = "".join(rng.choice(letters, 30))
-        assert bpe_decode(bpe_encode(text, merges), merges) == text
 
 
 def test_a_merge_across_letters_may_divide_them():
@@ -165,15 +136,6 @@ def test_without_rotation_it_is_the_encoder_stack_of_torch_with_a_causal_mask(rn
     torch.testing.assert_close(model(ids), expected)
 
 
-def test_no_logit_depends_on_a_later_token(rng):
-    ids, model = ids_and_model(rng)
-    x = model.embedding(ids).detach().requires_grad_()
-    model.embedding.forward = lambda ids: x
-    (gradient,) = torch.autograd.grad(model(ids)[:, 4].sum(), x)
-    assert (gradient[:, 5:] == 0).all()
-    assert (gradient[:, :5].abs().sum(-1) > 0).all()
-
-
 def test_a_new_model_finds_all_tokens_nearly_equally_likely():
     torch.manual_seed(0)
     model = LanguageModel(500, 64, 4, 2, 128)
@@ -181,26 +143,6 @@ def test_a_new_model_finds_all_tokens_nearly_equally_likely():
     with torch.no_grad():
         logits = model(ids).numpy()
     assert perplexity(logits, ids.roll(-1, 1).numpy()) == pytest.approx(500, rel=0.05)
-
-
-def test_a_model_learns_a_short_text_by_heart():
-    torch.manual_seed(0)
-    ids = torch.tensor([list(b"the cat sat on the mat.")])
-    model = LanguageModel(256, 32, 2, 1, 64)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(60):
-        loss = F.cross_entropy(model(ids[:, :-1])[0], ids[0, 1:])
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    text = ids[:, :1]
-    with torch.no_grad():
-        for _ in range(22):
-            logits = model(text)[:, -1].numpy()
-            token = sample_tokens(logits, np.zeros(1), temperature=0.0)
-            text = torch.cat([text, torch.from_numpy(token)[:, None]], dim=1)
-    # after "the ", the position decides between cat and mat
-    assert bytes(text[0].tolist()) == b"the cat sat on the mat."
 
 
 # Perplexity
@@ -216,11 +158,6 @@ def test_perplexity_is_that_of_the_cross_entropy_of_torch(rng):
             ignore_index=-100 if pad_id is None else pad_id,
         )
         assert perplexity(logits, targets, pad_id) == pytest.approx(math.exp(loss))
-
-
-def test_perplexity_of_even_dice_is_their_number_of_faces(rng):
-    dice = np.zeros((4, 7, 6))
-    assert perplexity(dice, rng.integers(0, 6, (4, 7))) == pytest.approx(6)
 
 
 def test_perplexity_overflows_to_infinity_and_is_not_nan():

@@ -1,4 +1,4 @@
-"""Attention since 2017 against torch, plain loops and what must hold."""
+"""Attention since 2017 against torch, complex numbers and definitions."""
 
 import math
 import tracemalloc
@@ -59,19 +59,6 @@ def test_rms_norm_agrees_with_torch(rng):
     np.testing.assert_allclose(rms_norm(x, weight, eps=0.1), expected)
 
 
-def test_rms_norm_of_centred_tokens_is_layer_norm(rng):
-    x = rng.standard_normal((5, 7))
-    x -= x.mean(axis=-1, keepdims=True)
-    expected = F.layer_norm(torch.from_numpy(x), (7,), eps=1e-6)
-    np.testing.assert_allclose(rms_norm(x, np.ones(7)), expected)
-
-
-def test_rms_norm_does_not_see_the_scale_of_a_token(rng):
-    x, weight = rng.standard_normal((5, 7)), rng.standard_normal(7)
-    scaled = x * np.array([[3.0], [50.0], [1e3], [10.0], [2.0]])
-    np.testing.assert_allclose(rms_norm(scaled, weight), rms_norm(x, weight), rtol=1e-4)
-
-
 def test_swiglu_agrees_with_torch(rng):
     arrays = [rng.standard_normal(shape) for shape in ((2, 3, 4), *2 * [(4, 6)])]
     arrays.append(rng.standard_normal((6, 4)))
@@ -92,32 +79,12 @@ def test_extreme_gates_pass_everything_or_nothing_and_without_a_warning():
 
 def test_half_and_neighbouring_pairs_differ_by_a_permutation_of_the_features(rng):
     x, positions = rng.standard_normal((2, 3, 5, 8)), rng.permutation(5)
-    turns = np.exp(1j * np.outer(positions, 10000.0 ** (-np.arange(4) / 4)))
+    turns = np.exp(1j * np.outer(positions, 50.0 ** (-np.arange(4) / 4)))
     neighbours = (x[..., ::2] + 1j * x[..., 1::2]) * turns
     neighbours_first = np.arange(8).reshape(4, 2).T.ravel()  # 0 2 4 6 1 3 5 7
-    found = rotary_half(x[..., neighbours_first], positions)
+    found = rotary_half(x[..., neighbours_first], positions, 50.0)
     expected = np.concatenate([neighbours.real, neighbours.imag], axis=-1)
     np.testing.assert_allclose(found, expected)
-
-
-def test_a_pair_is_turned_by_its_angle_and_keeps_its_norm():
-    x = np.zeros((1, 6))
-    x[0, 1] = 2.0  # the second pair is (1, 4), with angle 5 * 100^(-2/6)
-    angle = 5 * 100 ** (-1 / 3)
-    expected = np.zeros((1, 6))
-    expected[0, [1, 4]] = 2 * math.cos(angle), 2 * math.sin(angle)
-    np.testing.assert_allclose(rotary_half(x, np.array([5]), base=100.0), expected)
-
-
-def test_scores_of_turned_queries_and_keys_depend_on_the_distance_alone(rng):
-    query, key = rng.standard_normal((2, 1, 8))
-    for distance in (0, 3, -4):
-        scores = [
-            rotary_half(query, np.array([p]))
-            @ rotary_half(key, np.array([p + distance])).T
-            for p in (7, 100, 5000)
-        ]
-        np.testing.assert_allclose(scores[1:], scores[:1] * 2)
 
 
 def test_rescaling_keeps_the_fastest_pair_and_slows_the_last_one_by_the_factor():
@@ -148,14 +115,6 @@ def test_grouped_attention_agrees_with_torch(rng, g, masked):
     np.testing.assert_allclose(output, expected)
 
 
-def test_each_head_reads_the_keys_of_its_group():
-    values = np.arange(3.0).reshape(1, 3, 1, 1)  # the value is the group's number
-    output = grouped_query_attention(
-        np.zeros((1, 12, 1, 2)), np.zeros((1, 3, 1, 2)), values
-    )
-    assert output.ravel().tolist() == [i // 4 for i in range(12)]
-
-
 def test_a_query_without_keys_gets_zeros_and_leaves_the_others_alone(rng):
     query, key, value = (rng.standard_normal((1, 2, 3, 4)) for _ in range(3))
     mask = np.ones((3, 3), dtype=bool)
@@ -172,12 +131,6 @@ def test_window_mask_agrees_with_its_definition():
         mask = sliding_window_mask(n, window)
         assert mask.dtype == bool
         assert mask.tolist() == expected
-
-
-def test_layers_of_windows_reach_as_far_as_the_formula_says():
-    n, window, layers = 40, 5, 3
-    reach = np.linalg.matrix_power(sliding_window_mask(n, window).astype(int), layers)
-    assert (reach[-1] > 0).sum() == layers * (window - 1) + 1
 
 
 def test_a_sink_is_a_key_whose_value_is_zero(rng):
@@ -231,35 +184,7 @@ def test_a_delta_step_goes_down_the_gradient_of_the_squared_error(rng):
     np.testing.assert_allclose(delta_rule_step(state, key, value, 0.3), expected)
 
 
-def test_orthonormal_keys_are_stored_and_overwritten_without_a_trace(rng):
-    keys = np.linalg.qr(rng.standard_normal((6, 6)))[0]
-    values = rng.standard_normal((6, 2))
-    state = np.zeros((6, 2))
-    for written in (rng.standard_normal((6, 2)), values):
-        for key, value in zip(keys, written, strict=True):
-            state = delta_rule_step(state, key, value, 1.0)
-    np.testing.assert_allclose(keys @ state, values, atol=1e-12)
-
-
 def test_heads_that_cannot_be_grouped_are_named():
     key = np.ones((1, 2, 2, 3))
     with pytest.raises(ValueError, match="5 query heads.*2 key-value heads"):
         grouped_query_attention(np.ones((1, 5, 2, 3)), key, key)
-
-
-def test_inputs_are_left_as_they_were(rng):
-    calls = [
-        (rms_norm, (3, 4), (4,)),
-        (swiglu, (3, 4), (4, 5), (4, 5), (5, 4)),
-        (rotary_half, (3, 4), (3,)),
-        (grouped_query_attention, (1, 2, 3, 4), (1, 1, 5, 4), (1, 1, 5, 2)),
-        (softmax_with_sink, (2, 3, 4), (2,)),
-        (latent_scores, (2, 3, 4), (5, 2), (2, 2, 4)),
-        (lambda *arrays: delta_rule_step(*arrays, 0.5), (4, 3), (4,), (3,)),
-    ]
-    for function, *shapes in calls:
-        arrays = [rng.standard_normal(shape) for shape in shapes]
-        before = [array.copy() for array in arrays]
-        function(*arrays)
-        for array, copy in zip(arrays, before, strict=True):
-            np.testing.assert_array_equal(array, copy)

@@ -1,4 +1,4 @@
-"""Multi-head attention against torch's own layer, plain loops and what must hold."""
+"""Multi-head attention against torch's own layer, and heads against plain loops."""
 
 import itertools
 import math
@@ -19,7 +19,6 @@ from solutions.multi_head import (
 )
 
 B, N, T, HEADS, E = 2, 3, 5, 4, 8
-D = E // HEADS
 
 
 @pytest.fixture
@@ -96,31 +95,6 @@ def test_the_layer_equals_torchs_in_cross_attention(shape, rng):
         np.testing.assert_allclose(one.detach(), other, atol=1e-12)
 
 
-def test_the_function_agrees_with_the_formula_in_plain_loops(rng):
-    x, W_Q, W_K, W_V, W_O = drawn(rng)
-    output, weights = multi_head_attention(x, W_Q, W_K, W_V, W_O, HEADS)
-    for b in range(B):
-        joined = np.zeros((N, E))
-        for head, i in itertools.product(range(HEADS), range(N)):
-            columns = slice(head * D, (head + 1) * D)
-            q = x[b, i] @ W_Q[:, columns]
-            scores = [q @ (x[b, j] @ W_K[:, columns]) / math.sqrt(D) for j in range(N)]
-            total = math.fsum(map(math.exp, scores))
-            for j in range(N):
-                share = math.exp(scores[j]) / total
-                np.testing.assert_allclose(weights[b, head, i, j], share)
-                joined[i, columns] += share * (x[b, j] @ W_V[:, columns])
-        np.testing.assert_allclose(output[b], joined @ W_O)
-
-
-def test_the_output_is_a_sum_over_heads_of_what_each_puts_through_its_rows(rng):
-    x, W_Q, W_K, W_V, W_O = drawn(rng)
-    output, weights = multi_head_attention(x, W_Q, W_K, W_V, W_O, HEADS)
-    values = weights @ split_heads(x @ W_V, HEADS)  # (B, h, N, d)
-    parts = [values[:, i] @ W_O[i * D : (i + 1) * D] for i in range(HEADS)]
-    np.testing.assert_allclose(sum(parts), output)
-
-
 @pytest.mark.parametrize("kind", ["function", "layer"])
 def test_a_query_without_keys_has_weights_0_and_sends_no_gradient(kind, rng):
     x, *weights = drawn(rng)
@@ -139,13 +113,6 @@ def test_a_query_without_keys_has_weights_0_and_sends_no_gradient(kind, rng):
         maps = maps.detach().numpy()
     assert (maps[1, :, 2] == 0).all()
     np.testing.assert_allclose(maps.sum(-1)[0], 1)
-
-
-def test_scores_in_the_thousands_give_one_hot_weights(rng):
-    x, W_Q, *others = drawn(rng)
-    output, weights = multi_head_attention(x, 1e6 * W_Q, *others, HEADS)
-    assert np.isfinite(output).all()
-    np.testing.assert_allclose(np.sort(weights, axis=-1)[..., -1], 1)
 
 
 def test_splitting_gives_head_i_the_i_th_slice_of_every_token(rng):

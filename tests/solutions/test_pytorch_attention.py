@@ -147,24 +147,6 @@ def test_the_layer_equals_torchs_in_every_combination_of_options(options, rng):
             assert error < ERROR, (kind, batched, need, average)
 
 
-def test_masks_of_two_types_are_combined_as_torch_combines_them(rng):
-    ours, theirs = pair(rng)
-    padding, _ = masks("padding", rng)
-    _, attn = masks("3-D float", rng)
-    arguments = {"key_padding_mask": padding, "attn_mask": attn}
-    assert largest_difference(ours, theirs, inputs(rng), **arguments) < ERROR
-
-
-@pytest.mark.parametrize("options", CONSTRUCTIONS, ids=str)
-def test_a_state_dict_fits_both_ways(options, rng):
-    ours = TorchMultiheadAttention(E, HEADS, **options)
-    theirs = nn.MultiheadAttention(E, HEADS, **options)
-    expected = {name: p.shape for name, p in theirs.state_dict().items()}
-    assert {name: p.shape for name, p in ours.state_dict().items()} == expected
-    ours.load_state_dict(theirs.state_dict(), strict=True)
-    theirs.load_state_dict(ours.state_dict(), strict=True)
-
-
 def test_projections_agree_with_the_functions_inside_torchs_layer(rng):
     query, key, value = (x.detach() for x in inputs(rng, kdim=6, vdim=7))
     weights, bias = [tensor(rng, E, width) for width in (E, 6, 7)], tensor(rng, 3 * E)

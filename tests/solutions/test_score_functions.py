@@ -1,6 +1,4 @@
-"""Score functions against plain loops, torch and what must hold."""
-
-import math
+"""Score functions against torch."""
 
 import numpy as np
 import pytest
@@ -38,27 +36,10 @@ def same_width(rng):
     return rng.standard_normal((T_DEC, H_WIDTH)), rng.standard_normal((T_ENC, H_WIDTH))
 
 
-def table(score, S, H):
-    """The definition: one number for each pair of states."""
-    return [[score(s.tolist(), h.tolist()) for h in H] for s in S]
-
-
-def dot(a, b):
-    return math.fsum(x * y for x, y in zip(a, b, strict=True))
-
-
 def test_cosine_scores_agree_with_torch(same_width):
     S, H = (torch.from_numpy(states) for states in same_width)
     expected = F.cosine_similarity(S[:, None], H[None], dim=2)
     np.testing.assert_allclose(cosine_score(*same_width), expected)
-
-
-def test_cosine_scores_ignore_length_and_stay_between_minus_one_and_one(same_width):
-    S, H = same_width
-    scores = cosine_score(S, H)
-    np.testing.assert_allclose(cosine_score(1e-6 * S, 1e6 * H), scores)
-    assert np.abs(scores).max() <= 1
-    np.testing.assert_allclose(np.diag(cosine_score(S, -3 * S)), -np.ones(T_DEC))
 
 
 def test_a_zero_vector_scores_zero_without_a_warning(same_width):
@@ -78,12 +59,6 @@ def test_general_scores_agree_with_torch_bilinear(S, H, rng):
     pairs = (np.repeat(S, T_ENC, axis=0), np.tile(H, (T_DEC, 1)))
     expected = layer(*map(torch.from_numpy, pairs)).detach().reshape(T_DEC, T_ENC)
     np.testing.assert_allclose(general_score(S, H, W_a), expected)
-
-
-def test_the_identity_makes_the_general_score_a_dot_product(same_width):
-    np.testing.assert_allclose(
-        general_score(*same_width, np.eye(H_WIDTH)), table(dot, *same_width)
-    )
 
 
 def test_reduced_rank_is_general_with_the_product_of_the_factors(S, H, rng):
@@ -108,17 +83,10 @@ def test_additive_scores_agree_with_a_network_of_two_linear_layers(S, H, rng):
         assert scores[i, j] == pytest.approx(last(torch.tanh(hidden(pair))).item())
 
 
-def test_additive_scores_are_bounded_by_the_sum_of_the_last_weights(S, H, rng):
-    v_a = rng.standard_normal(R)
-    W_a = rng.standard_normal((R, H_WIDTH))
-    V_a = rng.standard_normal((R, S_WIDTH))
-    scores = additive_score(1e6 * S, 1e6 * H, W_a, V_a, v_a)
-    assert np.abs(scores).max() <= np.abs(v_a).sum() + 1e-12
-
-
 @pytest.mark.parametrize(
     ("score", "shapes"),
     [
+        ("dot", []),
         ("cosine", []),
         ("general", [(S_WIDTH, H_WIDTH)]),
         ("reduced_rank", [(K, S_WIDTH), (K, H_WIDTH)]),
@@ -129,6 +97,7 @@ def test_the_parameters_that_are_counted_are_those_that_the_score_takes(
     score, shapes, rng
 ):
     functions = {
+        "dot": lambda S, H: S @ H.T,
         "cosine": cosine_score,
         "general": general_score,
         "reduced_rank": reduced_rank_score,
@@ -140,7 +109,3 @@ def test_the_parameters_that_are_counted_are_those_that_the_score_takes(
     assert functions[score](S, H, *weights).shape == (T_DEC, T_ENC)
     numbers = sum(weight.size for weight in weights)
     assert parameter_count(score, width, H_WIDTH, k=K, r=R) == numbers
-
-
-def test_a_dot_product_has_no_parameters():
-    assert parameter_count("dot", H_WIDTH, H_WIDTH) == 0
