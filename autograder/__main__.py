@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import logging
 import os
 import sys
 from typing import NoReturn
 
 from autograder.commands import course, evidence, handback, marks, own
-from autograder.commands.common import can_grade, say
+from autograder.commands.common import say
 from autograder.errors import AutograderError, GraderFault
 from autograder.own_topics import use_course
 
@@ -32,10 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if getattr(options, "course", None):
             use_course(options.course)
-        with _temporary_files(options):
-            status = options.run(options)
-            sys.stdout.flush()
-            return status
+        status = options.run(options)
+        sys.stdout.flush()
+        return status
     except OSError as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             return BROKEN_PIPE
@@ -92,20 +90,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m autograder", description="Grade the notebooks of the course."
     )
-    parser.set_defaults(starts_kernels=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for group in (own, course, marks, evidence, handback):
         group.add_to(commands)
     return parser
-
-
-def _temporary_files(options: argparse.Namespace) -> contextlib.AbstractContextManager:
-    """Where temporary files go; only commands that start kernels create many."""
-    if not options.starts_kernels or not can_grade():
-        return contextlib.nullcontext()
-    from autograder.sandbox.scratch import scratch_folder
-
-    return scratch_folder()
 
 
 if __name__ == "__main__":

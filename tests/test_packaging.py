@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import entry_points
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -55,13 +54,6 @@ def test_the_wheel_holds_the_autograder_and_the_toolkit_but_no_answers(
         "autograder",
         "toolkit",
     }
-
-
-def test_jupyter_finds_the_sandbox_by_its_name():
-    (found,) = entry_points(
-        group="jupyter_client.kernel_provisioners", name="attention-sandbox"
-    )
-    assert found.load().__name__ == "SandboxProvisioner"
 
 
 def test_tested_versions_lie_in_the_declared_ranges(project, pinned):

@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
     )
     oral.add_argument("chapter")
     add_course(oral)
-    oral.set_defaults(run=_oral, starts_kernels=True)
+    oral.set_defaults(run=_oral)
 
 
 def _similar(options: argparse.Namespace) -> int:

@@ -278,30 +278,6 @@ class ChapterMarks:
                 assignment.duedate = deadlines.due.replace(tzinfo=None)
             self._extensions = deadlines.extensions(assignment.duedate)
 
-    def withdraw(self, student: str) -> bool:
-        """Take a submission out again, unless somebody marked it by hand.
-
-        Returns:
-            Whether it is gone.
-
-        Raises:
-            GradebookError: it cannot be removed.
-        """
-        chapter = self.chapter
-        with self._transaction() as book:
-            try:
-                notebook = book.find_submission_notebook(chapter, chapter, student)
-            except MissingEntry:
-                return True
-            if any(grade.manual_score is not None for grade in notebook.grades):
-                return False
-            for name, grade in self._by_cell(Grade, notebook).items():
-                exercise = name.removeprefix("check-")
-                before, why = _counting(grade), "nothing was handed in"
-                self._note(student, exercise, before, None, why)
-            book.remove_submission(chapter, student)
-        return True
-
     def assign_penalties(self, students: Iterable[str]) -> None:
         """Recompute the late penalties of some students from nbgrader's settings.
 
