@@ -7,12 +7,9 @@ import json
 import os
 import tracemalloc
 
-import nbformat
 import pytest
 
-from autograder.errors import GraderFault
 from autograder.files import Unusable
-from autograder.grading import worker
 from autograder.notebooks import (
     MAX_FILE_BYTES,
     MAX_WRITTEN,
@@ -21,8 +18,7 @@ from autograder.notebooks import (
     parse_notebook,
     read_notebook,
 )
-from autograder.sandbox.limits import Limits
-from autograder.submissions.submitted import Submission, read
+from autograder.submissions.submitted import read
 from autograder.submissions.titles import other_chapter
 from autograder.submissions.written import written_in
 from classroom.submissions import submission
@@ -231,16 +227,3 @@ def test_files_of_python_beside_a_notebook_are_read(tmp_path, master, right):
         "used as well: helpers.py, package/__init__.py, package/core.py"
     )
     assert found.digest != without.digest
-
-
-@pytest.mark.parametrize("step", ["parse_notebook", "written_in", "other_chapter"])
-def test_a_reader_without_memory_blames_nobody(
-    master, solved, topic, monkeypatch, step
-):
-    def short(*_):
-        raise MemoryError
-
-    monkeypatch.setattr(worker, step, short)
-    job = worker.Job(topic.name, nbformat.writes(master), b"secret", Limits())
-    with pytest.raises(GraderFault, match="MemoryError"):  # it is examined again
-        worker.examine_submission(job, Submission("ada", as_bytes(solved())))
