@@ -138,8 +138,30 @@ def huge(attacking):
     return data
 
 
+# Each took nbgrader's own page the square of its length, or more, somewhere: in the
+# colours of code, in markdown, in the links that are rewritten, in terminal colours.
+SLOW = (
+    *(" \n", "\u3000\n", "\n", "a.", "1.", "*", "`", "[", "[](files/", "> ", "- "),
+    *("|a", "<a ", "<!--", "$$", "\\begin{a}", "\\", "\x1b[1m", "(", "'''", "f'{"),
+    *("!$((", "%%html\n<"),
+)
+
+
+def slow_to_show(attacking):
+    """As long as may be, so that the next in the class would be held up."""
+    data = attacking()
+    for piece in SLOW:
+        text = (piece * 14_000)[:14_000]
+        data["cells"] += [code_cell(f"1{text}"), new_markdown_cell(f"x{text}")]
+    for _ in range(5):
+        blanks = "\u3000" * 90_000
+        data["cells"] += [code_cell(f"x = 1{blanks}"), new_markdown_cell(blanks)]
+    return data
+
+
 STUDENTS = {
     "honest": "honest",
+    "a slow one": "slow",
     "hostile": "hostile",
     "huge": "huge",
     "=cmd|' calc'!A0": "a formula",
@@ -155,7 +177,7 @@ def graded(needs_sandbox, released_course, tmp_path_factory, attacking, master):
     shutil.copytree(released_course, course)
     blank = submission(master, {})
     students = dict.fromkeys(STUDENTS, blank)
-    students |= {"honest": attacking()}
+    students |= {"honest": attacking(), "a slow one": slow_to_show(attacking)}
     students |= {"hostile": hostile(attacking), "huge": huge(attacking)}
     hand_in(course, TOPIC, students)
     stamp = course / "submitted" / "hostile" / TOPIC / "timestamp.txt"
@@ -273,6 +295,15 @@ def test_47_no_page_runs_or_loads_anything_of_a_student(visits):
         )
     assert visits["class report"]["requests"] == []
     assert visits["class report"]["errors"] == []
+
+
+def test_the_page_of_everybody_is_made_and_usual_code_has_its_colours(shown):
+    course, _ = shown
+    pages = {s: course / "feedback" / s / TOPIC / f"{TOPIC}.html" for s in STUDENTS}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items()}
+    assert all("points" in text for text in texts.values())
+    assert '<span class="k">def</span>' in texts["honest"]
+    assert report(course, "a slow one")["score"] > 0
 
 
 def test_47_what_a_student_wrote_can_still_be_read(visits):

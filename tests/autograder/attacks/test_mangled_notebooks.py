@@ -156,7 +156,7 @@ def honest_score(worker):
 
 
 @settings(
-    max_examples=30,
+    max_examples=15,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
