@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import logging
 import os
 import sys
 from typing import NoReturn
 
 from autograder.commands import course, extras, marks, own
-from autograder.commands.common import can_grade, say
+from autograder.commands.common import say
 from autograder.errors import AutograderError, GraderFault
 from autograder.exercise import require_topic
 from autograder.own_topics import use_course
@@ -35,10 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
             use_course(options.course)
         if getattr(options, "chapter", None):
             require_topic(options.chapter)
-        with _temporary_files(options):
-            status = options.run(options)
-            sys.stdout.flush()
-            return status
+        status = options.run(options)
+        sys.stdout.flush()
+        return status
     except OSError as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             return BROKEN_PIPE
@@ -95,20 +93,10 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m autograder", description="Grade the notebooks of the course."
     )
-    parser.set_defaults(starts_kernels=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for group in (own, course, marks, extras):
         group.add_to(commands)
     return parser
-
-
-def _temporary_files(options: argparse.Namespace) -> contextlib.AbstractContextManager:
-    """Where temporary files go; only commands that start kernels create many."""
-    if not options.starts_kernels or not can_grade():
-        return contextlib.nullcontext()
-    from autograder.sandbox.scratch import scratch_folder
-
-    return scratch_folder()
 
 
 if __name__ == "__main__":

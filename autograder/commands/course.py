@@ -55,7 +55,7 @@ def add_to(commands: Any) -> None:
         help="grade this one only; may be given several times",
     )
     grade.add_argument("--force", action="store_true", help="examine all of them again")
-    grade.set_defaults(run=_grade, starts_kernels=True)
+    grade.set_defaults(run=_grade)
     grade.add_argument(
         "--cluster",
         metavar="ADDRESS",

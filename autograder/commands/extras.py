@@ -27,7 +27,6 @@ def add_to(commands: Any) -> None:
         "oral",
         _oral,
         "questions to ask each student about their own code, to be printed",
-        starts_kernels=True,
     )
     key = commands.add_parser(
         "lti-key", help="make a key for passback, or show its public half"

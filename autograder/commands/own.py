@@ -31,7 +31,7 @@ def add_to(commands: Any) -> None:
         metavar="DIR",
         help="the course, for a notebook on a topic of your own",
     )
-    check.set_defaults(run=_check, starts_kernels=True)
+    check.set_defaults(run=_check)
     progress = commands.add_parser("progress", help="what is done, and the next step")
     progress.add_argument(
         "folder",
@@ -51,13 +51,14 @@ def add_to(commands: Any) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    report = _graded(options) if can_grade() else _checked(options)
+    in_sandbox = can_grade() and not options.no_sandbox
+    report = _graded(options) if in_sandbox else _checked(options)
     print(json.dumps(report)) if options.json else say(_as_text(report))
     return 0
 
 
 def _checked(options: argparse.Namespace) -> dict[str, Any]:
-    """The report on a notebook of one's own, from the key beside it."""
+    """The report on a notebook of one's own, as `check` judges in it."""
     from autograder.own_notebook import examine_own
 
     return examine_own(options.notebook)
@@ -66,7 +67,7 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
 def _graded(options: argparse.Namespace) -> dict[str, Any]:
     """The report on a notebook, as grading makes it."""
     from autograder.files import plain_file
-    from autograder.grading.examine import examine_single
+    from autograder.grading.examine import examine
     from autograder.grading.seeds import draw_seeds, expected_answers
     from autograder.notebooks import MAX_FILE_BYTES, chapter_of, parse_notebook
     from autograder.release.source import source_notebook
@@ -81,19 +82,18 @@ def _graded(options: argparse.Namespace) -> dict[str, Any]:
     modules = modules_named_in(options.notebook, content)
     data = written_in(parse_notebook(content), modules)
     topic = load_topic(chapter_of(data, options.notebook))
-    if not options.no_sandbox:
-        require_bubblewrap()
+    require_bubblewrap()
     master = student_notebook(source_notebook(topic.name))
     seeds = draw_seeds(topic, secrets.token_bytes())
     expected = expected_answers(topic, seeds)
     with ForkServers() as servers:
-        examination = examine_single(
+        examination = examine(
             master,
             data,
             topic,
             expected,
             Limits(),
-            servers=None if options.no_sandbox else servers,
+            servers=servers,
             seeds=seeds,
         )
     return examination.report

@@ -7,26 +7,30 @@ import hashlib
 import json
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import GraderFault
-from autograder.files import Unusable, printable, write_atomically
-from autograder.grading.rewritten import rewritten
+from autograder.files import printable, write_atomically
+from autograder.grading.examine import BY_HAND
 from autograder.grading.worker import Job
 from autograder.marks.gradebook import ChapterMarks
-from autograder.marks.gradebook_errors import GradebookError
 from autograder.marks.reports import report_in, report_path
 from autograder.marks.rules import Rule, credited
 from autograder.marks.scores import Marks
-from autograder.notebooks import read_notebook
 from autograder.submissions.submitted import Submission, handed_in, read, read_secret
 from autograder.submissions.timestamps import time_of
 
 COMMON = 5  # mistakes of a class that are told after a run
 SHOWN = 3  # names of a kind in one line
+CERTAIN = "was rewritten; its mark by hand is of the earlier text"
+GONE = "is no longer there; its mark by hand is of an earlier text"
+UNCERTAIN = (
+    "may have been rewritten since its mark by hand: look again, since the report on "
+    "the earlier text is missing"
+)
 
 Examined = tuple[Submission, dict, str]  # with its report and the notebook to be kept
 
@@ -118,10 +122,7 @@ class ChapterSubmissions:
         return not handed_in(self.course / "submitted", name, self.job.chapter)
 
     def note_missing(self, name: str) -> None:
-        """Record that a student has handed in nothing.
-
-        Marks that are in the gradebook stay.
-        """
+        """Record that a student has handed in nothing; marks that are there stay."""
         known = name in self.before
         (self.outcome.unchanged if known else self.outcome.missing).append(name)
 
@@ -171,28 +172,15 @@ class ChapterSubmissions:
     def write(self, examined: Sequence[Examined]) -> None:
         """Write some outcomes: notebooks, gradebook, and last of all the reports.
 
-        Together, because the disk has to be waited for each time; if that fails, one by
-        one, up to the one that cannot be written.
+        Together, because the disk has to be waited for each time.
         """
-        try:
-            self._write_together(examined)
-        except GradebookError:
-            if len(examined) == 1:
-                raise
-            for one in examined:
-                self._write_together([one])
-
-    def _write_together(self, examined: Sequence[Examined]) -> None:
-        kept = []
         told: dict[str, dict[str, str]] = {}
         for submission, report, notebook in examined:
-            with self._unless_in_the_way(submission.student):
-                changed = self._rewritten(submission, report, notebook)
-                self._keep(submission, notebook)
-                kept.append((submission, report))
-                told[submission.student] = changed
+            told[submission.student] = self._rewritten(submission, report)
+            write_atomically(self._kept_notebook(submission.student), notebook)
+            self._write_beside(submission)
         unreadable = self.marks.write(
-            ((s.student, credited(r, self.rules), s.timestamp) for s, r in kept),
+            ((s.student, credited(r, self.rules), s.timestamp) for s, r, _ in examined),
             told,
         )
         self.outcome.changes += [
@@ -200,20 +188,17 @@ class ChapterSubmissions:
             for student, names in told.items()
             for name, what in names.items()
         ]
-        for submission, report in kept:
+        for submission, report, _ in examined:
             student = submission.student
             self._note_changes(student, report)
             if submission.note:
                 report["notes"].append(submission.note)
             if student in unreadable:
                 report["notes"].append("the time stamp could not be read")
-            with self._unless_in_the_way(student):
-                self._write_report(submission, report)
-                self.outcome.graded[student] = report
+            self._write_report(submission, report)
+            self.outcome.graded[student] = report
 
-    def _rewritten(
-        self, submission: Submission, report: dict, notebook: str
-    ) -> dict[str, str]:
+    def _rewritten(self, submission: Submission, report: dict) -> dict[str, str]:
         """The answers that were another when they got their mark by hand, and why.
 
         The report of an earlier run is what tells. It is written last, so a run that
@@ -222,21 +207,7 @@ class ChapterSubmissions:
         student = submission.student
         said = report_in(report_path(self.course, self.job.chapter, student)) or {}
         marked = self.before[student].by_hand if student in self.before else {}
-        if submission.is_told_by(said) or not marked:
-            return {}
-        kept: dict[str, Any] = {}
-        with contextlib.suppress(Unusable):
-            kept = read_notebook(self._kept_notebook(student))
-        return rewritten(said, report, marked, (kept, json.loads(notebook)))
-
-    @contextlib.contextmanager
-    def _unless_in_the_way(self, student: str) -> Iterator[None]:
-        """Refuse a student where something blocks the path of a file to be written."""
-        try:
-            yield
-        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-            reason = f"{error.filename} is in the way: {error.strerror}"
-            self.outcome.refused[student] = reason
+        return {} if submission.is_told_by(said) else rewritten(said, report, marked)
 
     def _note_changes(self, student: str, report: dict) -> None:
         before = self._scores_before(student)
@@ -248,11 +219,6 @@ class ChapterSubmissions:
                 if by_hand is not None:
                     line += f"; your mark of {by_hand:g} by hand stays, and counts"
                 self.outcome.changes.append(line)
-
-    def _keep(self, submission: Submission, notebook: str) -> None:
-        kept = self._kept_notebook(submission.student)
-        write_atomically(kept, notebook)
-        self._write_beside(submission)
 
     def _write_report(self, submission: Submission, report: dict) -> None:
         student = submission.student
@@ -290,6 +256,28 @@ class ChapterSubmissions:
                 if old != new:
                     line = f"{student}: late penalty {old:g} -> {new:g}"
                     self.outcome.changes.append(line)
+
+
+def rewritten(
+    said: Mapping[str, Any], report: Mapping[str, Any], marked: Collection[str]
+) -> dict[str, str]:
+    """The answers with a mark by hand that were others when they got it, and why.
+
+    Args:
+        said: the report of an earlier run; empty if there is none.
+        report: of this run.
+        marked: the grade ids of the cells that have a mark by hand.
+    """
+    now, known = report.get(BY_HAND) or {}, said.get(BY_HAND) or {}
+    found = {}
+    for name in sorted(set(marked) & (now.keys() | known.keys())):
+        if name not in now:
+            found[name] = GONE
+        elif name not in known:
+            found[name] = UNCERTAIN
+        elif known[name] != now[name]:
+            found[name] = CERTAIN
+    return found
 
 
 def _report_on(course: Path, job: Job, submission: Submission) -> dict | None:

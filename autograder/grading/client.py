@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import os
 import secrets
 from typing import Any
 
@@ -19,9 +18,8 @@ from autograder.errors import GraderFault, SubmissionFault
 from autograder.grading.clock import Clock
 from autograder.grading.door import Door, TooMuch
 from autograder.grading.kept import add_output
-from autograder.respond import CHANNEL
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.manager import SandboxKernelManager, UnprotectedKernelManager
+from autograder.sandbox.manager import SandboxKernelManager
 from autograder.sandbox.messages import UnreadableMessage
 from autograder.sandbox.usage import Used
 from autograder.stepwise import stopped_in_line
@@ -57,7 +55,7 @@ class SubmissionClient(NotebookClient):
     def __init__(
         self,
         notebook: NotebookNode,
-        manager: SandboxKernelManager | UnprotectedKernelManager,
+        manager: SandboxKernelManager,
         limits: Limits,
         clock: Clock,
     ) -> None:
@@ -84,15 +82,10 @@ class SubmissionClient(NotebookClient):
     async def async_start_new_kernel(self, **kwargs: Any) -> None:
         """Start a kernel that has the other end of our door, and open ours."""
         inside = self.door.inside.fileno()
-        environment = {**os.environ, CHANNEL: str(inside)}
-        await super().async_start_new_kernel(
-            **kwargs, pass_fds=[inside], env=environment
-        )
+        await super().async_start_new_kernel(**kwargs, pass_fds=[inside])
         await self.door.open()
 
-    async def close(
-        self, manager: SandboxKernelManager | UnprotectedKernelManager
-    ) -> None:
+    async def close(self, manager: SandboxKernelManager) -> None:
         """Kill the kernel, drop what was not sent, close every socket."""
         self.door.close()
         if self.kc is not None:
@@ -273,9 +266,7 @@ class SubmissionClient(NotebookClient):
         """End the kernel because the submission broke a limit; the first one counts."""
         if self._broken is None:
             self._broken = limit
-            provisioner = self.km.provisioner
-            if hasattr(provisioner, "abandon"):
-                provisioner.abandon()
+            self.km.abandon()
 
     async def _how_it_ended(self) -> str:
         """What the submission did; see ``run``."""

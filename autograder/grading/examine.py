@@ -15,7 +15,6 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from autograder.errors import GraderFault
 from autograder.exercise import Topic
 from autograder.expected import Expected
 from autograder.grading.client import SelectorLoop
@@ -23,19 +22,14 @@ from autograder.grading.clock import Clock
 from autograder.grading.execution import Execution
 from autograder.grading.kept import kept_notebook
 from autograder.grading.remarks import with_remarks
-from autograder.grading.rewritten import DIGESTS
 from autograder.grading.seeds import draw_seeds
 from autograder.judge import Report, refuse
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.usage import waits_are_counted
 from autograder.submissions.cells import as_handed_in
 from autograder.submissions.completed import answers_by_hand, completed
 
-UNKNOWN_WAITS = (
-    "this system does not tell how long a process waits for a processor: time limits "
-    "counted that, too"
-)
+BY_HAND = "answers_by_hand"  # another name when something else is digested
 
 
 @dataclass
@@ -60,7 +54,7 @@ def examine(
     expected: Mapping[str, Expected],
     limits: Limits,
     *,
-    servers: ForkServers | None,
+    servers: ForkServers,
     alone: bool = True,
     seeds: Mapping[str, list[int]] | None = None,
 ) -> Examination:
@@ -77,8 +71,7 @@ def examine(
         topic: the exercises of the chapter.
         expected: the right answers, from ``expected_answers``.
         limits: what the submission may use.
-        servers: where its kernels are forked, in a sandbox. If None, its code runs
-            unprotected, with all rights of this process.
+        servers: where its kernels are forked, in a sandbox.
         alone: whether no other submission is examined meanwhile; see ``clock``.
         seeds: of this submission; drawn now if None.
 
@@ -104,12 +97,8 @@ def examine(
     report = summary(topic, reports, notes)
     whole = completed(handed_in, run.outputs)
     if by_hand := answers_by_hand(whole, topic.exercises):
-        report[DIGESTS] = by_hand
+        report[BY_HAND] = by_hand
     report["seconds"] = round(time.monotonic() - start, 3)
-    if servers is None:
-        report["notes"].insert(0, "examined without a sandbox")
-        if not waits_are_counted():
-            report["notes"].insert(1, UNKNOWN_WAITS)
     return Examination(report, kept_notebook(master, whole, reports))
 
 
@@ -137,23 +126,3 @@ def refused_examination(master: NotebookNode, topic: Topic, reason: str) -> Exam
     blank = as_handed_in(master, {"cells": []}, topic.exercises)
     kept = kept_notebook(master, completed(blank, []), reports)
     return Examination({**report, "seconds": 0.0}, kept)
-
-
-def examine_single(*arguments: Any, **options: Any) -> Examination:
-    """Examine a submission, and once more if it had no outcome.
-
-    As in a class: what may have another cause, such as a kernel that was killed or one
-    that was idle until its time was up, is no proof the first time. The second time,
-    idle time counts; and who is killed again has no mark.
-
-    Args:
-        arguments: of ``examine``.
-        options: of ``examine``, without ``alone``.
-
-    Raises:
-        GraderFault: see ``examine``; it had no outcome twice.
-    """
-    try:
-        return examine(*arguments, **options, alone=False)
-    except GraderFault:
-        return examine(*arguments, **options, alone=True)

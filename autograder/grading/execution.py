@@ -29,12 +29,7 @@ from autograder.reasons import Reason
 from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.sandbox.connection import ForkServers
 from autograder.sandbox.limits import Limits, megabytes
-from autograder.sandbox.manager import (
-    SandboxKernelManager,
-    UnprotectedKernelManager,
-)
-from autograder.sandbox.messages import FlatSession
-from autograder.sandbox.scratch import submission_folder
+from autograder.sandbox.manager import SandboxKernelManager
 from autograder.submissions.cells import Cell, HandedIn, Role
 
 MOST_CODE = 500_000  # characters in which the line is looked up that failed
@@ -53,7 +48,7 @@ class Execution:
         handed_in: the notebook.
         clock: of this submission.
         limits: what the submission may use.
-        servers: where its kernels are forked, or None without a sandbox.
+        servers: where its kernels are forked.
         given: the answers, by exercise.
         asides: what they read from outside.
         right: the right answers to the same questions.
@@ -71,7 +66,7 @@ class Execution:
     handed_in: HandedIn
     clock: Clock
     limits: Limits
-    servers: ForkServers | None
+    servers: ForkServers
     given: dict[str, list[Answer]] = field(default_factory=dict)
     asides: dict[str, Aside] = field(default_factory=dict)
     right: dict[str, Expected] = field(default_factory=dict)
@@ -117,32 +112,25 @@ class Execution:
         """
         if not any(map(self._is_open, self.topic.exercises)):
             return True
-        with submission_folder() as folder:
-            manager = self._manager()
-            notebook = NotebookNode(self.handed_in.master, cells=self.outputs)
-            client = SubmissionClient(notebook, manager, self.limits, self.clock)
-            client.resources = {"metadata": {"path": folder}}
-            started = False
-            try:
-                async with client.async_setup_kernel():
-                    started = True
-                    return await self._all_cells(client)
-            except GraderFault:
-                raise
-            except (DeadKernelError, RuntimeError, OSError) as error:
-                if started:
-                    raise GraderFault(f"{type(error).__name__}: {error}") from error
-                raise SandboxUnavailable(f"no kernel started: {error}") from error
-            finally:
-                await client.close(manager)
-                if client.too_long:
-                    room = megabytes(self.limits.output_bytes)
-                    self._note(f"of all that was printed, the first {room} are kept")
-
-    def _manager(self) -> SandboxKernelManager | UnprotectedKernelManager:
-        if self.servers is not None:
-            return SandboxKernelManager(limits=self.limits, servers=self.servers)
-        return UnprotectedKernelManager(session=FlatSession())
+        manager = SandboxKernelManager(limits=self.limits, servers=self.servers)
+        notebook = NotebookNode(self.handed_in.master, cells=self.outputs)
+        client = SubmissionClient(notebook, manager, self.limits, self.clock)
+        started = False
+        try:
+            async with client.async_setup_kernel():
+                started = True
+                return await self._all_cells(client)
+        except GraderFault:
+            raise
+        except (DeadKernelError, RuntimeError, OSError) as error:
+            if started:
+                raise GraderFault(f"{type(error).__name__}: {error}") from error
+            raise SandboxUnavailable(f"no kernel started: {error}") from error
+        finally:
+            await client.close(manager)
+            if client.too_long:
+                room = megabytes(self.limits.output_bytes)
+                self._note(f"of all that was printed, the first {room} are kept")
 
     async def _all_cells(self, client: SubmissionClient) -> bool:
         """Run the cells, ask at each check, and at the end what is still open.
@@ -307,8 +295,7 @@ class Execution:
 
         Only "perhaps": the code itself can raise whatever it likes.
         """
-        limit = self.limits.behind(error) if self.servers else None
-        if limit:
+        if limit := self.limits.behind(error):
             self._note(f"{where} stopped, perhaps at the {limit}")
 
     def _blame(self, number: int, cell: Cell, ended: str) -> None:

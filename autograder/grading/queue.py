@@ -7,7 +7,6 @@ same happens once more, it is left as it is and named.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import (
@@ -24,12 +23,10 @@ from autograder.grading.chapter import ChapterSubmissions
 from autograder.grading.worker import Workplace, examine_submission
 from autograder.grading.workers import Pool, ProcessEnded
 from autograder.interrupts import held_back
-from autograder.sandbox.bubblewrap import SandboxUnavailable
 from autograder.submissions.submitted import Submission
 
 AHEAD = 4  # submissions held ready for each worker
 AHEAD_ON_A_CLUSTER = 200
-PAUSES = (0, 2, 10)  # seconds before each try to start a kernel for a suspect
 LONGEST_REASON = 300  # characters
 
 
@@ -64,17 +61,9 @@ class Queue:
         """Examine with worker processes; the names of those that are done with."""
         self.workplace = pool.workplace
         yield from self._on(pool.executor, self.waiting, AHEAD * pool.jobs)
-        pauses = PAUSES
         for entry in self._taken_suspects():
-            # What an ended submission held is free after a moment. When waiting has
-            # not helped one submission, the next one does not wait for the same.
-            for pause in pauses:
-                time.sleep(pause)
-                with pool.workers(1) as alone:
-                    yield from self._alone(alone, entry)
-                if not self._starts_no_kernel():
-                    break
-            pauses = PAUSES[:1] if self._starts_no_kernel() else PAUSES
+            with pool.workers(1) as alone:
+                yield from self._alone(alone, entry)
             yield from self._give_up()
 
     def on_a_cluster(self, executor: Executor) -> Iterator[str]:
@@ -107,9 +96,6 @@ class Queue:
             yield from self._on(executor, deque([entry]), 1)
         finally:
             self.workplace = workplace
-
-    def _starts_no_kernel(self) -> bool:
-        return any(isinstance(why, SandboxUnavailable) for _, why in self.suspects)
 
     def _give_up(self) -> Iterator[str]:
         """Say of the suspects that they have no outcome, and why."""

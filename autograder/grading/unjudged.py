@@ -7,22 +7,18 @@ the execution of a notebook; nbgrader then reports the submission as one that fa
 goes on with the next, and ends with an error.
 
 What is known comes from the process of the student, so a submission can pretend that it
-was not judged. It gains no mark, and a line in the log of each run names it. Where
-``check`` is missing, more can be known: that counts only if the first cell, which is
-the course's and imports it, failed before any code of the student could run.
+was not judged. It gains no mark, and a line in the log of each run names it.
 """
 
 from __future__ import annotations
 
-from importlib.machinery import all_suffixes
-from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
-from nbgrader.utils import is_grade, is_locked
+from nbgrader.utils import is_grade
 
 from autograder.check import NOT_JUDGED
 from autograder.files import printable
@@ -47,9 +43,8 @@ class RefuseUnjudged(NbGraderPreprocessor):
             NotJudged: some were not.
         """
         of = resources["nbgrader"]
-        lacks_check = _failed_to_import(nb, Path(resources["metadata"]["path"]))
         for cell in filter(is_grade, nb.cells):
-            if (why := _why_not_judged(cell, lacks_check)) is not None:
+            if (why := _why_not_judged(cell)) is not None:
                 self._forget(of)
                 name = cell.metadata.nbgrader.grade_id
                 raise self._told(
@@ -80,36 +75,11 @@ class RefuseUnjudged(NbGraderPreprocessor):
                 book.remove_submission(assignment, student)
 
 
-def _failed_to_import(nb: NotebookNode, folder: Path) -> bool:
-    """Whether the course's first cell failed before any code of the student ran.
-
-    nbgrader restores the source of such a cell, but not its position, and a file beside
-    the notebook may be taken for one of the modules that it imports.
-    """
-    first = next((c for c in nb.cells if c.cell_type == "code" and c.source), None)
-    return (
-        first is not None
-        and is_locked(first)
-        and "grade_id" in first.metadata.nbgrader  # nbgrader takes unknown ones away
-        and "autograder.check" in first.source
-        and any(output.output_type == "error" for output in first.outputs)
-        and not any(map(_is_read_by_imports, folder.iterdir()))
-    )
-
-
-def _is_read_by_imports(path: Path) -> bool:
-    """Whether Python, or a library when it is imported, may read this."""
-    name, *_ = path.name.split(".")
-    is_module = path.is_dir() or path.name.endswith(tuple(all_suffixes()))
-    return path.name == "matplotlibrc" or (name.isidentifier() and is_module)
-
-
-def _why_not_judged(cell: NotebookNode, lacks_check: bool) -> str | None:
+def _why_not_judged(cell: NotebookNode) -> str | None:
     """Why an answer was not judged by a cell that checks it; ``None`` if it was."""
     for output in cell.get("outputs", ()):
         if output.output_type == "execute_result" and NOT_JUDGED in output.data:
             return str(output.data[NOT_JUDGED])
-        is_error = output.output_type == "error"
-        if lacks_check and is_error and output.evalue == _UNAVAILABLE:
-            return "the course's `check` could not be imported; see the first cell"
+        if output.output_type == "error" and output.evalue == _UNAVAILABLE:
+            return "`check` is not there: see the first cell"
     return None

@@ -5,8 +5,6 @@ It is a separate process and has no use for the gradebook, so nothing of it is i
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import fcntl
 import hashlib
 import json
@@ -36,8 +34,6 @@ from autograder.sandbox.limits import Limits
 from autograder.submissions.submitted import Submission
 from autograder.submissions.titles import other_chapter
 from autograder.submissions.written import written_in
-
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -84,10 +80,6 @@ def start_worker(folder: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Errors of abandoned tasks need not be logged.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    if hasattr(ctypes.CDLL(None), "prctl"):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # The signal above follows the fork server, our parent; this thread watches the
-    # writer.
     threading.Thread(target=end_with_parent, daemon=True).start()
     import torch  # not above: the writer imports this module as well
 
@@ -187,14 +179,11 @@ def compute_once(path: Path, compute: Callable[[], Any]) -> Any:
     It is written as JSON, which has to be able to hold it.
     """
     written = path.with_name(f"{path.name}.new")
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):  # without a lock, each computes it
-            lock = path.with_name(f"{path.name}.lock")
-            fcntl.flock(stack.enter_context(lock.open("w")), fcntl.LOCK_EX)
-            if path.exists():
-                return json.loads(path.read_bytes())
+    with path.with_name(f"{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.exists():
+            return json.loads(path.read_bytes())
         result = compute()
-        with contextlib.suppress(OSError):
-            written.write_bytes(json.dumps(result).encode())
-            written.replace(path)
+        written.write_bytes(json.dumps(result).encode())
+        written.replace(path)
         return result

@@ -32,12 +32,6 @@ SHARED = (
     "terminfo",
     "zoneinfo",
 )
-KERNEL_SETTINGS = {  # of the environment of each kernel, also where there is no sandbox
-    "PYTHONBREAKPOINT": "0",  # a forgotten breakpoint() does not stop the run
-    # torch.compile returns what it is given. To compile takes a compiler, and a minute;
-    # an answer that has both on the student's machine has neither in the sandbox.
-    "TORCHDYNAMO_DISABLE": "1",
-}
 OWN_TOPICS = "/course/own"  # where the cases of the course are shown
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"  # where malloc asks for them
 
@@ -101,7 +95,10 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
         own_topics.VARIABLE: OWN_TOPICS,
         "PYTHONNOUSERSITE": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        **KERNEL_SETTINGS,
+        "PYTHONBREAKPOINT": "0",  # a forgotten breakpoint() does not stop the run
+        # torch.compile returns what it is given. To compile takes a compiler, and a
+        # minute; an answer that has both on the student's machine has neither here.
+        "TORCHDYNAMO_DISABLE": "1",
         "MPLCONFIGDIR": "/tmp/matplotlib",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MALLOC_ARENA_MAX": "2",  # address space is limited
@@ -131,24 +128,12 @@ def bubblewrap_command(listener_fd: int, lifeline_fd: int) -> list[str]:
     if not as_root:
         return inner
     return [
-        *(program, "--die-with-parent", *bind_arguments(_with(program, shown))),
+        *(program, "--die-with-parent", *bind_arguments(shown)),
         *("--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"),
         *("--perms", "0755", "--dir", "/tmp", "--"),
         *NOBODY,
         *inner,
     ]
-
-
-def _with(program: str, shown: dict[str, str | None]) -> dict[str, str | None]:
-    """What is shown, a program and its libraries too, wherever they were installed."""
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
-    needed = [program, *(word for word in listed.split() if word.startswith("/"))]
-    beside = {
-        path: os.path.realpath(path)
-        for path in needed
-        if not any(Path(path).is_relative_to(place) for place in shown)
-    }
-    return shown | beside
 
 
 def shown_folder(path: Path) -> Path | None:

@@ -10,7 +10,6 @@ import select
 import socket
 import subprocess
 import tempfile
-import threading
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -95,7 +94,6 @@ class ForkServer:
     def __init__(self, address: str) -> None:
         self._address = address
         self._ready = False
-        self._waiting = threading.Lock()
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._control.connect(address)
@@ -109,9 +107,7 @@ class ForkServer:
         Raises:
             SandboxUnavailable: it did not come up.
         """
-        with self._waiting:  # the server says so only once, however many threads wait
-            if not self._ready:
-                self._ready = self._told_ready()
+        self._ready = self._ready or self._told_ready()
         if not self._ready:
             last = []
             with contextlib.suppress(OSError):
@@ -183,7 +179,6 @@ class ForkServers:
         self._address = address
         self._own: Sandbox | None = None
         self._server: ForkServer | None = None
-        self._changing = threading.RLock()
 
     def __enter__(self) -> ForkServers:
         return self
@@ -202,15 +197,14 @@ class ForkServers:
         Raises:
             SandboxUnavailable: there is none, and none can be started.
         """
-        with self._changing:  # threads of one process share it
-            if self._own is not None and not self._own.alive:
-                self.close()
-            if self._server is not None and not self._server.alive:
-                self._server.close()
-                self._server = None
-            if self._server is None:
-                self._server = self._connect()
-            return self._server
+        if self._own is not None and not self._own.alive:
+            self.close()
+        if self._server is not None and not self._server.alive:
+            self._server.close()
+            self._server = None
+        if self._server is None:
+            self._server = self._connect()
+        return self._server
 
     def _connect(self) -> ForkServer:
         if self._address is not None:
@@ -224,13 +218,12 @@ class ForkServers:
 
     def close(self) -> None:
         """End the fork server, and the sandbox if it is this process's own."""
-        with self._changing:
-            if self._server is not None:
-                self._server.close()
-                self._server = None
-            if self._own is not None:
-                self._own.close()
-                self._own = None
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        if self._own is not None:
+            self._own.close()
+            self._own = None
 
 
 @cache

@@ -25,7 +25,7 @@ from autograder.respond import CHANNEL
 from autograder.sandbox.confine import ONE_PROCESS
 from autograder.stepwise import go_on_below_errors
 
-_PIECE = 2**20  # characters of what was printed, in one message
+_PIECE = 200_000  # characters of what was printed; the grader reads 1.5 MB at most
 own_streams: dict[str, TextIO] = {}  # as they were before the first cell
 
 

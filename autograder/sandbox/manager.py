@@ -1,42 +1,199 @@
-"""Kernel manager and client for sandboxed kernels, as nbclient uses them."""
+"""Sandboxed kernels: a manager and a client, as nbclient uses them."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import os
+import secrets
 import signal
-import sys
+import socket
+import tempfile
 import time
+from collections.abc import Sequence
 from queue import Empty
 from typing import Any
 
 import zmq
-from jupyter_client import AsyncKernelClient, AsyncKernelManager
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-from traitlets import Instance
+import zmq.asyncio
+from jupyter_client import AsyncKernelClient
 
 from autograder.errors import GraderFault, SubmissionFault
-from autograder.sandbox.bubblewrap import ADVICE, KERNEL_SETTINGS, SandboxUnavailable
-from autograder.sandbox.connection import START_SECONDS, ForkServers
+from autograder.sandbox.bubblewrap import ADVICE, SandboxUnavailable
+from autograder.sandbox.connection import START_SECONDS, ForkServers, fork_servers
 from autograder.sandbox.limits import MAX_MESSAGE, Limits
 from autograder.sandbox.messages import FlatSession
-from autograder.sandbox.provisioner import how_it_exited
-from autograder.sandbox.usage import Used, used_by
+from autograder.sandbox.usage import Used, process_of, used_by
+from autograder.sandbox.warden import ABANDONED, CHANNELS, STARTED
 
-KERNEL_NAME = "attention-sandbox"
+KILL_SECONDS = 5
+TRY_SECONDS = 0.005
 
 
-class _OnlyTheSandbox(KernelSpecManager):
-    """The only kernel there is: whatever a notebook names, it gets the sandbox."""
+class SandboxKernelManager:
+    """One kernel, which a fork server forks inside the sandbox.
 
-    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        """The sandboxed Python kernel."""
-        return KernelSpec(
-            argv=[],
-            display_name="Python 3 (sandbox)",
-            language="python",
-            metadata={"kernel_provisioner": {"provisioner_name": KERNEL_NAME}},
+    Attributes:
+        limits: what the kernel may use.
+        servers: where it is forked; the fork servers of this process if None.
+        context: of the sockets that speak to it.
+        ended: how it ended, if it has.
+    """
+
+    def __init__(
+        self, limits: Limits | None = None, servers: ForkServers | None = None
+    ) -> None:
+        self.limits = limits or Limits()
+        self.servers = servers or fork_servers()
+        self.ended: dict[str, Any] | None = None
+        self._key = secrets.token_hex(16)
+        self._kernel: int | None = None  # descriptor of its process
+        self._lifeline: socket.socket | None = None
+        self._folder: tempfile.TemporaryDirectory | None = None
+        self.context = zmq.asyncio.Context()
+        # The warden passes no larger message on; this is for a part that claims to be.
+        self.context.setsockopt(zmq.LINGER, 0)
+        self.context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
+        self.context.setsockopt(zmq.RCVHWM, 2)  # messages of each channel that wait
+
+    @property
+    def has_kernel(self) -> bool:
+        """Whether a kernel was forked and not cleaned up."""
+        return self._lifeline is not None
+
+    async def start_kernel(self, pass_fds: Sequence[int] = (), **_: Any) -> None:
+        """Bind the kernel's channels here and have a fork server fork the kernel.
+
+        Args:
+            pass_fds: a connected socket for the answers of the kernel, if it is to be
+                asked questions.
+        """
+        self._folder = tempfile.TemporaryDirectory(prefix="attention-")
+        listening = []
+        try:
+            for port in range(1, len(CHANNELS) + 1):
+                sock = socket.socket(socket.AF_UNIX)
+                listening.append(sock)
+                sock.bind(f"{self._address}-{port}")
+                sock.listen(16)
+            fds = [*(sock.fileno() for sock in listening), *pass_fds]
+            launch = (self._key, fds, self.limits)
+            try:
+                self._lifeline = self.servers.current().launch(*launch)
+            except OSError:  # the fork server has just died
+                self.servers.close()
+                self._lifeline = self.servers.current().launch(*launch)
+            self._lifeline.setblocking(False)
+        finally:
+            for sock in listening:
+                sock.close()
+
+    @property
+    def _address(self) -> str:
+        return f"{self._folder.name}/kernel"
+
+    def client(self) -> SandboxKernelClient:
+        """What speaks to the kernel."""
+        ports = {f"{name}_port": n for n, name in enumerate(CHANNELS, start=1)}
+        client = SandboxKernelClient(
+            context=self.context,
+            session=FlatSession(key=self._key.encode()),
+            transport="ipc",
+            ip=self._address,
+            **ports,
         )
+        client.manager = self
+        return client
+
+    async def poll(self) -> int | None:
+        """``None`` while the kernel runs; ``ended`` says how it ended."""
+        if self.ended is None and self._lifeline is not None:
+            try:
+                message, fds, _, _ = socket.recv_fds(self._lifeline, 65536, 1)
+            except BlockingIOError:
+                return None
+            except OSError:
+                message = b""
+            if message == STARTED:
+                self._kernel = fds[0] if fds else None
+                return await self.poll()
+            lost = {"exit": None, "limit": None}
+            self.ended = json.loads(message) if message else lost
+        code = (self.ended or {}).get("exit")
+        return 1 if code is None else code
+
+    async def is_alive(self) -> bool:
+        """Whether the kernel runs."""
+        return await self.poll() is None
+
+    async def wait(self) -> None:
+        """Wait until the kernel has ended."""
+        while await self.is_alive():
+            await asyncio.sleep(TRY_SECONDS)
+
+    async def used(self) -> Used | None:
+        """What the kernel has used by now; ``None`` if it has ended."""
+        await self.poll()  # the descriptor of its process may have come
+        pid = None if self._kernel is None else process_of(self._kernel)
+        return None if pid is None else used_by(pid)
+
+    async def fault(self) -> SubmissionFault | GraderFault:
+        """Whose fault it was that the kernel has ended, or is about to.
+
+        Only the system, or somebody outside of the sandbox, can end the first process
+        of a namespace with SIGKILL: it is deaf to all signals from inside. Others that
+        come from outside do nothing, unless the submission has asked for them.
+        """
+        await self.wait()
+        ended = self.ended or {"exit": None, "limit": None}
+        if ended["limit"] == ABANDONED or ended["exit"] is None:
+            why = ended["limit"] or ended.get("failed", "its warden was lost")
+            return GraderFault(f"the sandbox failed: {why}")
+        if ended["limit"] is not None:
+            return SubmissionFault(ended["limit"])
+        if ended["exit"] == -signal.SIGKILL:
+            return GraderFault(
+                "its process was killed from outside, perhaps because this machine "
+                "has too little memory"
+            )
+        how = _how_it_exited(ended["exit"])
+        if ended["perhaps"]:
+            how += f", perhaps at the {ended['perhaps']}"
+        return SubmissionFault(how)
+
+    def abandon(self) -> None:
+        """Have the warden kill the kernel, without waiting."""
+        if self._lifeline is not None and self.ended is None:
+            with contextlib.suppress(OSError):
+                self._lifeline.shutdown(socket.SHUT_WR)
+
+    async def shutdown_kernel(self, now: bool = True) -> None:
+        """Kill the kernel, wait until it is gone, and forget it."""
+        self.abandon()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.wait(), KILL_SECONDS)
+        await self.cleanup_resources()
+
+    async def cleanup_resources(self) -> None:
+        """Forget the kernel and remove its socket files."""
+        if self._lifeline is not None:
+            self._lifeline.close()
+            self._lifeline = None
+        if self._kernel is not None:
+            os.close(self._kernel)
+            self._kernel = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def _how_it_exited(code: int) -> str:
+    """The exit code of a process, negative if a signal ended it, in words."""
+    if code >= 0:
+        return f"the process ended with code {code}"
+    what = signal.strsignal(-code) or "unknown"
+    return f"the process was ended by signal {-code} ({what.lower()})"
 
 
 class SandboxKernelClient(AsyncKernelClient):
@@ -46,9 +203,15 @@ class SandboxKernelClient(AsyncKernelClient):
     here the warden watches the process.
     """
 
+    manager: SandboxKernelManager
+
     def start_channels(self, *args: bool, **kwargs: bool) -> None:
         """Open the channels, without standard input and heartbeat."""
         super().start_channels(stdin=False, hb=False)
+
+    async def is_alive(self) -> bool:
+        """Whether the kernel runs."""
+        return await self.manager.is_alive()
 
     async def wait_for_ready(self, timeout: float | None = None) -> None:
         """Wait until a request was answered and its last message has arrived.
@@ -63,7 +226,7 @@ class SandboxKernelClient(AsyncKernelClient):
             if await self._answered(request, time.monotonic() + 0.5):
                 return
             if not await self.is_alive():
-                if reason := (self.parent.provisioner.ended or {}).get("failed"):
+                if reason := (self.manager.ended or {}).get("failed"):
                     raise SandboxUnavailable(
                         f"no submission can be isolated here ({reason}): {ADVICE}"
                     )
@@ -81,80 +244,3 @@ class SandboxKernelClient(AsyncKernelClient):
                 ):
                     return True
         return False
-
-
-class SandboxKernelManager(AsyncKernelManager):
-    """Starts sandboxed kernels with the given limits, in the given sandbox."""
-
-    limits = Instance(Limits, args=())
-    servers = Instance(ForkServers, allow_none=True)
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            kernel_spec_manager=_OnlyTheSandbox(),
-            client_factory=SandboxKernelClient,
-            session=FlatSession(),
-            **kwargs,
-        )
-        # The warden passes no larger message on; this is for a part that claims to be.
-        self.context.setsockopt(zmq.LINGER, 0)
-        self.context.setsockopt(zmq.MAXMSGSIZE, MAX_MESSAGE)
-        self.context.setsockopt(zmq.RCVHWM, 2)  # messages of each channel that wait
-
-    async def used(self) -> Used | None:
-        """What its kernel has used by now; ``None`` if it has ended."""
-        return await self.provisioner.used()
-
-    async def fault(self) -> SubmissionFault | GraderFault:
-        """Whose fault it was that its kernel has ended, or is about to."""
-        await self.provisioner.wait()
-        return self.provisioner.fault()
-
-
-# They end a process, and anybody may have sent them. Others that end one follow from
-# what it did itself, like a crash.
-_SENT = frozenset(
-    (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
-)
-
-
-class UnprotectedKernelManager(AsyncKernelManager):
-    """Starts kernels with all rights of this process, where there is no sandbox.
-
-    Nobody knows who has sent a signal to such a kernel.
-    """
-
-    async def start_kernel(self, **kwargs: Any) -> None:
-        """Start a kernel.
-
-        Args:
-            kwargs: ``env``, ``pass_fds`` and others as ``subprocess.Popen`` has them.
-        """
-        kwargs["env"] = {**kwargs.get("env", os.environ), **KERNEL_SETTINGS}
-        await super().start_kernel(**kwargs)
-
-    async def used(self) -> Used | None:
-        """What its kernel has used by now; ``None`` if it does not run."""
-        return self.provisioner and used_by(self.provisioner.pid)
-
-    async def fault(self) -> SubmissionFault | GraderFault:
-        """Whose fault it was that its kernel has ended."""
-        code = await self.provisioner.poll()
-        if code is None:
-            return GraderFault("its kernel does not answer any more")
-        if -code in _SENT:
-            return GraderFault(
-                f"{how_it_exited(code)}, perhaps from outside, as on a machine that "
-                "has too little memory"
-            )
-        return SubmissionFault(how_it_exited(code))
-
-    @property
-    def kernel_spec(self) -> KernelSpec:
-        """How one is started."""
-        module = "autograder.sandbox.unprotected"
-        return KernelSpec(
-            argv=[sys.executable, "-m", module, "-f", "{connection_file}"],
-            display_name="Python 3",
-            language="python",
-        )

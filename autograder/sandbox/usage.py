@@ -24,11 +24,6 @@ class Used:
     stopped: bool = False
 
 
-def waits_are_counted() -> bool:
-    """Whether the system tells how long a process has waited for a processor."""
-    return Path("/proc/self/schedstat").exists()
-
-
 def used_by(pid: int) -> Used | None:
     """What a process has used by now; ``None`` if it has ended or may not be seen."""
     try:
@@ -37,7 +32,7 @@ def used_by(pid: int) -> Used | None:
             own = sum(process.cpu_times()[:4])  # with children that it waited for
             stopped = process.status() == psutil.STATUS_STOPPED
         delay = Path(f"/proc/{pid}/schedstat")
-        waited = int(delay.read_text().split()[1]) if waits_are_counted() else 0
+        waited = int(delay.read_text().split()[1]) if delay.exists() else 0
     except (psutil.Error, OSError):
         return None
     return Used(own, waited / 1e9, stopped)

@@ -13,9 +13,8 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ _BAD_NAME = re.compile("[/\\\\*?\\[\\]\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\.")
 _NOTEBOOK = re.compile(r"(?!\.)(.*)\.ipynb(?:\.json|\.txt)?", re.IGNORECASE | re.DOTALL)
 MAX_NAME = 128  # characters, as nbgrader declares the column
 MAX_BYTES = 216  # of a name, so that files may be named after a student
-MOST_COPIES = 3  # that are read to find work in them
+MOST_COPIES = 4  # that are read to find work in them
 
 
 class NothingSubmitted(AutograderError):
@@ -177,37 +176,35 @@ def _read(folder: Path, student: str, chapter: str) -> Submission:
         reason = f"what is in the place of the folder {chapter} is none"
         return Submission(student, b"", reason)
     timestamp, note = _timestamp(folder / "timestamp.txt")
-    path, others = folder / f"{chapter}.ipynb", _copies_in(folder, chapter)
-    if os.path.lexists(path):
-        others = [file for file in others if file != path]
-        best = _worked_in(path, (f for f in others if _likeness(f, chapter) < 2))
-        if best != path:
-            others.remove(best)
-            name = printable(best.name)
-            note = f"{path.name} is as it was released, so {name} was examined"
-            path = best
-    elif not others or len(others) > 1 and _likeness(others[0], chapter) > 1:
+    copies = _copies_in(folder, chapter)
+    named = [copy for copy in copies if _likeness(copy, chapter) < 2]
+    if not named and len(copies) != 1:
         found = ", ".join(printable(file.name) for file in _files_in(folder))
         reason = f"no notebook {chapter}.ipynb was submitted"
         reason += f"; found {found}" if found else ""
         return Submission(student, b"", reason, timestamp, note)
-    else:
-        path, *others = others
-        note = f"the notebook was named {printable(str(path.relative_to(folder)))}"
+    path = _with_work(named or copies)
+    notes = [note] if note else []
+    name, first = str(path.relative_to(folder)), copies[0]
+    if name != f"{chapter}.ipynb":
+        notes.append(f"the notebook was named {printable(name)}")
+    if path != first:
+        notes.append(f"{printable(first.name)} is as it was released")
+    others = [printable(copy.name) for copy in copies if copy not in (path, first)]
     if others:
-        names = ", ".join(printable(file.name) for file in others[:3])
-        note = "; ".join(filter(None, (note, f"not looked at: {names}")))
+        notes.append(f"not looked at: {', '.join(others[:3])}")
     try:
         content = plain_file(path, MAX_FILE_BYTES)
     except Inaccessible:
         raise
     except Unusable as error:
-        return Submission(student, b"", str(error), timestamp, note)
+        said = "; ".join(notes) or None
+        return Submission(student, b"", str(error), timestamp, said)
     modules = modules_named_in(path, content)
     if modules:
-        names = ", ".join(name for name, _ in modules)
-        note = "; ".join(filter(None, (note, f"used as well: {names}")))
-    return Submission(student, content, None, timestamp, note, modules)
+        notes.append(f"used as well: {', '.join(name for name, _ in modules)}")
+    said = "; ".join(notes) or None
+    return Submission(student, content, None, timestamp, said, modules)
 
 
 def _copies_in(folder: Path, chapter: str) -> list[Path]:
@@ -226,7 +223,10 @@ def _copies_in(folder: Path, chapter: str) -> list[Path]:
             for file in inner.iterdir()
             if _stem(file) is not None
         ]
-    return sorted(found, key=lambda f: (_likeness(f, chapter), len(f.name), f.name))
+    # Of equal likeness and length, capitals come last.
+    return sorted(
+        found, key=lambda f: (_likeness(f, chapter), len(f.name), f.name.swapcase())
+    )
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -269,16 +269,16 @@ def _timestamp(path: Path) -> tuple[str | None, str | None]:
     return text or None, None
 
 
-def _worked_in(best: Path, copies: Iterable[Path]) -> Path:
-    """The best named notebook, or the first copy with work in it if that is blank.
+def _with_work(copies: Sequence[Path]) -> Path:
+    """The likeliest notebook in which something was written, or else the first.
 
     Raises:
         Inaccessible: this machine could not read one of them.
     """
-    some = list(islice(copies, MOST_COPIES))
-    if not some or not _is_blank(best):
-        return best
-    return next((copy for copy in some if not _is_blank(copy)), best)
+    if len(copies) == 1:
+        return copies[0]
+    some = copies[:MOST_COPIES]
+    return next((copy for copy in some if not _is_blank(copy)), copies[0])
 
 
 def _is_blank(path: Path) -> bool:

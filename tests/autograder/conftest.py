@@ -67,9 +67,9 @@ def examined(needs_sandbox, topic, master, expected):
     from autograder.sandbox.connection import fork_servers
     from autograder.sandbox.limits import Limits
 
-    def run(data, limits=None, sandbox=True, **options):
+    def run(data, limits=None, **options):
         limits = limits or Limits(cell_seconds=5, submission_seconds=30)
-        servers = fork_servers() if sandbox else None
+        servers = fork_servers()
         go = partial(examine, master, data, topic, expected, limits, servers=servers)
         return patiently(partial(go, **options)).report
 

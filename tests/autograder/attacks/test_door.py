@@ -9,7 +9,6 @@ from __future__ import annotations
 import pytest
 
 from classroom.forgeries import FORGER, SENDER
-from classroom.submissions import submission
 from tests.autograder.attacks.conftest import Cost, about
 from tests.autograder.conftest import scores
 
@@ -56,12 +55,15 @@ def in_a_call(code):
 MESSAGES = {
     "a bomb in the header": "raw(header=bomb, times=3)",
     "a bomb in the content": "raw(content=bomb, times=3)",
-    "small bombs in many headers": "raw(header=bomb[:4000] + b']}', times=2000)",
     "dates in many headers": (
         "raw(header={**head, 'a': [date] * 90}, times=2000)\n"
         "raw(header={**head, 'msg_id': date, 'msg_type': date}, times=2000)"
     ),
     "deep lists": "raw(content=nested(b'[', b']', 4_000_000))",
+    "many lists": (
+        "lists = b','.join([nested(b'[', b']', 900)] * 870)\n"
+        "raw(content=b'{\"a\": [' + lists + b']}', times=2)"
+    ),
     "a number of eight million digits": (
         "raw(content=b'{\"a\": ' + b'9' * 8_000_000 + b'}')\n"
         "raw(content=b'{\"a\": 1.' + b'9' * 8_000_000 + b'e-9}')"
@@ -70,13 +72,10 @@ MESSAGES = {
         "raw(content=b'{\"a\": ' + b'\"' * 6_000_001)\n"
         "raw(content=b'{\"a\": \"' + b'\\\\\"' * 3_000_000 + b',' * 90_000)"
     ),
-    **{
-        f"texts of {size} wide letters": (
-            'raw(content=\'{"name": "stdout", "text": "\U0001f600\'.encode()\n'
-            f"    + b'x' * {size} + b'\"}}', times=5)"
-        )
-        for size in (2_000_000, 4_000_000, 7_000_000)
-    },
+    "texts of wide letters": (
+        'raw(content=\'{"name": "stdout", "text": "\U0001f600\'.encode()\n'
+        "    + b'x' * 1_500_000 + b'\"}', times=9)"
+    ),
     "a message larger than any": "raw(content=b'x' * 9_000_000)",
     "a message of many parts": ("kernel.iopub_socket.send_multipart([b'x'] * 1000)"),
     "many messages of empty parts": (
@@ -141,16 +140,3 @@ def test_what_is_sent_costs_the_grader_little_and_earns_nothing(
     assert report["score"] <= honest["score"], said  # it may cost the attacker more
     # A few messages of 8 MB at a time, or all answers to one question.
     assert cost.megabytes < 100, said
-
-
-def test_neighbours_keep_their_points(
-    grade_class, attacking, master, right, everything
-):
-    """Before and behind, in the same worker processes."""
-    right_one = submission(master, right)
-    chosen = ("a bomb in the content", "answers of eight megabytes", "deep lists")
-    students = {"neighbour a": right_one, "neighbour z": right_one}
-    students |= {f"m {name}": attacking(ATTACKS[name]) for name in chosen}
-    graded = grade_class(students)
-    assert graded.marks["neighbour a"] == everything == graded.marks["neighbour z"]
-    assert graded.outcome.refused == {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import pickle
 import socket
 import subprocess
 import sys
@@ -12,10 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.answers import decode
-from autograder.encoding import encode
 from autograder.exercise import load_topic, topic_names
-from autograder.judge import judge
 from autograder.release.settings import CourseError, settings_of
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.bubblewrap import bubblewrap_command
@@ -48,35 +44,17 @@ def says(*words):
 
 FORBIDDEN = {
     "29 a connection": "socket.create_connection(('1.1.1.1', 53), 3)",
-    "29 a connection to the grader's machine": (
-        "socket.create_connection(('127.0.0.1', 22), 3)"
-    ),
-    "29 a datagram": "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
-    "29 a listening port": "socket.create_server(('127.0.0.1', 0))",
     "29 a name look-up": "socket.getaddrinfo('example.org', 80)",
-    "29 a raw packet": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
-    "29 a netlink socket": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
-    "29 a virtual machine's socket": "socket.socket(40, socket.SOCK_STREAM)",
     "29 a request by a program": "says('curl', '-m', '3', 'http://1.1.1.1')",
     "32 a signal to the process outside": "os.kill(os.getppid() or 99999, 9)",
     "32 a signal to any process": "os.kill(30000, 9)",
     "33 a trace of another process": "check(libc.ptrace(16, 2, 0, 0))",
-    "33 a trace of itself": "check(libc.ptrace(0, 0, 0, 0))",
     "33 memory of another process": "open('/proc/30000/mem', 'rb')",
     "33 memory of the machine": "open('/dev/mem', 'rb')",
-    "33 memory of the kernel": "open('/proc/kcore', 'rb').read(1)",
-    "33 a read of another process's memory": (
-        "check(libc.process_vm_readv(1, None, 0, None, 0, 0))"
-    ),
     "a new user namespace": "check(libc.unshare(0x10000000))",
-    "a new user namespace by clone": (
-        "check(libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0))"
-    ),
     "a new namespace by a program": "says('unshare', '-Ur', 'true')",
     "a sandbox in the sandbox": "says('bwrap', '--ro-bind', '/', '/', 'true')",
     "a mount": "check(libc.mount(b'x', b'/tmp', b'tmpfs', 0, None))",
-    "an unmount": "check(libc.umount2(b'/proc', 2))",
-    "a new root": "check(libc.syscall(155, b'/tmp', b'/tmp'))",
     "another namespace is joined": (
         "check(libc.setns(os.open('/proc/1/ns/user', os.O_RDONLY), 0))"
     ),
@@ -84,15 +62,7 @@ FORBIDDEN = {
     "a disk": "open('/dev/sda', 'rb')",
     "the host's name": "socket.sethostname('x')",
     "another user": "os.setuid(0)",
-    "another group": "os.setgroups([0])",
     "a kernel setting": "open('/proc/sys/kernel/core_pattern', 'w').write('x')",
-    "a user namespace setting": (
-        "open('/proc/sys/user/max_user_namespaces', 'w').write('9')"
-    ),
-    "the clock": "import time; time.clock_settime(0, 0)",
-    "a program of the kernel": "check(libc.syscall(321, 5, None, 0))",
-    "a page fault handler": "check(libc.syscall(323, 0))",
-    "counters of the processor": "check(libc.syscall(298, None, 0, -1, -1, 0))",
     "a 32-bit system call": "check(libc.syscall(0x40000000 + 39))",
 }
 
@@ -168,9 +138,7 @@ def test_30_and_31_nothing_outside_can_be_read_or_written(
     "exchange",
     [
         "/usr/local/share/nbgrader/exchange",
-        "/usr/share/nbgrader/exchange",
         "/srv/nbgrader/exchange",
-        f"{sys.base_prefix}/share/nbgrader/exchange",
         f"{sys.base_prefix}/exchange",
     ],
 )
@@ -204,22 +172,6 @@ def test_of_the_system_only_programs_and_libraries_are_there():
     assert local <= programs | {"share"}
     assert local_share <= data
     assert etc <= {"ld.so.cache", "localtime"}
-
-
-def test_where_the_files_lie_on_the_host_is_not_told():
-    """Neither to the first process nor to another one, nor through a thread."""
-    names = ("mountinfo", "mounts", "mountstats")
-    (text,), ended = run(
-        "import os\n"
-        f"paths = [f'/proc/{{p}}/{{n}}' for n in {names!r} for p in ('self', '1')]\n"
-        "paths += ['/proc/thread-self/mountinfo', '/proc/thread-self/mounts']\n"
-        "told = ''.join(open(path).read() for path in paths)\n"
-        "print(repr(told), os.listdir('/proc/self/fd')[:0])"
-    )
-    assert ended is None
-    for place in (ROOT, Path.home(), Path(sys.base_prefix), Path("/usr")):
-        assert str(place) not in text
-    assert text == "'' []\n"
 
 
 def test_11_no_solution_or_hint_is_in_what_a_submission_sees():
@@ -356,41 +308,19 @@ def test_27_nothing_of_a_submission_is_left_to_the_next():
 
 
 def test_the_sandbox_never_has_roots_identity_on_the_host():
-    (text,), _ = run(
-        "import os\nprint(os.getuid(), open('/proc/self/uid_map').read().split())"
+    (text, status), _ = run(
+        "import os\nprint(os.getuid(), open('/proc/self/uid_map').read().split())",
+        "print(open('/proc/self/status').read())",
     )
+    powers = [line.split() for line in status.splitlines() if line.startswith("Cap")]
+    assert {power for _, power in powers} == {16 * "0"}
+    assert "NoNewPrivs:\t1" in status
     uid = int(text.split()[0])
     inside, _, count = ast.literal_eval(text[text.index("[") :])
     assert uid != 0 != int(inside)
     assert count == "1"
     if os.geteuid() == 0:
         assert "setpriv" in bubblewrap_command(3, 4)
-
-
-FORGED = {
-    "a pickle": b"cos\nsystem\n(S'id'\ntR.",
-    "a pickle as a value": b"Vcos\nsystem\n(S'id'\ntR.",
-    "a pickle as a text": b"Vs" + pickle.dumps(Path),
-    "an array of objects": b"Va\x0c\0" + bytes(8),
-    "an array of another dtype": b"Va\xff\0" + bytes(8),
-    "a negative size": b"Va\x0b\x01" + b"\xff" * 8,
-    "sizes that overflow": b"Va\x0b\x02" + b"\0" * 7 + b"\x40" + b"\x04" + b"\0" * 7,
-    "too many sizes": b"Va\x0b\x41" + b"\x01" * 65 * 8,
-    "too few bytes": b"Va\x0b\0" + bytes(3),
-    "a long name": b"Vd" + encode({"x" * 10**6: 1})[1:],
-    "the name of a function": b"R" + encode(["eval", ""]),
-    "the name of an import": b"R" + encode(["__import__", "x"]),
-    "JSON": b'{"value": 1}',
-}
-
-
-@pytest.mark.parametrize("forged", FORGED)
-def test_36_a_forged_answer_is_only_data(topic, expected, forged):
-    answer = decode(FORGED[forged])
-    exercise = topic.exercises["softmax"]
-    report = judge(exercise, [answer] * len(exercise.cases), expected["softmax"])
-    assert report.score == 0
-    assert all(len(case.message) < 1000 for case in report.cases)
 
 
 def test_36_a_pickle_is_never_read(examination, attacking):

@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_markdown_cell
 
-from autograder.__main__ import main
 from classroom.forgeries import WRONG
 from classroom.submissions import hand_in, submission
 from tests.autograder.attacks.conftest import about
@@ -28,6 +27,7 @@ from tests.autograder.grading.test_grade import nbgrader
 from tools.chromium import headless_chromium
 
 EVIL = "http://evil.invalid"
+LAST = "http://last.invalid/picture"
 RUN = f"window.pwned=1;fetch('{EVIL}/fetched');alert(1)"
 MARKUP = [
     f"<script>{RUN}</script>",
@@ -138,8 +138,30 @@ def huge(attacking):
     return data
 
 
+# Each took nbgrader's own page the square of its length, or more, somewhere: in the
+# colours of code, in markdown, in the links that are rewritten, in terminal colours.
+SLOW = (
+    *(" \n", "\u3000\n", "\n", "a.", "1.", "*", "`", "[", "[](files/", "> ", "- "),
+    *("|a", "<a ", "<!--", "$$", "\\begin{a}", "\\", "\x1b[1m", "(", "'''", "f'{"),
+    *("!$((", "%%html\n<"),
+)
+
+
+def slow_to_show(attacking):
+    """As long as may be, so that the next in the class would be held up."""
+    data = attacking()
+    for piece in SLOW:
+        text = (piece * 14_000)[:14_000]
+        data["cells"] += [code_cell(f"1{text}"), new_markdown_cell(f"x{text}")]
+    for _ in range(5):
+        blanks = "\u3000" * 90_000
+        data["cells"] += [code_cell(f"x = 1{blanks}"), new_markdown_cell(blanks)]
+    return data
+
+
 STUDENTS = {
     "honest": "honest",
+    "a slow one": "slow",
     "hostile": "hostile",
     "huge": "huge",
     "=cmd|' calc'!A0": "a formula",
@@ -155,7 +177,7 @@ def graded(needs_sandbox, released_course, tmp_path_factory, attacking, master):
     shutil.copytree(released_course, course)
     blank = submission(master, {})
     students = dict.fromkeys(STUDENTS, blank)
-    students |= {"honest": attacking()}
+    students |= {"honest": attacking(), "a slow one": slow_to_show(attacking)}
     students |= {"hostile": hostile(attacking), "huge": huge(attacking)}
     hand_in(course, TOPIC, students)
     stamp = course / "submitted" / "hostile" / TOPIC / "timestamp.txt"
@@ -213,7 +235,8 @@ def visit(context, path):
         if route.request.url.startswith("file:"):
             route.continue_()
         else:
-            happened["requests"].append(route.request.url)
+            if route.request.url != LAST:
+                happened["requests"].append(route.request.url)
             route.abort()
 
     def dialog(shown):
@@ -227,7 +250,14 @@ def visit(context, path):
     tab.goto(path.as_uri(), wait_until="load")
     for target in tab.query_selector_all("a[href^='javascript']"):
         target.click(force=True, no_wait_after=True)
-    tab.wait_for_timeout(300)
+    # What the page and these clicks have asked for is asked before this.
+    tab.evaluate(
+        f"""() => new Promise(done => {{
+          const last = new Image();
+          last.onerror = () => setTimeout(done);
+          last.src = "{LAST}";
+        }})"""
+    )
     happened["pwned"] = tab.evaluate("window.pwned ?? null")
     happened["text"] = tab.evaluate("document.body.innerText")
     happened["active"] = tab.evaluate(
@@ -258,21 +288,22 @@ def test_47_no_page_runs_or_loads_anything_of_a_student(visits):
         assert happened["pwned"] is None, name
         assert happened["dialogs"] == [], name
         assert happened["active"] == [], name
+        assert happened["formulas"] == [], name  # may hold a script
         assert set(happened["requests"]) <= set(usual), name
         assert (
             happened["errors"] == visits["honest"]["errors"] or name == "class report"
         )
-
-
-def test_47_the_class_report_loads_nothing_at_all(visits):
     assert visits["class report"]["requests"] == []
     assert visits["class report"]["errors"] == []
 
 
-def test_47_nothing_that_a_student_wrote_is_typeset_as_a_formula(visits):
-    """A formula can hold a link that runs a script."""
-    for name, happened in visits.items():
-        assert happened["formulas"] == [], name
+def test_the_page_of_everybody_is_made_and_usual_code_has_its_colours(shown):
+    course, _ = shown
+    pages = {s: course / "feedback" / s / TOPIC / f"{TOPIC}.html" for s in STUDENTS}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items()}
+    assert all("points" in text for text in texts.values())
+    assert '<span class="k">def</span>' in texts["honest"]
+    assert report(course, "a slow one")["score"] > 0
 
 
 def test_47_what_a_student_wrote_can_still_be_read(visits):
@@ -281,10 +312,11 @@ def test_47_what_a_student_wrote_can_still_be_read(visits):
     assert "points" in text
 
 
-def test_47_only_text_and_real_pictures_are_kept(graded):
+def test_47_only_text_and_real_pictures_are_kept_and_not_too_many(graded):
     course, _ = graded
     for student in ("hostile", "huge"):
         path = course / "autograded" / student / TOPIC / f"{TOPIC}.ipynb"
+        assert path.stat().st_size < 5e6
         notebook = nbformat.read(path, as_version=4)
         nbformat.validate(notebook)
         assert set(notebook.metadata) <= {
@@ -301,15 +333,6 @@ def test_47_only_text_and_real_pictures_are_kept(graded):
                 assert set(output.get("data", {})) <= {"text/plain", "image/png"}
 
 
-def test_what_is_kept_of_a_huge_submission_is_small(graded):
-    course, _ = graded
-    for student in ("hostile", "huge"):
-        notebook = course / "autograded" / student / TOPIC / f"{TOPIC}.ipynb"
-        assert notebook.stat().st_size < 5e6
-        path = course / "reports" / TOPIC / f"{student}.json"
-        assert path.stat().st_size < 1e5
-
-
 def controls(text):
     """Characters that a terminal acts on, or that turn the reading direction."""
     return {c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs")} - set(
@@ -323,17 +346,11 @@ def test_48_the_command_line_prints_no_escapes(graded):
     assert controls(text.replace("\r", "")) <= set("\t"), controls(text)
 
 
-def test_48_check_prints_no_escapes(graded, capsys):
+def test_48_no_report_table_or_page_holds_escapes(graded, shown):
     course, _ = graded
-    path = course / "submitted" / "hostile" / TOPIC / f"{TOPIC}.ipynb"
-    assert main(["check", str(path)]) == 0
-    said = capsys.readouterr()
-    assert "evil.invalid" in said.out
-    assert controls(said.out + said.err) == set()
-
-
-def test_48_reports_hold_no_escapes(graded):
-    course, _ = graded
+    for path in shown[1].values():
+        if path.is_file():
+            assert controls(path.read_text(encoding="utf-8").replace("\r", "")) == set()
 
     def texts(value):
         if isinstance(value, str):
@@ -361,13 +378,6 @@ def test_49_no_cell_of_a_table_is_a_formula(shown):
                 for cell in row:
                     assert not cell.startswith(("=", "+", "@", "\t", "\r")), cell
                     assert not cell.startswith("-") or _is_number(cell), cell
-
-
-def test_48_no_table_and_no_page_turns_the_reading_direction(shown):
-    _, written = shown
-    for path in written.values():
-        if path.is_file():
-            assert controls(path.read_text(encoding="utf-8").replace("\r", "")) == set()
 
 
 def _is_number(text):

@@ -9,19 +9,12 @@ import nbformat
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from nbformat import NotebookNode
 
-from autograder.files import Unusable
-from autograder.grading.kept import kept_notebook
 from autograder.grading.worker import Job, examine_submission
-from autograder.notebooks import parse_notebook
 from autograder.release.source import source_notebook
 from autograder.release.student import student_notebook
 from autograder.sandbox.limits import Limits
-from autograder.submissions.cells import as_handed_in
-from autograder.submissions.completed import completed
 from autograder.submissions.submitted import Submission
-from autograder.submissions.written import written_in
 from classroom.forgeries import WRONG
 from classroom.submissions import right_answers, submission
 from tests.autograder.attacks.conftest import left_behind, processes
@@ -137,36 +130,13 @@ def mangled(draw):
     return bytes(content)
 
 
-@settings(max_examples=300)
-@given(mangled())
-def test_a_mangled_notebook_is_refused_with_a_reason_or_has_all_released_cells(content):
-    try:
-        data = written_in(parse_notebook(content))
-    except Unusable as error:
-        assert str(error).isprintable()
-        assert 0 < len(str(error)) < 200
-        return
-    handed_in = as_handed_in(MASTER, data, RIGHT)
-    asked = [name for cell in handed_in.cells for name in cell.asks]
-    assert len(asked) == len(set(asked))
-    assert set(asked) <= set(RIGHT)
-    runs = [NotebookNode(outputs=[]) for _ in handed_in.cells]
-    kept = kept_notebook(MASTER, completed(handed_in, runs), [])
-    nbformat.validate(kept)
-    graded = [cell for cell in MASTER.cells if "nbgrader" in cell.metadata]
-    found = {c.metadata.nbgrader.grade_id: c for c in kept.cells if c.metadata}
-    found = {name: c for name, c in found.items() if name}
-    assert found.keys() == {cell.metadata.nbgrader.grade_id for cell in graded}
-    for cell in graded:
-        mine = found[cell.metadata.nbgrader.grade_id]
-        assert mine.metadata.nbgrader == cell.metadata.nbgrader
-        if cell.metadata.nbgrader.locked:
-            assert mine.source.strip() == cell.source.strip()
-    released = {cell.source.strip() for cell in MASTER.cells}
-    for cell in kept.cells:
-        cell.source.encode("utf-8")
-        if cell.cell_type == "markdown" and cell.source.strip() not in released:
-            assert all(line.startswith("    ") for line in cell.source.splitlines())
+def graded_cells(notebook):
+    """What nbgrader has to find again, by grade id, and the text of what is locked."""
+    return {
+        entry.grade_id: (entry, cell.source.strip() if entry.locked else "")
+        for cell in notebook.cells
+        if (entry := cell.metadata.get("nbgrader"))
+    }
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +156,7 @@ def honest_score(worker):
 
 
 @settings(
-    max_examples=30,
+    max_examples=15,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
@@ -203,7 +173,9 @@ def test_a_mangled_notebook_never_gains(worker, honest_score, content):
             assert report["refused"] or any(said), exercise
     json.dumps(report).encode("utf-8")
     assert len(notebook.encode("utf-8")) < 5e6
-    nbformat.validate(nbformat.reads(notebook, as_version=4))
+    kept = nbformat.reads(notebook, as_version=4)
+    nbformat.validate(kept)
+    assert graded_cells(kept) == graded_cells(MASTER)
     assert not left_behind(before)
 
 

@@ -22,7 +22,7 @@ def frame(question, data):
 END = frame(ASKED, b"")
 
 
-def reading(*parts, most=9, limit=MB):
+def reading(*parts, limit=MB):
     """What is read when a kernel sends all this and, if ``None`` is last, ends."""
 
     async def go():
@@ -36,7 +36,7 @@ def reading(*parts, most=9, limit=MB):
                     kernel.close()
                 else:
                     kernel.sendall(part)
-            await asyncio.wait_for(door.read(ASKED, most, answers), 20)
+            await asyncio.wait_for(door.read(ASKED, 9, answers), 20)
         finally:
             kernel.close()
             door.close()
@@ -45,24 +45,22 @@ def reading(*parts, most=9, limit=MB):
     return asyncio.run(go())
 
 
-def test_answers_come_in_their_order_up_to_the_end():
-    later = frame(ASKED, b"after the end")
-    sent = [frame(ASKED, b"one"), frame(ASKED, b"2"), END, later]
-    assert reading(*sent) == [b"one", b"2"]
+ONE, TWO = frame(ASKED, b"one"), frame(ASKED, b"2")
+EARLY = frame(OTHER, b"early") + frame(OTHER, b"")
 
 
-def test_answers_to_another_question_are_read_past():
-    sent = [frame(OTHER, b"early"), frame(OTHER, b""), frame(ASKED, b"one"), END]
-    assert reading(*sent) == [b"one"]
-
-
-def test_no_more_answers_are_taken_than_there_are_cases():
-    assert reading(*[frame(ASKED, b"x")] * 5, END, most=2) == [b"x", b"x"]
-
-
-def test_what_came_is_kept_when_the_kernel_ends():
-    assert reading(frame(ASKED, b"one"), frame(ASKED, b"half")[:-2], None) == [b"one"]
-    assert reading(frame(ASKED, b"one"), END[:3], None) == [b"one"]
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        ([ONE, TWO, END, frame(ASKED, b"after the end")], [b"one", b"2"]),
+        ([EARLY, ONE, END], [b"one"]),
+        ([ONE] * 12 + [END], [b"one"] * 9),  # no more than there are cases
+        ([ONE, TWO[:-1], None], [b"one"]),  # the kernel has ended
+        ([ONE, END[:3], None], [b"one"]),
+    ],
+)
+def test_answers_to_what_is_asked_are_read_in_their_order(sent, read):
+    assert reading(*sent) == read
 
 
 def test_a_length_beyond_the_limit_is_refused_before_anything_is_waited_for():

@@ -72,10 +72,6 @@ def copied_cells(data):
     data["cells"].append(find(data, "check-attend"))
 
 
-def an_attempt_above(data):
-    insert(data, "softmax", "def softmax(scores):\n    return scores", "check(softmax)")
-
-
 def a_split_cell(data):
     cell = find(data, "softmax")
     rest = {**cell, "source": "softmax(np.zeros(3))"}
@@ -85,11 +81,6 @@ def a_split_cell(data):
 
 def in_another_cell_above(data):
     insert(data, "softmax", find(data, "softmax")["source"])
-    find(data, "softmax")["source"] = stub_of(data, "softmax")
-
-
-def in_another_cell_below(data):
-    insert(data, "softmax", find(data, "softmax")["source"], below=True)
     find(data, "softmax")["source"] = stub_of(data, "softmax")
 
 
@@ -174,10 +165,6 @@ def endless_experiment(data):
     insert(data, "attend", "import time\nwhile True:\n    time.sleep(0)")
 
 
-def kernel_killed(data):
-    insert(data, "attend", "import os\nos.kill(os.getpid(), 9)")
-
-
 def kernel_killed_beside_a_helper(data):
     source = find(data, "softmax")["source"]
     helper = source.replace("softmax", "helper")
@@ -257,26 +244,17 @@ def notes_in_code_cells(data):
     data["cells"].insert(4, new_markdown_cell("$e^x$ <b>"))
 
 
-def plots_without_end(data):
-    insert(data, "softmax", "for n in range(40):\n    plt.figure(); plt.plot([n])")
-
-
-def threads_left_behind(data):
-    insert(data, "softmax", "import threading\nthreading.Timer(60, print).start()")
-
-
 COST_NOTHING = [
-    *(stripped_by_colab, a_new_notebook, copied_cells, an_attempt_above, a_split_cell),
-    *(in_another_cell_above, in_another_cell_below, at_the_very_end, all_in_one_cell),
+    *(stripped_by_colab, a_new_notebook, copied_cells, a_split_cell),
+    *(in_another_cell_above, at_the_very_end, all_in_one_cell),
     *(by_a_name_for_something_else, deleted_imports, deleted_checks, edited_checks),
     *(deleted_demonstrations_and_texts, google_colab, a_failing_line_above),
     *(annotations_of_a_library_that_is_not_here, a_library_that_is_tried),
-    *(windows_paths, endless_experiment, kernel_killed, kernel_killed_beside_a_helper),
+    *(windows_paths, endless_experiment, kernel_killed_beside_a_helper),
     *(memory_exhausted, exits, asks_for_input, star_imports, other_kernel),
     *(duplicate_ids, widgets, thirty_megabytes_of_outputs, other_line_ends, magics),
     *(a_function_of_a_demonstration, a_value_that_a_demonstration_computes),
     *(a_setup_of_ones_own, another_setup_of_ones_own, notes_in_code_cells),
-    *(plots_without_end, threads_left_behind),
 ]
 
 
@@ -365,14 +343,6 @@ def test_a_later_wrong_attempt_that_was_checked_counts(examine, honest):
     assert scores(report)["softmax"] == 0
 
 
-def test_an_answer_that_hangs_costs_its_own_exercise_only(examine, honest):
-    data = honest(soft_lookup="def soft_lookup(*_, **__):\n    while True: pass")
-    helper = code_cell("def helper(x):\n    return x")
-    data["cells"].insert(2, helper)
-    (lookup,) = without_right(examine(data), "soft_lookup")
-    assert "time limit" in lookup["message"]
-
-
 def test_who_ends_the_kernel_when_asked_again_is_asked_no_more(examine, honest):
     """A stub above its check, so open to the end, and below it what ends the kernel."""
     data = honest(soft_lookup=stub_of(honest(), "soft_lookup"))
@@ -396,28 +366,3 @@ def test_who_is_asked_again_is_asked_something_else(examine, honest):
     data = honest(softmax=listens)
     data["cells"].append(code_cell(remembers))
     assert named(examine(data), "softmax")["score"] == 0
-
-
-@pytest.mark.usefixtures("attacker")
-@pytest.mark.parametrize(
-    "forgery",
-    [
-        "check = lambda f: 8",
-        "class check(float):\n    def __new__(cls, f): return float.__new__(cls, 8)",
-        "print('8 of 8 points')\nfrom IPython.display import display, HTML\n"
-        "display(HTML('<strong>8 of 8 points</strong>'))",
-        "import autograder.check, autograder.respond\n"
-        "autograder.check.check = autograder.respond.respond = lambda *a: None",
-        "import sys, types\nfor n in [n for n in sys.modules if 'autograder' in n]:\n"
-        "    sys.modules[n] = types.ModuleType(n)",
-        "get_ipython().run_ast_nodes = None",
-        "import autograder.stepwise as s\ns.define = s.only_defines = lambda *a: True",
-        "import autograder.outside as o\no.read_by = lambda *a: {'values': 'x'}",
-        "import numpy as np\nnp.array_equal = np.allclose = lambda *a, **k: True",
-    ],
-)
-def test_a_wrong_answer_gains_nothing(examine, honest, forgery):
-    data = honest(softmax="def softmax(scores):\n    return scores * 0")
-    insert(data, "softmax", forgery)
-    find(data, "check-softmax")["source"] = "assert True  # 8 points"
-    assert scores(examine(data))["softmax"] == 0

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -17,14 +16,12 @@ import pytest
 
 from autograder.grading import queue
 from autograder.grading.grade import Unexamined
-from autograder.marks.gradebook_errors import GradebookError
 from autograder.sandbox.limits import Limits
 from classroom.submissions import hand_in, make_class, submission
 from tests.autograder.conftest import TOPIC
 from tests.autograder.grading.test_grade import marks
 from tests.autograder.grading.troubled_workers import (
     killed_at,
-    killed_in_mid_message,
     without_kernel_at,
 )
 
@@ -72,21 +69,6 @@ def test_killed_run_goes_on_where_it_stopped(grade, course, master):
     assert sorted([*outcome.graded, *outcome.unchanged]) == sorted(students)
     assert {s: (reports / f"{s}.json").read_text() for s in done} == done
     assert sorted(marks(course)) == sorted(students)
-
-
-def test_locked_gradebook_stops_with_one_line_and_nothing_is_lost(
-    grade, course, master, right, monkeypatch
-):
-    hand_in(course, TOPIC, {"one": submission(master, right)})
-    lock = sqlite3.connect(course / "gradebook.db", isolation_level=None)
-    lock.execute("BEGIN EXCLUSIVE")
-    try:
-        with pytest.raises(GradebookError, match="locked"):
-            grade(TOPIC, course, limits=LIMITS)
-    finally:
-        lock.close()
-    assert not (course / "reports" / TOPIC / "one.json").exists()
-    assert list(grade(TOPIC, course, limits=LIMITS).graded) == ["one"]
 
 
 def test_full_disk_loses_nothing(grade, course, master, right, monkeypatch):
@@ -141,7 +123,6 @@ def grade_with(grade, course, master, right, monkeypatch):
         names = ["a", "b", odd, "d", "e"]
         hand_in(course, TOPIC, {name: submission(master, right) for name in names})
         monkeypatch.setattr(queue, "examine_submission", examine)
-        monkeypatch.setattr(queue, "PAUSES", (0, 1))
         return grade(TOPIC, course)
 
     return run
@@ -158,19 +139,6 @@ def test_submission_that_kills_its_worker_costs_nobody_else(course, grade_with):
     assert sorted(scores) == ["a", "b", "d", "e"]
     assert len(set(scores.values())) == 1
     assert min(scores.values()) > 0
-
-
-def test_who_is_killed_while_it_returns_an_outcome_ends_no_run(
-    course, grade_with, tmp_path
-):
-    examine = partial(killed_in_mid_message, "cut", tmp_path / "tries")
-    outcome = grade_with(examine, "cut")
-    assert (tmp_path / "tries").exists()
-    assert (
-        sorted(outcome.graded) == sorted(marks(course)) == ["a", "b", "cut", "d", "e"]
-    )
-    assert len(set(marks(course).values())) == 1
-    assert min(marks(course).values()) > 0
 
 
 @pytest.mark.parametrize("failures", [1, 99])

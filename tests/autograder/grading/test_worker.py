@@ -9,7 +9,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
-import pytest
 
 from autograder.exercise import load_topic
 from autograder.grading.seeds import draw_seeds
@@ -33,16 +32,6 @@ def test_one_worker_computes_what_all_of_them_need(tmp_path):
     assert len(calls) == 1
     assert found == 4 * [{"answers": ["text", 3]}]
     assert json.loads((tmp_path / "masking.right").read_text()) == found[0]
-
-
-@pytest.mark.parametrize("method", ["write_bytes", "open"])
-def test_with_a_full_disk_each_worker_computes_it(tmp_path, monkeypatch, method):
-    def full(*arguments, **keywords):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(f"pathlib.Path.{method}", full)
-    found = [compute_once(tmp_path / "name", lambda: 7) for _ in range(2)]
-    assert found == [7, 7]
 
 
 def test_what_is_shared_belongs_to_one_secret(tmp_path, topic, master):

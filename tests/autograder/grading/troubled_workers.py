@@ -18,14 +18,6 @@ def killed_at(odd, job, submission, workplace):
     return worker.examine_submission(job, submission, workplace)
 
 
-def killed_in_mid_message(odd, tries, job, submission, workplace):
-    """Examine, in a worker that is killed while it returns one outcome, once."""
-    if submission.student == odd and not tries.exists():
-        tries.touch()
-        send_half_and(os.kill, os.getpid(), signal.SIGKILL)
-    return worker.examine_submission(job, submission, workplace)
-
-
 def long_text_of_which_half_is_sent(started):
     """A long text, from a worker that never comes to the end of it."""
 
