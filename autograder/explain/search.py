@@ -22,7 +22,7 @@ from autograder.exercise import Case, Exercise, Implementation
 from autograder.expected import Expected
 from autograder.explain import Edit, advice, errors, results
 from autograder.explain.arguments import argument_edits, called_in, wrapped
-from autograder.explain.steps import CHANGED, Run, file_of, has_loops, step_edits, watch
+from autograder.explain.steps import CHANGED, cost, file_of, has_loops, step_edits
 from autograder.parts import is_input
 from autograder.reasons import Reason
 from autograder.rows import UNCHANGED, disagreement
@@ -344,7 +344,7 @@ class _Edits:
     """All edits of a reference, made when they are asked for, and once.
 
     Attributes:
-        runs: how the reference runs each case.
+        costs: what each case costs the reference.
         tried: those that were asked for so far.
     """
 
@@ -353,16 +353,15 @@ class _Edits:
     ) -> None:
         self._reference, self._cases, self._expected = reference, cases, expected
         self._calls: list[dict[str, Any]] = []
-        self.runs = [self._watched(n) for n in range(len(cases))]
+        self.costs = [self._cost(n) for n in range(len(cases))]
         self._may_be_long = has_loops(reference)
         self.tried: list[_Tried] = []
-        lines = frozenset().union(*(run.lines for run in self.runs))
         self._left = itertools.chain(
             argument_edits(reference, self._calls),
-            step_edits(reference, lines),
+            step_edits(reference),
         )
 
-    def _watched(self, number: int) -> Run:
+    def _cost(self, number: int) -> float:
         case, seed = self._cases[number], self._expected.seeds[number]
 
         def call(function: Any, given: dict[str, Any]) -> Any:
@@ -372,7 +371,7 @@ class _Edits:
         noting = self._reference
         if called_in(noting) is not None:
             noting = wrapped(noting, call)
-        return watch(lambda: answer(case, noting, seed), file_of(self._reference))
+        return cost(lambda: answer(case, noting, seed), file_of(self._reference))
 
     def answer(self, made: Implementation, number: int) -> Answer:
         """What a changed version answers to a case, unless that takes too long."""
@@ -385,14 +384,14 @@ class _Edits:
         if not self._may_be_long:
             run()
             return came[0]
-        most = LONGER * self.runs[number].cost + LEAST_COST
-        return came[0] if watch(run, CHANGED, most).cost <= most else NO_ANSWER
+        most = LONGER * self.costs[number] + LEAST_COST
+        return came[0] if cost(run, CHANGED, most) <= most else NO_ANSWER
 
     def key(self, number: int) -> tuple[bool, bool, int]:
         """What sorts cases: those that tell most versions apart in least time first."""
         constant = self._expected.constant[number]
         tells = _tells_apart(self._expected, number)
-        return constant, not tells, self.runs[number].cost
+        return constant, not tells, self.costs[number]
 
     def all(self) -> Iterator[_Tried]:
         """The edits, in one order whoever asks."""

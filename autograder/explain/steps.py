@@ -13,8 +13,7 @@ import inspect
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from itertools import combinations
 from types import CodeType, ModuleType
@@ -30,23 +29,17 @@ Change = dict[ast.AST, ast.AST]  # the nodes that are replaced, and what replace
 LONGEST = 0.1  # seconds of the processor for a changed version in one case
 CHANGED = "<changed>"  # the file that changed code seems to be in
 SAYS = "A right solution gives your result if one step is wrong: {}."
-EXCHANGED = {
-    ast.Add: ((ast.Sub, "a difference"), (ast.Mult, "a product")),
-    ast.Sub: ((ast.Add, "a sum"),),
-    ast.Mult: ((ast.Div, "a division"), (ast.Add, "a sum")),
-    ast.Div: ((ast.Mult, "a product"),),
-    ast.FloorDiv: ((ast.Mod, "the rest of a division"), (ast.Div, "a division")),
-    ast.Mod: ((ast.FloorDiv, "the whole part of a division"),),
-    ast.Pow: ((ast.Mult, "a product"),),
-    ast.MatMult: ((ast.Mult, "a product entry by entry"),),
-    ast.BitAnd: ((ast.BitOr, "`|`, or,"),),
-    ast.BitOr: ((ast.BitAnd, "`&`, and,"), (ast.BitXor, "an exclusive or")),
-}
 NAMES = {
     **{ast.Add: "a sum", ast.Sub: "a difference", ast.Mult: "a product"},
     **{ast.Div: "a division", ast.FloorDiv: "a whole division", ast.Mod: "a rest"},
     **{ast.Pow: "a power", ast.MatMult: "a matrix product"},
     **{ast.BitAnd: "`&`, and,", ast.BitOr: "`|`, or,"},
+}
+EXCHANGED = {
+    **{ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Div: (ast.Mult,)},
+    **{ast.Mult: (ast.Div, ast.Add), ast.Pow: (ast.Mult,), ast.MatMult: (ast.Mult,)},
+    **{ast.FloorDiv: (ast.Mod, ast.Div), ast.Mod: (ast.FloorDiv,)},
+    **{ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,)},
 }
 LEFT_OUT = {
     ast.Add: "{} is not added",
@@ -90,32 +83,24 @@ KNOWN = {  # what a call gives, in words
 }
 
 
-def step_edits(reference: Implementation, lines: Set[int]) -> Iterator[Edit]:
+def step_edits(reference: Implementation) -> Iterator[Edit]:
     """The reference, and functions beside it that it calls, with one step changed.
 
-    Args:
-        reference: a function or a class at the top level of a module whose source is at
-            hand; of any other, there are none.
-        lines: of its file, those that the cases reach; steps elsewhere are left alone.
+    There are none of what is not a function or a class at the top level of a module
+    whose source is at hand.
     """
     for definition in _definitions(reference):
-        for says, change in _changes(definition, lines):
+        for says, change in _changes(definition):
             for node, other in change.items():
                 ast.fix_missing_locations(ast.copy_location(other, node))
             make = partial(_changed, reference, definition, change)
             yield Edit(SAYS.format(says), make)
 
 
-def _changes(definition: ast.AST, lines: Set[int]) -> Iterator[tuple[str, Change]]:
-    """All changes of one definition, in lines that are reached."""
+def _changes(definition: ast.AST) -> Iterator[tuple[str, Change]]:
+    """All changes of one definition."""
     for function in _functions(definition):
-        reached = [
-            statement
-            for inner in function.body
-            for statement in _within(inner)
-            if not lines.isdisjoint(range(statement.lineno, _last_line(statement) + 1))
-        ]
-        nodes = [node for statement in reached for node in _nodes_of(statement)]
+        nodes = [node for statement in function.body for node in steps_of(statement)]
         for node in nodes:
             for operator in OPERATORS.get(type(node), ()):
                 for says, other in operator(node):
@@ -180,38 +165,13 @@ def _functions(definition: ast.AST) -> list[ast.FunctionDef]:
     return sorted(methods, key=lambda method: method.name == "__init__")
 
 
-def _within(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """A statement and those in it, but for errors that are raised."""
-    if isinstance(statement, ast.Raise) or _only_raises(statement):
-        return
-    yield statement
-    for child in ast.iter_child_nodes(statement):
-        if isinstance(child, ast.stmt):
-            yield from _within(child)
-
-
-def _only_raises(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and all(
-        isinstance(inner, ast.Raise) for inner in statement.body
-    )
-
-
-def _last_line(statement: ast.stmt) -> int:
-    """The last line of a statement; of one that holds others, of its head."""
-    body = getattr(statement, "body", None)
-    if isinstance(body, list) and body:
-        return max(statement.lineno, body[0].lineno - 1)
-    return statement.end_lineno or statement.lineno
-
-
-def _nodes_of(statement: ast.stmt) -> Iterator[ast.AST]:
-    """A statement and the expressions in it, but for those of other statements."""
-    yield statement
-    for name, value in ast.iter_fields(statement):
-        if name != "annotation":
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.expr | ast.withitem):
-                    yield from ast.walk(child)
+def steps_of(node: ast.AST) -> Iterator[ast.AST]:
+    """What is in a statement, but for errors that are raised."""
+    body = node.body if isinstance(node, ast.If) else [node]
+    if not all(isinstance(inner, ast.Raise) for inner in body):
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from steps_of(child)
 
 
 def _changed(
@@ -320,8 +280,8 @@ def operand_left_out(node: ast.BinOp) -> Iterator[Told]:
 def operator_exchanged(node: ast.BinOp) -> Iterator[Told]:
     """Another operator stands there, or the operands are swapped."""
     kind, left, right = type(node.op), node.left, node.right
-    for other, name in EXCHANGED.get(kind, ()):
-        says = f"{name} stands where {NAMES[kind]} belongs"
+    for other in EXCHANGED.get(kind, ()):
+        says = f"{NAMES[other]} stands where {NAMES[kind]} belongs"
         yield says, ast.BinOp(left, other(), right)
     swaps = {
         **{ast.Sub: "the terms of a difference", ast.Div: "the parts of a quotient"},
@@ -637,19 +597,6 @@ OPERATORS: dict[type[ast.AST], Sequence[Operator]] = {
 # What a case does
 
 
-@dataclass(frozen=True)
-class Run:
-    """How an implementation runs a case.
-
-    Attributes:
-        cost: the calls, and the lines of its own file: the same on every machine.
-        lines: of its file, those that are reached.
-    """
-
-    cost: int
-    lines: frozenset[int]
-
-
 class TooLong(BaseException):
     """A changed version goes on for much longer than the right one."""
 
@@ -662,13 +609,13 @@ def file_of(reference: Implementation) -> str | None:
         return None
 
 
-def watch(run: Callable[[], Any], file: str | None, most: float = math.inf) -> Run:
-    """Run a case and see what it costs, and which lines of a file it reaches.
+def cost(run: Callable[[], Any], file: str | None, most: float = math.inf) -> float:
+    """Run a case and count the calls, and the lines of a file.
 
     It is stopped where it costs more than ``most``, or takes long although that is
     finite: without its limit, a loop may never end, or a list outgrow the memory.
     """
-    count, lines = 0, set()
+    count = 0
     end = time.process_time() + LONGEST if math.isfinite(most) else math.inf
 
     def trace(frame: Any, event: str, _: Any) -> Any:
@@ -677,10 +624,7 @@ def watch(run: Callable[[], Any], file: str | None, most: float = math.inf) -> R
         if count > most or (count % 16 == 0 and time.process_time() > end):
             count = max(count, most + 1)
             raise TooLong
-        if frame.f_code.co_filename != file:
-            return None
-        lines.add(frame.f_lineno)
-        return trace
+        return trace if frame.f_code.co_filename == file else None
 
     before = sys.gettrace()
     sys.settrace(trace)
@@ -689,4 +633,4 @@ def watch(run: Callable[[], Any], file: str | None, most: float = math.inf) -> R
             run()
     finally:
         sys.settrace(before)
-    return Run(count, frozenset(lines))
+    return count
