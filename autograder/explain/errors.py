@@ -257,10 +257,10 @@ MEANINGS = {
     "number of results or axes on the right. Inputs may have more or fewer leading "
     "axes than you unpack.",
     r"^ValueError: .*input batch_size .* to match target"
-    r"|^RuntimeError: Expected target size": "F.cross_entropy expects the classes "
-    "along the second axis of the logits. Either move them there, (B, V, T) for "
-    "targets of shape (B, T), or flatten the other axes: (B * T, V) for targets of "
-    "shape (B * T,).",
+    r"|^RuntimeError: Expected target size": "F.cross_entropy and F.nll_loss expect "
+    "the classes along the second axis of the logits. Either move them there, "
+    "(B, V, T) for targets of shape (B, T), or flatten the other axes: (B * T, V) for "
+    "targets of shape (B * T,).",
     r"^\w+: .*(convert an array of size 1|elements cannot be converted to Scal)": (
         "item() takes out the only value of an array, and this one holds several. "
         "Leave it out and go on with the array, or index a single value first."

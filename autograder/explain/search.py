@@ -37,10 +37,8 @@ ERRORS_MISSING = (
 NOT_REFUSED = (
     "Besides, an error that the docstring asks for is not raised as it should be."
 )
-FURTHER = (
-    "That explains one of the cases that fail. What else fails may have a further "
-    "cause: check again when this is mended."
-)
+ONE_CASE = "One of the cases that fail looks like this: “{}” "
+FURTHER = "What else fails may have a further cause: check again when this is mended."
 IN_PLACE = (
     "Your code changes its argument {} in place, with an assignment such as x[...] = "
     "or x += or with a method that works in place, and whoever called it goes on with "
@@ -295,21 +293,22 @@ def _first_edit(asked: _Asked) -> Explanation | None:
     numbers = [asked.first, *(n for n in asked.valued if not asked.wrong[n])]
     for known in asked.expected.mistakes:
         if _same(asked, known.answers, numbers):
-            words = f"{known.hint} {FURTHER}"
+            words = ONE_CASE.format(known.hint) + FURTHER
             return Explanation(Reason.MISTAKE, words, known.name)
     edits: _Edits | None = asked.expected.memo.get("edits")
     for tried in edits.tried if edits else ():
         if time.process_time() > end:
             return None
         if all(asked.is_given(n, tried.answer(n)) for n in numbers):
-            return Explanation(Reason.EDIT, f"{tried.edit.says} {FURTHER}")
+            words = ONE_CASE.format(tried.edit.says) + FURTHER
+            return Explanation(Reason.EDIT, words)
     return None
 
 
 def _first_relation(asked: _Asked) -> Explanation | None:
     """What the results of the first case that fails are."""
     words = asked.first is not None and results.find([asked.parts_of(asked.first)])
-    return Explanation(Reason.EDIT, f"{words} {FURTHER}") if words else None
+    return Explanation(Reason.EDIT, ONE_CASE.format(words) + FURTHER) if words else None
 
 
 NO_ANSWER = Answer(unreadable="it cannot be made")
